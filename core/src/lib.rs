@@ -1,1 +1,18 @@
+//! Decodes `perf.data`, names frames by build-id and computes views.
+//!
+//! The folders stand in the order in which data flows:
+//!
+//! ```text
+//! bytes → decode → ingest → profile → symbolize → views → screen
+//! ```
+//!
+//! Constraints that hold everywhere in this crate:
+//!
+//! - It never does I/O of its own: no sockets, clocks, threads or files. Bytes arrive through
+//!   [`decode::ByteSource`] or are pushed into [`session::Opening`].
+//! - It never panics, whatever the input; every allocation is bounded by bytes that are there.
+//! - A name comes only from a [`symbolize::MatchedImage`], and there is one way to make one.
+//! - It is compiled natively and to WebAssembly from the same source, and gives the same columns.
 #![forbid(unsafe_code)]
+
+pub mod format;
