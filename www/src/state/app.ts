@@ -1,0 +1,93 @@
+// The state of the page, one signal an idea. Components read signals; state changes through the functions of state/,
+// open/, ledger/ and share/. Nothing here touches the DOM.
+
+import { computed, signal } from "@preact/signals";
+import type { Session } from "../session/client.ts";
+import type { DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
+import type { View, ViewState } from "./url.ts";
+import { DEFAULT_VIEW_STATE } from "./url.ts";
+
+/** Where the profile came from; `page` is one embedded in this document, `served` one of `perftab view`. */
+export type Origin = "file" | "link" | "page" | "served";
+
+/** What went wrong, with what the user was opening. */
+export interface OpenFailure {
+  name: string;
+  failure: SessionFailure;
+}
+
+export type Phase =
+  | { kind: "empty"; failure: OpenFailure | null }
+  | { kind: "opening"; name: string }
+  | { kind: "open" }
+  | { kind: "died"; message: string };
+
+export const phase = signal<Phase>({ kind: "empty", failure: null });
+
+/** The worker's session; null until the page has started it. */
+export const session = signal<Session | null>(null);
+
+/** Name and size of what is open. */
+export const opened = signal<{ name: string; bytes: number | null; origin: Origin } | null>(null);
+export const info = signal<ProfileInfo | null>(null);
+export const dsos = signal<readonly DsoRow[]>([]);
+
+/** Counts the times that names changed: a view that asked before must ask again. */
+export const namesGeneration = signal(0);
+
+// What is shown -------------------------------------------------------------------------------------------------------
+
+export const view = signal<View>(DEFAULT_VIEW_STATE.view);
+export const query = signal<Query>(DEFAULT_VIEW_STATE.query);
+/** The call node that fills the width of the flame graph; `ALL` for the whole profile. */
+export const zoomRoot = signal<number>(ALL);
+export const functionsOrder = signal<FunctionsOrder>(DEFAULT_VIEW_STATE.order);
+
+/** The text of the search field and what it found; null while it is being asked or where the text is empty. */
+export const search = signal("");
+export const searchResult = signal<SearchResult | null>(null);
+/** Index into `searchResult.matches` of the match that Enter stepped to. */
+export const searchStep = signal(-1);
+
+/** One selection for all views. The flame graph and the call tree know the call node, the functions table does not. */
+export interface Selection {
+  callNode: number | null;
+  functionId: number | null;
+}
+
+export const selection = signal<Selection | null>(null);
+/** What the pointer is over, as one line for the status bar. */
+export const hovered = signal("");
+
+// The frame around it -------------------------------------------------------------------------------------------------
+
+export type Dock = "dsos" | "selection";
+export const dock = signal<Dock>("dsos");
+export const dockOpen = signal(true);
+/** The ledger over the whole width, instead of view and dock. */
+export const ledgerFull = signal(false);
+/** The DSO that the ledger explains. */
+export const selectedDso = signal<number | null>(null);
+
+/** Work that runs now, newest last. */
+export interface Task {
+  id: number;
+  /** "Reading", "Naming" … */
+  label: string;
+  progress: Progress | null;
+  cancel: (() => void) | null;
+}
+
+export const tasks = signal<readonly Task[]>([]);
+export const workerBytes = signal<number | null>(null);
+
+export const event = computed(() => info.value?.events[query.value.event] ?? null);
+
+/** The part of the state that an address carries. */
+export const viewState = computed<ViewState>(() => ({
+  view: view.value,
+  query: query.value,
+  search: search.value,
+  order: functionsOrder.value,
+}));

@@ -1,0 +1,87 @@
+// Numbers as the page writes them: 412,806 · 7.8 % · 21.60 s · 182 MB · 19.3 G cycles.
+
+const THIN = "\u2009";
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export function count(value: number): string {
+  return grouped.format(value);
+}
+
+/** "7.8 %" for a share of 0 to 1; "< 0.1 %" for a rest that would round to nothing. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.0005) {
+    return `<${THIN}0.1${THIN}%`;
+  }
+  return `${(share * 100).toFixed(1)}${THIN}%`;
+}
+
+/** Decimal units, three figures: "3,871 B", "61.3 MB", "182 MB", "1.43 GB". */
+export function bytes(value: number): string {
+  return value < 10_000 ? `${count(value)} B` : scaled(value, ["B", "kB", "MB", "GB", "TB"], " ");
+}
+
+/** "6.1 of 13.2 MB", or "6.1 MB" where the whole is unknown. */
+export function bytesOf(done: number, total: number | undefined): string {
+  if (total === undefined || total < done) {
+    return megabytes(done);
+  }
+  return `${(done / 1e6).toFixed(1)} of ${megabytes(total)}`;
+}
+
+function megabytes(value: number): string {
+  return `${(value / 1e6).toFixed(1)} MB`;
+}
+
+/** "21.60 s" from nanoseconds. */
+export function seconds(nanoseconds: number): string {
+  return `${(nanoseconds / 1e9).toFixed(nanoseconds < 100e9 ? 2 : 1)} s`;
+}
+
+/** A weight in its event's own unit: "19.3 G cycles", "7.48 s" where the unit is time. */
+export function weight(value: number, event: string): string {
+  if (isTime(event)) {
+    return value >= 1e9 ? seconds(value) : value >= 1e6 ? `${(value / 1e6).toFixed(1)} ms` : `${(value / 1e3).toFixed(1)} µs`;
+  }
+  const name = event.split(":")[0] ?? event;
+  return `${value < 10_000 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], " ")} ${name}`;
+}
+
+/** Events of the kernel whose period is nanoseconds. */
+function isTime(event: string): boolean {
+  return /^(cpu-clock|task-clock|off-cpu)/.test(event);
+}
+
+function scaled(value: number, units: readonly string[], gap: string): string {
+  let step = 0;
+  while (value >= 999.5 && step < units.length - 1) {
+    value /= 1000;
+    step += 1;
+  }
+  return `${value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0)}${gap}${units[step] ?? ""}`;
+}
+
+/**
+ * Shares of one whole, in tenths of a percent, that add up to exactly 100.0: each is rounded down, then the largest
+ * remainders are rounded up. All zeros where there is no weight.
+ */
+export function largestRemainder(parts: readonly number[]): number[] {
+  const whole = parts.reduce((sum, part) => sum + part, 0);
+  if (whole <= 0) {
+    return parts.map(() => 0);
+  }
+  const exact = parts.map((part) => (part / whole) * 1000);
+  const floors = exact.map(Math.floor);
+  const missing = 1000 - floors.reduce((sum, floor) => sum + floor, 0);
+  const byRemainder = exact
+    .map((value, index) => ({ index, remainder: value - Math.floor(value) }))
+    .sort((a, b) => b.remainder - a.remainder || a.index - b.index);
+  for (const { index } of byRemainder.slice(0, missing)) {
+    floors[index] = (floors[index] ?? 0) + 1;
+  }
+  return floors.map((tenths) => tenths / 10);
+}
+
+/** "9f31c07a…d05e" */
+export function shortId(id: string): string {
+  return id.length > 14 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
+}
