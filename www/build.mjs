@@ -1,0 +1,132 @@
+// Makes the page: everything it needs in ONE html file, so that the same bytes are served by
+// `perftab view`, hosted as a static site, and opened from file:// (where a browser refuses to
+// fetch siblings, and Chromium refuses module workers).
+//
+//   node build.mjs page OUT.html WASM     bundle src/ and write the page
+//   node build.mjs tests OUT_DIR          bundle test/*.test.ts for `node --test`
+//
+// In the page the wasm is a data block, gzip in base64: `DecompressionStream('gzip')` opens it.
+// The worker is a data block too: its text becomes a Blob and a classic worker. Data blocks do not
+// run, so the content security policy needs the hashes of one script and one style sheet only.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const www = dirname(fileURLToPath(import.meta.url));
+
+// The same for every bundle of the page; the browsers that have DecompressionStream('deflate-raw').
+const browser = {
+  bundle: true,
+  write: false,
+  minify: true,
+  charset: "utf8",
+  legalComments: "none",
+  logLevel: "warning",
+  format: "iife",
+  target: ["chrome111", "firefox114", "safari16.4"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+};
+
+async function bundle(entry, options) {
+  const result = await build({ ...options, entryPoints: [join(www, entry)] });
+  return result.outputFiles[0].text.trimEnd();
+}
+
+const gzip = (bytes) => gzipSync(bytes, { level: 9 });
+
+const sha256 = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+// A raw text element ends at the first `</script` or `</style`, wherever it stands. esbuild escapes
+// both inside the code it prints, and base64 has no `<`; this check keeps that from being a belief.
+function rawText(element, text) {
+  if (new RegExp(`</${element}|<!--`, "i").test(text)) {
+    throw new Error(`the text for <${element}> would end its element early`);
+  }
+  return text;
+}
+
+// `default-src 'none'` and then only what the page does: one script, one style sheet, a worker from
+// a Blob, wasm, and requests to a debuginfod that the user names (any host, hence the schemes).
+function policy(script, style) {
+  return [
+    "default-src 'none'",
+    `script-src ${sha256(script)} 'wasm-unsafe-eval'`,
+    `style-src ${sha256(style)}`,
+    "worker-src blob:",
+    "connect-src http: https:",
+    "img-src data: blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+async function page(out, wasmFile) {
+  const [main, worker, style] = await Promise.all([
+    bundle("src/main.tsx", browser),
+    bundle("src/worker/worker.ts", browser),
+    bundle("src/style.css", browser),
+  ]);
+  const wasm = gzip(readFileSync(wasmFile));
+
+  const parts = {
+    csp: `<meta http-equiv="Content-Security-Policy" content="${policy(main, style)}">`,
+    style: `<style>${rawText("style", style)}</style>`,
+    wasm: `<script type="application/octet-stream" id="wasm">${wasm.toString("base64")}</script>`,
+    worker: `<script type="application/octet-stream" id="worker">${rawText("script", worker)}</script>`,
+    main: `<script>${rawText("script", main)}</script>`,
+  };
+  // The profile marker stays: whoever saves a page with a profile inside replaces it.
+  let html = readFileSync(join(www, "index.html"), "utf8");
+  for (const [name, text] of Object.entries(parts)) {
+    const marker = `<!--perftab:${name}-->`;
+    if (html.split(marker).length !== 2) throw new Error(`index.html must hold ${marker} once`);
+    html = html.replace(marker, () => text);
+  }
+  if (html.split("<!--perftab:profile-->").length !== 2) {
+    throw new Error("the page must hold <!--perftab:profile--> once");
+  }
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, html);
+
+  report("script", gzip(main).length, main.length);
+  report("worker", gzip(worker).length, worker.length);
+  report("style", gzip(style).length, style.length);
+  report("wasm", wasm.length, readFileSync(wasmFile).length);
+  report("page", gzip(html).length, Buffer.byteLength(html));
+}
+
+// One line a part, read by xtask: `size NAME GZIP_BYTES PLAIN_BYTES`.
+function report(name, gzipped, plain) {
+  console.log(`size ${name} ${gzipped} ${plain}`);
+}
+
+// `node --test` takes no TypeScript in every version we support, so tests are bundled first.
+async function tests(outDir) {
+  const names = readdirSync(join(www, "test")).filter((name) => /\.test\.tsx?$/.test(name));
+  await build({
+    entryPoints: names.map((name) => join(www, "test", name)),
+    outdir: outDir,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node18",
+    sourcemap: "inline",
+    logLevel: "warning",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+  });
+  console.log(`bundled ${names.length} test files`);
+}
+
+const [what, ...rest] = process.argv.slice(2);
+if (what === "page" && rest.length === 2) await page(rest[0], rest[1]);
+else if (what === "tests" && rest.length === 1) await tests(rest[0]);
+else {
+  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM | tests OUT_DIR`);
+  process.exit(2);
+}
