@@ -15,4 +15,7 @@
 //! - It is compiled natively and to WebAssembly from the same source, and gives the same columns.
 #![forbid(unsafe_code)]
 
+pub mod decode;
+pub mod error;
 pub mod format;
+pub mod profile;

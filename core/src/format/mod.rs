@@ -5,6 +5,9 @@
 //! `tools/perf/util/header.h` and `tools/lib/perf/include/perf/event.h`.
 
 pub mod attr;
+pub mod build_id;
 pub mod feature;
 pub mod header;
 pub mod record;
+
+pub use build_id::BuildId;

@@ -1,0 +1,60 @@
+//! Build-id: the bytes of the GNU note that identify a build.
+
+use std::fmt;
+
+/// A build-id as recorded or found: 1 to 20 bytes, not all zero.
+///
+/// The bytes are never swapped, whatever the byte order of the file. Most linkers write 20
+/// (SHA-1), some 16 (MD5, UUID) or 8 (xxhash).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BuildId {
+    length: u8,
+    bytes: [u8; Self::MAX_LENGTH],
+}
+
+impl BuildId {
+    /// `BUILD_ID_SIZE_MAX` of the kernel.
+    pub const MAX_LENGTH: usize = 20;
+
+    /// `None` for what is not an identity: no bytes, more than 20, or all of them zero.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        if bytes.is_empty() || bytes.len() > Self::MAX_LENGTH || bytes.iter().all(|&b| b == 0) {
+            return None;
+        }
+        let mut id = Self { length: bytes.len() as u8, bytes: [0; Self::MAX_LENGTH] };
+        id.bytes[..bytes.len()].copy_from_slice(bytes);
+        Some(id)
+    }
+
+    /// Reads hex digits, as in a debuginfod URL.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        let digits = hex.as_bytes();
+        if !digits.len().is_multiple_of(2) || digits.len() > 2 * Self::MAX_LENGTH {
+            return None;
+        }
+        let mut bytes = [0; Self::MAX_LENGTH];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let high = (pair[0] as char).to_digit(16)?;
+            let low = (pair[1] as char).to_digit(16)?;
+            *byte = (high * 16 + low) as u8;
+        }
+        Self::new(&bytes[..digits.len() / 2])
+    }
+
+    /// The bytes, as many as there are.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Display for BuildId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for BuildId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BuildId({self})")
+    }
+}

@@ -1,0 +1,117 @@
+//! The immutable result of reading a recording: columns of numbers, without a single name of a
+//! function. Names are `symbolize`'s, and come only through its gate.
+//!
+//! Everything is interned and refers to each other by index; the index types are distinct, so
+//! that a frame cannot be taken for a stack. Tables only grow while `ingest` fills them.
+
+mod dsos;
+mod frames;
+mod id_table;
+mod samples;
+mod stacks;
+mod strings;
+mod threads;
+
+use std::collections::BTreeMap;
+
+pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
+pub use frames::{Frame, Frames};
+pub use id_table::IdTable;
+pub use samples::{Sample, Samples};
+pub use stacks::Stacks;
+pub use strings::Strings;
+pub use threads::{Process, Thread, Threads};
+
+macro_rules! index_types {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub struct $name(pub u32);
+
+            impl $name {
+                /// Position in the table's columns.
+                pub fn index(self) -> usize {
+                    self.0 as usize
+                }
+            }
+        )*
+    };
+}
+
+index_types! {
+    /// A string in [`Strings`].
+    StringId;
+    /// A mapped file in [`Dsos`].
+    DsoId;
+    /// An address in a DSO, in [`Frames`].
+    FrameId;
+    /// A call stack in [`Stacks`].
+    StackId;
+    /// A process in [`Threads`].
+    ProcessId;
+    /// A thread under one name, in [`Threads`].
+    ThreadId;
+    /// Position of an event in [`Profile::events`].
+    EventId;
+}
+
+/// What is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Name, as `cycles` or `sched:sched_switch`.
+    pub name: String,
+    /// Number of samples.
+    pub samples: u64,
+    /// Sum of the samples' weights, in the event's own unit.
+    pub weight: u64,
+}
+
+/// What the recording says of the machine it was made on; empty where it says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// `uname -n`.
+    pub hostname: Option<String>,
+    /// `uname -r`.
+    pub os_release: Option<String>,
+    /// `uname -m`.
+    pub arch: Option<String>,
+    /// CPUs online.
+    pub cpus: Option<u32>,
+    /// The recorder's arguments.
+    pub cmdline: Vec<String>,
+}
+
+/// Samples and records that the kernel or the recorder dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Records of any kind (LOST).
+    pub events: u64,
+    /// Samples (LOST_SAMPLES).
+    pub samples: u64,
+}
+
+/// A recording, read.
+#[derive(Debug, Default)]
+pub struct Profile {
+    /// Interned strings.
+    pub strings: Strings,
+    /// Mapped files.
+    pub dsos: Dsos,
+    /// Processes and their threads.
+    pub threads: Threads,
+    /// Addresses in DSOs.
+    pub frames: Frames,
+    /// Call stacks, as a prefix tree.
+    pub stacks: Stacks,
+    /// Observations, in the order of time.
+    pub samples: Samples,
+    /// What was counted.
+    pub events: Vec<Event>,
+    /// Where it was recorded.
+    pub host: Host,
+    /// Records by the name of their type.
+    pub records: BTreeMap<&'static str, u64>,
+    /// What was dropped.
+    pub lost: Lost,
+}
