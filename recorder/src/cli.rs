@@ -1,0 +1,278 @@
+//! The command line: what may be written, with its help. No behaviour.
+//!
+//! Constraints: the help of each command begins with an example and fits a screen (a test says so);
+//! options that `perf` has are named as there and mean the same.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Records Linux profiles as standard perf.data and opens them in a browser tab.
+#[derive(Debug, Parser)]
+#[command(
+    name = "perftab",
+    version,
+    disable_help_flag = true,
+    disable_help_subcommand = true,
+    before_help = "\
+Example: perftab record -g -- ./program && perftab view perf.data"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Exit with 3 if anything was lost or unreadable
+    #[arg(long, global = true, display_order = 100)]
+    pub strict: bool,
+    /// Print help
+    // One form of help: clap's long one spreads each option over three lines.
+    #[arg(short, long, global = true, display_order = 101, action = ArgAction::HelpShort)]
+    pub help: Option<bool>,
+}
+
+/// One variant a command; the doc comments are what `--help` prints.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve a recording and the viewer on this machine, loopback only
+    #[command(before_help = "Example: perftab view perf.data --no-open")]
+    View(ViewArgs),
+    /// Print the functions a recording spent its samples in
+    #[command(before_help = "Example: perftab report perf.data | head -20")]
+    Report(ReportArgs),
+    /// Print what a recording holds: host, events, DSOs, losses
+    #[command(before_help = "Example: perftab info perf.data --json")]
+    Info(InfoArgs),
+    /// List build-ids of a recording
+    #[command(before_help = "Example: perftab buildid list -H perf.data")]
+    Buildid(BuildidArgs),
+    /// Convert a recording for other tools, or to one self-contained page
+    #[command(before_help = "Example: perftab export perf.data --to html -o profile.html")]
+    Export(ExportArgs),
+    /// Print a link that holds the whole profile
+    #[command(before_help = "Example: perftab share perf.data --budget github")]
+    Share(ShareArgs),
+}
+
+/// The recording to read.
+#[derive(Debug, Clone, Args)]
+pub struct InputArgs {
+    /// The recording; - is standard input
+    #[arg(value_name = "FILE", default_value = "perf.data", hide_default_value = false)]
+    pub file: PathBuf,
+}
+
+/// Where names may come from. Every file found is only a candidate: its build-id decides.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ImageArgs {
+    /// Binary, debug file or folder of them to take names from
+    #[arg(long, value_name = "FILE|DIR")]
+    pub image: Vec<PathBuf>,
+    /// Ask this debuginfod server [default: $DEBUGINFOD_URLS]
+    #[arg(long, value_name = "URL")]
+    pub debuginfod: Vec<String>,
+    /// Do not search this machine for binaries
+    #[arg(long)]
+    pub no_local: bool,
+}
+
+/// `perftab view`.
+#[derive(Debug, Args)]
+pub struct ViewArgs {
+    /// Recordings; - is standard input [default: perf.data if there is one]
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Listen on this port of 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+    /// Print the address only; open no browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Sources of names that the page may ask for.
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// What `report` sorts by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// Weight of samples that end in the function.
+    #[value(name = "self")]
+    Own,
+    /// Weight of samples that have the function anywhere.
+    Total,
+    /// The function's name.
+    Name,
+    /// The DSO's path.
+    Dso,
+}
+
+/// `perftab report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Count this event [default: the first with samples]
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+    /// Order of the rows: self, total, name or dso
+    #[arg(long, value_name = "KEY", default_value = "self", hide_possible_values = true)]
+    pub sort: SortKey,
+    /// Below each function, print its callers
+    #[arg(long, conflicts_with = "json")]
+    pub inverted: bool,
+    /// Print at most this many functions
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Count inlined functions as part of their caller
+    #[arg(long)]
+    pub no_inline: bool,
+    /// Sources of names.
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// `perftab info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Sources of names; they decide each DSO's status.
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// `perftab buildid`.
+#[derive(Debug, Args)]
+pub struct BuildidArgs {
+    /// What to do with build-ids.
+    #[command(subcommand)]
+    pub command: BuildidCommand,
+}
+
+/// Commands below `perftab buildid`.
+#[derive(Debug, Subcommand)]
+pub enum BuildidCommand {
+    /// Print `ID PATH` for each DSO that was recorded with a build-id
+    #[command(before_help = "Example: perftab buildid list -H perf.data")]
+    List(BuildidListArgs),
+}
+
+/// `perftab buildid list`.
+#[derive(Debug, Args)]
+pub struct BuildidListArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Only DSOs that samples end in or pass through
+    #[arg(short = 'H', long)]
+    pub with_hits: bool,
+    /// Only the kernel's id, without its name
+    #[arg(short, long, conflicts_with = "with_hits")]
+    pub kernel: bool,
+}
+
+/// What `export` can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One line a stack, `a;b;c WEIGHT`, as flame graph scripts read it.
+    Collapsed,
+    /// One self-contained page that opens from disk.
+    Html,
+}
+
+/// `perftab export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What to write
+    #[arg(long, value_name = "FORMAT")]
+    pub to: ExportFormat,
+    /// Write here; - is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Export this event [default: the first with samples]
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+    /// Sources of names.
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// `perftab share`.
+#[derive(Debug, Args)]
+pub struct ShareArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Longest link: chat, email, slack, github, max or characters
+    #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
+    pub budget: u32,
+    /// Address of a perftab page [default: $PERFTAB_BASE_URL]
+    #[arg(long, value_name = "URL")]
+    pub base: Option<String>,
+    /// Sources of names.
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// Characters a link may have where it is pasted. `max` is what Chromium takes as a URL.
+fn link_budget(text: &str) -> Result<u32, String> {
+    Ok(match text {
+        "chat" | "email" => 2_000,
+        "slack" => 4_000,
+        "github" => 65_536,
+        "max" => 2_097_152,
+        number => number
+            .parse()
+            .map_err(|_| "not chat, email, slack, github, max or a number of characters")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    const SCREEN: (usize, usize) = (40, 100);
+
+    fn check_help(words: &[String], command: &clap::Command) {
+        let path = words.join(" ");
+        let asked = words.iter().cloned().chain(["--help".to_owned()]);
+        let help = Cli::try_parse_from(asked).expect_err("--help ends parsing").to_string();
+        assert!(help.starts_with("Example: perftab "), "{path}: help begins with\n{help}");
+        let lines: Vec<&str> = help.lines().collect();
+        assert!(lines.len() <= SCREEN.0, "{path}: {} lines of help", lines.len());
+        for line in lines {
+            assert!(line.chars().count() <= SCREEN.1, "{path}: too wide: {line}");
+        }
+        for below in command.get_subcommands() {
+            check_help(&[words, &[below.get_name().to_owned()]].concat(), below);
+        }
+    }
+
+    #[test]
+    fn every_help_begins_with_an_example_and_fits_a_screen() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        check_help(&["perftab".to_owned()], &command);
+    }
+
+    #[test]
+    fn budgets_have_names_and_numbers() {
+        assert_eq!(link_budget("slack"), Ok(4_000));
+        assert_eq!(link_budget("123"), Ok(123));
+        assert!(link_budget("fax").is_err());
+        assert!(link_budget("-1").is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! What reaches the terminal: results on standard output, notices and progress on standard error.
+//!
+//! Constraint: names come from files of strangers, so control characters never reach the terminal
+//! ([`printable`]); a reader that went away ([`is_closed`]) is no failure.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How a command ended when it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything was read and shown.
+    Complete,
+    /// Done, but events were lost or parts were unreadable; warnings said which.
+    WithLosses,
+}
+
+/// Standard output was closed by its reader.
+#[derive(Debug)]
+struct OutputClosed;
+
+impl fmt::Display for OutputClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("standard output was closed")
+    }
+}
+
+impl std::error::Error for OutputClosed {}
+
+/// Buffered standard output. `print!` would panic where the reader has gone.
+pub struct Results(BufWriter<StdoutLock<'static>>);
+
+impl Results {
+    /// Locks standard output until dropped.
+    pub fn new() -> Self {
+        Self(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+    }
+
+    fn check<T>(result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => io::Error::new(io::ErrorKind::BrokenPipe, OutputClosed),
+            _ => error,
+        })
+    }
+}
+
+impl Write for Results {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Self::check(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::check(self.0.flush())
+    }
+}
+
+/// Whether a command ended because the reader of its standard output had enough. A broken pipe of
+/// anything else (a socket, a child) is an error like others.
+pub fn is_closed(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause.is::<OutputClosed>() || inner.is_some_and(|inner| inner.is::<OutputClosed>())
+    })
+}
+
+/// One line about something the user may want to know; not a result.
+pub fn notice(text: impl fmt::Display) {
+    // Nothing is left to do if standard error is closed too.
+    let _ = writeln!(io::stderr(), "perftab: {}", printable(&text.to_string()));
+}
+
+/// The one line of a failed command: what failed, then why.
+pub fn failure(error: &anyhow::Error) {
+    notice(format_args!("{error:#}"));
+}
+
+/// `text` with control characters (C0, DEL, C1, line separators, bidirectional overrides) written
+/// as escapes, so that a name can't move the cursor, retitle a window or forge a line.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unprintable(c) { safe.extend(c.escape_default()) } else { safe.push(c) }
+    }
+    Cow::Owned(safe)
+}
+
+fn is_unprintable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `412806` as `412,806`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The share of `part` in `whole` as `7.8 %`, with one decimal and a thin space.
+pub fn percent(part: f64, whole: f64) -> String {
+    let share = if whole > 0.0 { part / whole * 100.0 } else { 0.0 };
+    format!("{share:.1}\u{2009}%")
+}
+
+/// A size in decimal units: `412 B`, `1.5 kB`, `153.2 MB`.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{} MB", {
+            let tenths = (bytes as f64 / 1e5).round() as u64;
+            format!("{}.{}", grouped(tenths / 10), tenths % 10)
+        }),
+    }
+}
+
+/// A progress bar in bytes: on standard error, on a terminal, and only once the work has taken a
+/// second; otherwise nothing.
+pub struct Progress {
+    bar: ProgressBar,
+    begun: Instant,
+    shown: bool,
+}
+
+impl Progress {
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// Begins work called `what`; `total` bytes if known.
+    pub fn begin(what: &str, total: Option<u64>) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        let template = match total {
+            Some(_) => "{msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}, {eta} left",
+            None => "{msg} {spinner} {decimal_bytes}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(printable(what).into_owned());
+        Self { bar, begun: Instant::now(), shown: false }
+    }
+
+    /// Says how many bytes are done.
+    pub fn update(&mut self, done: u64) {
+        if !self.shown && self.begun.elapsed() >= Self::PATIENCE && io::stderr().is_terminal() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.shown = true;
+        }
+        self.bar.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a::b<c>"), "a::b<c>");
+        assert_eq!(printable("a\x1b[31mb\n"), "a\\u{1b}[31mb\\n");
+        assert_eq!(printable("\u{9b}2J\u{202e}x"), "\\u{9b}2J\\u{202e}x");
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(412_806), "412,806");
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn shares_and_sizes() {
+        assert_eq!(percent(78.0, 1000.0), "7.8\u{2009}%");
+        assert_eq!(percent(1.0, 0.0), "0.0\u{2009}%");
+        assert_eq!(size(412), "412 B");
+        assert_eq!(size(1_540), "1.5 kB");
+        assert_eq!(size(1_400_000_000), "1,400.0 MB");
+    }
+
+    #[test]
+    fn only_a_closed_standard_output_is_no_failure() {
+        let closed = Results::check::<()>(Err(io::ErrorKind::BrokenPipe.into())).unwrap_err();
+        assert!(is_closed(&anyhow::Error::from(closed).context("writing the report")));
+        let other = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(!is_closed(&anyhow::Error::from(other)));
+    }
+}
