@@ -1,1 +1,50 @@
-fn main() {}
+//! Everything that is done to perftab: set up, build, run, test, measure.
+//!
+//! Each subcommand is a list of steps. A step says what it does and how long it took, and is left
+//! out when what it would make is there already. Needs root only to install missing packages.
+#![forbid(unsafe_code)]
+
+mod apt;
+mod demo;
+mod npm;
+mod page;
+mod steps;
+mod tally;
+mod test;
+mod wasm;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Sets up, builds, runs and tests perftab.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the WebAssembly, the page and the binary that carries the page
+    Build(page::BuildOptions),
+    /// Install what tests need and run all of them
+    Test(test::TestOptions),
+    /// Record a real workload and show it
+    Demo(demo::DemoOptions),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Build(options) => page::build(&options).map(drop),
+        Command::Test(options) => test::test(&options),
+        Command::Demo(options) => demo::demo(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cargo xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

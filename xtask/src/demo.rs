@@ -1,0 +1,81 @@
+//! `cargo xtask demo`: the whole path, from a workload to a page that shows where its time went.
+
+use crate::steps::{output, root, run, step, step_once, target};
+use crate::{apt, page};
+use anyhow::{Context, Result};
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Args)]
+pub struct DemoOptions {
+    /// End after the recording, the page and the link are made
+    #[arg(long)]
+    no_serve: bool,
+    #[command(flatten)]
+    build: page::BuildOptions,
+}
+
+/// Builds, records, reports, exports, shares, serves.
+pub fn demo(options: &DemoOptions) -> Result<()> {
+    apt::install(&[apt::BUILD, apt::WORKLOADS])?;
+    let binary = page::build(&options.build)?;
+    let recording = record(&binary)?;
+
+    step("Where the time went", || {
+        run(perftab(&binary, "report", &recording).args(["--limit", "15"]))
+    })?;
+    let html = target("demo/profile.html");
+    step("Write a page that carries the profile", || {
+        run(perftab(&binary, "export", &recording).args(["--to", "html", "-o"]).arg(&html))?;
+        println!("    {}", html.display());
+        Ok(())
+    })?;
+    step("Make a link that carries the profile", || {
+        let link = output(perftab(&binary, "share", &recording).args(["--budget", "chat"]))?;
+        let file = target("demo/link.txt");
+        fs::write(&file, &link).with_context(|| file.display().to_string())?;
+        println!("{}", link.trim_end());
+        println!("    {}", file.display());
+        Ok(())
+    })?;
+    if options.no_serve {
+        return Ok(());
+    }
+    println!("==> Serve the viewer; Ctrl-C ends it");
+    run(perftab(&binary, "view", &recording).arg("--no-open"))
+}
+
+/// The demo's recording; made once for a build of perftab and of the workload.
+pub fn record(binary: &Path) -> Result<PathBuf> {
+    let source = root().join("tests/workloads");
+    let folder = target("demo");
+    let recording = folder.join("perf.data");
+    let workload = folder.join("textstat");
+    fs::create_dir_all(&folder)?;
+    let inputs = [&*source];
+    step_once("workload", "Compile the workload", &inputs, &[&workload], || {
+        let flags = ["-O2", "-g", "-fno-omit-frame-pointer", "-o"];
+        run(Command::new("gcc").args(flags).arg(&workload).arg(source.join("textstat.c")))
+    })?;
+    let inputs = [binary, &workload, &source];
+    step_once("record", "Record it", &inputs, &[&recording], || {
+        run(Command::new(binary)
+            .args(["record", "-g", "-o"])
+            .arg(&recording)
+            .arg("--")
+            .arg(source.join("demo.sh"))
+            .arg(&workload)
+            .stdout(std::process::Stdio::null()))?;
+        println!("    {}", recording.display());
+        Ok(())
+    })?;
+    Ok(recording)
+}
+
+fn perftab(binary: &Path, verb: &str, recording: &Path) -> Command {
+    let mut command = Command::new(binary);
+    command.arg(verb).arg(recording);
+    command
+}

@@ -1,0 +1,130 @@
+//! Counts of passed, failed and skipped tests, read from what the runners print.
+
+use std::fmt;
+use std::ops::AddAssign;
+
+/// How tests ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Tally {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// Whose lines are read.
+#[derive(Clone, Copy)]
+pub enum Runner {
+    /// `cargo test`: summaries like `test result: ok. 3 passed; 0 failed; …`.
+    Libtest,
+    /// `node --test` with the spec reporter: summaries like `ℹ pass 3`.
+    Node,
+}
+
+/// Reads a runner's output, line by line.
+pub struct Reader {
+    runner: Runner,
+    counted: Tally,
+    /// Lines `SKIPPED: name: why`. A Rust test that skips says so and returns, so libtest counts it
+    /// as passed; the tally takes it from there. Node knows skips itself.
+    said: u64,
+}
+
+impl Reader {
+    pub fn new(runner: Runner) -> Self {
+        Self { runner, counted: Tally::default(), said: 0 }
+    }
+
+    pub fn read_line(&mut self, line: &str) {
+        let line = line.trim_start();
+        match self.runner {
+            Runner::Libtest => {
+                if let Some(counts) = line.strip_prefix("test result: ") {
+                    for part in counts.split([';', '.']) {
+                        self.count(part.split_whitespace().rev());
+                    }
+                } else if line.starts_with("SKIPPED: ") {
+                    self.said += 1;
+                }
+            }
+            Runner::Node => {
+                if let Some(count) = line.strip_prefix("ℹ ") {
+                    self.count(count.split_whitespace());
+                }
+            }
+        }
+    }
+
+    pub fn finish(self) -> Tally {
+        let Tally { passed, failed, skipped } = self.counted;
+        Tally { passed: passed.saturating_sub(self.said), failed, skipped: skipped + self.said }
+    }
+
+    /// Adds `passed 3` and the like; anything else is none of our business.
+    fn count<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
+        let (Some(what), Some(count), None) = (words.next(), words.next(), words.next()) else {
+            return;
+        };
+        let Ok(count) = count.parse::<u64>() else { return };
+        match what {
+            "passed" | "pass" => self.counted.passed += count,
+            "failed" | "fail" | "cancelled" => self.counted.failed += count,
+            "ignored" | "skipped" | "todo" => self.counted.skipped += count,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reader, Runner, Tally};
+
+    fn tally(runner: Runner, lines: &[&str]) -> Tally {
+        let mut reader = Reader::new(runner);
+        lines.iter().for_each(|line| reader.read_line(line));
+        reader.finish()
+    }
+
+    #[test]
+    fn libtest_summary() {
+        let line = "test result: FAILED. 12 passed; 1 failed; 2 ignored; 0 measured; \
+                    7 filtered out; finished in 0.01s";
+        let expected = Tally { passed: 12, failed: 1, skipped: 2 };
+        assert_eq!(tally(Runner::Libtest, &[line]), expected);
+    }
+
+    #[test]
+    fn node_summary() {
+        let lines =
+            ["ℹ tests 9", "ℹ pass 5", "ℹ fail 1", "ℹ cancelled 1", "ℹ skipped 2", "ℹ todo 0"];
+        let expected = Tally { passed: 5, failed: 2, skipped: 2 };
+        assert_eq!(tally(Runner::Node, &lines), expected);
+    }
+
+    #[test]
+    fn a_skip_of_ours_is_not_a_pass() {
+        let lines = ["SKIPPED: x: no perf here", "test result: ok. 3 passed; 0 failed; 0 ignored"];
+        let expected = Tally { passed: 2, failed: 0, skipped: 1 };
+        assert_eq!(tally(Runner::Libtest, &lines), expected);
+    }
+
+    #[test]
+    fn a_skip_that_node_counts_is_not_counted_twice() {
+        let lines = ["SKIPPED: x: no debuginfod here", "ℹ pass 1", "ℹ skipped 1"];
+        let expected = Tally { passed: 1, failed: 0, skipped: 1 };
+        assert_eq!(tally(Runner::Node, &lines), expected);
+    }
+}

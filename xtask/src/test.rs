@@ -1,0 +1,185 @@
+//! `cargo xtask test`: checks, Rust tests, the page's tests, and tests in a real browser.
+//!
+//! Everything runs even if something before it failed; the last line counts it all.
+
+use crate::steps::{cargo, line, root, run, step, step_once, target};
+use crate::tally::{Reader, Runner, Tally};
+use crate::{apt, npm, page};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Args)]
+pub struct TestOptions {
+    /// Also build samply and test with it
+    #[arg(long)]
+    peers: bool,
+    /// Only tests whose name contains this, and no checks
+    filter: Option<String>,
+    #[command(flatten)]
+    build: page::BuildOptions,
+}
+
+/// What the tests find in their environment.
+struct Parts {
+    /// `PERFTAB_BIN`: the binary, with the page inside.
+    binary: PathBuf,
+    /// `PERFTAB_SAMPLY`: only with `--peers`.
+    samply: Option<PathBuf>,
+}
+
+impl Parts {
+    fn name_to(&self, command: &mut Command) {
+        command
+            .env("PERFTAB_BIN", &self.binary)
+            .env("PERFTAB_HTML", target("page/perftab.html"))
+            .env("PERFTAB_WASM", target("wasm-bound/perftab_web_bg.wasm"));
+        if let Some(samply) = &self.samply {
+            command.env("PERFTAB_SAMPLY", samply);
+        }
+    }
+}
+
+/// Installs, builds, checks, tests. An error if anything failed.
+pub fn test(options: &TestOptions) -> Result<()> {
+    apt::install(&[apt::BUILD, apt::TEST])?;
+    apt::rust_components(&["rustfmt", "clippy"])?;
+    mount_tracefs()?;
+    let binary = page::build(&options.build)?;
+    let samply = options.peers.then(build_samply).transpose()?;
+    let parts = Parts { binary, samply };
+
+    let filter = options.filter.as_deref();
+    let mut tally = Tally::default();
+    if filter.is_none() {
+        tally += check("Check the format", cargo().args(["fmt", "--all", "--check"]))?;
+        let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--"];
+        tally += check("Check with clippy", cargo().args(clippy).args(["-D", "warnings"]))?;
+    }
+    tally += rust_tests(filter, &parts)?;
+    tally += page_tests(filter)?;
+    for folder in ["tests/wasm", "tests/browser"] {
+        tally += node_tests(&format!("Test {folder}"), &root().join(folder), filter, &parts)?;
+    }
+
+    println!("perftab: {tally}");
+    if tally.failed > 0 {
+        bail!("{} failed", tally.failed);
+    }
+    if tally.passed == 0 {
+        bail!("no test has this in its name: {}", filter.unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// A check counts as one test.
+fn check(title: &str, command: &mut Command) -> Result<Tally> {
+    step(title, || {
+        let status = command.status().with_context(|| line(command))?;
+        Ok(Tally {
+            passed: status.success().into(),
+            failed: (!status.success()).into(),
+            skipped: 0,
+        })
+    })
+}
+
+fn rust_tests(filter: Option<&str>, parts: &Parts) -> Result<Tally> {
+    let mut command = cargo();
+    command.args(["test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]);
+    command.args(filter).args(["--", "--show-output"]);
+    parts.name_to(&mut command);
+    step("Test the Rust crates", || counted(&mut command, Runner::Libtest))
+}
+
+/// Unit tests of the page, bundled first: not every Node that we run on reads TypeScript.
+fn page_tests(filter: Option<&str>) -> Result<Tally> {
+    let bundled = target("page-tests");
+    step("Test the page's parts", || {
+        if bundled.exists() {
+            fs::remove_dir_all(&bundled)?;
+        }
+        run(npm::node().args(["build.mjs", "tests"]).arg(&bundled))?;
+        node_test_files(&bundled, filter, None)
+    })
+}
+
+fn node_tests(title: &str, folder: &Path, filter: Option<&str>, parts: &Parts) -> Result<Tally> {
+    if !folder.exists() {
+        return Ok(Tally::default());
+    }
+    step(title, || node_test_files(folder, filter, Some(parts)))
+}
+
+fn node_test_files(folder: &Path, filter: Option<&str>, parts: Option<&Parts>) -> Result<Tally> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .with_context(|| folder.display().to_string())?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
+    files.retain(|file| file.to_string_lossy().ends_with(".test.mjs"));
+    files.sort();
+    if files.is_empty() {
+        return Ok(Tally::default());
+    }
+    let mut command = npm::node();
+    command.args(["--test", "--test-reporter=spec"]);
+    if let Some(filter) = filter {
+        command.arg(format!("--test-name-pattern={filter}"));
+    }
+    command.args(files);
+    if let Some(parts) = parts {
+        parts.name_to(&mut command);
+    }
+    counted(&mut command, Runner::Node)
+}
+
+/// Runs tests; shows their output and counts them.
+fn counted(command: &mut Command, runner: Runner) -> Result<Tally> {
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| line(command))?;
+    let mut reader = Reader::new(runner);
+    if let Some(output) = child.stdout.take() {
+        for text in BufReader::new(output).split(b'\n') {
+            let text = text?;
+            let text = String::from_utf8_lossy(&text);
+            println!("{text}");
+            reader.read_line(&text);
+        }
+    }
+    let status = child.wait()?;
+    let mut tally = reader.finish();
+    // A crate that does not compile, or a runner that died, leaves no summary behind.
+    if !status.success() && tally.failed == 0 {
+        println!("{} ended with {status}", line(command));
+        tally.failed += 1;
+    }
+    Ok(tally)
+}
+
+/// Scheduler tracepoints are read from tracefs, which minimal systems leave unmounted.
+fn mount_tracefs() -> Result<()> {
+    let tracing = "/sys/kernel/tracing";
+    if Path::new(tracing).join("events").exists() || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    step("Mount tracefs", || {
+        let mount = Command::new("mount").args(["-t", "tracefs", "tracefs", tracing]).status()?;
+        if !mount.success() {
+            println!("    not mounted; tests that need tracepoints say that they skip");
+        }
+        Ok(())
+    })
+}
+
+fn build_samply() -> Result<PathBuf> {
+    let peers = target("peers");
+    let samply = peers.join("bin/samply");
+    step_once("samply", "Build samply", &[], &[&samply], || {
+        run(cargo()
+            .args(["install", "--quiet", "--locked", "samply", "--version=^0.13", "--root"])
+            .arg(&peers))
+    })?;
+    Ok(samply)
+}
