@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 /// The repository's folder.
 pub fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
 }
 
 /// A path in the repository's `target` folder, wherever Cargo builds to.
