@@ -1,0 +1,383 @@
+//! perftab's own feature section (bit 200): kernel symbols that travel with the recording.
+//!
+//! A kernel's symbols are only to be had on the machine that runs it, so the recorder writes down
+//! the functions that the samples hit. Other tools read past the section; its version and the
+//! length of every entry let future readers and writers pass over what they do not know.
+//!
+//! All integers are little-endian, whatever the byte order of the file around them.
+//!
+//! ```text
+//! section                          entry
+//!  0  u8[8]  "perftab\0"            0  u32  kind
+//!  8  u32    version: 1             4  u32  bytes that follow
+//! 12  u32    compression:           8  the body
+//!            0 none, 1 raw deflate
+//! 16  u64    bytes once inflated   body of kind 1, kernel symbols
+//! 24  entries, compressed as said   0  u8      image: 1 kernel, 2 kernel module
+//!                                   1  u8      identity: 1 GNU build-id
+//!                                   2  u8      length of the identity, at most 20
+//!                                   3  u8      length of the name
+//!                                   4  u8[20]  identity, zero-padded
+//!                                  24  name of the image, not terminated
+//!                                   .  u32     count of symbols
+//!                                   .  count times { u64 address (AVMA), u32 size in bytes,
+//!                                                    u16 length of the name, name }
+//! ```
+//!
+//! Symbols are ascending by address. Where the kernel lists several names for one address, the
+//! last listed is written: perf makes the same choice, so both tools show the same name.
+
+use std::fmt;
+use std::io::{Read, Write};
+
+use super::write::BUILD_ID_MAX;
+
+/// First bytes of the section.
+pub const MAGIC: [u8; 8] = *b"perftab\0";
+/// The version written, and the newest that is read.
+pub const VERSION: u32 = 1;
+
+const COMPRESSION_NONE: u32 = 0;
+const COMPRESSION_DEFLATE: u32 = 1;
+const KIND_KERNEL_SYMBOLS: u32 = 1;
+const IDENTITY_GNU: u8 = 1;
+/// Names of functions compress about fourfold; a section that claims more than this is not ours.
+const INFLATED_MAX: u64 = 256 << 20;
+
+/// Which part of the kernel symbols belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelImage {
+    /// vmlinux.
+    Kernel,
+    /// A loadable kernel module.
+    Module,
+}
+
+/// Symbols of the kernel or of one kernel module, as they were at run time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSymbols {
+    /// Kernel or kernel module.
+    pub image: KernelImage,
+    /// GNU build-id of the running image, 1 to 20 bytes.
+    pub build_id: Vec<u8>,
+    /// `[kernel.kallsyms]`, or the kernel module's name as in /proc/modules.
+    pub name: String,
+    /// Ascending by address.
+    pub symbols: Vec<KernelSymbol>,
+}
+
+/// A function of the running kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSymbol {
+    /// Runtime address (AVMA); with KASLR it differs from the one in vmlinux.
+    pub address: u64,
+    /// Bytes up to the next symbol.
+    pub size: u32,
+    /// As in /proc/kallsyms, not demangled.
+    pub name: String,
+}
+
+/// Why a section cannot be used. The file around it is not affected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionError {
+    /// It does not begin with [`MAGIC`]: somebody else uses the same bit.
+    NotOurs,
+    /// A newer perftab wrote it.
+    Version(u32),
+    /// An unknown compression.
+    Compression(u32),
+    /// It ends early, or contradicts itself.
+    Damaged,
+}
+
+impl fmt::Display for SectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SectionError::NotOurs => write!(f, "feature section 200 is not perftab's"),
+            SectionError::Version(version) => {
+                write!(f, "the embedded kernel symbols have version {version}; use a newer perftab")
+            }
+            SectionError::Compression(number) => {
+                write!(f, "the embedded kernel symbols have the unknown compression {number}")
+            }
+            SectionError::Damaged => write!(f, "the embedded kernel symbols are damaged"),
+        }
+    }
+}
+
+impl std::error::Error for SectionError {}
+
+/// Payload of the section. Symbols of images without a build-id cannot be keyed and are left out;
+/// names beyond their length field are cut.
+pub fn encode(images: &[KernelSymbols]) -> Vec<u8> {
+    let mut entries = Vec::new();
+    for image in images.iter().filter(|image| !image.build_id.is_empty()) {
+        let body = kernel_symbols_body(image);
+        entries.extend_from_slice(&KIND_KERNEL_SYMBOLS.to_le_bytes());
+        entries.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        entries.extend_from_slice(&body);
+    }
+    let mut out = Vec::new();
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    let deflated = deflate(&entries);
+    let (compression, payload) = match &deflated {
+        Some(deflated) => (COMPRESSION_DEFLATE, deflated),
+        None => (COMPRESSION_NONE, &entries),
+    };
+    out.extend_from_slice(&compression.to_le_bytes());
+    out.extend_from_slice(&(entries.len() as u64).to_le_bytes());
+    out.extend_from_slice(payload);
+    out
+}
+
+fn kernel_symbols_body(image: &KernelSymbols) -> Vec<u8> {
+    let id = &image.build_id[..image.build_id.len().min(BUILD_ID_MAX)];
+    let name = cut(&image.name, usize::from(u8::MAX));
+    let kind = match image.image {
+        KernelImage::Kernel => 1,
+        KernelImage::Module => 2,
+    };
+    let mut body = vec![kind, IDENTITY_GNU, id.len() as u8, name.len() as u8];
+    body.extend_from_slice(id);
+    body.resize(4 + BUILD_ID_MAX, 0);
+    body.extend_from_slice(name.as_bytes());
+    body.extend_from_slice(&(image.symbols.len() as u32).to_le_bytes());
+    for symbol in &image.symbols {
+        let name = cut(&symbol.name, usize::from(u16::MAX));
+        body.extend_from_slice(&symbol.address.to_le_bytes());
+        body.extend_from_slice(&symbol.size.to_le_bytes());
+        body.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        body.extend_from_slice(name.as_bytes());
+    }
+    body
+}
+
+/// The longest prefix of at most `max` bytes that does not split a character.
+fn cut(text: &str, max: usize) -> &str {
+    let end = (0..=max.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// `None` if the encoder fails, which writing into memory cannot; then bytes go uncompressed.
+fn deflate(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder =
+        flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).ok()?;
+    encoder.finish().ok()
+}
+
+/// Reads the section's payload. Entries of unknown kinds are passed over.
+pub fn decode(section: &[u8]) -> Result<Vec<KernelSymbols>, SectionError> {
+    let mut header = Bytes(section);
+    if header.take(MAGIC.len()) != Some(&MAGIC) {
+        return Err(SectionError::NotOurs);
+    }
+    let version = header.u32().ok_or(SectionError::Damaged)?;
+    if version != VERSION {
+        return Err(SectionError::Version(version));
+    }
+    let compression = header.u32().ok_or(SectionError::Damaged)?;
+    let size = header.u64().ok_or(SectionError::Damaged)?;
+    let inflated;
+    let entries = match compression {
+        COMPRESSION_NONE => header.0,
+        COMPRESSION_DEFLATE => {
+            inflated = inflate(header.0, size)?;
+            &inflated
+        }
+        other => return Err(SectionError::Compression(other)),
+    };
+    decode_entries(Bytes(entries)).ok_or(SectionError::Damaged)
+}
+
+/// Grows with what is really there: a false size costs nothing.
+fn inflate(bytes: &[u8], size: u64) -> Result<Vec<u8>, SectionError> {
+    if size > INFLATED_MAX {
+        return Err(SectionError::Damaged);
+    }
+    let mut out = Vec::new();
+    let read = flate2::read::DeflateDecoder::new(bytes).take(size + 1).read_to_end(&mut out);
+    match read {
+        Ok(_) if out.len() as u64 == size => Ok(out),
+        _ => Err(SectionError::Damaged),
+    }
+}
+
+fn decode_entries(mut bytes: Bytes<'_>) -> Option<Vec<KernelSymbols>> {
+    let mut images = Vec::new();
+    while !bytes.0.is_empty() {
+        let kind = bytes.u32()?;
+        let size = bytes.u32()?;
+        let body = bytes.take(usize::try_from(size).ok()?)?;
+        if kind == KIND_KERNEL_SYMBOLS {
+            images.extend(decode_kernel_symbols(Bytes(body))?);
+        }
+    }
+    Some(images)
+}
+
+/// `Some(None)`: an image or identity of a kind that is not known here.
+fn decode_kernel_symbols(mut body: Bytes<'_>) -> Option<Option<KernelSymbols>> {
+    let [image, identity, id_length, name_length] = body.array()?;
+    let id = body.take(BUILD_ID_MAX)?;
+    let name = text(body.take(usize::from(name_length))?);
+    let image = match (image, identity) {
+        (1, IDENTITY_GNU) => KernelImage::Kernel,
+        (2, IDENTITY_GNU) => KernelImage::Module,
+        _ => return Some(None),
+    };
+    let build_id = id.get(..usize::from(id_length)).filter(|id| !id.is_empty())?.to_vec();
+    let count = body.u32()?;
+    let mut symbols = Vec::new();
+    for _ in 0..count {
+        let address = body.u64()?;
+        let size = body.u32()?;
+        let name_length = body.u16()?;
+        let name = text(body.take(usize::from(name_length))?);
+        symbols.push(KernelSymbol { address, size, name });
+    }
+    Some(Some(KernelSymbols { image, build_id, name, symbols }))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Checked reads from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER_SIZE: usize = 24;
+
+    fn example() -> Vec<KernelSymbols> {
+        let symbol = |address, size, name: &str| KernelSymbol { address, size, name: name.into() };
+        vec![
+            KernelSymbols {
+                image: KernelImage::Kernel,
+                build_id: vec![0xab; 20],
+                name: "[kernel.kallsyms]".into(),
+                symbols: vec![
+                    symbol(0xffff_ffff_8100_0000, 0x40, "_text"),
+                    symbol(0xffff_ffff_8100_0040, 0x400, "do_syscall_64"),
+                ],
+            },
+            KernelSymbols {
+                image: KernelImage::Module,
+                build_id: vec![0xcd; 16],
+                name: "ext4".into(),
+                symbols: vec![symbol(0xffff_ffff_c000_0000, 0x10, "ext4_file_read_iter")],
+            },
+        ]
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        assert_eq!(decode(&encode(&example())), Ok(example()));
+        assert_eq!(decode(&encode(&[])), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn images_without_an_identity_are_left_out() {
+        let mut images = example();
+        images[0].build_id.clear();
+        assert_eq!(decode(&encode(&images)), Ok(example()[1..].to_vec()));
+    }
+
+    /// The entries behind an uncompressed header.
+    fn section_of(entries: &[u8]) -> Vec<u8> {
+        let mut section = MAGIC.to_vec();
+        section.extend_from_slice(&VERSION.to_le_bytes());
+        section.extend_from_slice(&COMPRESSION_NONE.to_le_bytes());
+        section.extend_from_slice(&(entries.len() as u64).to_le_bytes());
+        section.extend_from_slice(entries);
+        section
+    }
+
+    fn entries_of(images: &[KernelSymbols]) -> Vec<u8> {
+        let encoded = encode(images);
+        let size = u64::from_le_bytes(encoded[16..24].try_into().unwrap());
+        inflate(&encoded[HEADER_SIZE..], size).unwrap()
+    }
+
+    #[test]
+    fn unknown_entries_are_passed_over() {
+        let mut entries = vec![99, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5];
+        entries.extend_from_slice(&entries_of(&example()));
+        assert_eq!(decode(&section_of(&entries)), Ok(example()));
+    }
+
+    #[test]
+    fn foreign_newer_and_unknown_are_told_apart() {
+        let good = encode(&example());
+        let with = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            decode(&bytes)
+        };
+        assert_eq!(with(0, b'P'), Err(SectionError::NotOurs));
+        assert_eq!(with(8, 2), Err(SectionError::Version(2)));
+        assert_eq!(with(12, 7), Err(SectionError::Compression(7)));
+        assert_eq!(decode(b""), Err(SectionError::NotOurs));
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let good = encode(&example());
+        let plain = section_of(&entries_of(&example()));
+        for cut in 0..good.len() {
+            assert!(decode(&good[..cut]).is_err(), "compressed, cut at {cut}");
+        }
+        // Between two entries a plain section is whole again.
+        let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
+        assert_eq!(whole, 2, "after the header, and after the first entry");
+    }
+
+    #[test]
+    fn every_flipped_byte_is_survived() {
+        let plain = section_of(&entries_of(&example()));
+        for at in 0..plain.len() {
+            for byte in [0, 1, 0x7f, 0xff] {
+                let mut bytes = plain.clone();
+                bytes[at] = byte;
+                let _ = decode(&bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_deflate_bomb_is_refused_at_its_stated_size() {
+        let mut bomb = encode(&example());
+        let zeros = deflate(&vec![0; 1 << 20]).unwrap();
+        bomb.truncate(HEADER_SIZE);
+        bomb.extend_from_slice(&zeros);
+        assert_eq!(decode(&bomb), Err(SectionError::Damaged));
+    }
+}

@@ -1,0 +1,443 @@
+//! Encoders for what a recorder writes: file header, feature sections, build-id entries and the
+//! records that describe what was already running.
+//!
+//! Everything is written in the byte order of the machine that runs this code, because the
+//! kernel's own records in the same file are; `MAGIC` says which order that is.
+//! Layouts from `tools/perf/util/header.c`, `synthetic-events.c` and
+//! `include/uapi/linux/perf_event.h`.
+
+use super::feature::Feature;
+use super::header::{FILE_HEADER_SIZE, MAGIC_BIG, MAGIC_LITTLE, SECTION_SIZE};
+use super::record::{KERNEL_PID, RecordType, misc};
+
+/// The magic of a file in this machine's byte order.
+pub const MAGIC: [u8; 8] = if cfg!(target_endian = "little") { MAGIC_LITTLE } else { MAGIC_BIG };
+
+/// Longest build-id that a record or a table entry holds.
+pub const BUILD_ID_MAX: usize = 20;
+
+/// Longest name written into a record; the kernel's own limit is `PATH_MAX`.
+const NAME_MAX: usize = 4095;
+
+/// perf pads feature strings to a multiple of this (`NAME_ALIGN` in `tools/perf/util/header.c`).
+const STRING_ALIGN: usize = 64;
+
+/// Where something lies in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// From the start of the file.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What the 104 bytes at the start of the file say.
+#[derive(Clone, Debug, Default)]
+pub struct FileHeader {
+    /// Stride of the attr array: size of one attr and of its id section.
+    pub attr_stride: u64,
+    /// The attr array.
+    pub attrs: Section,
+    /// The records. A size of zero says that the recorder has not ended yet.
+    pub data: Section,
+    /// Sections whose table follows the data.
+    pub features: Vec<Feature>,
+}
+
+impl FileHeader {
+    /// The bytes at offset 0.
+    pub fn encode(&self) -> [u8; FILE_HEADER_SIZE as usize] {
+        let mut bitmap = [0u64; 4];
+        for feature in &self.features {
+            bitmap[usize::from(feature.0 / 64)] |= 1 << (feature.0 % 64);
+        }
+        let event_types = Section::default();
+        let words = [
+            FILE_HEADER_SIZE,
+            self.attr_stride,
+            self.attrs.offset,
+            self.attrs.size,
+            self.data.offset,
+            self.data.size,
+            event_types.offset,
+            event_types.size,
+        ];
+        let mut bytes = [0; FILE_HEADER_SIZE as usize];
+        bytes[..8].copy_from_slice(&MAGIC);
+        for (chunk, word) in bytes[8..].chunks_exact_mut(8).zip(words.into_iter().chain(bitmap)) {
+            chunk.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+}
+
+/// One entry of the attr array: the attr as the kernel took it, then where its ids lie.
+pub fn attr_entry(out: &mut Vec<u8>, attr: &[u8], ids: Section) {
+    out.extend_from_slice(attr);
+    put_u64(out, ids.offset);
+    put_u64(out, ids.size);
+}
+
+/// The feature table that begins at `offset` (where the data ends), and the payloads behind it.
+/// `payloads` may come in any order; the table is ascending by feature, as readers expect.
+pub fn feature_sections(offset: u64, payloads: &mut [(Feature, Vec<u8>)]) -> Vec<u8> {
+    payloads.sort_by_key(|(feature, _)| *feature);
+    let mut at = offset + SECTION_SIZE * payloads.len() as u64;
+    let mut out = Vec::new();
+    for (_, payload) in payloads.iter() {
+        put_u64(&mut out, at);
+        put_u64(&mut out, payload.len() as u64);
+        at += payload.len() as u64;
+    }
+    for (_, payload) in payloads.iter() {
+        out.extend_from_slice(payload);
+    }
+    out
+}
+
+/// Payload of HOSTNAME, OSRELEASE, VERSION, ARCH, CPUDESC, CPUID: `u32 length, bytes, NUL, zeros`.
+pub fn string(out: &mut Vec<u8>, text: &[u8]) {
+    let padded = (text.len() + 1).next_multiple_of(STRING_ALIGN);
+    put_u32(out, padded as u32);
+    out.extend_from_slice(text);
+    out.resize(out.len() + padded - text.len(), 0);
+}
+
+/// Payload of CMDLINE: `u32 count`, then that many strings.
+pub fn string_list<T: AsRef<[u8]>>(out: &mut Vec<u8>, list: &[T]) {
+    put_u32(out, list.len() as u32);
+    for text in list {
+        string(out, text.as_ref());
+    }
+}
+
+/// Payload of NRCPUS: available first, then online.
+pub fn nrcpus(out: &mut Vec<u8>, available: u32, online: u32) {
+    put_u32(out, available);
+    put_u32(out, online);
+}
+
+/// Payload of TOTAL_MEM, in KiB.
+pub fn total_mem(out: &mut Vec<u8>, kib: u64) {
+    put_u64(out, kib);
+}
+
+/// Payload of SAMPLE_TIME: nanoseconds of the clock the samples have.
+pub fn sample_time(out: &mut Vec<u8>, first: u64, last: u64) {
+    put_u64(out, first);
+    put_u64(out, last);
+}
+
+/// One event in EVENT_DESC.
+pub struct EventDescription<'a> {
+    /// The attr as the kernel took it; all of one recording have the same size.
+    pub attr: &'a [u8],
+    /// As the user wrote it, modifiers included.
+    pub name: &'a str,
+    /// One per CPU and thread.
+    pub ids: &'a [u64],
+}
+
+/// Payload of EVENT_DESC.
+pub fn event_desc(out: &mut Vec<u8>, events: &[EventDescription<'_>]) {
+    put_u32(out, events.len() as u32);
+    put_u32(out, events.first().map_or(0, |event| event.attr.len()) as u32);
+    for event in events {
+        out.extend_from_slice(event.attr);
+        put_u32(out, event.ids.len() as u32);
+        string(out, event.name.as_bytes());
+        for id in event.ids {
+            put_u64(out, *id);
+        }
+    }
+}
+
+/// Whose code a mapping or a build-id belongs to; the low bits of `misc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CpuMode {
+    /// Kernel and its modules.
+    Kernel,
+    /// User space, the vdso included.
+    User,
+}
+
+impl CpuMode {
+    fn misc(self) -> u16 {
+        match self {
+            CpuMode::Kernel => misc::CPUMODE_KERNEL,
+            CpuMode::User => misc::CPUMODE_USER,
+        }
+    }
+}
+
+/// Appends one entry of the BUILD_ID table: `header, s32 pid, u8 id[20], u8 size, u8[3], name`.
+/// The header's type is 0 and its `misc` says that the size byte is valid (perf 5.11 and later).
+/// The name is padded to 8 as perf 6.12 and later do. An id beyond [`BUILD_ID_MAX`] is cut.
+pub fn build_id_entry(out: &mut Vec<u8>, cpu_mode: CpuMode, id: &[u8], name: &[u8]) {
+    let start = begin_record(out, RecordType(0), cpu_mode.misc() | misc::BUILD_ID_SIZE);
+    let host_pid = u32::MAX;
+    put_u32(out, host_pid);
+    let id = &id[..id.len().min(BUILD_ID_MAX)];
+    put_padded(out, id, BUILD_ID_MAX);
+    out.extend_from_slice(&[id.len() as u8, 0, 0, 0]);
+    put_name(out, name);
+    end_record(out, start, SampleIdTrailer::NONE);
+}
+
+/// Length of what ends every record but samples if the attr has `sample_id_all`.
+/// Records of state that was there before the recording carry zeros: time 0 puts them first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleIdTrailer(usize);
+
+impl SampleIdTrailer {
+    /// No trailer: tool records and table entries.
+    pub const NONE: Self = Self(0);
+
+    /// Eight bytes for each of TID, TIME, ID, STREAM_ID, CPU and IDENTIFIER.
+    pub fn of_sample_type(sample_type: u64) -> Self {
+        use super::attr::sample_type::{CPU, ID, IDENTIFIER, STREAM_ID, TID, TIME};
+        let fields = sample_type & (TID | TIME | ID | STREAM_ID | CPU | IDENTIFIER);
+        Self(8 * fields.count_ones() as usize)
+    }
+}
+
+/// How a mapping's file is known.
+#[derive(Clone, Copy, Debug)]
+pub enum MappedFile<'a> {
+    /// By the build-id of the mapped file.
+    BuildId(&'a [u8]),
+    /// By device and inode, for files without a build-id.
+    Inode {
+        /// Device number.
+        major: u32,
+        /// Device number.
+        minor: u32,
+        /// Inode number; its generation is not known outside the kernel and stays 0.
+        inode: u64,
+    },
+}
+
+/// An executable mapping that existed before the recording.
+#[derive(Clone, Debug)]
+pub struct Mmap2<'a> {
+    /// Process; [`KERNEL_PID`] for the kernel and its modules.
+    pub pid: u32,
+    /// Kernel or user space.
+    pub cpu_mode: CpuMode,
+    /// First address (AVMA).
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+    /// File offset of `address`; for the kernel the runtime address of the reference symbol.
+    pub page_offset: u64,
+    /// Identity of the file.
+    pub file: MappedFile<'a>,
+    /// `PROT_*` bits.
+    pub protection: u32,
+    /// `MAP_*` bits.
+    pub flags: u32,
+    /// Path, or `[vdso]` and the like.
+    pub name: &'a [u8],
+}
+
+/// Appends an MMAP2 record.
+pub fn mmap2(out: &mut Vec<u8>, map: &Mmap2<'_>, trailer: SampleIdTrailer) {
+    let with_id = match map.file {
+        MappedFile::BuildId(_) => misc::MMAP_BUILD_ID,
+        MappedFile::Inode { .. } => 0,
+    };
+    let start = begin_record(out, RecordType::MMAP2, map.cpu_mode.misc() | with_id);
+    put_u32(out, map.pid);
+    // perf numbers the kernel's maps with pid -1, tid 0.
+    put_u32(out, if map.pid == KERNEL_PID { 0 } else { map.pid });
+    put_u64(out, map.address);
+    put_u64(out, map.length);
+    put_u64(out, map.page_offset);
+    match map.file {
+        MappedFile::BuildId(id) => {
+            let id = &id[..id.len().min(BUILD_ID_MAX)];
+            out.extend_from_slice(&[id.len() as u8, 0, 0, 0]);
+            put_padded(out, id, BUILD_ID_MAX);
+        }
+        MappedFile::Inode { major, minor, inode } => {
+            put_u32(out, major);
+            put_u32(out, minor);
+            put_u64(out, inode);
+            put_u64(out, 0);
+        }
+    }
+    put_u32(out, map.protection);
+    put_u32(out, map.flags);
+    put_name(out, map.name);
+    end_record(out, start, trailer);
+}
+
+/// Appends a COMM record: the name of a thread that was already running.
+pub fn comm(out: &mut Vec<u8>, pid: u32, tid: u32, name: &[u8], trailer: SampleIdTrailer) {
+    let start = begin_record(out, RecordType::COMM, 0);
+    put_u32(out, pid);
+    put_u32(out, tid);
+    put_name(out, name);
+    end_record(out, start, trailer);
+}
+
+/// A thread that was already running, and where it came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Fork {
+    /// Process of the new thread.
+    pub pid: u32,
+    /// The new thread.
+    pub tid: u32,
+    /// Process it came from.
+    pub parent_pid: u32,
+    /// Thread it came from.
+    pub parent_tid: u32,
+}
+
+/// Appends a FORK record. Bit 13 of `misc` tells perf that the parent's maps must not be copied:
+/// the thread's own maps are synthesised too (`perf_event__synthesize_fork`, perf 4.20).
+pub fn fork(out: &mut Vec<u8>, fork: Fork, trailer: SampleIdTrailer) {
+    let start = begin_record(out, RecordType::FORK, misc::COMM_EXEC);
+    put_u32(out, fork.pid);
+    put_u32(out, fork.parent_pid);
+    put_u32(out, fork.tid);
+    put_u32(out, fork.parent_tid);
+    put_u64(out, 0);
+    end_record(out, start, trailer);
+}
+
+/// Appends a FINISHED_ROUND record: every ring has been read once more.
+pub fn finished_round(out: &mut Vec<u8>) {
+    let start = begin_record(out, RecordType::FINISHED_ROUND, 0);
+    end_record(out, start, SampleIdTrailer::NONE);
+}
+
+fn begin_record(out: &mut Vec<u8>, record_type: RecordType, misc: u16) -> usize {
+    let start = out.len();
+    put_u32(out, record_type.0);
+    put_u16(out, misc);
+    put_u16(out, 0);
+    start
+}
+
+fn end_record(out: &mut Vec<u8>, start: usize, trailer: SampleIdTrailer) {
+    out.resize(out.len() + trailer.0, 0);
+    // Names are cut at NAME_MAX and nothing else has a free length, so this always fits.
+    let size = (out.len() - start) as u16;
+    out[start + 6..start + 8].copy_from_slice(&size.to_ne_bytes());
+}
+
+fn put_u16(out: &mut Vec<u8>, value: u16) {
+    out.extend_from_slice(&value.to_ne_bytes());
+}
+
+fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_ne_bytes());
+}
+
+fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_ne_bytes());
+}
+
+fn put_padded(out: &mut Vec<u8>, bytes: &[u8], width: usize) {
+    out.extend_from_slice(bytes);
+    out.resize(out.len() + width - bytes.len(), 0);
+}
+
+/// A NUL-terminated name, zero-padded to 8 bytes.
+fn put_name(out: &mut Vec<u8>, name: &[u8]) {
+    let name = &name[..name.len().min(NAME_MAX)];
+    put_padded(out, name, (name.len() + 1).next_multiple_of(8));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn u16_at(bytes: &[u8], at: usize) -> u16 {
+        u16::from_ne_bytes(bytes[at..at + 2].try_into().unwrap())
+    }
+
+    fn u64_at(bytes: &[u8], at: usize) -> u64 {
+        u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
+    }
+
+    #[test]
+    fn header_has_the_magic_the_sections_and_the_bits() {
+        let header = FileHeader {
+            attr_stride: 128,
+            attrs: Section { offset: 120, size: 128 },
+            data: Section { offset: 248, size: 4096 },
+            features: vec![Feature::HOSTNAME, Feature::PERFTAB],
+        };
+        let bytes = header.encode();
+        assert_eq!(bytes[..8], MAGIC);
+        assert_eq!(u64_at(&bytes, 40), 248);
+        assert_eq!(u64_at(&bytes, 48), 4096);
+        assert_eq!(u64_at(&bytes, 72), 1 << 3);
+        assert_eq!(u64_at(&bytes, 96), 1 << (200 - 192));
+    }
+
+    #[test]
+    fn feature_table_ascends_and_points_at_the_payloads() {
+        let mut payloads =
+            vec![(Feature::CMDLINE, b"later".to_vec()), (Feature::BUILD_ID, b"first".to_vec())];
+        let bytes = feature_sections(1000, &mut payloads);
+        assert_eq!((u64_at(&bytes, 0), u64_at(&bytes, 8)), (1032, 5));
+        assert_eq!((u64_at(&bytes, 16), u64_at(&bytes, 24)), (1037, 5));
+        assert_eq!(&bytes[32..], b"firstlater");
+    }
+
+    #[test]
+    fn strings_end_in_a_nul_even_when_they_fill_the_padding() {
+        let mut out = Vec::new();
+        string(&mut out, &[b'x'; 64]);
+        assert_eq!(out.len(), 4 + 128);
+        assert_eq!(out[4 + 64], 0);
+    }
+
+    #[test]
+    fn mmap2_with_an_id_says_so_and_pads_the_name() {
+        let map = Mmap2 {
+            pid: 7,
+            cpu_mode: CpuMode::User,
+            address: 0x1000,
+            length: 0x2000,
+            page_offset: 0x3000,
+            file: MappedFile::BuildId(&[0xab; 16]),
+            protection: 5,
+            flags: 2,
+            name: b"/bin/true",
+        };
+        let mut out = Vec::new();
+        mmap2(&mut out, &map, SampleIdTrailer::of_sample_type(0b111));
+        assert_eq!(u16_at(&out, 4), misc::CPUMODE_USER | misc::MMAP_BUILD_ID);
+        assert_eq!(usize::from(u16_at(&out, 6)), out.len());
+        assert_eq!(out[40], 16);
+        assert_eq!(&out[44..60], &[0xab; 16]);
+        assert_eq!(&out[60..64], &[0; 4]);
+        assert_eq!(&out[72..88], b"/bin/true\0\0\0\0\0\0\0");
+        assert_eq!(out.len(), 88 + 16);
+    }
+
+    #[test]
+    fn names_of_any_length_fit_a_record() {
+        for length in [0, 7, 8, 4095, 70_000] {
+            let mut out = Vec::new();
+            comm(&mut out, 1, 1, &vec![b'n'; length], SampleIdTrailer::NONE);
+            assert_eq!(usize::from(u16_at(&out, 6)), out.len());
+            assert_eq!(out.last(), Some(&0));
+        }
+    }
+
+    #[test]
+    fn build_id_entry_has_the_size_byte() {
+        let mut out = Vec::new();
+        build_id_entry(&mut out, CpuMode::Kernel, &[1; 20], b"[kernel.kallsyms]");
+        assert_eq!(u16_at(&out, 4), misc::CPUMODE_KERNEL | misc::BUILD_ID_SIZE);
+        assert_eq!(&out[8..12], &[0xff; 4]);
+        assert_eq!(out[32], 20);
+        assert_eq!(&out[36..53], b"[kernel.kallsyms]");
+        assert_eq!(usize::from(u16_at(&out, 6)), out.len());
+    }
+}
