@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::debuginfod_client::is_http;
+
 /// Records Linux profiles as standard perf.data and opens them in a browser tab.
 #[derive(Debug, Parser)]
 #[command(
@@ -68,7 +70,7 @@ pub struct ImageArgs {
     #[arg(long, value_name = "FILE|DIR")]
     pub image: Vec<PathBuf>,
     /// Ask this debuginfod server [default: $DEBUGINFOD_URLS]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = server_url)]
     pub debuginfod: Vec<String>,
     /// Do not search this machine for binaries
     #[arg(long)]
@@ -214,7 +216,7 @@ pub struct ShareArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Longest link: chat, email, slack, github, max or characters
+    /// Length at most: chat, email, slack, github, max or a number
     #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
     pub budget: u32,
     /// Address of a perftab page [default: $PERFTAB_BASE_URL]
@@ -223,6 +225,11 @@ pub struct ShareArgs {
     /// Sources of names.
     #[command(flatten)]
     pub images: ImageArgs,
+}
+
+/// A server that can be asked.
+fn server_url(text: &str) -> Result<String, &'static str> {
+    if is_http(text) { Ok(text.to_owned()) } else { Err("not an http or https URL") }
 }
 
 /// Characters a link may have where it is pasted. `max` is what Chromium takes as a URL.

@@ -8,7 +8,12 @@
 
 mod cli;
 mod commands;
+mod debuginfod_client;
+mod images;
 mod output;
+mod page;
+mod scratch;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -34,7 +39,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
-        Command::View(_) => commands::unavailable("view"),
+        Command::View(args) => serve::run(&args),
         Command::Report(_) => commands::unavailable("report"),
         Command::Info(_) => commands::unavailable("info"),
         Command::Buildid(args) => match args.command {

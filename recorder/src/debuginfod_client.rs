@@ -1,0 +1,385 @@
+//! Asks debuginfod servers for the files of a build (debuginfod(8), "WEBAPI").
+//!
+//! Constraints: a server is believed in nothing. An answer has a size limit and gives a file only
+//! if that file's build-id is the one asked for; a server that sends another is named. Executables
+//! and debug files are kept where debuginfod's own clients keep them (debuginfod_find_debuginfo(3),
+//! "CACHE"): `~/.cache/debuginfod_client/ID/{executable,debuginfo}`, so that each is fetched once
+//! for all tools; what lies there is checked again before it is used.
+
+use std::env;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use perftab_core::format::BuildId;
+use ureq::Agent;
+use ureq::http::StatusCode;
+
+use crate::cli::ImageArgs;
+use crate::images::identity;
+use crate::scratch;
+
+/// A debug file of a large C++ program takes a few gigabytes.
+const MAX_BYTES: u64 = 8_000_000_000;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A server that asks servers of its own may take long before it answers.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// What a server can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Artifact {
+    /// The file that was mapped.
+    Executable,
+    /// The file with its symbols and DWARF.
+    DebugInfo,
+    /// A source file, by its absolute path, percent-encoded as it goes into the URL.
+    Source(String),
+    /// The bytes of one section.
+    Section(String),
+}
+
+impl Artifact {
+    /// The file's name in the cache; what has no identity of its own is not kept.
+    fn cached_as(&self) -> Option<&'static str> {
+        match self {
+            Self::Executable => Some("executable"),
+            Self::DebugInfo => Some("debuginfo"),
+            Self::Source(_) | Self::Section(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Executable => f.write_str("executable"),
+            Self::DebugInfo => f.write_str("debuginfo"),
+            Self::Source(path) => write!(f, "source{path}"),
+            Self::Section(name) => write!(f, "section/{name}"),
+        }
+    }
+}
+
+/// Why no server gave the file.
+#[derive(Debug)]
+pub enum FetchError {
+    /// All that were asked answered that they don't have it (or there was none to ask).
+    NotFound,
+    /// At least one could not be asked, or gave what was not asked for.
+    Failed(Vec<Failure>),
+    /// The one who asked for it no longer wants it.
+    Cancelled,
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound => f.write_str("no debuginfod server has it"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Failed(failures) => {
+                for (index, failure) in failures.iter().enumerate() {
+                    let separator = if index > 0 { "; " } else { "" };
+                    write!(f, "{separator}{failure}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for FetchError {}
+
+/// A server, and why it gave nothing.
+#[derive(Debug)]
+pub struct Failure {
+    server: String,
+    reason: FailureReason,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let server = &self.server;
+        match &self.reason {
+            FailureReason::NotFound => write!(f, "{server} does not have it"),
+            FailureReason::Unreachable(why) => write!(f, "{server} can't be reached: {why}"),
+            FailureReason::Status(status) => write!(f, "{server} answered {status}"),
+            FailureReason::WrongBuildId(Some(found)) => {
+                write!(f, "{server} sent another build, {found}; refused")
+            }
+            FailureReason::WrongBuildId(None) => {
+                write!(f, "{server} sent a file without a build-id; refused")
+            }
+            FailureReason::TooLarge => {
+                write!(f, "{server} sent more than {} MB; refused", MAX_BYTES / 1_000_000)
+            }
+            FailureReason::Cancelled => write!(f, "{server}: cancelled"),
+            FailureReason::Storing(why) => write!(f, "the answer of {server} can't be kept: {why}"),
+        }
+    }
+}
+
+#[derive(Debug)]
+enum FailureReason {
+    NotFound,
+    Unreachable(String),
+    Status(StatusCode),
+    WrongBuildId(Option<BuildId>),
+    TooLarge,
+    Cancelled,
+    Storing(io::Error),
+}
+
+/// Told of each block received, in bytes so far and in all if the server said so; `Break` cancels.
+pub type Watch<'a> = dyn FnMut(u64, Option<u64>) -> ControlFlow<()> + 'a;
+
+struct Server {
+    url: String,
+    agent: Agent,
+}
+
+impl Server {
+    fn new(url: &str) -> Self {
+        let url = url.trim_end_matches('/').to_owned();
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .user_agent(concat!("perftab/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_recv_response(Some(SILENCE_TIMEOUT))
+            .timeout_per_read(Some(SILENCE_TIMEOUT));
+        if is_loopback(&url) {
+            // A proxy of the environment would look for the server on its own machine.
+            config = config.proxy(None);
+        }
+        Self { url, agent: config.build().new_agent() }
+    }
+
+    /// The URL as shown: without the password it may carry.
+    fn name(&self) -> String {
+        match self.url.split_once("://") {
+            Some((scheme, rest)) => {
+                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                let host = authority.rsplit('@').next().unwrap_or(authority);
+                format!("{scheme}://{host}{path}")
+            }
+            None => self.url.clone(),
+        }
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split('/').next().unwrap_or(authority);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    host.starts_with("127.") || host.starts_with("[::1]") || host.starts_with("localhost")
+}
+
+/// The servers to ask, in their order, and where their answers are kept.
+pub struct Client {
+    servers: Vec<Server>,
+    cache: Option<PathBuf>,
+}
+
+impl Client {
+    /// The servers named by `--debuginfod`, else those of `$DEBUGINFOD_URLS`.
+    pub fn new(args: &ImageArgs) -> Self {
+        let from_environment = env::var("DEBUGINFOD_URLS").unwrap_or_default();
+        let urls: Vec<&str> = match args.debuginfod.as_slice() {
+            // The variable may also hold words like `ima:enforcing`.
+            [] => from_environment.split_whitespace().filter(|word| is_http(word)).collect(),
+            named => named.iter().map(String::as_str).collect(),
+        };
+        Self { servers: urls.into_iter().map(Server::new).collect(), cache: cache_folder() }
+    }
+
+    /// The servers' URLs, without passwords.
+    pub fn servers(&self) -> Vec<String> {
+        self.servers.iter().map(Server::name).collect()
+    }
+
+    /// A file from the first server that has it. It has the build-id asked for, except that
+    /// sources and sections have none.
+    pub fn fetch(
+        &self,
+        id: BuildId,
+        artifact: &Artifact,
+        watch: &mut Watch<'_>,
+    ) -> Result<File, FetchError> {
+        let mut failures = Vec::new();
+        for server in &self.servers {
+            match self.fetch_from(server, id, artifact, watch) {
+                Ok(file) => return Ok(file),
+                Err(FailureReason::NotFound) => {}
+                Err(FailureReason::Cancelled) => return Err(FetchError::Cancelled),
+                Err(reason) => failures.push(Failure { server: server.name(), reason }),
+            }
+        }
+        if failures.is_empty() {
+            Err(FetchError::NotFound)
+        } else {
+            Err(FetchError::Failed(failures))
+        }
+    }
+
+    fn fetch_from(
+        &self,
+        server: &Server,
+        id: BuildId,
+        artifact: &Artifact,
+        watch: &mut Watch<'_>,
+    ) -> Result<File, FailureReason> {
+        let url = format!("{}/buildid/{id}/{artifact}", server.url);
+        let unreachable = |error: ureq::Error| FailureReason::Unreachable(error.to_string());
+        let response = server.agent.get(&url).call().map_err(unreachable)?;
+        match response.status() {
+            StatusCode::OK => {}
+            StatusCode::NOT_FOUND => return Err(FailureReason::NotFound),
+            status => return Err(FailureReason::Status(status)),
+        }
+        let total = response.body().content_length();
+        let mut answer = Answer::create(self.cache.as_deref(), id, artifact.cached_as())
+            .map_err(FailureReason::Storing)?;
+        answer.receive(&mut response.into_body().into_reader(), total, watch)?;
+        if artifact.cached_as().is_some() {
+            let found = identity::build_id(&answer.file).unwrap_or(None);
+            if found != Some(id) {
+                return Err(FailureReason::WrongBuildId(found));
+            }
+        }
+        answer.keep().map_err(FailureReason::Storing)
+    }
+}
+
+/// A file being received: in the cache under a passing name until it was checked, or nameless.
+struct Answer {
+    file: File,
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Answer {
+    fn create(cache: Option<&Path>, id: BuildId, name: Option<&str>) -> io::Result<Self> {
+        if let (Some(cache), Some(name)) = (cache, name) {
+            let folder = cache.join(id.to_string());
+            let passing = folder.join(format!(".{name}.{}", scratch::unique_suffix()));
+            let create = || {
+                fs::create_dir_all(&folder)?;
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(&passing)
+            };
+            // A home that can't be written to is no reason to go without names.
+            if let Ok(file) = create() {
+                return Ok(Self { file, names: Some((passing, folder.join(name))) });
+            }
+        }
+        Ok(Self { file: scratch::nameless_file()?, names: None })
+    }
+
+    fn receive(
+        &mut self,
+        body: &mut dyn Read,
+        total: Option<u64>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FailureReason> {
+        let mut block = vec![0; 256 << 10];
+        let mut done = 0;
+        loop {
+            if total.unwrap_or(done) > MAX_BYTES || done > MAX_BYTES {
+                return Err(FailureReason::TooLarge);
+            }
+            if watch(done, total).is_break() {
+                return Err(FailureReason::Cancelled);
+            }
+            let count = match body.read(&mut block) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(FailureReason::Unreachable(error.to_string())),
+            };
+            if count == 0 {
+                break;
+            }
+            self.file.write_all(&block[..count]).map_err(FailureReason::Storing)?;
+            done += count as u64;
+        }
+        if total.is_some_and(|total| total != done) {
+            let cut = format!("the answer ended after {done} bytes");
+            return Err(FailureReason::Unreachable(cut));
+        }
+        Ok(())
+    }
+
+    /// Gives the file its name in the cache, and hands it out, at its beginning.
+    fn keep(mut self) -> io::Result<File> {
+        if let Some((passing, name)) = self.names.take() {
+            // As debuginfod's own clients do, so that nobody writes into it by accident.
+            self.file.set_permissions(fs::Permissions::from_mode(0o400))?;
+            if let Err(error) = fs::rename(&passing, &name) {
+                let _ = fs::remove_file(&passing);
+                return Err(error);
+            }
+        }
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some((passing, _)) = &self.names {
+            let _ = fs::remove_file(passing);
+        }
+    }
+}
+
+/// Whether a word is an http or https URL.
+pub fn is_http(url: &str) -> bool {
+    let host = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'))
+}
+
+/// Where debuginfod's clients keep files: `$DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in
+/// `$XDG_CACHE_HOME` or `~/.cache`.
+pub fn cache_folder() -> Option<PathBuf> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("DEBUGINFOD_CACHE_PATH").or_else(|| {
+        let caches =
+            variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+        Some(caches.join("debuginfod_client"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let name = |url| Server::new(url).name();
+        assert_eq!(name("https://me:secret@host:8002/a@b/"), "https://host:8002/a@b");
+        assert_eq!(name("http://host"), "http://host");
+    }
+
+    #[test]
+    fn only_http_is_asked() {
+        assert!(is_http("http://a") && is_http("https://a/b"));
+        for word in ["ima:enforcing", "file:///srv", "http://", "http:///x", "ftp://a", ""] {
+            assert!(!is_http(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_asked_without_a_proxy() {
+        for url in ["http://127.0.0.1:8002", "http://localhost/x", "http://me@[::1]:80/"] {
+            assert!(is_loopback(url), "{url}");
+        }
+        assert!(!is_loopback("https://debuginfod.debian.net"));
+        assert!(!is_loopback("https://host/127.0.0.1"));
+    }
+}

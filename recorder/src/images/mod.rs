@@ -1,0 +1,8 @@
+//! Candidate images: files that may be what was mapped, or its debug file.
+//!
+//! Constraint: a path only says where to look. Whether a file is used is decided by its build-id:
+//! by core's gate when it is offered to a `Session`, by [`identity::build_id`] where the server of
+//! `perftab view` hands it to the page (which asks core's gate again).
+
+pub mod identity;
+pub mod local;

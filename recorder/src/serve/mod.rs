@@ -1,0 +1,166 @@
+//! `perftab view`: serves the viewer, the recordings named and a same-origin debuginfod on
+//! loopback, for whoever has the token in the URL it prints.
+//!
+//! Constraints: it binds 127.0.0.1 and nothing else; a request is refused before anything is read
+//! ([`guard`], [`route`]); files stream from disk and are never held in memory.
+
+mod guard;
+mod lookup;
+mod range;
+mod reply;
+mod route;
+mod spool;
+
+use std::env;
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Method, Request, Response, StatusCode, header};
+
+use self::guard::{Guard, Token};
+use self::lookup::Lookup;
+use self::route::{Route, RouteError};
+use self::spool::ServedProfile;
+use crate::cli::ViewArgs;
+use crate::output::{self, Outcome, Results};
+use crate::page::PAGE;
+
+struct Server {
+    guard: Guard,
+    profiles: Vec<ServedProfile>,
+    lookup: Arc<Lookup>,
+}
+
+/// Serves until Ctrl-C.
+pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
+    let profiles = open_profiles(&args.files)?;
+    let asked = args.port.unwrap_or(0);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, asked))
+        .with_context(|| format!("can't listen on 127.0.0.1:{asked}; name another --port"))?;
+    listener.set_nonblocking(true)?;
+    let port = listener.local_addr()?.port();
+    let token = Token::generate()?;
+    let url = format!("http://127.0.0.1:{port}/?token={token}");
+    let server = Server {
+        guard: Guard::new(token, port),
+        profiles,
+        lookup: Arc::new(Lookup::new(&args.images)),
+    };
+    announce(&url)?;
+    if !args.no_open {
+        open_browser(&url);
+    }
+    serve(listener, Arc::new(server))?;
+    Ok(Outcome::Complete)
+}
+
+/// The recordings named; without a name, `perf.data` where there is one.
+fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<ServedProfile>> {
+    let usual = PathBuf::from("perf.data");
+    match files {
+        [] if usual.exists() => Ok(vec![ServedProfile::open(&usual)?]),
+        [] => {
+            output::notice("no recording named and no perf.data here; the page can open one");
+            Ok(Vec::new())
+        }
+        named => named.iter().map(|path| ServedProfile::open(path)).collect(),
+    }
+}
+
+fn announce(url: &str) -> anyhow::Result<()> {
+    let mut results = Results::new();
+    writeln!(results, "{url}")?;
+    results.flush()?;
+    output::notice("serving on this machine only; Ctrl-C ends it");
+    Ok(())
+}
+
+/// Opens the user's browser where there is a display for one.
+fn open_browser(url: &str) {
+    let has_display = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !has_display("DISPLAY") && !has_display("WAYLAND_DISPLAY") {
+        return;
+    }
+    let mut command = Command::new("xdg-open");
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        output::notice(format_args!("no browser opened (xdg-open: {error}); open the URL above"));
+    }
+}
+
+fn serve(listener: TcpListener, server: Arc<Server>) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let router = Router::new().fallback(answer).with_state(server);
+        tokio::select! {
+            ended = axum::serve(listener, router) => ended.context("the server ended"),
+            ended = interrupted() => ended.context("waiting for Ctrl-C"),
+        }
+    });
+    // A download may still block a thread; nobody waits for it any more.
+    runtime.shutdown_background();
+    served
+}
+
+/// Ends on Ctrl-C or SIGTERM.
+async fn interrupted() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        ended = tokio::signal::ctrl_c() => ended,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Response<Body> {
+    // Requests have no body that matters; without it the rest can be held over an await.
+    let (request, _) = request.into_parts();
+    let header = |name| request.headers.get(name).and_then(|value| value.to_str().ok());
+    if let Err(refused) = server.guard.check(header(header::HOST), request.uri.query()) {
+        return reply::refusal(StatusCode::FORBIDDEN, &refused.to_string());
+    }
+    if !matches!(request.method, Method::GET | Method::HEAD) {
+        return reply::refusal(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered");
+    }
+    match Route::parse(request.uri.path()) {
+        Err(RouteError::Unknown) => reply::refusal(StatusCode::NOT_FOUND, "nothing is here"),
+        Err(RouteError::Refused(why)) => reply::refusal(StatusCode::BAD_REQUEST, why),
+        Ok(Route::Page) => reply::page(PAGE),
+        Ok(Route::Profiles) => reply::json(&listing(&server)),
+        Ok(Route::Profile(index)) => profile(&server, index, header(header::RANGE)).await,
+        Ok(Route::Debuginfod(id, artifact)) => {
+            lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
+        }
+    }
+}
+
+/// What the page learns first: the recordings, and the servers behind `/debuginfod`.
+fn listing(server: &Server) -> serde_json::Value {
+    let profile = |p: &ServedProfile| serde_json::json!({ "name": p.name, "size": p.size });
+    serde_json::json!({
+        "profiles": server.profiles.iter().map(profile).collect::<Vec<_>>(),
+        "debuginfod": server.lookup.servers(),
+    })
+}
+
+async fn profile(server: &Server, index: usize, range: Option<&str>) -> Response<Body> {
+    let Some(profile) = server.profiles.get(index) else {
+        return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
+    };
+    let sent = match profile.reopen() {
+        Ok(file) => reply::file(file, range).await,
+        Err(error) => Err(error),
+    };
+    sent.unwrap_or_else(|error| {
+        let why = format!("{} can't be read: {error}", profile.name);
+        reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
+    })
+}

@@ -1,0 +1,87 @@
+//! Answers, each with the headers that every answer carries.
+
+use std::fs::File;
+use std::io::SeekFrom;
+
+use axum::body::Body;
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{Response, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio_util::io::ReaderStream;
+
+use super::range::{self, Part};
+
+/// Large enough that a system call and a wake-up a block cost nothing beside the copy.
+const BLOCK: usize = 256 << 10;
+
+const HEADERS: [(HeaderName, &str); 6] = [
+    // Recordings and binaries are nobody else's, and the token is in the URL.
+    (header::CACHE_CONTROL, "no-store"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// The viewer. Its meta tag holds its policy; what a meta tag can't say is said here.
+pub fn page(html: &'static str) -> Response<Body> {
+    let mut response = reply(StatusCode::OK, "text/html; charset=utf-8", Body::from(html));
+    let policy = HeaderValue::from_static("frame-ancestors 'none'");
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+/// JSON.
+pub fn json(value: &serde_json::Value) -> Response<Body> {
+    reply(StatusCode::OK, "application/json", Body::from(value.to_string()))
+}
+
+/// A status, with one line that says why.
+pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
+    let line = why.replace(['\n', '\r'], " ");
+    reply(status, "text/plain; charset=utf-8", Body::from(line + "\n"))
+}
+
+/// A file from disk, or the part of it that was asked for; never held in memory.
+pub async fn file(file: File, asked: Option<&str>) -> std::io::Result<Response<Body>> {
+    let mut file = tokio::fs::File::from_std(file);
+    let length = file.metadata().await?.len();
+    let (status, bytes) = match range::requested(asked, length) {
+        Part::Whole => (StatusCode::OK, 0..length),
+        Part::Bytes(bytes) => (StatusCode::PARTIAL_CONTENT, bytes),
+        Part::Unsatisfiable => {
+            let why = format!("the file has {length} bytes");
+            let mut response = refusal(StatusCode::RANGE_NOT_SATISFIABLE, &why);
+            set(&mut response, header::CONTENT_RANGE, format!("bytes */{length}"));
+            return Ok(response);
+        }
+    };
+    file.seek(SeekFrom::Start(bytes.start)).await?;
+    file.set_max_buf_size(BLOCK);
+    let blocks = ReaderStream::with_capacity(file.take(bytes.end - bytes.start), BLOCK);
+    let mut response = reply(status, "application/octet-stream", Body::from_stream(blocks));
+    set(&mut response, header::CONTENT_LENGTH, (bytes.end - bytes.start).to_string());
+    set(&mut response, header::ACCEPT_RANGES, "bytes".to_owned());
+    if status == StatusCode::PARTIAL_CONTENT {
+        let sent = format!("bytes {}-{}/{length}", bytes.start, bytes.end - 1);
+        set(&mut response, header::CONTENT_RANGE, sent);
+    }
+    Ok(response)
+}
+
+fn reply(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn set(response: &mut Response<Body>, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::from_str(&value) {
+        response.headers_mut().insert(name, value);
+    }
+}

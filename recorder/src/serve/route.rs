@@ -1,0 +1,166 @@
+//! From a request's path to what it asks for. Pure: what is refused here has touched no file.
+
+use perftab_core::format::BuildId;
+
+use crate::debuginfod_client::Artifact;
+
+/// What the server can be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    /// The viewer.
+    Page,
+    /// What is served, as JSON.
+    Profiles,
+    /// A recording, by its position among those named on the command line.
+    Profile(usize),
+    /// A file of a build.
+    Debuginfod(BuildId, Artifact),
+}
+
+/// Why a path leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteError {
+    /// Nothing has this address: 404.
+    Unknown,
+    /// It can't be asked: 400, with the reason.
+    Refused(&'static str),
+}
+
+impl Route {
+    /// Reads the path of a request, still percent-encoded.
+    pub fn parse(path: &str) -> Result<Self, RouteError> {
+        if !is_harmless(path) {
+            return Err(RouteError::Refused("a path with . or .. or control characters"));
+        }
+        if let Some(rest) = path.strip_prefix("/debuginfod/buildid/") {
+            return debuginfod(rest);
+        }
+        match path {
+            "/" => Ok(Self::Page),
+            "/profiles" => Ok(Self::Profiles),
+            _ => path
+                .strip_prefix("/profile/")
+                .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+                .and_then(|digits| digits.parse().ok())
+                .map(Self::Profile)
+                .ok_or(RouteError::Unknown),
+        }
+    }
+}
+
+/// `ID/executable`, `ID/debuginfo`, `ID/source/PATH`, `ID/section/NAME`: debuginfod(8), "WEBAPI".
+fn debuginfod(rest: &str) -> Result<Route, RouteError> {
+    let (id, artifact) = rest.split_once('/').ok_or(RouteError::Unknown)?;
+    let id = BuildId::from_hex(id)
+        .ok_or(RouteError::Refused("a build-id is 1 to 20 bytes in hex digits"))?;
+    let artifact = match artifact.split_once('/') {
+        None if artifact == "executable" => Artifact::Executable,
+        None if artifact == "debuginfo" => Artifact::DebugInfo,
+        Some(("section", name)) if !name.is_empty() && !name.contains('/') => {
+            Artifact::Section(name.to_owned())
+        }
+        // An absolute path, its first slash being the separator.
+        Some(("source", path)) if !path.is_empty() => Artifact::Source(format!("/{path}")),
+        _ => return Err(RouteError::Unknown),
+    };
+    Ok(Route::Debuginfod(id, artifact))
+}
+
+/// Whether no segment, however encoded, could climb out of a folder or cut a name short.
+fn is_harmless(path: &str) -> bool {
+    let Some(decoded) = percent_decoded(path) else { return false };
+    !decoded.iter().any(u8::is_ascii_control)
+        && decoded.split(|&byte| byte == b'/' || byte == b'\\').all(|part| !is_dots(part))
+        // Twice encoded: what passes it on may decode once more.
+        && percent_decoded(&String::from_utf8_lossy(&decoded))
+            .is_none_or(|twice| !twice.split(|&byte| byte == b'/').any(is_dots))
+}
+
+fn is_dots(part: &[u8]) -> bool {
+    matches!(part, b"." | b"..")
+}
+
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(bytes.next()?).to_digit(16);
+                let (high, low) = (digit()?, digit()?);
+                (high * 16 + low) as u8
+            }
+            other => other,
+        });
+    }
+    Some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "9f31c07ad05e";
+
+    fn artifact(path: &str) -> Result<Artifact, RouteError> {
+        match Route::parse(&format!("/debuginfod/buildid/{path}"))? {
+            Route::Debuginfod(id, artifact) => {
+                assert_eq!(id.to_string(), ID);
+                Ok(artifact)
+            }
+            other => panic!("{path} is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_served() {
+        assert_eq!(Route::parse("/"), Ok(Route::Page));
+        assert_eq!(Route::parse("/profiles"), Ok(Route::Profiles));
+        assert_eq!(Route::parse("/profile/12"), Ok(Route::Profile(12)));
+        assert_eq!(artifact("9f31c07ad05e/executable"), Ok(Artifact::Executable));
+        assert_eq!(artifact("9F31C07AD05E/debuginfo"), Ok(Artifact::DebugInfo));
+        let section = Artifact::Section(".debug_line".to_owned());
+        assert_eq!(artifact("9f31c07ad05e/section/.debug_line"), Ok(section));
+        let source = Artifact::Source("/usr/src/a%20b.c".to_owned());
+        assert_eq!(artifact("9f31c07ad05e/source/usr/src/a%20b.c"), Ok(source));
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        for path in ["/profile/", "/profile/-1", "/profile/1/2", "/profile/99999999999999999999"] {
+            assert_eq!(Route::parse(path), Err(RouteError::Unknown), "{path}");
+        }
+        for path in ["/index.html", "/debuginfod/metrics", "//", "/etc/passwd", ""] {
+            assert_eq!(Route::parse(path), Err(RouteError::Unknown), "{path}");
+        }
+        for rest in [ID.to_owned(), format!("{ID}/"), format!("{ID}/source/")] {
+            assert_eq!(artifact(&rest), Err(RouteError::Unknown), "{rest}");
+        }
+        assert_eq!(artifact(&format!("{ID}/section/a/b")), Err(RouteError::Unknown));
+    }
+
+    #[test]
+    fn ids_are_hex() {
+        let long = "ab".repeat(21);
+        for id in ["xyz", "abc", "", "g0", "0000", "%61b", long.as_str()] {
+            let refused = artifact(&format!("{id}/executable"));
+            assert!(matches!(refused, Err(RouteError::Refused(_))), "{id}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn no_path_climbs() {
+        let climbing = ["..", "%2e%2e", "%2E.", ".", "..%2f..", "..%5c..", "a%00b", "%252e%252e"];
+        for part in climbing.into_iter().chain(["%zz", "%", "a%0ab"]) {
+            for path in [
+                format!("/debuginfod/buildid/{ID}/source/{part}/etc/passwd"),
+                format!("/debuginfod/buildid/{part}/executable"),
+                format!("/profile/{part}"),
+                format!("/{part}"),
+            ] {
+                let refused = Route::parse(&path);
+                assert!(matches!(refused, Err(RouteError::Refused(_))), "{path}: {refused:?}");
+            }
+        }
+    }
+}
