@@ -216,7 +216,7 @@ pub struct ShareArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Length at most: chat, email, slack, github, max or a number
+    /// At most: chat, email, slack, github, max or a number
     #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
     pub budget: u32,
     /// Address of a perftab page [default: $PERFTAB_BASE_URL]

@@ -1,5 +1,4 @@
-//! The viewer, one HTML file, built into the binary.
+//! The viewer, one HTML file, built into the binary by `build.rs`.
 
 /// The page's source.
-pub const PAGE: &str = "<!doctype html><meta charset=utf-8><title>perftab</title>\
-<p>This perftab was built without the page: run <code>cargo xtask build</code>.";
+pub const PAGE: &str = include_str!(env!("PERFTAB_PAGE_FILE"));

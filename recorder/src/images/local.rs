@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn only_the_right_build_is_opened() {
-        let this = std::env::current_exe().unwrap();
+        let this = env::current_exe().unwrap();
         let id = identity::build_id(&File::open(&this).unwrap()).unwrap().unwrap();
         let other = BuildId::from_hex("9f31c07a").unwrap();
         let paths =
