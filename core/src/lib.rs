@@ -18,4 +18,5 @@
 pub mod decode;
 pub mod error;
 pub mod format;
+pub mod ingest;
 pub mod profile;

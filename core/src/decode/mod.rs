@@ -1,5 +1,14 @@
 //! Bytes to borrowed records. Nothing here keeps state between records; `ingest` does.
+//!
+//! All arithmetic on values of the file is checked here, so that nothing after it has to.
 
+pub mod attr;
+pub mod cursor;
+pub mod features;
+pub mod header;
+pub mod records;
+pub mod sample;
 mod source;
 
+pub use cursor::{ByteOrder, Cursor};
 pub use source::{ByteSource, ReadError, SliceSource};

@@ -141,6 +141,8 @@ pub mod misc {
     pub const MMAP_DATA: u16 = 1 << 13;
     /// COMM: caused by exec. The same bit as [`MMAP_DATA`].
     pub const COMM_EXEC: u16 = 1 << 13;
+    /// FORK: synthesised, the process's own mappings follow. The same bit as [`MMAP_DATA`].
+    pub const FORK_EXEC: u16 = 1 << 13;
     /// MMAP2: the union holds a build-id, not an inode.
     pub const MMAP_BUILD_ID: u16 = 1 << 14;
     /// Build-id entry: its size byte is valid, since perf 5.11.

@@ -1,0 +1,105 @@
+//! What is mapped where in a process, at the time that records have reached.
+
+use crate::profile::DsoId;
+
+/// Executable code at a range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mapping {
+    /// First address.
+    pub start: u64,
+    /// First address after it.
+    pub end: u64,
+    /// File offset of the first address.
+    pub page_offset: u64,
+    /// What is mapped.
+    pub dso: DsoId,
+}
+
+/// Tells one state of one address space from all others; what was found under one version stays
+/// true under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Version(pub u32);
+
+/// The mappings of a process, ordered by address, without overlap.
+#[derive(Clone, Debug)]
+pub(super) struct AddressSpace {
+    mappings: Vec<Mapping>,
+    version: Version,
+}
+
+impl AddressSpace {
+    /// An empty one.
+    pub(super) fn new(version: Version) -> Self {
+        Self { mappings: Vec::new(), version }
+    }
+
+    pub(super) fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Puts `mapping` in; what it covers of others goes.
+    pub(super) fn map(&mut self, mapping: Mapping, version: Version) {
+        self.version = version;
+        let first = self.mappings.partition_point(|old| old.end <= mapping.start);
+        let last = self.mappings.partition_point(|old| old.start < mapping.end);
+        let mut replacement = Vec::with_capacity(3);
+        if let Some(old) = self.mappings[first..last].first()
+            && old.start < mapping.start
+        {
+            replacement.push(Mapping { end: mapping.start, ..*old });
+        }
+        replacement.push(mapping);
+        if let Some(old) = self.mappings[first..last].last()
+            && old.end > mapping.end
+        {
+            let page_offset = old.page_offset.wrapping_add(mapping.end - old.start);
+            replacement.push(Mapping { start: mapping.end, page_offset, ..*old });
+        }
+        self.mappings.splice(first..last, replacement);
+    }
+
+    /// The mapping that holds `address`.
+    pub(super) fn find(&self, address: u64) -> Option<&Mapping> {
+        let index = self.mappings.partition_point(|mapping| mapping.end <= address);
+        self.mappings.get(index).filter(|mapping| mapping.start <= address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(start: u64, end: u64, page_offset: u64, dso: u32) -> Mapping {
+        Mapping { start, end, page_offset, dso: DsoId(dso) }
+    }
+
+    /// Maps in turn and compares with one owner per address, worked out naively.
+    #[test]
+    fn later_mappings_evict_what_they_cover() {
+        let in_turn = [
+            mapping(10, 50, 100, 0),
+            mapping(60, 90, 0, 1),
+            mapping(20, 30, 0, 2),
+            mapping(45, 65, 7, 3),
+            mapping(0, 12, 0, 4),
+            mapping(22, 24, 5, 5),
+            mapping(5, 95, 0, 6),
+            mapping(40, 41, 3, 7),
+        ];
+        let mut space = AddressSpace::new(Version(0));
+        let mut naive: Vec<Option<(u32, u64)>> = vec![None; 100];
+        for (version, mapping) in in_turn.into_iter().enumerate() {
+            space.map(mapping, Version(version as u32));
+            for address in mapping.start..mapping.end {
+                naive[address as usize] =
+                    Some((mapping.dso.0, address - mapping.start + mapping.page_offset));
+            }
+            for address in 0..100 {
+                let found = space
+                    .find(address)
+                    .map(|found| (found.dso.0, address - found.start + found.page_offset));
+                assert_eq!(found, naive[address as usize], "address {address} after {mapping:?}");
+            }
+        }
+    }
+}
