@@ -36,12 +36,12 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Build(options) => page::build(&options).map(drop),
+        Command::Build(options) => page::build(&options).map(|_| ExitCode::SUCCESS),
         Command::Test(options) => test::test(&options),
-        Command::Demo(options) => demo::demo(&options),
+        Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("cargo xtask: {error:#}");
             ExitCode::FAILURE
