@@ -1,1 +1,13 @@
+//! What tests share: the binary under test, servers that live as long as a test, a client that
+//! may send anything. The tests themselves are in `tests/`.
+
 #![forbid(unsafe_code)]
+
+pub mod folder;
+pub mod http;
+pub mod program;
+pub mod served;
+
+mod binary;
+
+pub use binary::perftab_binary;

@@ -1,0 +1,20 @@
+//! Programs compiled by tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles C source in `folder` with gcc to `folder/NAME`, from `folder/NAME.c`, with this
+/// build-id (hex digits) and DWARF.
+pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathBuf {
+    let file = folder.join(format!("{name}.c"));
+    fs::write(&file, source).expect("the source is written");
+    let program = folder.join(name);
+    let status = Command::new("gcc")
+        .args(["-g", "-O1", &format!("-Wl,--build-id=0x{build_id}"), "-o"])
+        .args([&program, &file])
+        .status()
+        .expect("gcc runs");
+    assert!(status.success(), "gcc fails on {}", file.display());
+    program
+}

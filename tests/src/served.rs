@@ -1,0 +1,147 @@
+//! Servers that run as long as a test does: `perftab view` and elfutils' debuginfod.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::folder::TestFolder;
+use crate::http::{self, Answer};
+use crate::perftab_binary;
+
+/// A running `perftab view`, with a home folder of its own; ends when dropped.
+pub struct Viewer {
+    child: Child,
+    /// Where it listens.
+    pub port: u16,
+    /// What it lets in.
+    pub token: String,
+    /// Its `$HOME`.
+    pub home: TestFolder,
+}
+
+impl Viewer {
+    /// Starts `perftab view --no-open` with these arguments.
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with(TestFolder::new(), arguments, &[])
+    }
+
+    /// Starts it with this home folder and these bytes on standard input.
+    pub fn start_with(home: TestFolder, arguments: &[&str], input: &[u8]) -> Self {
+        let mut child = bound_to_this_thread(perftab_binary().as_os_str())
+            .args(["view", "--no-open"])
+            .args(arguments)
+            .env("HOME", &*home)
+            .env_remove("XDG_CACHE_HOME")
+            .env_remove("DEBUGINFOD_CACHE_PATH")
+            .env_remove("DEBUGINFOD_URLS")
+            .current_dir(&*home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("perftab view starts");
+        let mut stdin = child.stdin.take().expect("its standard input");
+        stdin.write_all(input).expect("it reads its standard input");
+        drop(stdin);
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("its standard output");
+        BufReader::new(stdout).read_line(&mut line).expect("a line of output");
+        let (port, token) = line
+            .trim()
+            .strip_prefix("http://127.0.0.1:")
+            .and_then(|rest| rest.split_once("/?token="))
+            .unwrap_or_else(|| panic!("no URL in {line:?}"));
+        let port = port.parse().expect("a port");
+        Self { port, token: token.to_owned(), child, home }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A GET as the page would send it.
+    pub fn get(&self, path: &str) -> Answer {
+        self.get_with(path, &[])
+    }
+
+    /// The same with more headers.
+    pub fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let host = format!("127.0.0.1:{}", self.port);
+        let headers = [&[("Host", host.as_str())], headers].concat();
+        http::get(self.port, &format!("{path}?token={}", self.token), &headers)
+    }
+
+    /// Sends it a signal by name and waits until it has ended.
+    pub fn end_by(mut self, signal: &str) -> ExitStatus {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs");
+        assert!(sent.success(), "kill -s {signal} {pid}");
+        self.child.wait().expect("it ends")
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A running debuginfod over a folder; ends when dropped.
+pub struct Debuginfod {
+    child: Child,
+    port: u16,
+}
+
+impl Debuginfod {
+    /// Starts it and waits until it has read the folder; `None` if it is not installed.
+    pub fn start(folder: &Path) -> Option<Self> {
+        let port = http::free_port();
+        Command::new("debuginfod").arg("--version").output().ok()?;
+        let child = bound_to_this_thread("debuginfod".as_ref())
+            .args(["-d", ":memory:", "-p", &port.to_string(), "-F"])
+            .arg(folder)
+            .env_remove("DEBUGINFOD_URLS")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("debuginfod starts");
+        let server = Self { child, port };
+        // It has no other way to tell than to be asked.
+        let give_up = Instant::now() + Duration::from_secs(60);
+        while !server.is_ready() {
+            assert!(Instant::now() < give_up, "debuginfod is not ready after a minute");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Some(server)
+    }
+
+    fn is_ready(&self) -> bool {
+        std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() && {
+            let metrics = http::get(self.port, "/metrics", &[("Host", "localhost")]).text();
+            let line = |line| metrics.lines().any(|other| other == line);
+            line("ready 1") && line("thread_work_pending{role=\"scan\"} 0")
+        }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Debuginfod {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command that the kernel kills when the thread that starts it ends, even if that is killed.
+fn bound_to_this_thread(program: &std::ffi::OsStr) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
+}
