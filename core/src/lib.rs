@@ -20,3 +20,4 @@ pub mod error;
 pub mod format;
 pub mod ingest;
 pub mod profile;
+pub mod symbolize;

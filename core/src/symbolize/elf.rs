@@ -1,0 +1,367 @@
+//! The layout of an ELF file: its segments and sections, of either class and byte order, in one
+//! form.
+//!
+//! Only headers are read here. The content of a section is read when somebody asks for it, so of
+//! a debug file of gigabytes only what is needed is touched. All sizes are checked against the
+//! bytes that are there before anything is allocated, and compressed sections have a cap.
+//!
+//! `object` knows the structs. Its `ReadCache` is not used: it keeps every range it ever read, and
+//! a malformed file can make it grow far beyond the file.
+
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use object::read::{CompressedData, CompressionFormat};
+use object::{Endianness, pod};
+
+use super::address::{FileOffset, Svma};
+use crate::decode::{ByteSource, ReadError};
+
+/// Section headers beyond this are not read (`-ffunction-sections` makes tens of thousands).
+const MAX_SECTIONS: u64 = 1 << 20;
+/// Names of sections beyond this are not read.
+const MAX_SECTION_NAMES: u64 = 64 << 20;
+/// A section that inflates to more is not used: no linker wrote one that large.
+const MAX_INFLATED: u64 = 4 << 30;
+/// Deflate cannot do better than 1,032 to 1; zstd can, but compilers' output does not.
+const MAX_RATIO: u64 = 1100;
+
+/// Width of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Elf32,
+    Elf64,
+}
+
+/// A program header.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub kind: elf::ProgramType,
+    pub flags: elf::ProgramFlags,
+    pub offset: u64,
+    pub address: u64,
+    pub file_size: u64,
+    pub align: u64,
+}
+
+impl Segment {
+    /// True for code that the kernel or the dynamic linker maps.
+    pub fn is_executable_load(&self) -> bool {
+        self.kind == elf::PT_LOAD && self.flags.0 & elf::PF_X.0 != 0
+    }
+}
+
+/// A section header.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    pub name: String,
+    pub kind: elf::SectionType,
+    pub flags: elf::SectionFlags,
+    pub address: u64,
+    pub offset: u64,
+    pub size: u64,
+    /// Index of the section that this one refers to (the strings of a symbol table).
+    pub link: u32,
+    pub align: u64,
+}
+
+impl Section {
+    /// True if the file holds bytes for it.
+    pub fn has_bytes(&self) -> bool {
+        self.kind != elf::SHT_NOBITS && self.kind != elf::SHT_NULL && self.size > 0
+    }
+
+    /// True for instructions.
+    pub fn is_executable(&self) -> bool {
+        self.flags.0 & elf::SHF_EXECINSTR.0 != 0
+    }
+}
+
+/// An entry of a symbol table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawSymbol {
+    /// Offset into the table's strings.
+    pub name: u32,
+    pub kind: elf::SymbolType,
+    pub bind: elf::SymbolBind,
+    pub section: elf::SymbolSection,
+    pub value: u64,
+    pub size: u64,
+}
+
+/// Why the headers could not be read.
+#[derive(Debug)]
+pub(super) enum ElfError {
+    NotElf { first_bytes: Vec<u8> },
+    Read(ReadError),
+}
+
+impl From<ReadError> for ElfError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Everything that the headers say.
+#[derive(Clone, Debug)]
+pub(super) struct Elf {
+    pub class: Class,
+    pub endian: Endianness,
+    pub kind: elf::FileType,
+    pub machine: elf::Machine,
+    pub segments: Vec<Segment>,
+    pub sections: Vec<Section>,
+}
+
+impl Elf {
+    /// Reads the headers. Segments or sections that lie outside the file are left out: a debug
+    /// file cut short can still say who it is.
+    pub fn read(source: &dyn ByteSource) -> Result<Self, ElfError> {
+        let start = source.read_vec(0, source.len().min(64))?;
+        let not_elf = || ElfError::NotElf { first_bytes: start[..start.len().min(16)].to_vec() };
+        let Some(ident) = start.get(..16).filter(|ident| ident[..4] == elf::ELFMAG) else {
+            return Err(not_elf());
+        };
+        match ident[4] {
+            1 => Self::read_class::<elf::FileHeader32<Endianness>>(source, &start, Class::Elf32),
+            2 => Self::read_class::<elf::FileHeader64<Endianness>>(source, &start, Class::Elf64),
+            _ => None,
+        }
+        .ok_or_else(not_elf)
+    }
+
+    fn read_class<H: FileHeader<Endian = Endianness>>(
+        source: &dyn ByteSource,
+        start: &[u8],
+        class: Class,
+    ) -> Option<Self> {
+        let (header, _) = pod::from_bytes::<H>(start).ok()?;
+        let endian = header.endian().ok()?;
+        Some(Self {
+            class,
+            endian,
+            kind: header.e_type(endian),
+            machine: header.e_machine(endian),
+            segments: read_segments(source, header, endian).unwrap_or_default(),
+            sections: read_sections(source, header, endian).unwrap_or_default(),
+        })
+    }
+
+    /// The first section of this name that has bytes.
+    pub fn section_with_bytes(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name && section.has_bytes())
+    }
+
+    /// The first section of this type that has bytes.
+    pub fn section_of_kind(&self, kind: elf::SectionType) -> Option<&Section> {
+        self.sections.iter().find(|section| section.kind == kind && section.has_bytes())
+    }
+
+    /// The address that the file itself uses for the code at `offset`.
+    ///
+    /// Pages of neighbouring segments overlap in the file, so an executable segment is preferred.
+    pub fn svma_from_file_offset(&self, offset: FileOffset) -> Option<Svma> {
+        let within = |segment: &&Segment| {
+            segment.kind == elf::PT_LOAD
+                && offset.0.checked_sub(segment.offset).is_some_and(|at| at < segment.file_size)
+        };
+        let segments = || self.segments.iter().filter(within);
+        let segment = segments().find(|s| s.is_executable_load()).or_else(|| segments().next())?;
+        Some(Svma((offset.0 - segment.offset).wrapping_add(segment.address)))
+    }
+
+    /// Calls `each` for every entry of the symbol table `table`, whose bytes these are.
+    pub fn for_each_symbol(&self, table: &[u8], each: impl FnMut(RawSymbol)) {
+        match self.class {
+            Class::Elf32 => symbols::<elf::Sym32<Endianness>>(table, self.endian, each),
+            Class::Elf64 => symbols::<elf::Sym64<Endianness>>(table, self.endian, each),
+        }
+    }
+
+    /// Calls `each` with the symbol index of every relocation in `section`, whose bytes these are.
+    ///
+    /// (Only machines whose linkage table is understood come here; 64-bit MIPS, which packs the
+    /// index differently, is none of them.)
+    pub fn for_each_relocation(&self, section: &Section, bytes: &[u8], each: impl FnMut(u32)) {
+        let endian = self.endian;
+        match (self.class, section.kind == elf::SHT_RELA) {
+            (Class::Elf64, true) => {
+                structs::<elf::Rela64<_>>(bytes)
+                    .iter()
+                    .map(|r| r.r_sym(endian, false))
+                    .for_each(each);
+            }
+            (Class::Elf64, false) => {
+                structs::<elf::Rel64<_>>(bytes).iter().map(|r| r.r_sym(endian)).for_each(each);
+            }
+            (Class::Elf32, true) => {
+                structs::<elf::Rela32<_>>(bytes).iter().map(|r| r.r_sym(endian)).for_each(each);
+            }
+            (Class::Elf32, false) => {
+                structs::<elf::Rel32<_>>(bytes).iter().map(|r| r.r_sym(endian)).for_each(each);
+            }
+        }
+    }
+
+    /// The section's bytes, inflated if it is compressed (`SHF_COMPRESSED`, or the older
+    /// `.zdebug_*` with "ZLIB" and a big-endian length in front).
+    pub fn section_bytes(
+        &self,
+        source: &dyn ByteSource,
+        section: &Section,
+    ) -> Result<Vec<u8>, ReadError> {
+        if !section.has_bytes() {
+            return Ok(Vec::new());
+        }
+        let bytes = source.read_vec(section.offset, section.size)?;
+        let (format, size, skip) = if section.flags.0 & elf::SHF_COMPRESSED.0 != 0 {
+            self.compression(&bytes)
+                .ok_or_else(|| ReadError::new(format!("{}: unknown compression", section.name)))?
+        } else if let (true, Some((b"ZLIB", rest))) =
+            (section.name.starts_with(".zdebug_"), bytes.split_first_chunk())
+        {
+            let size = rest.first_chunk().map_or(0, |size| u64::from_be_bytes(*size));
+            (CompressionFormat::Zlib, size, 12)
+        } else {
+            return Ok(bytes);
+        };
+        let packed = bytes.get(skip..).unwrap_or_default();
+        inflate(format, packed, size)
+            .ok_or_else(|| ReadError::new(format!("{} cannot be inflated", section.name)))
+    }
+
+    /// Format, inflated size and length of the header of a compressed section.
+    fn compression(&self, bytes: &[u8]) -> Option<(CompressionFormat, u64, usize)> {
+        let (kind, size, skip) = match self.class {
+            Class::Elf32 => {
+                let header = structs::<elf::CompressionHeader32<Endianness>>(bytes).first()?;
+                let (kind, size) = (header.ch_type.get(self.endian), header.ch_size);
+                (kind, u64::from(size.get(self.endian)), 12)
+            }
+            Class::Elf64 => {
+                let header = structs::<elf::CompressionHeader64<Endianness>>(bytes).first()?;
+                (header.ch_type.get(self.endian), header.ch_size.get(self.endian), 24)
+            }
+        };
+        let format = match kind {
+            elf::ELFCOMPRESS_ZLIB => CompressionFormat::Zlib,
+            elf::ELFCOMPRESS_ZSTD => CompressionFormat::Zstandard,
+            _ => return None,
+        };
+        Some((format, size, skip))
+    }
+}
+
+fn inflate(format: CompressionFormat, data: &[u8], uncompressed_size: u64) -> Option<Vec<u8>> {
+    let limit = (data.len() as u64).saturating_mul(MAX_RATIO).min(MAX_INFLATED);
+    if uncompressed_size > limit {
+        return None;
+    }
+    let inflated = CompressedData { format, data, uncompressed_size }.decompress().ok()?;
+    Some(inflated.into_owned())
+}
+
+/// As many whole structs as the bytes hold.
+fn structs<T: pod::Pod>(bytes: &[u8]) -> &[T] {
+    let count = bytes.len() / size_of::<T>().max(1);
+    pod::slice_from_bytes::<T>(bytes, count).map_or(&[], |(structs, _)| structs)
+}
+
+fn symbols<S: Sym<Endian = Endianness> + pod::Pod>(
+    table: &[u8],
+    endian: Endianness,
+    mut each: impl FnMut(RawSymbol),
+) {
+    for symbol in structs::<S>(table) {
+        each(RawSymbol {
+            name: symbol.st_name(endian),
+            kind: symbol.st_type(),
+            bind: symbol.st_bind(),
+            section: symbol.st_shndx(endian),
+            value: symbol.st_value(endian).into(),
+            size: symbol.st_size(endian).into(),
+        });
+    }
+}
+
+fn read_segments<H: FileHeader<Endian = Endianness>>(
+    source: &dyn ByteSource,
+    header: &H,
+    endian: Endianness,
+) -> Option<Vec<Segment>> {
+    let size = size_of::<H::ProgramHeader>() as u64;
+    let count = match header.e_phnum(endian) {
+        // More than fit into the field: section 0 holds the count.
+        elf::PN_XNUM => section_zero(source, header, endian)?.sh_info(endian).into(),
+        count => u64::from(count),
+    };
+    let bytes = source.read_vec(header.e_phoff(endian).into(), count.checked_mul(size)?).ok()?;
+    let segments = structs::<H::ProgramHeader>(&bytes).iter().map(|segment| Segment {
+        kind: segment.p_type(endian),
+        flags: segment.p_flags(endian),
+        offset: segment.p_offset(endian).into(),
+        address: segment.p_vaddr(endian).into(),
+        file_size: segment.p_filesz(endian).into(),
+        align: segment.p_align(endian).into(),
+    });
+    Some(segments.collect())
+}
+
+fn read_sections<H: FileHeader<Endian = Endianness>>(
+    source: &dyn ByteSource,
+    header: &H,
+    endian: Endianness,
+) -> Option<Vec<Section>> {
+    let start = header.e_shoff(endian).into();
+    if start == 0 {
+        return None;
+    }
+    let zero = section_zero(source, header, endian)?;
+    let count = match header.e_shnum(endian) {
+        0 => zero.sh_size(endian).into(),
+        count => u64::from(count),
+    };
+    let size = size_of::<H::SectionHeader>() as u64;
+    let bytes = source.read_vec(start, count.min(MAX_SECTIONS).checked_mul(size)?).ok()?;
+    let headers = structs::<H::SectionHeader>(&bytes);
+
+    let names = match header.e_shstrndx(endian) {
+        elf::SHN_XINDEX => zero.sh_link(endian) as usize,
+        index => usize::from(index.0),
+    };
+    let names = headers
+        .get(names)
+        .and_then(|section| {
+            let length = section.sh_size(endian).into().min(MAX_SECTION_NAMES);
+            source.read_vec(section.sh_offset(endian).into(), length).ok()
+        })
+        .unwrap_or_default();
+    let sections = headers.iter().map(|section| Section {
+        name: text_at(&names, section.sh_name(endian) as usize).to_owned(),
+        kind: section.sh_type(endian),
+        flags: section.sh_flags(endian),
+        address: section.sh_addr(endian).into(),
+        offset: section.sh_offset(endian).into(),
+        size: section.sh_size(endian).into(),
+        link: section.sh_link(endian),
+        align: section.sh_addralign(endian).into(),
+    });
+    Some(sections.collect())
+}
+
+/// Section 0 holds the counts that do not fit into the file header.
+fn section_zero<H: FileHeader<Endian = Endianness>>(
+    source: &dyn ByteSource,
+    header: &H,
+    endian: Endianness,
+) -> Option<H::SectionHeader> {
+    let size = size_of::<H::SectionHeader>() as u64;
+    let bytes = source.read_vec(header.e_shoff(endian).into(), size).ok()?;
+    structs::<H::SectionHeader>(&bytes).first().copied()
+}
+
+/// The text from `start` to the next NUL; empty if it is not there or is not UTF-8.
+pub(super) fn text_at(strings: &[u8], start: usize) -> &str {
+    let rest = strings.get(start..).unwrap_or_default();
+    let end = rest.iter().position(|&byte| byte == 0).unwrap_or_default();
+    std::str::from_utf8(&rest[..end]).unwrap_or_default()
+}

@@ -1,0 +1,153 @@
+//! A candidate file: what it is and who it is, before anybody decides whether it is used.
+//!
+//! Opening reads headers and notes only. The content behind them is reached through
+//! [`super::MatchedImage`] alone, so nothing in this file gives a name.
+
+use std::fmt;
+
+use object::{Endian, elf};
+use sha2::{Digest, Sha256};
+
+use super::elf::{Elf, ElfError, Section};
+use crate::decode::{ByteSource, ReadError};
+use crate::format::BuildId;
+use crate::profile::{ContentHash, Identity};
+
+/// A note section or segment longer than this is not searched.
+const MAX_NOTES: u64 = 1 << 20;
+/// `NT_GNU_BUILD_ID`.
+const NT_GNU_BUILD_ID: u32 = 3;
+/// How much of each end of a file its content hash covers.
+const HASHED_END: u64 = 4096;
+
+/// An ELF file: executable, shared object or separate debug file.
+pub struct Image {
+    name: String,
+    source: Box<dyn ByteSource>,
+    elf: Elf,
+    identity: Identity,
+}
+
+/// Why a file is no image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotAnImage {
+    /// It is something else; these are the bytes it begins with (at most 16).
+    NotElf {
+        /// The first bytes of the file.
+        first_bytes: Vec<u8>,
+    },
+    /// Its bytes could not be had.
+    Unreadable {
+        /// What the host said.
+        message: String,
+    },
+}
+
+impl Image {
+    /// Opens a file. `name` is shown to humans and decides nothing.
+    pub fn open(name: &str, source: Box<dyn ByteSource>) -> Result<Self, NotAnImage> {
+        let unreadable = |error: ReadError| NotAnImage::Unreadable { message: error.to_string() };
+        let elf = Elf::read(&*source).map_err(|error| match error {
+            ElfError::NotElf { first_bytes } => NotAnImage::NotElf { first_bytes },
+            ElfError::Read(error) => unreadable(error),
+        })?;
+        let identity = match gnu_build_id(&elf, &*source) {
+            Some(id) => Identity::Gnu(id),
+            None => Identity::Content(content_hash(&*source).map_err(unreadable)?),
+        };
+        Ok(Self { name: name.to_owned(), source, elf, identity })
+    }
+
+    /// What the host calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The GNU build-id found in its notes, or else the hash of its content.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub(super) fn elf(&self) -> &Elf {
+        &self.elf
+    }
+
+    pub(super) fn section_bytes(&self, section: &Section) -> Result<Vec<u8>, ReadError> {
+        self.elf.section_bytes(&*self.source, section)
+    }
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Image({}, {})", self.name, self.identity)
+    }
+}
+
+/// Hash that identifies a file without a build-id: see [`ContentHash`].
+///
+/// It is here for both sides: the recorder hashes the file that was mapped, the gate the file
+/// that is offered.
+pub fn content_hash(source: &dyn ByteSource) -> Result<ContentHash, ReadError> {
+    let length = source.len();
+    let end = length.min(HASHED_END);
+    let mut hash = Sha256::new();
+    hash.update(source.read_vec(0, end)?);
+    hash.update(source.read_vec(length - end, end)?);
+    hash.update(length.to_be_bytes());
+    let mut first_half = [0; 16];
+    first_half.copy_from_slice(&hash.finalize()[..16]);
+    Ok(ContentHash(first_half))
+}
+
+/// Searches note sections, then note segments (a file may have only one of both).
+fn gnu_build_id(elf: &Elf, source: &dyn ByteSource) -> Option<BuildId> {
+    let sections = elf
+        .sections
+        .iter()
+        .filter(|section| section.kind == elf::SHT_NOTE)
+        .map(|section| (section.offset, section.size, section.align));
+    let segments = elf
+        .segments
+        .iter()
+        .filter(|segment| segment.kind == elf::PT_NOTE)
+        .map(|segment| (segment.offset, segment.file_size, segment.align));
+    sections.chain(segments).filter(|&(_, size, _)| size <= MAX_NOTES).find_map(
+        |(offset, size, align)| {
+            let bytes = source.read_vec(offset, size).ok()?;
+            find_gnu_build_id(&bytes, elf.endian, align)
+        },
+    )
+}
+
+/// Finds the GNU build-id among notes by parsing one after the other.
+///
+/// The kernel's `Elf_Nhdr` (include/uapi/linux/elf.h), which both classes share:
+///
+/// ```text
+/// u32 n_namesz; u32 n_descsz; u32 n_type; name and desc follow, each padded
+/// ```
+///
+/// Padding is to 4 bytes, in sections aligned to 8 to 8 (`.note.gnu.property`).
+pub fn find_gnu_build_id(notes: &[u8], endian: impl Endian, align: u64) -> Option<BuildId> {
+    let align = if align == 8 { 8 } else { 4 };
+    let mut rest = notes;
+    loop {
+        let word = |at: usize| {
+            let bytes = rest.get(at..)?.first_chunk()?;
+            Some(if endian.is_big_endian() {
+                u32::from_be_bytes(*bytes)
+            } else {
+                u32::from_le_bytes(*bytes)
+            })
+        };
+        let (name_size, desc_size, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
+        let name = rest.get(12..12usize.checked_add(name_size)?)?;
+        let desc_start = 12usize.checked_add(name_size)?.checked_next_multiple_of(align)?;
+        let desc_end = desc_start.checked_add(desc_size)?;
+        let desc = rest.get(desc_start..desc_end)?;
+        if kind == NT_GNU_BUILD_ID && name == b"GNU\0" {
+            return BuildId::new(desc);
+        }
+        rest = rest.get(desc_end.checked_next_multiple_of(align)?..)?;
+    }
+}

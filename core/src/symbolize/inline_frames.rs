@@ -1,0 +1,109 @@
+//! Inline frames, files and lines from DWARF.
+//!
+//! Sections are read whole when the first address is looked up, and shared by reference count, so
+//! that the look-up can be kept between the slices of a long naming. Look up addresses in
+//! ascending order: then each unit is parsed once and while it is in the cache.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use addr2line::{Context, LookupResult};
+use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
+
+use super::address::Svma;
+use super::matched_image::MatchedImage;
+use crate::decode::ReadError;
+
+/// More levels than this at one address are not kept.
+const MAX_LEVELS: usize = 256;
+
+type Reader = EndianArcSlice<RunTimeEndian>;
+
+/// The DWARF of one file, ready for look-ups.
+pub struct InlineFrames {
+    context: Context<Reader>,
+}
+
+/// One level of a call at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlineLevel<'a> {
+    /// Name as in DWARF: the linkage name if there is one, still mangled.
+    pub function: Option<Cow<'a, str>>,
+    /// Path of the source file.
+    pub file: Option<&'a str>,
+    /// Line in it, counted from 1.
+    pub line: Option<u32>,
+}
+
+impl InlineFrames {
+    /// True if the image has DWARF to read.
+    pub fn exist_in(image: &MatchedImage) -> bool {
+        let elf = image.image().elf();
+        [".debug_info", ".zdebug_info"].iter().any(|n| elf.section_with_bytes(n).is_some())
+    }
+
+    /// Reads the DWARF of an image; `None` if it has none.
+    pub fn read(image: &MatchedImage) -> Result<Option<Self>, ReadError> {
+        if !Self::exist_in(image) {
+            return Ok(None);
+        }
+        let image = image.image();
+        let elf = image.elf();
+        let endian = match elf.endian {
+            object::Endianness::Little => RunTimeEndian::Little,
+            object::Endianness::Big => RunTimeEndian::Big,
+        };
+        let dwarf = gimli::Dwarf::load(|id: SectionId| {
+            let bytes = match wanted(id).then(|| named(elf, id)).flatten() {
+                Some(section) => image.section_bytes(section)?,
+                None => Vec::new(),
+            };
+            Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
+        })?;
+        let context = Context::from_dwarf(dwarf)
+            .map_err(|error| ReadError::new(format!("{}: {error}", image.name())))?;
+        Ok(Some(Self { context }))
+    }
+
+    /// Calls `each` for the levels at `address`, innermost first; the last one is the function
+    /// that the linker knows. Damaged DWARF gives fewer levels, or none.
+    pub fn at(&self, address: Svma, mut each: impl FnMut(InlineLevel<'_>)) {
+        let frames = match self.context.find_frames(address.0) {
+            LookupResult::Output(frames) => frames,
+            // Split DWARF lies in other files.
+            load @ LookupResult::Load { .. } => load.skip_all_loads(),
+        };
+        let Ok(mut frames) = frames else { return };
+        for _ in 0..MAX_LEVELS {
+            let Ok(Some(frame)) = frames.next() else { return };
+            let function = frame.function.as_ref().and_then(|name| name.raw_name().ok());
+            let (file, line) =
+                frame.location.as_ref().map_or((None, None), |at| (at.file, at.line));
+            each(InlineLevel { function, file, line: line.filter(|&line| line != 0) });
+        }
+    }
+}
+
+/// The sections that look-ups touch; others (locations, types, macros) stay on disk.
+fn wanted(id: SectionId) -> bool {
+    matches!(
+        id,
+        SectionId::DebugAbbrev
+            | SectionId::DebugAddr
+            | SectionId::DebugAranges
+            | SectionId::DebugInfo
+            | SectionId::DebugLine
+            | SectionId::DebugLineStr
+            | SectionId::DebugRanges
+            | SectionId::DebugRngLists
+            | SectionId::DebugStr
+            | SectionId::DebugStrOffsets
+    )
+}
+
+fn named(elf: &super::elf::Elf, id: SectionId) -> Option<&super::elf::Section> {
+    elf.section_with_bytes(id.name()).or_else(|| {
+        let zlib = id.name().replacen(".debug", ".zdebug", 1);
+        elf.section_with_bytes(&zlib)
+    })
+}

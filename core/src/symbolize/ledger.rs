@@ -1,0 +1,171 @@
+//! What is known of each DSO's names, and where they came from.
+
+use serde::Serialize;
+
+use super::matched_image::Rejection;
+use crate::profile::{Dso, DsoId, DsoKind, Dsos};
+
+/// Where the names of a DSO come from, or why it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// A file with the recorded identity is here.
+    Matched,
+    /// The recording carries its symbols.
+    Embedded,
+    /// No file was given.
+    Missing,
+    /// The file given under its name is another build, and is not used.
+    Mismatched,
+    /// Recorded without an identity: no file can match.
+    NoIdentity,
+    /// The user insisted on a file of another build.
+    Forced,
+}
+
+/// What a file holds that is of use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gives {
+    /// Names of functions.
+    pub functions: bool,
+    /// Inline frames, files and lines.
+    pub inlines: bool,
+    /// Tables for unwinding stack dumps.
+    pub unwinding: bool,
+}
+
+impl Gives {
+    /// The best of it, in words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self { inlines: true, .. } => "inlines and source lines",
+            Self { functions: true, .. } => "function names only",
+            Self { unwinding: true, .. } => "unwind tables",
+            _ => "nothing of use",
+        }
+    }
+
+    /// What both hold together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            functions: self.functions || other.functions,
+            inlines: self.inlines || other.inlines,
+            unwinding: self.unwinding || other.unwinding,
+        }
+    }
+}
+
+/// What is known of one DSO's names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerRow {
+    /// Where the names come from.
+    pub status: Status,
+    /// A sentence, where the status needs one.
+    pub reason: Option<String>,
+    /// The host's name of the file that gives the names.
+    pub image: Option<String>,
+    /// What the matched files hold together, in words.
+    pub gives: Option<&'static str>,
+    /// The identity of a refused file of the same name, in hex.
+    pub found: Option<String>,
+    holds: Gives,
+    image_holds: Gives,
+}
+
+/// One row for each DSO.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    rows: Vec<LedgerRow>,
+}
+
+impl Ledger {
+    /// Before any file is given.
+    pub fn new(dsos: &Dsos) -> Self {
+        Self { rows: dsos.iter().map(|(_, dso)| LedgerRow::new(dso)).collect() }
+    }
+
+    /// The row of a DSO of the profile that the ledger was made for.
+    pub fn row(&self, dso: DsoId) -> &LedgerRow {
+        &self.rows[dso.index()]
+    }
+
+    /// A matched file gives names to a DSO.
+    pub fn matched(&mut self, dso: DsoId, image: &str, gives: Gives) {
+        let row = &mut self.rows[dso.index()];
+        let is_better =
+            (gives.inlines, gives.functions) > (row.image_holds.inlines, row.image_holds.functions);
+        if row.image.is_none() || is_better {
+            row.image = Some(image.to_owned());
+            row.image_holds = gives;
+        }
+        row.holds = row.holds.and(gives);
+        row.gives = Some(row.holds.sentence());
+        row.status = Status::Matched;
+        row.reason = None;
+        row.found = None;
+    }
+
+    /// The recording carries the symbols of a DSO.
+    pub fn embedded(&mut self, dso: DsoId) {
+        let row = &mut self.rows[dso.index()];
+        row.holds.functions = true;
+        row.gives = Some(row.holds.sentence());
+        if row.status != Status::Matched {
+            row.status = Status::Embedded;
+            row.reason = None;
+        }
+    }
+
+    /// A file was refused. If something was recorded under its name, that row says so.
+    pub fn refused(&mut self, rejection: &Rejection) {
+        let Rejection::NothingRecordedHasIt { found, same_name: Some(same_name) } = rejection
+        else {
+            return;
+        };
+        if let Some(row) = self.rows.get_mut(same_name.dso as usize)
+            && matches!(row.status, Status::Missing | Status::Mismatched)
+        {
+            row.status = Status::Mismatched;
+            row.reason = Some("the file given is another build".to_owned());
+            row.found = Some(found.clone());
+        }
+    }
+
+    /// For links: rows as the sender had them.
+    pub fn from_rows(rows: Vec<LedgerRow>) -> Self {
+        Self { rows }
+    }
+}
+
+impl LedgerRow {
+    fn new(dso: &Dso) -> Self {
+        let (status, reason) = match (dso.kind, dso.identity) {
+            (_, Some(_)) => (Status::Missing, None),
+            (DsoKind::Unmapped, None) => {
+                (Status::NoIdentity, Some("these addresses were in no mapping"))
+            }
+            (DsoKind::Anon | DsoKind::Jit, None) => {
+                (Status::NoIdentity, Some("memory without a file has no build-id"))
+            }
+            (_, None) => {
+                let default = "it was recorded without a build-id";
+                (Status::NoIdentity, Some(dso.no_identity_because.unwrap_or(default)))
+            }
+        };
+        Self::with_status(status, reason.map(str::to_owned))
+    }
+
+    /// A row with nothing but a status.
+    pub fn with_status(status: Status, reason: Option<String>) -> Self {
+        Self {
+            status,
+            reason,
+            image: None,
+            gives: None,
+            found: None,
+            holds: Gives::default(),
+            image_holds: Gives::default(),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The gate: the only place where it is decided that a file may give names.
+//!
+//! A file is used if it *is* the file that ran, by the identity in its own bytes. Its name and
+//! path never decide anything; they only make a refusal easier to understand.
+//!
+//! [`MatchedImage`] has private fields and one constructor. Symbol tables, inline frames, unwind
+//! tables and sources take a `&MatchedImage`, so that no code can name a frame from a file that
+//! did not pass:
+//!
+//! ```compile_fail,E0451
+//! use perftab_core::symbolize::{Image, MatchedImage};
+//!
+//! fn without_the_gate(image: Image) -> MatchedImage {
+//!     MatchedImage { identity: image.identity(), dsos: Vec::new(), image }
+//! }
+//! ```
+//!
+//! ```compile_fail,E0308
+//! use perftab_core::symbolize::{Image, SymbolTable};
+//!
+//! fn names_of_any_file(image: Image) {
+//!     let _ = SymbolTable::read(&[image]);
+//! }
+//! ```
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::embedded::EmbeddedSymbols;
+use super::image::{Image, NotAnImage};
+use crate::format::BuildId;
+use crate::profile::{DsoId, Dsos, Identity};
+
+/// What was recorded of the files that ran: everything the gate compares with.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedIdentities {
+    by_identity: HashMap<Identity, Vec<DsoId>>,
+    /// For refusals only: what was recorded under a file name.
+    by_name: HashMap<String, Vec<(DsoId, String, Option<Identity>)>>,
+}
+
+impl RecordedIdentities {
+    /// The identities of a profile's DSOs.
+    pub fn new(dsos: &Dsos) -> Self {
+        let mut recorded = Self::default();
+        for (id, dso) in dsos.iter() {
+            if let Some(identity) = dso.identity {
+                recorded.by_identity.entry(without_padding(identity)).or_default().push(id);
+            }
+            let same_name = recorded.by_name.entry(dso.name().to_owned()).or_default();
+            same_name.push((id, dso.path.clone(), dso.identity));
+        }
+        recorded
+    }
+
+    fn with_identity(&self, found: Identity) -> &[DsoId] {
+        self.by_identity.get(&without_padding(found)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// An id without zeros at its end.
+///
+/// perf wrote ids shorter than 20 bytes padded with zeros and, before Linux 5.11, without their
+/// length, so a recorded id and the one found in the file may differ in nothing but zeros. Two
+/// builds whose ids differ only so do not exist: the last bytes of an id are a hash like all
+/// others.
+fn without_padding(identity: Identity) -> Identity {
+    let Identity::Gnu(id) = identity else { return identity };
+    let bytes = id.as_bytes();
+    let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    BuildId::new(&bytes[..length]).map_or(identity, Identity::Gnu)
+}
+
+/// A file whose identity is one that was recorded.
+#[derive(Debug)]
+pub struct MatchedImage {
+    identity: Identity,
+    dsos: Vec<DsoId>,
+    image: Image,
+}
+
+impl MatchedImage {
+    /// Admits `image` if a DSO was recorded with its identity.
+    pub fn admit(recorded: &RecordedIdentities, image: Image) -> Result<Self, Rejection> {
+        let identity = image.identity();
+        let dsos = recorded.with_identity(identity);
+        if dsos.is_empty() {
+            return Err(Rejection::nothing_recorded(recorded, image.name(), identity));
+        }
+        Ok(Self { identity, dsos: dsos.to_vec(), image })
+    }
+
+    /// What the file is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// The DSOs it gives names to; at least one.
+    pub fn dsos(&self) -> &[DsoId] {
+        &self.dsos
+    }
+
+    /// What the host calls the file.
+    pub fn name(&self) -> &str {
+        self.image.name()
+    }
+
+    pub(super) fn image(&self) -> &Image {
+        &self.image
+    }
+}
+
+/// Symbols that travelled in the recording, of a build that was recorded.
+#[derive(Debug)]
+pub struct MatchedSymbols {
+    dsos: Vec<DsoId>,
+    symbols: EmbeddedSymbols,
+}
+
+impl MatchedSymbols {
+    /// Admits `symbols` if a DSO was recorded with their identity.
+    pub fn admit(
+        recorded: &RecordedIdentities,
+        symbols: EmbeddedSymbols,
+    ) -> Result<Self, Rejection> {
+        let dsos = recorded.with_identity(symbols.identity);
+        if dsos.is_empty() {
+            return Err(Rejection::nothing_recorded(recorded, &symbols.name, symbols.identity));
+        }
+        Ok(Self { dsos: dsos.to_vec(), symbols })
+    }
+
+    /// The DSOs they name; at least one.
+    pub fn dsos(&self) -> &[DsoId] {
+        &self.dsos
+    }
+
+    pub(super) fn symbols(&self) -> &EmbeddedSymbols {
+        &self.symbols
+    }
+}
+
+/// A DSO of the same file name as a file that was refused; a hint for humans.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct SameName {
+    /// Row of the ledger.
+    pub dso: u32,
+    /// The identity that was recorded, in hex.
+    pub wanted: String,
+}
+
+/// Why a file is not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Rejection {
+    /// It is no ELF file; these are the bytes it begins with (at most 16).
+    NotAnImage {
+        /// The first bytes of the file.
+        first_bytes: Vec<u8>,
+    },
+    /// It has no build-id, and nothing was recorded with its content hash.
+    NoIdentityInFile,
+    /// It has a build-id, but nothing that was recorded has the same.
+    NothingRecordedHasIt {
+        /// The build-id found, in hex.
+        found: String,
+        /// What was recorded under the file's name.
+        same_name: Option<SameName>,
+    },
+    /// The DSO of the file's name was recorded without an identity, so nothing can match it.
+    RecordedWithoutIdentity {
+        /// The path recorded.
+        path: String,
+    },
+    /// Its bytes could not be had.
+    Unreadable {
+        /// What the host said.
+        message: String,
+    },
+}
+
+impl Rejection {
+    fn nothing_recorded(recorded: &RecordedIdentities, name: &str, found: Identity) -> Self {
+        let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let same_name = recorded.by_name.get(base).map_or(&[][..], Vec::as_slice);
+        let wanted = same_name.iter().find_map(|(dso, _, identity)| {
+            Some(SameName { dso: dso.0, wanted: (*identity)?.to_string() })
+        });
+        match (found, wanted, same_name.first()) {
+            (_, None, Some((_, path, _))) => Self::RecordedWithoutIdentity { path: path.clone() },
+            (Identity::Content(_), _, _) => Self::NoIdentityInFile,
+            (Identity::Gnu(id), same_name, _) => {
+                Self::NothingRecordedHasIt { found: id.to_string(), same_name }
+            }
+        }
+    }
+}
+
+impl From<NotAnImage> for Rejection {
+    fn from(error: NotAnImage) -> Self {
+        match error {
+            NotAnImage::NotElf { first_bytes } => Self::NotAnImage { first_bytes },
+            NotAnImage::Unreadable { message } => Self::Unreadable { message },
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAnImage { first_bytes } if first_bytes.is_empty() => {
+                f.write_str("not an ELF file: it is empty")
+            }
+            Self::NotAnImage { first_bytes } => {
+                f.write_str("not an ELF file: it begins with")?;
+                first_bytes.iter().take(4).try_for_each(|byte| write!(f, " {byte:02x}"))
+            }
+            Self::NoIdentityInFile => {
+                f.write_str("the file has no build-id, and no file with its content was recorded")
+            }
+            Self::NothingRecordedHasIt { found, same_name: None } => {
+                write!(f, "nothing recorded has build-id {found}")
+            }
+            Self::NothingRecordedHasIt { found, same_name: Some(same_name) } => {
+                write!(f, "another build: wanted {}, found {found}", same_name.wanted)
+            }
+            Self::RecordedWithoutIdentity { path } => write!(
+                f,
+                "{path} was recorded without a build-id, so no file can be known to be the one \
+                 that ran"
+            ),
+            Self::Unreadable { message } => write!(f, "the file could not be read: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Rejection {}

@@ -1,0 +1,30 @@
+//! Names, and only through the gate.
+//!
+//! ```text
+//! bytes of a file → Image → MatchedImage::admit → SymbolTable, InlineFrames → Symbols → views
+//! ```
+//!
+//! [`Symbols`] is the only source of names for views, exports and links.
+
+mod address;
+mod demangle;
+mod dso_images;
+mod elf;
+mod embedded;
+mod image;
+mod inline_frames;
+mod ledger;
+mod matched_image;
+mod symbol_table;
+mod symbols;
+
+pub use address::{FileOffset, Svma};
+pub use demangle::demangle;
+pub use dso_images::{AddedImage, DsoImages};
+pub use embedded::{EmbeddedSymbol, EmbeddedSymbols};
+pub use image::{Image, NotAnImage, content_hash, find_gnu_build_id};
+pub use inline_frames::{InlineFrames, InlineLevel};
+pub use ledger::{Gives, Ledger, LedgerRow, Status};
+pub use matched_image::{MatchedImage, MatchedSymbols, RecordedIdentities, Rejection, SameName};
+pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
+pub use symbols::{FileId, Function, FunctionId, Inlining, Level, NamingWork, Provenance, Symbols};

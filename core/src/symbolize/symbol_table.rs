@@ -1,0 +1,394 @@
+//! The functions of an ELF file by address: `.symtab`, `.dynsym` and the procedure linkage table.
+//!
+//! Which of several names at one address is chosen, which entries count as functions and how far
+//! one without a size reaches follow perf (tools/perf/util/symbol.c and symbol-elf.c, Linux 6.1),
+//! so that a function has the same self weight here as in `perf report`. Two things differ, where
+//! perf's answer depends on the shape of its tree or is wrong:
+//!
+//! - where symbols overlap, the one that begins last (the innermost) has the address;
+//! - a symbol without a size ends at the end of its section, and not in the next one.
+//!
+//! Names stay where they are in the string table; only those that are hit are ever decoded.
+
+use object::elf::{self, SymbolBind, SymbolType};
+
+use super::address::Svma;
+use super::elf::{Elf, RawSymbol, Section, text_at};
+use super::image::Image;
+use super::matched_image::MatchedImage;
+use crate::decode::ReadError;
+
+/// Tables with more symbols than this are cut (Chromium with all symbols has 2 million).
+const MAX_SYMBOLS: usize = 32 << 20;
+
+/// A function as the linker knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// Its name, still mangled.
+    pub name: &'a str,
+    /// Where it begins.
+    pub start: Svma,
+    /// Where it ends (exclusive).
+    pub end: Svma,
+    /// True for an entry of the procedure linkage table, shown as `name@plt`.
+    pub kind: SymbolKind,
+    /// Its position in the table: the same symbol has the same.
+    pub index: u32,
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// The function itself.
+    Function,
+    /// The jump to the function in another DSO.
+    Plt,
+}
+
+/// All functions of one file: 24 bytes each, 12 more for each range, and the names.
+#[derive(Debug, Default)]
+pub struct SymbolTable {
+    entries: Vec<Entry>,
+    /// Disjoint ranges in ascending order, as columns: where each begins …
+    starts: Vec<u64>,
+    /// … and the entry that has it, or [`NOTHING`].
+    owners: Vec<u32>,
+    /// The string tables, one after the other.
+    strings: Vec<u8>,
+}
+
+/// In [`SymbolTable::owners`]: a gap.
+const NOTHING: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: u64,
+    end: u64,
+    name: u32,
+    rank: Rank,
+}
+
+/// What decides between names at one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rank {
+    bind: SymbolBind,
+    kind: SymbolType,
+    table: Table,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    Symbols,
+    Plt,
+}
+
+impl SymbolTable {
+    /// Reads the symbol tables of one build: of a binary, a separate debug file, or both. Each
+    /// table is taken from the first image that has it.
+    pub fn read(images: &[MatchedImage]) -> Result<Self, ReadError> {
+        let images = || {
+            // Addresses in a relocatable file are offsets into its sections.
+            images.iter().map(MatchedImage::image).filter(|image| image.elf().kind != elf::ET_REL)
+        };
+        let mut table = Self::default();
+        for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
+            let with = images().find(|image| image.elf().section_of_kind(kind).is_some());
+            if let Some(image) = with {
+                table.add_symbols(image, kind)?;
+            }
+        }
+        if let Some(image) = images().next() {
+            table.extend_sizeless(image.elf());
+        }
+        table.choose_names();
+        for image in images() {
+            if table.add_plt(image)? == Found::Yes {
+                break;
+            }
+        }
+        table.lay_out();
+        Ok(table)
+    }
+
+    /// True if nothing in it has a name.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes of memory that it holds.
+    pub fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+            + self.starts.capacity() * size_of::<u64>()
+            + self.owners.capacity() * size_of::<u32>()
+            + self.strings.capacity()
+    }
+
+    /// The symbol that covers `address`.
+    pub fn at(&self, address: Svma) -> Option<Symbol<'_>> {
+        let next = self.starts.partition_point(|&start| start <= address.0);
+        let owner = self.owners[next.checked_sub(1)?];
+        self.symbol(owner)
+    }
+
+    /// Where the symbol of this very name begins. A scan: for the few names that are wanted so.
+    pub fn address_of(&self, name: &str) -> Option<Svma> {
+        let entry = self.entries.iter().find(|entry| self.name(entry) == name)?;
+        Some(Svma(entry.start))
+    }
+
+    fn symbol(&self, index: u32) -> Option<Symbol<'_>> {
+        let entry = self.entries.get(index as usize)?;
+        Some(Symbol {
+            name: self.name(entry),
+            start: Svma(entry.start),
+            end: Svma(entry.end),
+            kind: match entry.rank.table {
+                Table::Symbols => SymbolKind::Function,
+                Table::Plt => SymbolKind::Plt,
+            },
+            index,
+        })
+    }
+
+    fn name(&self, entry: &Entry) -> &str {
+        text_at(&self.strings, entry.name as usize)
+    }
+
+    fn add_symbols(&mut self, image: &Image, kind: elf::SectionType) -> Result<(), ReadError> {
+        let elf = image.elf();
+        let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
+        let symbols = image.section_bytes(section)?;
+        let Some(base) = self.add_strings(image, section)? else { return Ok(()) };
+        elf.for_each_symbol(&symbols, |symbol| {
+            if self.entries.len() < MAX_SYMBOLS
+                && let Some(entry) = self.entry(elf, symbol, base)
+            {
+                self.entries.push(entry);
+            }
+        });
+        Ok(())
+    }
+
+    /// Appends the strings that a symbol table refers to; returns where they begin.
+    fn add_strings(&mut self, image: &Image, table: &Section) -> Result<Option<u32>, ReadError> {
+        let Some(strings) = image.elf().sections.get(table.link as usize) else { return Ok(None) };
+        let strings = image.section_bytes(strings)?;
+        let base = self.strings.len();
+        if base + strings.len() >= NOTHING as usize {
+            return Ok(None);
+        }
+        self.strings.extend_from_slice(&strings);
+        // A table cut short must not run into the next one.
+        self.strings.push(0);
+        Ok(Some(base as u32))
+    }
+
+    fn entry(&self, elf: &Elf, symbol: RawSymbol, base: u32) -> Option<Entry> {
+        let section = elf.sections.get(usize::from(symbol.section.0));
+        if symbol.section == elf::SHN_UNDEF || symbol.name == 0 {
+            return None;
+        }
+        match symbol.kind {
+            elf::STT_FUNC | elf::STT_GNU_IFUNC => {}
+            // Labels of code written in assembly.
+            elf::STT_NOTYPE if section.is_some_and(is_text) => {}
+            _ => return None,
+        }
+        let name = base.checked_add(symbol.name)?;
+        let text = text_at(&self.strings, name as usize);
+        if text.is_empty() || is_mapping_symbol(elf, text) {
+            return None;
+        }
+        let start = match elf.machine {
+            // The lowest bit says that the code is Thumb.
+            elf::EM_ARM if symbol.kind != elf::STT_NOTYPE => symbol.value & !1,
+            _ => symbol.value,
+        };
+        Some(Entry {
+            start,
+            end: start.saturating_add(symbol.size),
+            name,
+            rank: Rank { bind: symbol.bind, kind: symbol.kind, table: Table::Symbols },
+        })
+    }
+
+    /// Symbols without a size reach to the next one, or to the end of their section.
+    fn extend_sizeless(&mut self, elf: &Elf) {
+        // Stable: what comes later in the file stays later, which is what decides below.
+        self.entries.sort_by_key(|entry| entry.start);
+        let mut sections: Vec<_> = elf
+            .sections
+            .iter()
+            .filter(|section| section.is_executable())
+            .map(|section| (section.address, section.address.saturating_add(section.size)))
+            .collect();
+        sections.sort_unstable();
+        for index in 0..self.entries.len() {
+            let Entry { start, end, .. } = self.entries[index];
+            if start == end {
+                let next = self.entries.get(index + 1).map_or(u64::MAX, |next| next.start);
+                let section = sections
+                    .get(sections.partition_point(|&(first, _)| first <= start).wrapping_sub(1))
+                    .map_or(start, |&(_, end)| end);
+                self.entries[index].end = next.min(section).max(start);
+            }
+        }
+    }
+
+    /// Keeps one symbol for each address.
+    fn choose_names(&mut self) {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.dedup_by(|next, kept| {
+            let same = next.start == kept.start;
+            if same && self.is_better(next, kept) {
+                *kept = *next;
+            }
+            same
+        });
+        entries.retain(|entry| entry.end > entry.start);
+        entries.shrink_to_fit();
+        self.entries = entries;
+    }
+
+    /// perf's `choose_best_symbol`: sizes first, then types, weak last, global first, fewer
+    /// underscores in front, the longer name; else the earlier.
+    fn is_better(&self, next: &Entry, kept: &Entry) -> bool {
+        let key = |entry: &Entry| {
+            let name = self.name(entry);
+            let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
+            (
+                entry.end > entry.start,
+                entry.rank.kind != elf::STT_NOTYPE,
+                entry.rank.bind != elf::STB_WEAK,
+                entry.rank.bind == elf::STB_GLOBAL,
+                std::cmp::Reverse(underscores),
+                name.len(),
+            )
+        };
+        key(next) > key(kept)
+    }
+
+    /// Names the jumps of the procedure linkage table after the functions that they go to.
+    fn add_plt(&mut self, image: &Image) -> Result<Found, ReadError> {
+        let elf = image.elf();
+        let relocations = [".rela.plt", ".rel.plt"].iter().find_map(|n| elf.section_with_bytes(n));
+        let dynamic = elf.section_of_kind(elf::SHT_DYNSYM);
+        let (Some(relocations), Some(dynamic)) = (relocations, dynamic) else {
+            return Ok(Found::No);
+        };
+        let Some((first, size)) = plt_layout(elf) else { return Ok(Found::No) };
+
+        let bytes = image.section_bytes(relocations)?;
+        let symbols = image.section_bytes(dynamic)?;
+        let Some(base) = self.add_strings(image, dynamic)? else { return Ok(Found::No) };
+        let mut names = Vec::new();
+        elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
+        let mut start = first;
+        let entries = &mut self.entries;
+        elf.for_each_relocation(relocations, &bytes, |symbol| {
+            let end = start.saturating_add(size);
+            if let Some(name) = names.get(symbol as usize).and_then(|name| base.checked_add(*name))
+                && symbol != 0
+                && entries.len() < MAX_SYMBOLS
+            {
+                let rank = Rank { bind: elf::STB_GLOBAL, kind: elf::STT_FUNC, table: Table::Plt };
+                entries.push(Entry { start, end, name, rank });
+            }
+            start = end;
+        });
+        self.entries.sort_by_key(|entry| entry.start);
+        Ok(Found::Yes)
+    }
+
+    /// Cuts overlapping symbols into disjoint ranges, so that a look-up is one binary search
+    /// whatever the file holds.
+    fn lay_out(&mut self) {
+        let mut open: Vec<u32> = Vec::new();
+        let mut ranges = Ranges::default();
+        for (index, entry) in self.entries.iter().enumerate() {
+            close_until(&self.entries, &mut open, entry.start, &mut ranges);
+            ranges.begin(entry.start, index as u32);
+            open.push(index as u32);
+        }
+        close_until(&self.entries, &mut open, u64::MAX, &mut ranges);
+        ranges.starts.shrink_to_fit();
+        ranges.owners.shrink_to_fit();
+        (self.starts, self.owners) = (ranges.starts, ranges.owners);
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Found {
+    Yes,
+    No,
+}
+
+#[derive(Default)]
+struct Ranges {
+    starts: Vec<u64>,
+    owners: Vec<u32>,
+}
+
+impl Ranges {
+    /// From `start` on, `owner` has the addresses.
+    fn begin(&mut self, start: u64, owner: u32) {
+        if self.starts.last() == Some(&start) {
+            self.starts.pop();
+            self.owners.pop();
+        }
+        if self.owners.last() != Some(&owner) {
+            self.starts.push(start);
+            self.owners.push(owner);
+        }
+    }
+}
+
+/// Ends the open symbols that end at or before `limit`, innermost first, and gives what follows
+/// to the one around them.
+fn close_until(entries: &[Entry], open: &mut Vec<u32>, limit: u64, ranges: &mut Ranges) {
+    while let Some(&innermost) = open.last() {
+        let end = entries[innermost as usize].end;
+        if end > limit {
+            break;
+        }
+        open.pop();
+        // One that ended earlier, inside the one just closed, has nothing left.
+        while open.last().is_some_and(|&outer| entries[outer as usize].end <= end) {
+            open.pop();
+        }
+        ranges.begin(end, open.last().copied().unwrap_or(NOTHING));
+    }
+}
+
+fn is_text(section: &Section) -> bool {
+    section.is_executable() && section.name.contains(".text")
+}
+
+/// `$x`, `$d` and so on mark code and data on some machines, and name nothing.
+fn is_mapping_symbol(elf: &Elf, name: &str) -> bool {
+    matches!(elf.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV) && name.starts_with('$')
+}
+
+/// Address of the first jump that belongs to a relocation, and the size of a jump.
+///
+/// With `.plt.sec` (code compiled for branch tracking) calls go there and it has no first entry
+/// of its own.
+fn plt_layout(elf: &Elf) -> Option<(u64, u64)> {
+    let header_and_entry = match elf.machine {
+        elf::EM_ARM => (20, 12),
+        elf::EM_AARCH64 | elf::EM_RISCV | elf::EM_LOONGARCH => (32, 16),
+        elf::EM_386 | elf::EM_X86_64 => (16, 16),
+        elf::EM_S390 => (32, 32),
+        _ => return None,
+    };
+    if let Some(section) = elf.section_with_bytes(".plt.sec") {
+        return Some((section.address, header_and_entry.1));
+    }
+    let section = elf.section_with_bytes(".plt")?;
+    Some((section.address.checked_add(header_and_entry.0)?, header_and_entry.1))
+}

@@ -1,0 +1,382 @@
+//! The names of a profile's frames: the only source of names for views, exports and links.
+//!
+//! Before anything is matched every frame has one level, a function without a name. When a file
+//! passed the gate, the frames of its DSOs are named again, in ascending order of address, in
+//! slices that the host chooses ([`Symbols::begin`], [`Symbols::step`]) or at once
+//! ([`Symbols::resolve`]).
+//!
+//! **Inline frames.** DWARF and the symbol table both name the outermost level. The symbol's name
+//! is taken where there is one, so that a function is the same whether inlines are shown or
+//! merged, and has the same self weight as in perf. Levels inside it have DWARF's names.
+
+use std::collections::HashMap;
+
+use super::address::Svma;
+use super::demangle::demangle;
+use super::dso_images::{Build, DsoImages};
+use super::matched_image::MatchedSymbols;
+use super::symbol_table::SymbolKind;
+use crate::profile::{DsoId, FrameId, Profile, StringId, Strings};
+
+/// A function in [`Symbols`]: the unit that views show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub u32);
+
+/// The path of a source file in [`Symbols`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(u32);
+
+/// How a name came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Provenance {
+    /// There is no name.
+    Unnamed,
+    /// From a file with the recorded identity.
+    Matched,
+    /// From the recording, which carries symbols of the recorded build.
+    Embedded,
+    /// From a file of another build, at the user's insistence.
+    Forced,
+}
+
+/// A function: all code in one DSO under one name, or one address without a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function<'a> {
+    /// Demangled; `None`: show the DSO and the address.
+    pub name: Option<&'a str>,
+    /// Where it lies.
+    pub dso: DsoId,
+    /// Without a name: the frame's address ([`crate::profile::Frame::address`]); else 0.
+    pub address: u64,
+    /// How the name came to be.
+    pub provenance: Provenance,
+}
+
+/// Whether a level is a call, or a body that the compiler copied into its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Inlining {
+    /// The outermost level: a function of its own.
+    Called,
+    /// Inlined into the level before.
+    Inlined,
+}
+
+/// One level of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// What ran.
+    pub function: FunctionId,
+    /// The source file, if known.
+    pub file: Option<FileId>,
+    /// The line in it, counted from 1, if known.
+    pub line: Option<u32>,
+    /// How it came to run.
+    pub inlining: Inlining,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum FunctionKey {
+    Named { dso: DsoId, name: StringId, provenance: Provenance },
+    Unnamed { dso: DsoId, address: u64 },
+}
+
+/// Names of all frames of one profile.
+#[derive(Default)]
+pub struct Symbols {
+    texts: Strings,
+    functions: Vec<FunctionKey>,
+    function_ids: HashMap<FunctionKey, FunctionId>,
+    /// By frame: where its levels are in `levels`.
+    ranges: Vec<LevelRange>,
+    /// By frame: what the linker knows.
+    merged: Vec<FunctionId>,
+    levels: Vec<Level>,
+    /// Entries of `levels` that no frame refers to.
+    unused_levels: usize,
+    /// Frames by DSO, in ascending order of address.
+    order: Vec<FrameId>,
+    /// Where each DSO's frames begin in `order`; one more at the end.
+    dso_starts: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct LevelRange {
+    start: u32,
+    length: u32,
+}
+
+/// A DSO being named; see [`Symbols::begin`].
+pub struct NamingWork {
+    dso: DsoId,
+    next: usize,
+    end: usize,
+    total: usize,
+    /// Functions met so far, by their name as in the file.
+    met: HashMap<String, FunctionId>,
+    met_symbols: HashMap<u32, FunctionId>,
+}
+
+impl NamingWork {
+    /// Frames named so far, and all that there are.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.total - (self.end - self.next), self.total)
+    }
+
+    /// True if nothing is left.
+    pub fn is_done(&self) -> bool {
+        self.next == self.end
+    }
+}
+
+impl Symbols {
+    /// All frames of `profile`, without names.
+    pub fn new(profile: &Profile) -> Self {
+        let mut symbols = Self::default();
+        for (_, frame) in profile.frames.iter() {
+            let function = symbols
+                .function_id(FunctionKey::Unnamed { dso: frame.dso, address: frame.address });
+            symbols.add_frame(function, &[Level::plain(function)]);
+        }
+        symbols.order = profile.frames.iter().map(|(id, _)| id).collect();
+        symbols.order.sort_unstable_by_key(|&id| {
+            let frame = profile.frames.get(id);
+            (frame.dso, frame.address)
+        });
+        let mut next = 0;
+        for (dso, _) in profile.dsos.iter() {
+            symbols.dso_starts.push(next as u32);
+            let rest = &symbols.order[next..];
+            next += rest.partition_point(|&id| profile.frames.get(id).dso <= dso);
+        }
+        symbols.dso_starts.push(next as u32);
+        symbols
+    }
+
+    /// The levels of a frame, outermost first; at least one.
+    pub fn levels(&self, frame: FrameId) -> &[Level] {
+        let LevelRange { start, length } = self.ranges[frame.index()];
+        &self.levels[start as usize..][..length as usize]
+    }
+
+    /// The function of a frame without its inline levels: the one that the linker knows.
+    pub fn merged(&self, frame: FrameId) -> FunctionId {
+        self.merged[frame.index()]
+    }
+
+    /// What is known of a function.
+    pub fn function(&self, id: FunctionId) -> Function<'_> {
+        match self.functions[id.0 as usize] {
+            FunctionKey::Named { dso, name, provenance } => {
+                Function { name: Some(self.texts.get(name)), dso, address: 0, provenance }
+            }
+            FunctionKey::Unnamed { dso, address } => {
+                Function { name: None, dso, address, provenance: Provenance::Unnamed }
+            }
+        }
+    }
+
+    /// Number of functions ever met; ids are below it.
+    pub fn function_count(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Path of a source file.
+    pub fn file(&self, id: FileId) -> &str {
+        self.texts.get(StringId(id.0))
+    }
+
+    /// Names all frames of a DSO again, from the files matched with it.
+    pub fn resolve(&mut self, profile: &Profile, dso: DsoId, images: &DsoImages) {
+        let mut work = self.begin(dso);
+        self.step(&mut work, profile, images, usize::MAX);
+    }
+
+    /// Starts to name the frames of a DSO again.
+    pub fn begin(&self, dso: DsoId) -> NamingWork {
+        let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
+        let (next, end) = bounds.map_or((0, 0), |(&start, &end)| (start as usize, end as usize));
+        NamingWork {
+            dso,
+            next,
+            end,
+            total: end - next,
+            met: HashMap::new(),
+            met_symbols: HashMap::new(),
+        }
+    }
+
+    /// Names up to `frames` more frames of `work`; what is not reached keeps the names it had.
+    pub fn step(
+        &mut self,
+        work: &mut NamingWork,
+        profile: &Profile,
+        images: &DsoImages,
+        frames: usize,
+    ) {
+        let end = work.next.saturating_add(frames).min(work.end);
+        let placed = images
+            .build(work.dso)
+            .and_then(|build| Some((build, build.placement(profile.dsos.get(work.dso))?)));
+        let Some((build, placement)) = placed else {
+            work.next = work.end;
+            return;
+        };
+        let mut levels = Vec::new();
+        while work.next < end {
+            let frame = self.order[work.next];
+            let address = profile.frames.get(frame).address;
+            let svma = placement.svma(address);
+            let merged = self.look_up(build, work, svma, address, &mut levels);
+            self.replace(frame, merged, &levels);
+            work.next += 1;
+        }
+        self.drop_unused_levels();
+    }
+
+    /// Names the frames of the DSOs whose symbols travelled in the recording. Frames that have a
+    /// name from a matched file keep it.
+    pub fn embedded(&mut self, profile: &Profile, matched: &MatchedSymbols) {
+        for &dso in matched.dsos() {
+            let mut work = self.begin(dso);
+            while work.next < work.end {
+                let frame = self.order[work.next];
+                work.next += 1;
+                if self.function(self.merged(frame)).name.is_some() {
+                    continue;
+                }
+                let Some(symbol) = matched.symbols().at(profile.frames.get(frame).address) else {
+                    continue;
+                };
+                let function = self.met_function(&mut work, &symbol.name, Provenance::Embedded);
+                self.replace(frame, function, &[Level::plain(function)]);
+            }
+        }
+        self.drop_unused_levels();
+    }
+
+    /// Fills `levels` with those at an address, outermost first; returns the merged function.
+    fn look_up(
+        &mut self,
+        build: &Build,
+        work: &mut NamingWork,
+        svma: Option<Svma>,
+        address: u64,
+        levels: &mut Vec<Level>,
+    ) -> FunctionId {
+        levels.clear();
+        let symbol = svma.and_then(|svma| build.symbols().at(svma));
+        let symbol = symbol.map(|symbol| match work.met_symbols.get(&symbol.index) {
+            Some(&met) => met,
+            None => {
+                let function = match symbol.kind {
+                    SymbolKind::Function => {
+                        self.met_function(work, symbol.name, Provenance::Matched)
+                    }
+                    SymbolKind::Plt => {
+                        let name = format!("{}@plt", demangle(symbol.name));
+                        self.named(work.dso, &name, Provenance::Matched)
+                    }
+                };
+                work.met_symbols.insert(symbol.index, function);
+                function
+            }
+        });
+
+        let unnamed = FunctionKey::Unnamed { dso: work.dso, address };
+        if let (Some(svma), Some(inline_frames)) = (svma, build.inline_frames()) {
+            inline_frames.at(svma, |level| {
+                let function = match level.function {
+                    Some(name) => self.met_function(work, &name, Provenance::Matched),
+                    None => symbol.unwrap_or_else(|| self.function_id(unnamed)),
+                };
+                let file = level.file.map(|path| FileId(self.texts.intern(path).0));
+                let inlining = Inlining::Inlined;
+                levels.push(Level { function, file, line: level.line, inlining });
+            });
+            levels.reverse();
+        }
+        let outermost = levels.first().map(|level| level.function);
+        let merged = symbol.or(outermost).unwrap_or_else(|| self.function_id(unnamed));
+        match levels.first_mut() {
+            Some(level) => {
+                level.function = merged;
+                level.inlining = Inlining::Called;
+            }
+            None => levels.push(Level::plain(merged)),
+        }
+        merged
+    }
+
+    /// The function of a name as in the file, demangled once.
+    fn met_function(
+        &mut self,
+        work: &mut NamingWork,
+        name: &str,
+        provenance: Provenance,
+    ) -> FunctionId {
+        if let Some(&met) = work.met.get(name) {
+            return met;
+        }
+        let function = self.named(work.dso, &demangle(name), provenance);
+        work.met.insert(name.to_owned(), function);
+        function
+    }
+
+    /// The function of a name as it is shown.
+    pub(crate) fn named(&mut self, dso: DsoId, name: &str, provenance: Provenance) -> FunctionId {
+        let name = self.texts.intern(name);
+        self.function_id(FunctionKey::Named { dso, name, provenance })
+    }
+
+    fn function_id(&mut self, key: FunctionKey) -> FunctionId {
+        let functions = &mut self.functions;
+        *self.function_ids.entry(key).or_insert_with(|| {
+            functions.push(key);
+            FunctionId(functions.len() as u32 - 1)
+        })
+    }
+
+    fn add_frame(&mut self, merged: FunctionId, levels: &[Level]) {
+        self.ranges
+            .push(LevelRange { start: self.levels.len() as u32, length: levels.len() as u32 });
+        self.levels.extend_from_slice(levels);
+        self.merged.push(merged);
+    }
+
+    /// Gives a frame other levels. They take the place of the old ones if they fit.
+    fn replace(&mut self, frame: FrameId, merged: FunctionId, levels: &[Level]) {
+        self.merged[frame.index()] = merged;
+        let range = &mut self.ranges[frame.index()];
+        let (old, new) = (range.length as usize, levels.len());
+        if new <= old {
+            self.levels[range.start as usize..][..new].copy_from_slice(levels);
+            self.unused_levels += old - new;
+            range.length = new as u32;
+            return;
+        }
+        self.unused_levels += old;
+        *range = LevelRange { start: self.levels.len() as u32, length: new as u32 };
+        self.levels.extend_from_slice(levels);
+    }
+
+    fn drop_unused_levels(&mut self) {
+        if self.unused_levels * 2 <= self.levels.len() {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.levels.len() - self.unused_levels);
+        for range in &mut self.ranges {
+            let start = kept.len() as u32;
+            kept.extend_from_slice(&self.levels[range.start as usize..][..range.length as usize]);
+            range.start = start;
+        }
+        self.levels = kept;
+        self.unused_levels = 0;
+    }
+}
+
+impl Level {
+    /// A function without inline levels, file or line.
+    fn plain(function: FunctionId) -> Self {
+        Self { function, file: None, line: None, inlining: Inlining::Called }
+    }
+}
