@@ -1,0 +1,241 @@
+//! The rules of the house (ARCHITECTURE.md) that a compiler does not hold.
+
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the repository")
+}
+
+// ---- dependencies -------------------------------------------------------------------------
+
+/// Which packages of ours each may depend on. Nothing depends on the hosts: recorder and web.
+const OURS: &[(&str, &[&str])] = &[
+    ("perftab-core", &[]),
+    ("perftab", &["perftab-core"]),
+    ("perftab-web", &["perftab-core"]),
+    ("perftab-tests", &["perftab-core"]),
+    ("xtask", &[]),
+];
+
+/// What a host brings and core must never reach, not even through others: system calls, sockets,
+/// threads, clocks, and the browser. (`typescript`, a feature of core, describes types to the
+/// browser; without it there is nothing of a browser in core.)
+const HOST_CRATES: &[&str] = &[
+    "axum",
+    "clap",
+    "indicatif",
+    "js-sys",
+    "libc",
+    "memmap2",
+    "mio",
+    "perf-event-open-sys",
+    "rayon",
+    "rustix",
+    "socket2",
+    "tokio",
+    "tsify",
+    "ureq",
+    "wasm-bindgen",
+    "web-sys",
+];
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--locked", "--no-deps"])
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo metadata fails");
+    serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
+}
+
+fn members(metadata: &Value) -> Vec<&Value> {
+    array(&metadata["packages"]).iter().collect()
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a string")
+}
+
+#[test]
+fn our_packages_depend_in_one_direction() {
+    let metadata = metadata();
+    let members = members(&metadata);
+    let names: BTreeSet<&str> = members.iter().map(|package| text(&package["name"])).collect();
+    assert_eq!(names, OURS.iter().map(|(name, _)| *name).collect(), "a new package needs a rule");
+
+    for package in members {
+        let name = text(&package["name"]);
+        let (_, allowed) = OURS.iter().find(|(ours, _)| *ours == name).expect("asserted above");
+        for dependency in array(&package["dependencies"]) {
+            let on = text(&dependency["name"]);
+            if names.contains(on) {
+                assert!(allowed.contains(&on), "{name} must not depend on {on}");
+            }
+        }
+    }
+}
+
+#[test]
+fn core_reaches_no_host_crate() {
+    // `cargo tree` answers for core alone; the workspace's graph has features of other packages in.
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--package=perftab-core", "--edges=normal", "--prefix=none"])
+        .args(["--format={p}", "--locked", "--offline", "--target=wasm32-unknown-unknown"])
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo tree fails");
+    let tree = String::from_utf8(output.stdout).expect("UTF-8");
+    let reached: BTreeSet<&str> =
+        tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(reached.contains("gimli"), "cargo tree lists what core is made of:\n{tree}");
+    for host in HOST_CRATES {
+        assert!(!reached.contains(host), "core must not reach {host}");
+    }
+}
+
+#[test]
+fn licences_and_editions_are_the_workspaces() {
+    for package in members(&metadata()) {
+        assert_eq!(package["license"], "MIT OR Apache-2.0", "{}", package["name"]);
+        assert_eq!(package["edition"], "2024", "{}", package["name"]);
+    }
+}
+
+// ---- sources ------------------------------------------------------------------------------
+
+/// Files below `folder` with one of these endings, path from the root and contents.
+fn sources(folder: &str, endings: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the folder is there") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                if !path.ends_with("generated") && !path.ends_with("node_modules") {
+                    folders.push(path);
+                }
+            } else if endings.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+                found.push((name(&path), fs::read_to_string(&path).expect("UTF-8")));
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no {endings:?} in {folder}");
+    found.sort();
+    found
+}
+
+fn name(path: &Path) -> String {
+    path.strip_prefix(root()).expect("in the repository").to_string_lossy().into_owned()
+}
+
+/// Fails for every line outside comments that holds one of `words`.
+fn never(files: &[(String, String)], words: &[&str], why: &str) {
+    let mut found = Vec::new();
+    for (file, contents) in files {
+        for (number, line) in contents.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if words.iter().any(|word| code.contains(word)) {
+                found.push(format!("{file}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{why}:\n{}", found.join("\n"));
+}
+
+#[test]
+fn core_does_no_input_or_output() {
+    let hosts = ["std::fs", "std::net", "std::process", "std::thread", "std::env", "std::os::"];
+    let clocks = ["Instant", "SystemTime", "println!", "eprintln!", "dbg!"];
+    let words: Vec<&str> = hosts.into_iter().chain(clocks).collect();
+    never(&sources("core/src", &[".rs"]), &words, "core is synchronous and does no I/O");
+}
+
+#[test]
+fn unsafe_code_stays_in_the_recorders_two_files() {
+    let allowed = ["recorder/src/record/sys.rs", "recorder/src/record/ring.rs"];
+    for folder in ["core/src", "recorder/src", "web/src", "tests/src", "xtask/src"] {
+        let mut files = sources(folder, &[".rs"]);
+        files.retain(|(file, _)| !allowed.contains(&&**file));
+        let words = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
+        never(&files, &words, "unsafe code outside the two files");
+    }
+    for (crate_root, lint) in [
+        ("core/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("recorder/src/main.rs", "#![deny(unsafe_code)]"),
+        ("web/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("tests/src/lib.rs", "#![forbid(unsafe_code)]"),
+        ("xtask/src/main.rs", "#![forbid(unsafe_code)]"),
+    ] {
+        let contents = fs::read_to_string(root().join(crate_root)).expect("the crate's root");
+        // A crate without unsafe code may forbid it where it need only deny.
+        let stricter = lint.replace("deny", "forbid");
+        let says = contents.lines().any(|line| line == lint || line == stricter);
+        assert!(says, "{crate_root} must say {lint}");
+    }
+}
+
+#[test]
+fn the_page_builds_no_markup_from_text() {
+    let words = [
+        "innerHTML",
+        "outerHTML =",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+    ];
+    never(&sources("www/src", &[".ts", ".tsx"]), &words, "text becomes markup or code");
+}
+
+/// A file that has grown past this is several things, and wants to be several files.
+const LONGEST_FILE: usize = 700;
+
+#[test]
+fn files_are_of_a_size_to_be_read() {
+    let mut long = Vec::new();
+    for folder in ["core/src", "recorder/src", "web/src", "tests", "xtask/src", "www/src"] {
+        for (file, contents) in sources(folder, &[".rs", ".ts", ".tsx", ".mjs"]) {
+            let lines = contents.lines().count();
+            if lines > LONGEST_FILE {
+                long.push(format!("{file}: {lines} lines"));
+            }
+        }
+    }
+    assert!(long.is_empty(), "longer than {LONGEST_FILE} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn the_npm_lock_names_no_server() {
+    let lock = fs::read_to_string(root().join("www/package-lock.json")).expect("the lock");
+    let lock: Value = serde_json::from_str(&lock).expect("JSON");
+    let packages = lock["packages"].as_object().expect("packages");
+    let resolved: HashMap<_, _> =
+        packages.iter().filter(|(_, package)| !package["resolved"].is_null()).collect();
+    assert!(resolved.is_empty(), "www/.npmrc omits where packages came from: {resolved:?}");
+    assert!(packages.len() > 5, "the lock locks");
+}
+
+#[test]
+fn versions_agree() {
+    let metadata = metadata();
+    let version = text(&members(&metadata)[0]["version"]).to_owned();
+    for package in members(&metadata) {
+        assert_eq!(text(&package["version"]), version, "{}", package["name"]);
+    }
+    let changelog: PathBuf = root().join("CHANGELOG.md");
+    let changelog = fs::read_to_string(changelog).expect("CHANGELOG.md");
+    let heading = format!("## {version}");
+    assert!(changelog.lines().any(|line| line.starts_with(&heading)), "no “{heading}” in it");
+}
