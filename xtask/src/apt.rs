@@ -39,6 +39,16 @@ pub const TEST: &[Package] = &[
     Named("chromium"),
 ];
 
+/// For pictures and measurements: a browser, perf to compare with, GNU time to measure both, and
+/// what the measured workload runs.
+pub const BENCH: &[Package] = &[
+    Named("chromium"),
+    ForCommand("linux-perf", "perf"),
+    Named("time"),
+    Named("binutils"),
+    ForCommand("perl", "perl"),
+];
+
 /// Installs those of `needed` that are missing.
 ///
 /// Where this process cannot, the error is the one line to run instead.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[derive(Args)]
 pub struct DemoOptions {
@@ -49,29 +49,33 @@ pub fn demo(options: &DemoOptions) -> Result<()> {
 
 /// The demo's recording; made once for a build of perftab and of the workload.
 pub fn record(binary: &Path) -> Result<PathBuf> {
-    let source = root().join("tests/workloads");
-    let folder = target("demo");
-    let recording = folder.join("perf.data");
-    let workload = folder.join("textstat");
-    fs::create_dir_all(&folder)?;
-    let inputs = [&*source];
-    step_once("workload", "Compile the workload", &inputs, &[&workload], || {
-        let flags = ["-O2", "-g", "-fno-omit-frame-pointer", "-o"];
-        run(Command::new("gcc").args(flags).arg(&workload).arg(source.join("textstat.c")))
-    })?;
-    let inputs = [binary, &workload, &source];
-    step_once("record", "Record it", &inputs, &[&recording], || {
+    let workload = compile()?;
+    let script = root().join("tests/workloads/demo.sh");
+    let recording = target("demo/perf.data");
+    let inputs = [binary, &workload, &script];
+    step_once("record", "Record it with perftab record", &inputs, &[&recording], || {
         run(Command::new(binary)
             .args(["record", "-g", "-o"])
             .arg(&recording)
             .arg("--")
-            .arg(source.join("demo.sh"))
-            .arg(&workload)
-            .stdout(std::process::Stdio::null()))?;
+            .args([&script, &workload])
+            .stdout(Stdio::null()))?;
         println!("    {}", recording.display());
         Ok(())
     })?;
     Ok(recording)
+}
+
+/// The program of the workloads: optimised, with debug information and frame pointers.
+pub fn compile() -> Result<PathBuf> {
+    let source = root().join("tests/workloads/textstat.c");
+    let program = target("workloads/textstat");
+    fs::create_dir_all(target("workloads"))?;
+    step_once("workload", "Compile the workload", &[&source], &[&program], || {
+        let flags = ["-O2", "-g", "-fno-omit-frame-pointer", "-o"];
+        run(Command::new("gcc").args(flags).args([&program, &source]))
+    })?;
+    Ok(program)
 }
 
 fn perftab(binary: &Path, verb: &str, recording: &Path) -> Command {

@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 
 mod apt;
+mod bench;
 mod demo;
 mod npm;
 mod page;
+mod screenshot;
 mod steps;
 mod tally;
 mod test;
@@ -32,6 +34,10 @@ enum Command {
     Test(test::TestOptions),
     /// Record a real workload and show it
     Demo(demo::DemoOptions),
+    /// Measure, beside the peers
+    Bench(bench::BenchOptions),
+    /// Take the picture of the viewer for the README
+    Screenshot,
 }
 
 fn main() -> ExitCode {
@@ -39,6 +45,8 @@ fn main() -> ExitCode {
         Command::Build(options) => page::build(&options).map(|_| ExitCode::SUCCESS),
         Command::Test(options) => test::test(&options),
         Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
+        Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),
+        Command::Screenshot => screenshot::screenshot().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
         Ok(code) => code,

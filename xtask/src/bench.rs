@@ -1,0 +1,163 @@
+//! `cargo xtask bench`: what perftab costs, beside what its peers cost on the same file.
+//!
+//! Ratios are what counts: both sides run in turn on the same machine, so a busy or slow machine
+//! moves both. The recordings are perf's own, of our own workload; made once.
+
+use crate::steps::{line, output, root, run, step, step_once, target};
+use crate::{apt, demo, npm, page};
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand, ValueEnum};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[derive(Args)]
+pub struct BenchOptions {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// The page in Chromium: time to the first flame graph, longest task, memory of the tab
+    Page(Subject),
+    /// `perftab report` beside `perf report`: CPU time and peak memory
+    Report(Subject),
+}
+
+#[derive(Args)]
+struct Subject {
+    /// A recording of one's own; else one is made
+    recording: Option<PathBuf>,
+    /// Which recording to make
+    #[arg(long, value_enum, default_value_t = Size::Small)]
+    size: Size,
+    /// How often to measure; the median counts
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+}
+
+/// A recording of the bench's workload.
+#[derive(Clone, Copy, ValueEnum)]
+enum Size {
+    /// About 20 thousand samples: one process tree at 4,999 Hz
+    Small,
+    /// About 1.3 million samples, 150 MB: the whole system at 19,999 Hz
+    Large,
+}
+
+impl Subject {
+    fn recording(&self) -> Result<PathBuf> {
+        match &self.recording {
+            Some(named) => Ok(named.clone()),
+            None => record(self.size),
+        }
+    }
+}
+
+/// Measures and prints.
+pub fn bench(options: &BenchOptions) -> Result<()> {
+    apt::install(&[apt::BUILD, apt::WORKLOADS, apt::BENCH])?;
+    let binary = page::build(&page::BuildOptions::default())?;
+    match &options.what {
+        What::Page(subject) => bench_page(&subject.recording()?, subject.runs),
+        What::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
+    }
+}
+
+fn record(size: Size) -> Result<PathBuf> {
+    let workload = demo::compile()?;
+    let (name, how, rounds): (_, &[&str], _) = match size {
+        Size::Small => ("small", &["-F", "4999"], "1"),
+        Size::Large => ("large", &["-a", "-F", "19999", "-m", "8M"], "14"),
+    };
+    let recording = target("bench").join(format!("{name}.perf.data"));
+    fs::create_dir_all(target("bench"))?;
+    let script = root().join("tests/workloads/bench.sh");
+    let title = format!("Record the {name} workload");
+    step_once(&format!("bench-{name}"), &title, &[&workload, &script], &[&recording], || {
+        run(Command::new("perf")
+            .args(["record", "-q", "-g", "-e", "cpu-clock", "-o"])
+            .arg(&recording)
+            .args(how)
+            .arg("--")
+            .args([&script, &workload])
+            .arg(rounds)
+            .stdout(Stdio::null()))
+    })?;
+    println!("    {}, {:.1} MB", recording.display(), fs::metadata(&recording)?.len() as f64 / 1e6);
+    Ok(recording)
+}
+
+fn bench_page(recording: &Path, runs: usize) -> Result<()> {
+    let measured = step(&format!("Open it in Chromium, {runs} times"), || {
+        output(
+            npm::node()
+                .arg(root().join("xtask/browser/measure.mjs"))
+                .args([&target("page/perftab.html"), recording])
+                .arg(runs.to_string()),
+        )
+    })?;
+    let runs: Vec<serde_json::Value> =
+        measured.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let row = |title: &str, key: &str, unit: &str, goal: &str| {
+        let values = runs.iter().filter_map(|run| run[key].as_f64()).collect();
+        println!("{title:45} {:>8.0} {unit:4} goal {goal}", median(values));
+    };
+    row("file chosen to first flame graph", "firstFlameGraphMs", "ms", "≤ 900 (150 MB)");
+    row("longest task of the main thread (0: < 50)", "longestTaskMs", "ms", "0");
+    row("memory of the tab, peak", "tabPeakMiB", "MiB", "≤ 260 (150 MB)");
+    Ok(())
+}
+
+/// What a command used.
+struct Cost {
+    cpu_seconds: f64,
+    peak_mib: f64,
+}
+
+fn bench_report(binary: &Path, recording: &Path, runs: usize) -> Result<()> {
+    let quiet = ["--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    step(&format!("Report it with perftab and with perf, {runs} times in turn"), || {
+        for _ in 0..runs {
+            ours.push(cost(Command::new(binary).arg("report").arg(recording))?);
+            theirs.push(cost(Command::new("perf").arg("report").args(quiet).arg(recording))?);
+        }
+        Ok(())
+    })?;
+    let cpu = |costs: &[Cost]| median(costs.iter().map(|cost| cost.cpu_seconds).collect());
+    let memory = |costs: &[Cost]| median(costs.iter().map(|cost| cost.peak_mib).collect());
+    println!("                     CPU s   peak MiB");
+    println!("perftab report    {:>8.3} {:>10.0}", cpu(&ours), memory(&ours));
+    println!("perf report       {:>8.3} {:>10.0}", cpu(&theirs), memory(&theirs));
+    let ratio = |of: &dyn Fn(&[Cost]) -> f64| of(&ours) / of(&theirs);
+    println!("ratio             {:>8.3} {:>10.3}", ratio(&cpu), ratio(&memory));
+    println!("goal: CPU ≤ 0.05 of perf's for the small recording, ≤ 0.15 for the large one");
+    Ok(())
+}
+
+/// Runs a command under GNU time, which says what its whole process tree used.
+///
+/// Its clock ticks 100 times a second: medians of small recordings are coarse.
+fn cost(command: &Command) -> Result<Cost> {
+    let report = target("bench/cost.txt");
+    run(Command::new("/usr/bin/time")
+        .args(["--format=%U %S %M", "--output"])
+        .arg(&report)
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null()))?;
+    let text = fs::read_to_string(&report)?;
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [user, system, kib] = numbers[..] else {
+        anyhow::bail!("time said “{}” of {}", text.trim(), line(command));
+    };
+    Ok(Cost { cpu_seconds: user + system, peak_mib: kib / 1024.0 })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
