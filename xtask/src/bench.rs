@@ -5,7 +5,7 @@
 
 use crate::steps::{line, output, root, run, step, step_once, target};
 use crate::{apt, demo, npm, page};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
 use std::path::{Path, PathBuf};
