@@ -17,7 +17,10 @@
 
 pub mod decode;
 pub mod error;
+pub mod export;
 pub mod format;
 pub mod ingest;
 pub mod profile;
+pub mod session;
 pub mod symbolize;
+pub mod views;

@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 
 pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 pub use frames::{Frame, Frames};
-pub use id_table::IdTable;
+pub use id_table::{IdTable, hash_pair};
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
-pub use strings::Strings;
+pub use strings::{Strings, hash_text};
 pub use threads::{Process, Thread, Threads};
 
 macro_rules! index_types {

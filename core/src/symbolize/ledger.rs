@@ -24,6 +24,20 @@ pub enum Status {
     Forced,
 }
 
+impl Status {
+    /// The word that JSON has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Matched => "matched",
+            Self::Embedded => "embedded",
+            Self::Missing => "missing",
+            Self::Mismatched => "mismatched",
+            Self::NoIdentity => "no-identity",
+            Self::Forced => "forced",
+        }
+    }
+}
+
 /// What a file holds that is of use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gives {

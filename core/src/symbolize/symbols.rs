@@ -163,6 +163,11 @@ impl Symbols {
         self.merged[frame.index()]
     }
 
+    /// True if the innermost level of a frame has a name.
+    pub fn is_named(&self, frame: FrameId) -> bool {
+        self.levels(frame).last().is_some_and(|level| self.function(level.function).name.is_some())
+    }
+
     /// What is known of a function.
     pub fn function(&self, id: FunctionId) -> Function<'_> {
         match self.functions[id.0 as usize] {

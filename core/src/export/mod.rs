@@ -1,0 +1,3 @@
+//! A profile in the formats of other tools.
+
+pub mod collapsed;

@@ -1,0 +1,337 @@
+//! Views as the page asks for them: columns and small structs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::FrameId;
+use crate::session::Session;
+use crate::symbolize::{Level, Status};
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::flame_graph::{self, FlameGraph, Window};
+use crate::views::functions::{self, FunctionOrder};
+use crate::views::label::{Kind, Labels};
+use crate::views::search::{self, Pattern};
+use crate::views::weights::Sum;
+use crate::views::{Direction, Query};
+
+/// What part of a flame graph is asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", tsify(from_wasm_abi))]
+#[serde(rename_all = "camelCase")]
+pub struct FlameWindow {
+    /// The call node that fills the width; 0 for all.
+    pub root: u32,
+    /// Width in pixels.
+    pub width_px: f64,
+    /// Narrower call nodes are folded.
+    pub min_px: f64,
+    /// Text that is searched for; empty for none.
+    pub search: String,
+}
+
+/// An ancestor of the call node that fills the width.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct PathStep {
+    /// Its id.
+    pub call_node: u32,
+    /// Its text.
+    pub name: String,
+}
+
+/// Everything that a card says of a call node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct CallNodeDetail {
+    /// Its id.
+    pub call_node: u32,
+    /// Function, process or address.
+    pub name: String,
+    /// Equal for the same function; null for what is none.
+    pub function_id: Option<u32>,
+    /// Number of its DSO in the ledger.
+    pub dso_id: Option<u32>,
+    /// Name of its DSO.
+    pub dso: Option<String>,
+    /// Whether that has names.
+    pub dso_status: Option<Status>,
+    /// Recorded build-id of the DSO.
+    pub build_id: Option<String>,
+    /// Source file, of one of the addresses that led here.
+    pub file: Option<String>,
+    /// Line in it.
+    pub line: Option<u32>,
+    /// Inlined into its caller.
+    pub inlined: bool,
+    /// [`Kind`].
+    pub kind: u8,
+    /// Bits of [`crate::views::label::mark`].
+    pub flags: u8,
+    /// Weight of samples through it.
+    pub total_weight: f64,
+    /// Weight of samples that ended in it.
+    pub self_weight: f64,
+    /// Samples through it.
+    pub total_samples: u64,
+    /// Samples that ended in it.
+    pub self_samples: u64,
+    /// Texts from the first level down to it.
+    pub path: Vec<String>,
+    /// The same, as ids.
+    pub path_nodes: Vec<u32>,
+    /// 0 for the root.
+    pub depth: u32,
+    /// Caller.
+    pub parent: Option<u32>,
+    /// Heaviest callee.
+    pub heaviest_child: Option<u32>,
+    /// The next heavier sibling.
+    pub previous_sibling: Option<u32>,
+    /// The next lighter sibling.
+    pub next_sibling: Option<u32>,
+    /// Siblings, itself included.
+    pub set_size: u32,
+    /// Place among them, from 1.
+    pub pos_in_set: u32,
+    /// Callees.
+    pub child_count: u32,
+}
+
+/// Call nodes of a table, as columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallTreeRows {
+    /// Ids.
+    pub call_node: Vec<u32>,
+    /// Levels below the root.
+    pub depth: Vec<u16>,
+    /// Callees.
+    pub child_count: Vec<u32>,
+    /// Weight of samples through each.
+    pub total: Vec<f64>,
+    /// Weight of samples that ended in each.
+    pub self_weight: Vec<f64>,
+    /// Equal for the same function, else [`flame_graph::NONE`].
+    pub function: Vec<u32>,
+    /// [`Kind`].
+    pub kind: Vec<u8>,
+    /// Bits of [`crate::views::label::mark`].
+    pub marks: Vec<u8>,
+    /// Texts.
+    pub names: Vec<String>,
+    /// Names of DSOs; empty where there is none.
+    pub dsos: Vec<String>,
+}
+
+/// Functions of a table, as columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FunctionRows {
+    /// All functions, of which these are a part.
+    pub count: u32,
+    /// Equal for the same function, else [`flame_graph::NONE`].
+    pub function: Vec<u32>,
+    /// Heaviest call node of each.
+    pub heaviest: Vec<u32>,
+    /// Weight of samples that ended in each.
+    pub self_weight: Vec<f64>,
+    /// Weight of samples that each is anywhere in.
+    pub total: Vec<f64>,
+    /// [`Kind`].
+    pub kind: Vec<u8>,
+    /// Bits of [`crate::views::label::mark`].
+    pub marks: Vec<u8>,
+    /// Texts.
+    pub names: Vec<String>,
+    /// Names of DSOs.
+    pub dsos: Vec<String>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// Functions that match.
+    pub functions: u32,
+    /// Samples that have one of them on their stack.
+    pub samples: u64,
+    /// Their weight.
+    pub weight: f64,
+    /// Part of what is shown, 0 to 1.
+    pub share: f64,
+    /// Heaviest call node of each function, heaviest function first.
+    pub matches: Vec<u32>,
+}
+
+impl Session {
+    /// Changes whenever names do; ids of call nodes are of one generation.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// What the query shows in all: the root's total.
+    pub fn total(&mut self, query: &Query) -> Sum {
+        self.tree(query).total(CallNodeId::ROOT)
+    }
+
+    /// Boxes for the width that is there. An unknown root stands for all.
+    pub fn flame_graph(&mut self, query: &Query, window: &FlameWindow) -> FlameGraph {
+        let (profile, symbols, tree) = self.parts(query);
+        let window = Window {
+            root: tree.id(window.root).unwrap_or(CallNodeId::ROOT),
+            width: window.width_px.clamp(0.0, 100_000.0),
+            min_width: window.min_px.max(0.1),
+            search: Pattern::new(&window.search),
+        };
+        flame_graph::layout(profile, symbols, tree, &window)
+    }
+
+    /// The way from the root to a call node, both included.
+    pub fn path(&mut self, query: &Query, call_node: u32) -> Vec<PathStep> {
+        let (profile, symbols, tree) = self.parts(query);
+        let labels = Labels::new(profile, symbols);
+        let id = tree.id(call_node).unwrap_or(CallNodeId::ROOT);
+        let step = |id: CallNodeId| PathStep { call_node: id.0, name: labels.text(tree.label(id)) };
+        tree.path(id).into_iter().map(step).collect()
+    }
+
+    /// The call node at the end of a path of texts, as far as the path is there. Ids change when
+    /// names do; texts of what is selected mostly do not.
+    pub fn find_call_node(&mut self, query: &Query, path: &[String]) -> u32 {
+        let (profile, symbols, tree) = self.parts(query);
+        let labels = Labels::new(profile, symbols);
+        let mut at = CallNodeId::ROOT;
+        for name in path {
+            let children = tree.children(at).iter().copied();
+            match children.into_iter().find(|&id| labels.text(tree.label(id)) == *name) {
+                Some(child) => at = child,
+                None => break,
+            }
+        }
+        at.0
+    }
+
+    /// Everything about a call node; `None` if there is none with this id.
+    pub fn call_node_detail(&mut self, query: &Query, call_node: u32) -> Option<CallNodeDetail> {
+        self.tree(query);
+        let (_, tree) = self.trees.iter().find(|(known, _)| known == query)?;
+        let id = tree.id(call_node)?;
+        let label = tree.label(id);
+        let labels = Labels::new(&self.profile, &self.symbols);
+        let dso = labels.dso(label);
+        let level = tree.frame(id).and_then(|frame| self.level(frame, label));
+        let siblings = tree.parent(id).map_or(&[][..], |parent| tree.children(parent));
+        let place = siblings.iter().position(|&sibling| sibling == id).unwrap_or(0);
+        let sibling = |place: Option<usize>| siblings.get(place?).map(|id| id.0);
+        let path = tree.path(id);
+        let (total, self_sum) = (tree.total(id), tree.self_sum(id));
+        let recorded = dso.map(|dso| self.profile.dsos.get(dso));
+        Some(CallNodeDetail {
+            call_node,
+            name: labels.text(label),
+            function_id: label.function().map(|function| function.0),
+            dso_id: dso.map(|dso| dso.0),
+            dso: recorded.map(|dso| dso.name().to_owned()),
+            dso_status: dso.map(|dso| self.ledger.row(dso).status),
+            build_id: recorded.and_then(|dso| dso.identity).map(|identity| identity.to_string()),
+            file: level.and_then(|level| level.file).map(|id| self.symbols.file(id).to_owned()),
+            line: level.and_then(|level| level.line),
+            inlined: matches!(label, Label::Inlined(_)),
+            kind: labels.kind(label) as u8,
+            flags: labels.marks(label),
+            total_weight: total.weight as f64,
+            self_weight: self_sum.weight as f64,
+            total_samples: total.samples,
+            self_samples: self_sum.samples,
+            path: labels.path(tree, id),
+            path_nodes: path.iter().skip(1).map(|id| id.0).collect(),
+            depth: path.len() as u32 - 1,
+            parent: tree.parent(id).map(|id| id.0),
+            heaviest_child: tree.children(id).first().map(|id| id.0),
+            previous_sibling: sibling(place.checked_sub(1)),
+            next_sibling: sibling(place.checked_add(1)),
+            set_size: siblings.len().max(1) as u32,
+            pos_in_set: place as u32 + 1,
+            child_count: tree.children(id).len() as u32,
+        })
+    }
+
+    /// The level of `frame` that a call node stands for.
+    fn level(&self, frame: FrameId, label: Label) -> Option<&Level> {
+        let function = label.function()?;
+        self.symbols.levels(frame).iter().find(|level| level.function == function)
+    }
+
+    /// The callees of a call node, heaviest first.
+    pub fn call_tree_children(&mut self, query: &Query, call_node: u32) -> CallTreeRows {
+        let (profile, symbols, tree) = self.parts(query);
+        let labels = Labels::new(profile, symbols);
+        let mut rows = CallTreeRows::default();
+        let Some(parent) = tree.id(call_node) else { return rows };
+        let depth = tree.path(parent).len() as u16;
+        for &id in tree.children(parent) {
+            rows.push(tree, &labels, id, depth);
+            let dso = labels.dso(tree.label(id)).map(|dso| profile.dsos.get(dso).name());
+            rows.dsos.push(dso.unwrap_or_default().to_owned());
+        }
+        rows
+    }
+
+    /// Functions in order, those from `from` to before `to`. Inverting changes nothing here.
+    pub fn functions(
+        &mut self,
+        query: &Query,
+        order: FunctionOrder,
+        from: usize,
+        to: usize,
+    ) -> FunctionRows {
+        let query = Query { direction: Direction::Callees, ..*query };
+        let (profile, symbols, tree) = self.parts(&query);
+        let all = functions::rows(profile, symbols, tree, order);
+        let mut rows = FunctionRows { count: all.len() as u32, ..FunctionRows::default() };
+        for row in all.into_iter().take(to).skip(from) {
+            let function = row.sum.label.function();
+            rows.function.push(function.map_or(flame_graph::NONE, |function| function.0));
+            rows.heaviest.push(row.sum.heaviest.0);
+            rows.self_weight.push(row.sum.self_sum.weight as f64);
+            rows.total.push(row.sum.total.weight as f64);
+            rows.kind.push(row.kind as u8);
+            rows.marks.push(row.marks);
+            rows.names.push(row.name);
+            rows.dsos.push(row.dso);
+        }
+        rows
+    }
+
+    /// What a text finds; nothing for an empty one.
+    pub fn search(&mut self, query: &Query, text: &str) -> SearchResult {
+        let (profile, symbols, tree) = self.parts(query);
+        let found = match Pattern::new(text) {
+            Some(pattern) => search::search(profile, symbols, tree, &pattern),
+            None => search::Found { sum: Sum::default(), matches: Vec::new() },
+        };
+        let all = tree.total(CallNodeId::ROOT).weight;
+        SearchResult {
+            functions: found.matches.len() as u32,
+            samples: found.sum.samples,
+            weight: found.sum.weight as f64,
+            share: found.sum.weight as f64 / all.max(1) as f64,
+            matches: found.matches.iter().map(|id| id.0).collect(),
+        }
+    }
+}
+
+impl CallTreeRows {
+    fn push(&mut self, tree: &CallTree, labels: &Labels<'_>, id: CallNodeId, depth: u16) {
+        let label = tree.label(id);
+        self.call_node.push(id.0);
+        self.depth.push(depth);
+        self.child_count.push(tree.children(id).len() as u32);
+        self.total.push(tree.total(id).weight as f64);
+        self.self_weight.push(tree.self_sum(id).weight as f64);
+        self.function.push(label.function().map_or(flame_graph::NONE, |function| function.0));
+        let kind: Kind = labels.kind(label);
+        self.kind.push(kind as u8);
+        self.marks.push(labels.marks(label));
+        self.names.push(labels.text(label));
+    }
+}

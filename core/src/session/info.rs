@@ -1,0 +1,311 @@
+//! What a recording says of itself: `perftab info`, and the ledger of DSOs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::decode::ByteOrder;
+use crate::error::Warning;
+use crate::format::BuildId;
+use crate::profile::{Dso, DsoId, DsoKind, Identity, RecordedBy};
+use crate::session::Session;
+use crate::symbolize::Status;
+use crate::views::coverage::{self, DsoUse};
+use crate::views::serialize_weight;
+
+/// Everything that `perftab info --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct ProfileInfo {
+    /// How the file is made.
+    pub format: FormatInfo,
+    /// Where it was recorded.
+    pub host: HostInfo,
+    /// What was counted.
+    pub events: Vec<EventInfo>,
+    /// Samples of all events.
+    pub samples: u64,
+    /// Records by type.
+    pub records: BTreeMap<&'static str, u64>,
+    /// Processes, between execs.
+    pub processes: usize,
+    /// Threads, by name.
+    pub threads: usize,
+    /// When.
+    pub time: TimeInfo,
+    /// What was dropped.
+    pub lost: LostInfo,
+    /// Mapped files.
+    pub dsos: Vec<DsoRow>,
+    /// What was lost or is doubtful.
+    pub warnings: Vec<Warning>,
+}
+
+/// How a recording is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct FormatInfo {
+    /// `file`, or `link` for a snapshot.
+    pub mode: &'static str,
+    /// Byte order.
+    pub byte_order: ByteOrder,
+    /// Compression of records.
+    pub compression: &'static str,
+}
+
+impl FormatInfo {
+    /// A recording in file mode.
+    pub fn of_file(byte_order: ByteOrder) -> Self {
+        Self { mode: "file", byte_order, compression: "none" }
+    }
+
+    /// A snapshot.
+    pub fn of_link() -> Self {
+        Self { mode: "link", byte_order: ByteOrder::Little, compression: "none" }
+    }
+}
+
+/// Where a recording was made; what is not known is null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct HostInfo {
+    /// `uname -n`.
+    pub hostname: Option<String>,
+    /// `uname -r`.
+    pub os_release: Option<String>,
+    /// `uname -m`.
+    pub arch: Option<String>,
+    /// CPUs online.
+    pub cpus: Option<u32>,
+    /// The recorder's arguments.
+    pub cmdline: Vec<String>,
+}
+
+/// An event and how much of it there is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct EventInfo {
+    /// Name.
+    pub name: String,
+    /// Samples.
+    pub samples: u64,
+    /// Sum of their weights, in the event's unit.
+    #[serde(serialize_with = "serialize_weight")]
+    pub weight: u64,
+}
+
+/// First and last sample, in nanoseconds of the recorder's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct TimeInfo {
+    /// First; null if samples have no time.
+    #[serde(serialize_with = "serialize_time")]
+    pub start: Option<u64>,
+    /// Last.
+    #[serde(serialize_with = "serialize_time")]
+    pub end: Option<u64>,
+}
+
+fn serialize_time<S: serde::Serializer>(time: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serialize_weight(time, to),
+        None => to.serialize_none(),
+    }
+}
+
+/// What the recorder dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct LostInfo {
+    /// Records.
+    #[serde(serialize_with = "serialize_weight")]
+    pub events: u64,
+    /// Samples.
+    #[serde(serialize_with = "serialize_weight")]
+    pub samples: u64,
+}
+
+/// A mapped file: how much was sampled in it, and what is known of its names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct DsoRow {
+    /// Number of the DSO in this session.
+    pub id: u32,
+    /// Last part of the path.
+    pub name: String,
+    /// Path as recorded.
+    pub path: String,
+    /// `user`, `kernel`, `module`, `vdso`, `jit` or `anon`.
+    pub kind: &'static str,
+    /// What an image must have, in hex.
+    pub build_id: Option<String>,
+    /// What kind of identity that is.
+    pub identity: IdentityKind,
+    /// `mmap`, `table` or `stream`.
+    pub recorded_by: Option<&'static str>,
+    /// Samples that ended in it.
+    pub leaf_samples: u64,
+    /// Samples that it is anywhere in.
+    pub samples: u64,
+    /// Part of all samples that ended in it, 0 to 1.
+    pub leaf_share: f64,
+    /// Part of all samples that it is anywhere in.
+    pub share: f64,
+    /// Whether it has names.
+    pub status: Status,
+    /// A sentence, where the status needs one.
+    pub reason: Option<String>,
+    /// The file that gives the names.
+    pub image: Option<String>,
+    /// What that file holds, in words.
+    pub gives: Option<String>,
+    /// Build-id of a file of its name that was refused.
+    pub found: Option<String>,
+}
+
+/// What kind of identity was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum IdentityKind {
+    /// A GNU build-id.
+    Gnu,
+    /// A hash of the content.
+    Content,
+    /// None.
+    None,
+}
+
+/// A DSO that has samples and no names yet: what to look for, by build-id alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The DSO.
+    pub dso: DsoId,
+    /// What an image must have.
+    pub identity: Identity,
+    /// The build-id, if the identity is one.
+    pub build_id: Option<BuildId>,
+    /// Path as recorded: where a candidate may be.
+    pub path: String,
+    /// What kind of thing.
+    pub kind: DsoKind,
+    /// How much was sampled in it.
+    pub used: DsoUse,
+}
+
+impl Session {
+    /// Everything that the recording says of itself.
+    pub fn info(&self) -> ProfileInfo {
+        let profile = &self.profile;
+        let host = profile.host.clone();
+        let events = profile.events.iter().map(|event| EventInfo {
+            name: event.name.clone(),
+            samples: event.samples,
+            weight: event.weight,
+        });
+        let times = || profile.samples.time_nanos.iter().copied().filter(|&time| time != 0);
+        ProfileInfo {
+            format: self.format.clone(),
+            host: HostInfo {
+                hostname: host.hostname,
+                os_release: host.os_release,
+                arch: host.arch,
+                cpus: host.cpus,
+                cmdline: host.cmdline,
+            },
+            events: events.collect(),
+            samples: profile.events.iter().map(|event| event.samples).sum(),
+            records: profile.records.clone(),
+            processes: profile.threads.processes.len(),
+            threads: profile.threads.threads.len(),
+            time: TimeInfo { start: times().min(), end: times().max() },
+            lost: LostInfo { events: profile.lost.events, samples: profile.lost.samples },
+            dsos: self.dsos(),
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    /// The ledger: every mapped file, most samples first.
+    pub fn dsos(&self) -> Vec<DsoRow> {
+        let uses = coverage::dso_use(&self.profile);
+        let samples: u64 = self.profile.events.iter().map(|event| event.samples).sum();
+        let listed = self.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
+        let mut rows: Vec<DsoRow> =
+            listed.map(|(id, dso)| self.dso_row(id, dso, uses[id.index()], samples)).collect();
+        rows.sort_by(|a, b| {
+            let used = |row: &DsoRow| (row.leaf_samples, row.samples);
+            used(b).cmp(&used(a)).then_with(|| a.path.cmp(&b.path))
+        });
+        rows
+    }
+
+    fn dso_row(&self, id: DsoId, dso: &Dso, used: DsoUse, samples: u64) -> DsoRow {
+        let share = |part: u64| part as f64 / samples.max(1) as f64;
+        let row = self.ledger.row(id);
+        DsoRow {
+            id: id.0,
+            name: dso.name().to_owned(),
+            path: dso.path.clone(),
+            kind: kind_name(dso.kind),
+            build_id: dso.identity.map(|identity| identity.to_string()),
+            identity: match dso.identity {
+                Some(Identity::Gnu(_)) => IdentityKind::Gnu,
+                Some(Identity::Content(_)) => IdentityKind::Content,
+                None => IdentityKind::None,
+            },
+            recorded_by: dso.recorded_by.map(|recorded_by| match recorded_by {
+                RecordedBy::Mmap => "mmap",
+                RecordedBy::Table => "table",
+                RecordedBy::Stream => "stream",
+            }),
+            leaf_samples: used.leaf_samples,
+            samples: used.samples,
+            leaf_share: share(used.leaf_samples),
+            share: share(used.samples),
+            status: row.status,
+            reason: row.reason.clone(),
+            image: row.image.clone(),
+            gives: row.gives.map(str::to_owned),
+            found: row.found.clone(),
+        }
+    }
+
+    /// DSOs that were sampled and can still be named, most samples first.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let uses = coverage::dso_use(&self.profile);
+        let mut wanted: Vec<Wanted> = self
+            .profile
+            .dsos
+            .iter()
+            .filter(|(id, _)| uses[id.index()].samples > 0)
+            .filter(|&(id, _)| {
+                matches!(self.ledger.row(id).status, Status::Missing | Status::Mismatched)
+            })
+            .filter_map(|(id, dso)| {
+                Some(Wanted {
+                    dso: id,
+                    identity: dso.identity?,
+                    build_id: dso.build_id(),
+                    path: dso.path.clone(),
+                    kind: dso.kind,
+                    used: uses[id.index()],
+                })
+            })
+            .collect();
+        wanted.sort_by_key(|wanted| {
+            std::cmp::Reverse((wanted.used.leaf_samples, wanted.used.samples))
+        });
+        wanted
+    }
+}
+
+fn kind_name(kind: DsoKind) -> &'static str {
+    match kind {
+        DsoKind::User => "user",
+        DsoKind::Kernel => "kernel",
+        DsoKind::Module => "module",
+        DsoKind::Vdso => "vdso",
+        DsoKind::Jit => "jit",
+        DsoKind::Anon | DsoKind::Unmapped => "anon",
+    }
+}

@@ -1,0 +1,229 @@
+//! [`Session`]: the only API that a host calls, natively and in the browser.
+//!
+//! It is synchronous and does no I/O. A host opens a recording with [`Opening`], pushing its
+//! records block by block, and gets a session. Then it asks what is wanted, offers files to
+//! [`Session::admit`], lets frames be named in slices with [`Session::name_frames`], and asks for
+//! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
+
+mod answers;
+mod info;
+mod opening;
+mod report;
+
+use crate::decode::ByteSource;
+use crate::error::Warning;
+use crate::export::collapsed;
+use crate::profile::{DsoId, Profile};
+use crate::symbolize::{
+    DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingWork,
+    RecordedIdentities, Rejection, Symbols,
+};
+use crate::views::Query;
+use crate::views::call_tree::CallTree;
+
+pub use answers::{
+    CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, SearchResult,
+};
+pub use info::{
+    DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo, TimeInfo, Wanted,
+};
+pub use opening::{Opening, OpeningProgress};
+pub use report::{Coverage, Report, ReportFunction};
+
+/// Trees kept: one for each direction is enough for a page that shows two views.
+const TREES_KEPT: usize = 2;
+
+/// A recording or link that is open, and everything that is known of its names.
+pub struct Session {
+    profile: Profile,
+    format: FormatInfo,
+    warnings: Vec<Warning>,
+    symbols: Symbols,
+    ledger: Ledger,
+    recorded: RecordedIdentities,
+    images: DsoImages,
+    /// DSOs whose frames are still to be named.
+    to_name: Vec<NamingWork>,
+    trees: Vec<(Query, CallTree)>,
+    /// Changes whenever names do; ids of call nodes are of one generation.
+    generation: u32,
+}
+
+/// A file that passed the gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// The DSOs that it names.
+    pub dsos: Vec<DsoId>,
+    /// What it holds, in words.
+    pub gives: &'static str,
+}
+
+/// How far the naming of frames has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamingProgress {
+    /// Frames named.
+    pub done: usize,
+    /// Frames of the DSOs that files were admitted for since the last time this was complete.
+    pub total: usize,
+}
+
+impl NamingProgress {
+    /// True if every frame that can have a name has it.
+    pub fn is_complete(self) -> bool {
+        self.done == self.total
+    }
+}
+
+impl Session {
+    fn new(
+        profile: Profile,
+        format: FormatInfo,
+        warnings: Vec<Warning>,
+        embedded: Vec<EmbeddedSymbols>,
+    ) -> Self {
+        let symbols = Symbols::new(&profile);
+        let ledger = Ledger::new(&profile.dsos);
+        let recorded = RecordedIdentities::new(&profile.dsos);
+        let mut session = Self {
+            profile,
+            format,
+            warnings,
+            symbols,
+            ledger,
+            recorded,
+            images: DsoImages::default(),
+            to_name: Vec::new(),
+            trees: Vec::new(),
+            generation: 0,
+        };
+        for symbols in embedded {
+            session.admit_embedded(symbols);
+        }
+        session
+    }
+
+    /// Offers a file. `name` is what the host calls it: it orders nothing and decides nothing,
+    /// but tells humans which of their files was refused. An admitted file's names appear as
+    /// [`Self::name_frames`] goes on.
+    pub fn admit(
+        &mut self,
+        name: &str,
+        source: Box<dyn ByteSource>,
+    ) -> Result<Admitted, Rejection> {
+        let admitted = self.try_admit(name, source);
+        if let Err(rejection) = &admitted {
+            self.ledger.refused(rejection);
+        }
+        admitted
+    }
+
+    fn try_admit(
+        &mut self,
+        name: &str,
+        source: Box<dyn ByteSource>,
+    ) -> Result<Admitted, Rejection> {
+        let image = Image::open(name, source)?;
+        let image = MatchedImage::admit(&self.recorded, image)?;
+        let added = self
+            .images
+            .add(image)
+            .map_err(|error| Rejection::Unreadable { message: error.to_string() })?;
+        for &dso in &added.dsos {
+            self.ledger.matched(dso, name, added.gives);
+            self.to_name.push(self.symbols.begin(dso));
+        }
+        Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() })
+    }
+
+    /// Symbols that travelled in the recording pass the same gate as a file.
+    fn admit_embedded(&mut self, symbols: EmbeddedSymbols) {
+        if let Ok(matched) = MatchedSymbols::admit(&self.recorded, symbols) {
+            self.symbols.embedded(&self.profile, &matched);
+            for &dso in matched.dsos() {
+                self.ledger.embedded(dso);
+            }
+        }
+    }
+
+    /// Names up to `frames` more frames. Views show the new names at once.
+    pub fn name_frames(&mut self, frames: usize) -> NamingProgress {
+        let mut left = frames;
+        for work in &mut self.to_name {
+            let before = work.progress().0;
+            if left > 0 && !work.is_done() {
+                self.symbols.step(work, &self.profile, &self.images, left);
+                left = left.saturating_sub(work.progress().0 - before);
+            }
+        }
+        let progress =
+            self.to_name.iter().fold(NamingProgress { done: 0, total: 0 }, |sum, work| {
+                let (done, total) = work.progress();
+                NamingProgress { done: sum.done + done, total: sum.total + total }
+            });
+        if left != frames {
+            self.names_changed();
+        }
+        if progress.is_complete() {
+            self.to_name.clear();
+        }
+        progress
+    }
+
+    /// Names every frame that can have a name.
+    pub fn name_all_frames(&mut self) {
+        while !self.name_frames(usize::MAX).is_complete() {}
+    }
+
+    fn names_changed(&mut self) {
+        self.trees.clear();
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// The call tree of a query, made if it is not there.
+    fn tree(&mut self, query: &Query) -> &CallTree {
+        let position = match self.trees.iter().position(|(known, _)| known == query) {
+            Some(position) => position,
+            None => {
+                if self.trees.len() == TREES_KEPT {
+                    self.trees.remove(0);
+                }
+                let tree = CallTree::new(&self.profile, &self.symbols, query);
+                self.trees.push((*query, tree));
+                self.trees.len() - 1
+            }
+        };
+        &self.trees[position].1
+    }
+
+    /// Makes the tree of a query and lends everything that views are made from.
+    fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
+        self.tree(query);
+        let (_, tree) = self
+            .trees
+            .iter()
+            .find(|(known, _)| known == query)
+            .unwrap_or_else(|| unreachable!("the tree has just been made"));
+        (&self.profile, &self.symbols, tree)
+    }
+
+    /// What was lost or is doubtful.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The columns; for exports and tests.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The names; for exports and tests.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Stacks as text, one a line, outermost function first, with their weight.
+    pub fn export_collapsed(&mut self, query: &Query) -> String {
+        let (profile, symbols, tree) = self.parts(query);
+        collapsed::export(profile, symbols, tree)
+    }
+}

@@ -1,0 +1,100 @@
+//! How much of a profile has names: by frame, by leaf, by DSO.
+
+use crate::profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
+use crate::symbolize::Symbols;
+
+/// How often a DSO was met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DsoUse {
+    /// Samples that ended in it.
+    pub leaf_samples: u64,
+    /// Samples that it is anywhere in.
+    pub samples: u64,
+}
+
+/// How much of what was sampled has a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameCoverage {
+    /// Frames of all samples: a stack seen twice counts twice.
+    pub frames: u64,
+    /// Those with a name.
+    pub named: u64,
+    /// Samples.
+    pub samples: u64,
+    /// Samples whose innermost frame has a name.
+    pub named_leaves: u64,
+}
+
+/// Samples that end in each stack, and that pass through it.
+struct StackCounts {
+    leaf: Vec<u64>,
+    total: Vec<u64>,
+}
+
+impl StackCounts {
+    fn new(profile: &Profile) -> Self {
+        let mut leaf = vec![0u64; profile.stacks.len()];
+        for row in 0..profile.samples.len() {
+            let count = &mut leaf[profile.samples.stack[row].index()];
+            *count = count.saturating_add(profile.samples.count(row));
+        }
+        let mut total = leaf.clone();
+        for stack in (1..total.len()).rev() {
+            if let Some((prefix, _)) = profile.stacks.get(StackId(stack as u32)) {
+                total[prefix.index()] = total[prefix.index()].saturating_add(total[stack]);
+            }
+        }
+        Self { leaf, total }
+    }
+}
+
+/// Use of each DSO, by [`DsoId`], over all events.
+pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
+    let counts = StackCounts::new(profile);
+    let mut uses = vec![DsoUse::default(); profile.dsos.len()];
+    // By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
+    // says that a walk is needed.
+    let mut classes = vec![0u64; profile.stacks.len()];
+    for stack in (1..profile.stacks.len()).map(|stack| StackId(stack as u32)) {
+        let Some((prefix, frame)) = profile.stacks.get(stack) else { continue };
+        let dso = profile.frames.get(frame).dso;
+        let class = 1 << (dso.0 % 64);
+        let above = classes[prefix.index()];
+        let uses = &mut uses[dso.index()];
+        uses.leaf_samples = uses.leaf_samples.saturating_add(counts.leaf[stack.index()]);
+        if above & class == 0 || !is_on(profile, prefix, dso) {
+            uses.samples = uses.samples.saturating_add(counts.total[stack.index()]);
+        }
+        classes[stack.index()] = above | class;
+    }
+    uses
+}
+
+fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
+    profile.stacks.frames(stack).any(|frame| profile.frames.get(frame).dso == dso)
+}
+
+/// How much has names, over all events.
+pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
+    let counts = StackCounts::new(profile);
+    let mut coverage = FrameCoverage {
+        samples: counts.total.first().copied().unwrap_or(0),
+        ..FrameCoverage::default()
+    };
+    for stack in (1..profile.stacks.len()).map(|stack| StackId(stack as u32)) {
+        debug_assert_ne!(stack, Stacks::EMPTY);
+        let Some((_, frame)) = profile.stacks.get(stack) else { continue };
+        coverage.frames = coverage.frames.saturating_add(counts.total[stack.index()]);
+        if symbols.is_named(frame) {
+            coverage.named = coverage.named.saturating_add(counts.total[stack.index()]);
+            coverage.named_leaves =
+                coverage.named_leaves.saturating_add(counts.leaf[stack.index()]);
+        }
+    }
+    coverage
+}
+
+/// True for what can be in a list of DSOs: an unmapped run is no file.
+pub fn is_listed(dso: &Dso) -> bool {
+    dso.kind != DsoKind::Unmapped
+}

@@ -1,0 +1,178 @@
+//! Functions with self and total, each counted once per sample however it recurs.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::Profile;
+use crate::symbolize::Symbols;
+use crate::views::call_tree::{CallNodeId, CallTree, Label, Visit};
+use crate::views::label::{Kind, Labels};
+use crate::views::weights::Sum;
+
+/// A function, or what stands for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionSum {
+    /// Which; an inlined function has the label of the function, not that of the inlining.
+    pub label: Label,
+    /// Samples that ended in it.
+    pub self_sum: Sum,
+    /// Samples that it is anywhere in.
+    pub total: Sum,
+    /// Whether it was met inlined only.
+    pub inlined: Inlining,
+    /// Its heaviest call node.
+    pub heaviest: CallNodeId,
+}
+
+/// How a function was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inlining {
+    /// Always inlined into its callers.
+    Always,
+    /// At least once called.
+    NotAlways,
+}
+
+/// Sums a call tree (callees, not inverted) by function.
+pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
+    let mut rows: HashMap<Label, usize> = HashMap::new();
+    let mut sums: Vec<FunctionSum> = Vec::new();
+    // How many call nodes of each function lie on the walk's path.
+    let mut on_path: Vec<u32> = Vec::new();
+    let mut row_of = Vec::with_capacity(tree.len());
+    for id in tree.ids() {
+        let label = match tree.label(id) {
+            Label::Inlined(function) => Label::Function(function),
+            label => label,
+        };
+        let row = *rows.entry(label).or_insert_with(|| {
+            let (self_sum, total) = (Sum::default(), Sum::default());
+            let inlined = Inlining::Always;
+            sums.push(FunctionSum { label, self_sum, total, inlined, heaviest: id });
+            sums.len() - 1
+        });
+        row_of.push(row);
+    }
+    on_path.resize(sums.len(), 0);
+    let mut is_code = Vec::with_capacity(sums.len());
+    is_code.extend(sums.iter().map(|sum| !matches!(sum.label, Label::All | Label::Group(_))));
+
+    tree.walk(|id, visit| {
+        let row = row_of[id.0 as usize];
+        if visit == Visit::Leave {
+            on_path[row] -= 1;
+            return;
+        }
+        let sum = &mut sums[row];
+        if on_path[row] == 0 {
+            sum.total.add(tree.total(id));
+        }
+        sum.self_sum.add(tree.self_sum(id));
+        if !matches!(tree.label(id), Label::Inlined(_)) {
+            sum.inlined = Inlining::NotAlways;
+        }
+        if tree.total(id).weight > tree.total(sum.heaviest).weight {
+            sum.heaviest = id;
+        }
+        on_path[row] += 1;
+    });
+    let mut code = is_code.into_iter();
+    sums.retain(|_| code.next().unwrap_or(false));
+    sums
+}
+
+/// What functions are ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum FunctionKey {
+    /// Self, then name.
+    #[default]
+    #[serde(rename = "self")]
+    SelfWeight,
+    /// Total, then name.
+    Total,
+    /// Name.
+    Name,
+    /// DSO, then self.
+    Dso,
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum SortDirection {
+    /// Largest first.
+    #[default]
+    Descending,
+    /// Smallest first.
+    Ascending,
+}
+
+/// An order of functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", tsify(into_wasm_abi, from_wasm_abi))]
+#[serde(rename_all = "camelCase", default)]
+pub struct FunctionOrder {
+    /// By what.
+    pub key: FunctionKey,
+    /// Which way.
+    pub direction: SortDirection,
+}
+
+/// A function as shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionRow {
+    /// Its sums.
+    pub sum: FunctionSum,
+    /// Its name or address.
+    pub name: String,
+    /// Name of its DSO.
+    pub dso: String,
+    /// Its colour.
+    pub kind: Kind,
+    /// Its marks.
+    pub marks: u8,
+}
+
+/// All functions of a call tree, in order.
+pub fn rows(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
+    order: FunctionOrder,
+) -> Vec<FunctionRow> {
+    let labels = Labels::new(profile, symbols);
+    let mut rows: Vec<FunctionRow> = sums(tree)
+        .into_iter()
+        .map(|sum| FunctionRow {
+            name: labels.text(sum.label),
+            dso: labels
+                .dso(sum.label)
+                .map_or_else(String::new, |dso| profile.dsos.get(dso).name().to_owned()),
+            kind: labels.kind(sum.label),
+            marks: labels.marks(sum.label),
+            sum,
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let directed = |ordering: Ordering| match order.direction {
+            SortDirection::Descending => ordering.reverse(),
+            SortDirection::Ascending => ordering,
+        };
+        let by_self = a.sum.self_sum.weight.cmp(&b.sum.self_sum.weight);
+        let by_total = a.sum.total.weight.cmp(&b.sum.total.weight);
+        let by_name = a.name.cmp(&b.name).then_with(|| a.dso.cmp(&b.dso));
+        match order.key {
+            FunctionKey::SelfWeight => directed(by_self).then(directed(by_total)).then(by_name),
+            FunctionKey::Total => directed(by_total).then(directed(by_self)).then(by_name),
+            FunctionKey::Name => directed(by_name),
+            FunctionKey::Dso => directed(a.dso.cmp(&b.dso)).then(by_self.reverse()).then(by_name),
+        }
+    });
+    rows
+}

@@ -1,0 +1,135 @@
+//! How a call node or function is shown: its text, its kind and its marks.
+
+use serde::Serialize;
+
+use crate::profile::{Dso, DsoId, DsoKind, Profile};
+use crate::symbolize::{FunctionId, Provenance, Symbols};
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
+
+/// What a box or row stands for; decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Kind {
+    /// A process, or something that is no code.
+    Pseudo = 0,
+    /// An executable, or an object outside the system's folders.
+    Own = 1,
+    /// An object in the system's folders.
+    System = 2,
+    /// Kernel and modules.
+    Kernel = 3,
+    /// Code that a run time made.
+    Jit = 4,
+    /// Code without a name.
+    Unnamed = 5,
+    /// Several narrow call nodes.
+    Folded = 6,
+}
+
+/// Marks of a box or row; bits, since they cross into the page as a column of bytes.
+pub mod mark {
+    /// Inlined into its caller.
+    pub const INLINED: u8 = 1;
+    /// Its name comes from a file that does not match.
+    pub const FORCED: u8 = 2;
+    /// A search found it.
+    pub const MATCH: u8 = 4;
+    /// Not code: a process, a folded rest.
+    pub const PSEUDO: u8 = 8;
+}
+
+/// Text of what has no name because nothing was mapped there.
+pub const NO_MAPPING: &str = "[no mapping]";
+
+/// Names call nodes and functions of one profile.
+#[derive(Clone, Copy)]
+pub struct Labels<'a> {
+    profile: &'a Profile,
+    symbols: &'a Symbols,
+}
+
+impl<'a> Labels<'a> {
+    /// For a profile and what is known of its names.
+    pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
+        Self { profile, symbols }
+    }
+
+    /// Text of a call node.
+    pub fn text(&self, label: Label) -> String {
+        match label {
+            Label::All => "all".to_owned(),
+            Label::Group(name) => self.profile.strings.get(name).to_owned(),
+            Label::NoMapping => NO_MAPPING.to_owned(),
+            Label::Function(function) | Label::Inlined(function) => self.function_text(function),
+        }
+    }
+
+    /// Name of a function, or its address in its DSO.
+    pub fn function_text(&self, function: FunctionId) -> String {
+        let function = self.symbols.function(function);
+        match function.name {
+            Some(name) => name.to_owned(),
+            None => format!("{:#x}", function.address),
+        }
+    }
+
+    /// The DSO that a call node's code lies in.
+    pub fn dso(&self, label: Label) -> Option<DsoId> {
+        label.function().map(|function| self.symbols.function(function).dso)
+    }
+
+    /// Colour of a call node.
+    pub fn kind(&self, label: Label) -> Kind {
+        match label {
+            Label::All | Label::Group(_) => Kind::Pseudo,
+            Label::NoMapping => Kind::Unnamed,
+            Label::Function(function) | Label::Inlined(function) => self.function_kind(function),
+        }
+    }
+
+    /// Colour of a function.
+    pub fn function_kind(&self, function: FunctionId) -> Kind {
+        let function = self.symbols.function(function);
+        let dso = self.profile.dsos.get(function.dso);
+        match (function.name, dso.kind) {
+            (None, _) | (_, DsoKind::Unmapped) => Kind::Unnamed,
+            (Some(_), DsoKind::Kernel | DsoKind::Module) => Kind::Kernel,
+            (Some(_), DsoKind::Jit | DsoKind::Anon) => Kind::Jit,
+            (Some(_), DsoKind::Vdso) => Kind::System,
+            (Some(_), DsoKind::User) if is_system(dso) => Kind::System,
+            (Some(_), DsoKind::User) => Kind::Own,
+        }
+    }
+
+    /// Marks of a call node.
+    pub fn marks(&self, label: Label) -> u8 {
+        let inlined = match label {
+            Label::Inlined(_) => mark::INLINED,
+            Label::All | Label::Group(_) => mark::PSEUDO,
+            _ => 0,
+        };
+        let forced = label.function().is_some_and(|function| self.is_forced(function));
+        inlined | if forced { mark::FORCED } else { 0 }
+    }
+
+    /// True if the function's name comes from a file that does not match.
+    pub fn is_forced(&self, function: FunctionId) -> bool {
+        self.symbols.function(function).provenance == Provenance::Forced
+    }
+
+    /// Texts from the root's child down to the call node.
+    pub fn path(&self, tree: &CallTree, id: CallNodeId) -> Vec<String> {
+        tree.path(id).into_iter().skip(1).map(|id| self.text(tree.label(id))).collect()
+    }
+}
+
+/// Objects in the folders of the system's packages; executables there are somebody's program.
+fn is_system(dso: &Dso) -> bool {
+    let folders = ["/usr/lib", "/lib", "/usr/lib64", "/lib64", "/usr/libexec"];
+    let in_system = folders.iter().any(|folder| {
+        dso.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '3', '6', 'x']))
+    });
+    in_system && dso.name().contains(".so")
+}

@@ -1,0 +1,81 @@
+//! Pure functions from a profile, its symbols and a [`Query`] to columns that a screen can show.
+//!
+//! Nothing here keeps state, and nothing here knows a host: the page and the commands ask the
+//! same questions and get the same numbers.
+
+pub mod call_tree;
+pub mod coverage;
+pub mod flame_graph;
+pub mod functions;
+pub mod label;
+pub mod search;
+pub mod weights;
+
+use serde::{Deserialize, Serialize};
+
+/// What is asked of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", tsify(into_wasm_abi, from_wasm_abi))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Query {
+    /// Position of the event in the profile's list.
+    pub event: u32,
+    /// Which end of the stacks is the root.
+    pub direction: Direction,
+    /// What stands between the root and the first frame.
+    pub group: Group,
+    /// What becomes of inlined functions.
+    pub inlines: Inlines,
+}
+
+/// Which end of the stacks is the root of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// The outermost caller; its callees follow.
+    #[default]
+    Callees,
+    /// The innermost frame; its callers follow.
+    Inverted,
+}
+
+/// The first level of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// Processes, merged by name.
+    #[default]
+    Process,
+    /// Threads, merged by name.
+    Thread,
+    /// None: all stacks together.
+    None,
+}
+
+/// What becomes of functions that the compiler inlined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Inlines {
+    /// Each is a level of its own.
+    #[default]
+    Shown,
+    /// They count as the function that they were inlined into.
+    Merged,
+}
+
+/// A weight as JavaScript can hold it: exact up to 2^53, rounded beyond.
+pub(crate) fn serialize_weight<S: serde::Serializer>(
+    weight: &u64,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    const LARGEST_SAFE: u64 = (1 << 53) - 1;
+    if *weight <= LARGEST_SAFE {
+        serializer.serialize_u64(*weight)
+    } else {
+        serializer.serialize_f64(*weight as f64)
+    }
+}
