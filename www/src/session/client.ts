@@ -37,7 +37,7 @@ interface Pending {
 
 /** The little of `Worker` that is used here. */
 export interface Port {
-  postMessage(message: Request, transfer?: Transferable[]): void;
+  postMessage(message: Request): void;
   onmessage: ((event: MessageEvent<Reply>) => void) | null;
   onerror: ((event: ErrorEvent) => void) | null;
   terminate(): void;
@@ -57,9 +57,9 @@ export class SessionClient implements Session {
     port.onerror = (event) => this.#die(event.message || "the worker stopped");
   }
 
-  /** Hands the worker its code; `wasm` is transferred. */
-  start(wasm: ArrayBuffer): void {
-    this.#port.postMessage({ type: "start", wasm }, [wasm]);
+  /** Hands the worker its code as the page holds it: gzip in base64. */
+  start(wasm: string): void {
+    this.#port.postMessage({ type: "start", wasm });
   }
 
   call<M extends Method>(method: M, args: Args<M>, options: CallOptions = {}): Promise<Result<M>> {

@@ -180,9 +180,9 @@ export interface Dso {
 export interface DsoRow extends Dso {
   id: number;
   name: string;
-  /** Weight of the samples that end here. */
+  /** Share of the weight whose leaf frame is here, 0 to 1. */
   leaf_share: number;
-  /** Share of samples that pass through here, 0 to 1. */
+  /** Share of the weight that passes through here, 0 to 1. */
   share: number;
   /** What the matched file gives: "function names only", "inlines and source lines" … */
   gives: string | null;
@@ -209,17 +209,17 @@ export interface FetchRequest {
   url: string;
   /** The token of `perftab view`, where its proxy is asked. */
   token?: string;
-  dsos: number[];
+  dso: number;
 }
 
 /** What became of one DSO that a debuginfod was asked for. */
 export type FetchOutcome =
-  | { dso: number; outcome: "found"; gives: string; bytes: number }
-  | { dso: number; outcome: "not-found" }
-  | { dso: number; outcome: "unreachable"; message: string }
-  | { dso: number; outcome: "wrong-id"; found: string }
-  | { dso: number; outcome: "unusable"; message: string }
-  | { dso: number; outcome: "cancelled" };
+  | { outcome: "found"; gives: string; bytes: number }
+  | { outcome: "not-found" }
+  | { outcome: "unreachable"; message: string }
+  | { outcome: "wrong-id"; found: string }
+  | { outcome: "unusable"; message: string }
+  | { outcome: "cancelled" };
 
 /** What a link of `budget` characters may hold; `base` is the address before `#`, which counts. */
 export interface ShareRequest {
@@ -246,8 +246,6 @@ export interface Progress {
   stage: "reading" | "ordering" | "naming" | "fetching" | "sharing";
   done: number;
   total?: number;
-  /** The DSO that is being fetched. */
-  dso?: number;
 }
 
 /** Every failure of a call, as the worker sends it. */
@@ -269,7 +267,7 @@ export interface Protocol {
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };
   admit: { args: { files: File[] }; result: DropReport };
-  fetchDebuginfod: { args: FetchRequest; result: FetchOutcome[] };
+  fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail };
   callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
@@ -285,9 +283,9 @@ export type Method = keyof Protocol;
 export type Args<M extends Method> = Protocol[M]["args"];
 export type Result<M extends Method> = Protocol[M]["result"];
 
-/** Page to worker. */
+/** Page to worker. `wasm` is the session's code, gzip in base64, as the page holds it. */
 export type Request =
-  | { type: "start"; wasm: ArrayBuffer }
+  | { type: "start"; wasm: string }
   | { type: "call"; id: number; method: Method; args: unknown }
   | { type: "cancel"; id: number };
 

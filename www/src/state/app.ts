@@ -50,10 +50,14 @@ export const searchResult = signal<SearchResult | null>(null);
 /** Index into `searchResult.matches` of the match that Enter stepped to. */
 export const searchStep = signal(-1);
 
-/** One selection for all views. The flame graph and the call tree know the call node, the functions table does not. */
+/**
+ * One selection for all views. The flame graph and the call tree know the call node; the functions table knows the
+ * function only, and says what its row says.
+ */
 export interface Selection {
   callNode: number | null;
   functionId: number | null;
+  row?: { name: string; dso: string; self: number; total: number; kind: number; flags: number };
 }
 
 export const selection = signal<Selection | null>(null);

@@ -1,0 +1,64 @@
+// Before the first question to a debuginfod: who is asked, and what they will see.
+
+import type { JSX } from "preact";
+import { Dialog } from "../shell/Dialog.tsx";
+import { count } from "../state/format.ts";
+import { allowAndFetch, asking, server, serverField } from "./debuginfod.ts";
+import { served } from "../open/served.ts";
+
+export function AskServer(): JSX.Element | null {
+  const ids = asking.value;
+  if (ids === null) {
+    return null;
+  }
+  const close = (): void => {
+    asking.value = null;
+  };
+  const what = ids.length === 1 ? "1 build-id" : `${count(ids.length)} build-ids`;
+  return (
+    <Dialog title="Fetch from debuginfod" kind="ask-server" onClose={close}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault();
+          allowAndFetch();
+        }}
+      >
+        {served.value === null ? <ServerField /> : null}
+        <p>{sees(what)}</p>
+        <p class="button-row end">
+          <button type="button" onClick={close}>Not now</button>
+          <button type="submit" class="primary" disabled={server.value === null}>Fetch {count(ids.length)}</button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function ServerField(): JSX.Element {
+  return (
+    <label class="field">
+      Address of a debuginfod server
+      <input
+        type="text"
+        inputMode="url"
+        spellcheck={false}
+        placeholder="https://debuginfod.example.org"
+        value={serverField.value}
+        onInput={(event) => {
+          serverField.value = event.currentTarget.value;
+        }}
+      />
+    </label>
+  );
+}
+
+function sees(what: string): string {
+  const view = served.value;
+  if (view !== null) {
+    const upstream = view.debuginfod.length === 0 ? "No other server is asked" : `then ${view.debuginfod.join(", ")} is asked`;
+    return `perftab view looks for ${what} on this machine first; ${upstream.replace(/^No/, "no")}. Nothing of the profile is sent.`;
+  }
+  const host = server.value?.host ?? "The server";
+  return `${host} is asked for ${what}. It sees them and your IP address, nothing of the profile.`;
+}

@@ -1,0 +1,44 @@
+// The coverage bar and its legend.
+
+import type { JSX } from "preact";
+import type { CoveragePart } from "./coverage.ts";
+
+const LOOK: Record<CoveragePart["status"], { word: string; tone: string }> = {
+  named: { word: "named", tone: "ok" },
+  forced: { word: "forced", tone: "guru" },
+  mismatched: { word: "mismatched", tone: "bad" },
+  missing: { word: "missing", tone: "warn" },
+  "no-identity": { word: "no identity", tone: "mute" },
+};
+
+export function CoverageBar({ parts, kind }: { parts: readonly CoveragePart[]; kind: string }): JSX.Element {
+  return (
+    <span class={`coverage ${kind}`} role="img" aria-label={describeCoverage(parts)}>
+      {parts.map((part) => (
+        <span key={part.status} class={`coverage-part fill-${LOOK[part.status].tone}`} style={{ flexGrow: part.share * 1000 }} />
+      ))}
+    </span>
+  );
+}
+
+export function CoverageLegend({ parts }: { parts: readonly CoveragePart[] }): JSX.Element {
+  return (
+    <ul class="legend">
+      {parts.map((part) => (
+        <li key={part.status} class={`ink-${LOOK[part.status].tone}`}>
+          <span class={`legend-mark fill-${LOOK[part.status].tone}`} aria-hidden="true" />
+          {LOOK[part.status].word} {part.percent.toFixed(1)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Percent of samples that end in a named frame. */
+export function namedPercent(parts: readonly CoveragePart[]): number {
+  return parts.find((part) => part.status === "named")?.percent ?? 0;
+}
+
+function describeCoverage(parts: readonly CoveragePart[]): string {
+  return parts.map((part) => `${LOOK[part.status].word} ${part.percent.toFixed(1)} percent`).join(", ");
+}

@@ -1,0 +1,109 @@
+// The ledger over the whole width: a table, and at its right what one DSO's status means and what to do.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import type { DsoRow } from "../session/types.ts";
+import { dsos, ledgerFull, selectedDso } from "../state/app.ts";
+import { count, percent } from "../state/format.ts";
+import { Bar } from "../shell/Bar.tsx";
+import { Icon } from "../shell/icons.tsx";
+import type { LedgerGroup } from "./coverage.ts";
+import { CoverageBar, namedPercent } from "./CoverageBar.tsx";
+import { Explanation } from "./Explanation.tsx";
+import { DropButton, FetchButton } from "./Ledger.tsx";
+import { OrderField } from "./OrderMenu.tsx";
+import { DsoAction, fetchResult } from "./Row.tsx";
+import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
+import { barShare, coverage, ledger, namedCount } from "./state.ts";
+
+const close = (): void => {
+  ledgerFull.value = false;
+};
+
+export function FullLedger(): JSX.Element {
+  const { groups, unused } = ledger.value;
+  const chosen = dsos.value.find((row) => row.id === selectedDso.value) ?? null;
+  useEffect(() => {
+    document.querySelector<HTMLElement>(".full-ledger tr.selected .row-button")?.focus();
+  }, []);
+  return (
+    <section class="full-ledger" aria-label="DSOs">
+      <header class="full-head">
+        <h2>DSOs</h2>
+        <span class="ink-mute">{namedCount}</span>
+        <CoverageBar parts={coverage.value} kind="meter wide" />
+        <span class="full-named">
+          <strong>{namedPercent(coverage.value).toFixed(1)} %</strong> of samples end in a named frame
+        </span>
+        <span class="push-right button-row">
+          <OrderField />
+          <FetchButton />
+          <DropButton />
+          <button type="button" class="quiet" onClick={close}>
+            Dock <Icon name="close" size={14} />
+          </button>
+        </span>
+      </header>
+      <div class="full-body">
+        <div class="full-table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Status</th>
+                <th scope="col">DSO</th>
+                <th scope="col">Recorded build-id</th>
+                <th scope="col" class="number">Self</th>
+                <th aria-hidden="true" />
+                <th scope="col" class="number">Total</th>
+              </tr>
+            </thead>
+            {groups.map((group) => (
+              <Rows key={group.title} group={group} />
+            ))}
+          </table>
+          {unused > 0 && <p class="ledger-rest">{count(unused)} more were mapped; no sample passes through them.</p>}
+        </div>
+        {chosen !== null && <Explanation row={chosen} />}
+      </div>
+    </section>
+  );
+}
+
+function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.Element {
+  return (
+    <tbody>
+      {title === "Named" && (
+        <tr class="group-row">
+          <th colSpan={6} scope="rowgroup">
+            {title} <span>{count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}, {percent(share)}</span>
+          </th>
+        </tr>
+      )}
+      {rows.map((row) => (
+        <Row key={row.id} row={row} />
+      ))}
+    </tbody>
+  );
+}
+
+function Row({ row }: { row: DsoRow }): JSX.Element {
+  const look = STATUS[row.status];
+  const select = (): void => {
+    selectedDso.value = row.id;
+  };
+  return (
+    <tr class={selectedDso.value === row.id ? "selected" : ""} data-status={row.status} onClick={select}>
+      <td class={`status-cell ink-${look.tone}`}>
+        <StatusGlyph status={row.status} /> {look.word}
+      </td>
+      <td>
+        <button type="button" class="row-button" title={row.path} onClick={select}>{row.name}</button> <DsoAction row={row} />
+        <span class="cell-detail">{fetchResult(row) ?? statusDetail(row)}</span>
+      </td>
+      <td><code title={row.build_id ?? ""}>{idText(row)}</code></td>
+      <td class="number"><strong>{percent(row.leaf_share)}</strong></td>
+      <td class="bar-cell"><Bar share={barShare(row)} tone={look.tone} /></td>
+      <td class="number">{percent(row.share)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,54 @@
+// The ledger's order: a field where there is room, an icon in the dock.
+
+import type { JSX } from "preact";
+import { Icon } from "../shell/icons.tsx";
+import { Popover } from "../shell/Popover.tsx";
+import type { LedgerOrder } from "./coverage.ts";
+import { order } from "./state.ts";
+
+const ORDERS: readonly { value: LedgerOrder; label: string }[] = [
+  { value: "to-name", label: "To be named first" },
+  { value: "samples", label: "Most samples first" },
+  { value: "name", label: "By name" },
+];
+
+export function OrderField(): JSX.Element {
+  return (
+    <select
+      class="select"
+      aria-label="Order of DSOs"
+      value={order.value}
+      onChange={(event) => {
+        order.value = event.currentTarget.value as LedgerOrder;
+      }}
+    >
+      {ORDERS.map(({ value, label }) => (
+        <option key={value} value={value}>{label}</option>
+      ))}
+    </select>
+  );
+}
+
+export function OrderMenu(): JSX.Element {
+  const present = ORDERS.find(({ value }) => value === order.value)?.label ?? "";
+  return (
+    <Popover label={<Icon name="order" />} name={`Order of DSOs: ${present}`} buttonClass="quiet icon-only" panelClass="menu">
+      {(close) =>
+        ORDERS.map(({ value, label }) => (
+          <button
+            key={value}
+            type="button"
+            class="menu-item"
+            aria-pressed={order.value === value}
+            onClick={() => {
+              order.value = value;
+              close();
+            }}
+          >
+            {label}
+          </button>
+        ))
+      }
+    </Popover>
+  );
+}

@@ -1,0 +1,95 @@
+// A DSO in the dock: what it is, whether its names can be trusted, and the one thing to do about it.
+
+import type { JSX } from "preact";
+import type { DsoRow } from "../session/types.ts";
+import { ledgerFull, selectedDso } from "../state/app.ts";
+import { bytesOf, percent } from "../state/format.ts";
+import { progressShare } from "../state/tasks.ts";
+import { Bar, ProgressBar } from "../shell/Bar.tsx";
+import { cancelFetch, fetchable, fetching, outcomes, requestFetch, server } from "./debuginfod.ts";
+import { describeFetch } from "./outcome.ts";
+import { barShare } from "./state.ts";
+import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
+
+export function LedgerRow({ row }: { row: DsoRow }): JSX.Element {
+  const look = STATUS[row.status];
+  const selected = selectedDso.value === row.id;
+  return (
+    <li class={`dso-row${selected ? " selected" : ""}`} data-status={row.status}>
+      <StatusGlyph status={row.status} />
+      <button type="button" class="dso-name" title={row.path} aria-pressed={selected} onClick={() => toggle(row)}>
+        {row.name}
+      </button>
+      <span class="dso-share">{percent(row.leaf_share)}</span>
+      <span class="dso-status">
+        <span class={`ink-${look.tone}`}>{look.word}</span> <code title={row.build_id ?? ""}>{idText(row)}</code>
+      </span>
+      <DsoAction row={row} />
+      <Detail row={row} />
+      <Bar share={barShare(row)} tone={look.tone} />
+    </li>
+  );
+}
+
+function toggle(row: DsoRow): void {
+  selectedDso.value = selectedDso.peek() === row.id ? null : row.id;
+}
+
+function Detail({ row }: { row: DsoRow }): JSX.Element | null {
+  if (fetching.value.has(row.id)) {
+    return <FetchProgress row={row} />;
+  }
+  const text = fetchResult(row) ?? statusDetail(row);
+  return text === null ? null : <span class="dso-detail">{text}</span>;
+}
+
+/** What a debuginfod answered, while the row still lacks a name. */
+export function fetchResult(row: DsoRow): string | null {
+  const outcome = outcomes.value.get(row.id);
+  if (outcome === undefined || row.status === "matched" || row.status === "embedded") {
+    return null;
+  }
+  return describeFetch(server.value?.host ?? "the server", outcome);
+}
+
+export function FetchProgress({ row }: { row: DsoRow }): JSX.Element {
+  const progress = fetching.value.get(row.id) ?? null;
+  const text = progress === null ? "Waiting" : `${bytesOf(progress.done, progress.total)}, ${server.value?.host ?? "debuginfod"}`;
+  return (
+    <span class="dso-detail fetch-progress">
+      <ProgressBar share={progressShare(progress)} label={`Fetching ${row.name}`} />
+      <span>{text}</span>
+    </span>
+  );
+}
+
+/** The one action of a row, by its status. */
+export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
+  if (fetching.value.has(row.id)) {
+    return (
+      <button type="button" class="link" onClick={() => cancelFetch(row.id)}>
+        Cancel<span class="visually-hidden"> fetching {row.name}</span>
+      </button>
+    );
+  }
+  if (row.status === "missing" && fetchable.value.includes(row)) {
+    return (
+      <button type="button" class="link" onClick={() => requestFetch([row.id])}>
+        Fetch<span class="visually-hidden"> {row.name}</span>
+      </button>
+    );
+  }
+  if (row.status === "mismatched" || row.status === "no-identity") {
+    return (
+      <button type="button" class="link" onClick={() => explain(row)}>
+        Why?<span class="visually-hidden"> {row.name}</span>
+      </button>
+    );
+  }
+  return null;
+}
+
+export function explain(row: DsoRow): void {
+  selectedDso.value = row.id;
+  ledgerFull.value = true;
+}

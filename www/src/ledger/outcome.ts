@@ -1,0 +1,73 @@
+// Words for what became of files and of questions to a debuginfod.
+
+import type { DropReport, FetchOutcome, Rejection } from "../session/types.ts";
+import { hexBytes } from "../open/failure.ts";
+
+/** "Used 3 of 5 files: nginx, libz.so.1. Not used: edge-auth (another build), README (not a binary)." */
+export function describeDrop(given: number, { used, notUsed }: DropReport): string {
+  const files = given === 1 ? "1 file" : `${given} files`;
+  const head =
+    used.length === 0 ? `Used none of ${files}.` : `Used ${used.length} of ${files}: ${list(used.map(({ file }) => file))}.`;
+  if (notUsed.length === 0) {
+    return head;
+  }
+  return `${head} Not used: ${list(notUsed.map(({ file, reason }) => `${file} (${shortReason(reason)})`))}.`;
+}
+
+/** A drop may be a folder of thousands: the toast names a few, the list names all. */
+const NAMED_IN_TOAST = 4;
+
+function list(names: readonly string[]): string {
+  const rest = names.length - NAMED_IN_TOAST;
+  return rest > 0 ? `${names.slice(0, NAMED_IN_TOAST).join(", ")} and ${rest} more` : names.join(", ");
+}
+
+function shortReason(reason: Rejection): string {
+  switch (reason.kind) {
+    case "not-an-image":
+      return "not a binary";
+    case "no-identity-in-file":
+      return "no build-id in it";
+    case "nothing-recorded-has-it":
+      return reason.sameName ? "another build" : "not in the profile";
+    case "recorded-without-identity":
+      return "recorded without a build-id";
+    case "unreadable":
+      return "could not be read";
+  }
+}
+
+/** One whole sentence a file, for the list. */
+export function fullReason(reason: Rejection): string {
+  switch (reason.kind) {
+    case "not-an-image":
+      return `Not an image: it begins with ${hexBytes(reason.firstBytes.slice(0, 4))}.`;
+    case "no-identity-in-file":
+      return "No identity in the file: it has no build-id note.";
+    case "nothing-recorded-has-it":
+      return reason.sameName
+        ? `Another build: it is ${reason.found}, the profile has ${reason.sameName.wanted}.`
+        : `Nothing recorded has its build-id ${reason.found}.`;
+    case "recorded-without-identity":
+      return `Recorded without identity: ${reason.path} has nothing to compare with.`;
+    case "unreadable":
+      return `Could not be read: ${reason.message}.`;
+  }
+}
+
+/** What the row says after asking; null while there is nothing to say. */
+export function describeFetch(host: string, outcome: FetchOutcome): string | null {
+  switch (outcome.outcome) {
+    case "found":
+    case "cancelled":
+      return null;
+    case "not-found":
+      return `Not on ${host}`;
+    case "unreachable":
+      return "Server did not answer. Your browser may need perftab view";
+    case "wrong-id":
+      return "It sent another build; not used";
+    case "unusable":
+      return `It sent a file that could not be read: ${outcome.message}`;
+  }
+}

@@ -1,0 +1,19 @@
+// What the ledger's parts share: its order, its groups, its coverage.
+
+import { computed, signal } from "@preact/signals";
+import type { DsoRow } from "../session/types.ts";
+import { dsos } from "../state/app.ts";
+import type { LedgerOrder } from "./coverage.ts";
+import { coverageParts, ledgerGroups } from "./coverage.ts";
+
+export const order = signal<LedgerOrder>("to-name");
+export const ledger = computed(() => ledgerGroups(dsos.value, order.value));
+export const coverage = computed(() => coverageParts(dsos.value));
+
+/** "8 of 12 named" */
+export const namedCount = computed(() => `${ledger.value.named} of ${ledger.value.listed} named`);
+
+/** How long a row's bar is: the longest fills its place. */
+export function barShare(row: DsoRow): number {
+  return ledger.value.largest > 0 ? row.leaf_share / ledger.value.largest : 0;
+}

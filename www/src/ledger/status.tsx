@@ -1,0 +1,59 @@
+// The six statuses: glyph, word and colour together, never colour alone.
+
+import type { JSX } from "preact";
+import type { DsoRow, DsoStatus } from "../session/types.ts";
+import { shortId } from "../state/format.ts";
+import type { IconName } from "../shell/icons.tsx";
+import { Icon } from "../shell/icons.tsx";
+
+export type Tone = "ok" | "warn" | "bad" | "mute" | "guru";
+
+interface Look {
+  word: string;
+  glyph: IconName;
+  tone: Tone;
+}
+
+export const STATUS: Record<DsoStatus, Look> = {
+  matched: { word: "Matched", glyph: "tick", tone: "ok" },
+  embedded: { word: "Embedded", glyph: "diamond", tone: "ok" },
+  missing: { word: "Missing", glyph: "ring", tone: "warn" },
+  mismatched: { word: "Mismatched", glyph: "unequal", tone: "bad" },
+  "no-identity": { word: "No identity", glyph: "dash", tone: "mute" },
+  forced: { word: "Forced", glyph: "triangle", tone: "guru" },
+};
+
+export function StatusGlyph({ status, size = 14 }: { status: DsoStatus; size?: number }): JSX.Element {
+  const { glyph, tone } = STATUS[status];
+  return (
+    <span class={`status-glyph ink-${tone}`}>
+      <Icon name={glyph} size={size} />
+    </span>
+  );
+}
+
+/** What to know, and do, about a DSO, as one line. */
+export function statusDetail(row: DsoRow): string | null {
+  switch (row.status) {
+    case "matched":
+      return row.gives;
+    case "embedded":
+      return row.gives ?? "Symbols recorded with the profile";
+    case "missing":
+      return row.reason ?? `Drop ${row.name} or its .debug`;
+    case "mismatched":
+      return `You gave build ${shortId(row.found ?? "")}; the profile has ${shortId(row.build_id ?? "")}`;
+    case "no-identity":
+      return row.reason ?? "Recorded without a build-id";
+    case "forced":
+      return `Unsafe: from build ${shortId(row.found ?? "")}`;
+  }
+}
+
+/** The recorded build-id, short, or what stands in its place. */
+export function idText(row: DsoRow): string {
+  if (row.build_id !== null) {
+    return shortId(row.build_id);
+  }
+  return row.identity === "content" ? "content hash" : "none";
+}

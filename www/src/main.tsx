@@ -1,0 +1,62 @@
+// The page starts: theme, session, and whatever the address or the document already holds.
+
+import { render } from "preact";
+import { followDrops } from "./open/drop.ts";
+import { payloadOf } from "./open/failure.ts";
+import { openPayload, openServed } from "./open/open.ts";
+import { askServer } from "./open/served.ts";
+import { dataBlock, startSession } from "./session/start.ts";
+import { App } from "./shell/App.tsx";
+import { followKeys } from "./shell/keys.ts";
+import { followSelection } from "./shell/SelectionPanel.tsx";
+import { followShare } from "./share/links.ts";
+import { phase, session } from "./state/app.ts";
+import { followHistory } from "./state/history.ts";
+import { followSearch } from "./state/search.ts";
+import { followTheme } from "./state/theme.ts";
+import { readFragment } from "./state/url.ts";
+
+/** What the page opens by itself: a link before the profile that the page carries before what a server offers. */
+async function openWhatIsHere(): Promise<void> {
+  const { payload } = readFragment(location.hash);
+  const embedded = payloadOf(dataBlock("profile") ?? "");
+  if (payload !== null) {
+    await openPayload(payload, "link");
+  } else if (embedded !== null) {
+    await openPayload(embedded, "page");
+  } else {
+    const here = await askServer();
+    const [only, ...others] = here?.profiles ?? [];
+    if (only !== undefined && others.length === 0) {
+      await openServed(only.name, only.url, only.size);
+    }
+  }
+}
+
+/** A link pasted into the address bar of an open page changes only its fragment. */
+function followLinks(): void {
+  window.addEventListener("hashchange", (event) => {
+    const before = readFragment(new URL(event.oldURL).hash).payload;
+    const { payload } = readFragment(location.hash);
+    if (payload !== null && payload !== before) {
+      void openPayload(payload, "link");
+    }
+  });
+}
+
+const root = document.getElementById("app");
+if (root !== null) {
+  session.value = startSession((message) => {
+    phase.value = { kind: "died", message };
+  });
+  followTheme();
+  followHistory();
+  followLinks();
+  followSearch();
+  followSelection();
+  followShare();
+  followKeys();
+  followDrops();
+  render(<App />, root);
+  void openWhatIsHere();
+}

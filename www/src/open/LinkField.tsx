@@ -1,0 +1,58 @@
+// A link that was sent, pasted; or the address of a debuginfod, kept for later.
+
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { readServerUrl, serverField } from "../ledger/debuginfod.ts";
+import { Icon } from "../shell/icons.tsx";
+import { remember } from "../state/storage.ts";
+import { toast } from "../state/toasts.ts";
+import { payloadOf } from "./failure.ts";
+import { openPayload } from "./open.ts";
+
+const text = signal("");
+
+export function LinkField(): JSX.Element {
+  return (
+    <form
+      class="link-field"
+      onSubmit={(event) => {
+        event.preventDefault();
+        take(text.value);
+      }}
+    >
+      <label class="link-box">
+        <Icon name="link" />
+        <input
+          type="text"
+          spellcheck={false}
+          autocomplete="off"
+          placeholder="Paste a perftab link (https://…#p1.…), or a debuginfod URL"
+          aria-label="A perftab link, or a debuginfod URL"
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      <button type="submit" class="tall" disabled={text.value.trim() === ""}>Open link</button>
+    </form>
+  );
+}
+
+function take(pasted: string): void {
+  const payload = payloadOf(pasted);
+  if (payload !== null) {
+    text.value = "";
+    void openPayload(payload, "link");
+    return;
+  }
+  const url = /^https?:\/\//.test(pasted.trim()) ? readServerUrl(pasted) : null;
+  if (url === null) {
+    toast("error", "That is neither a perftab link, which has #p1. in it, nor the URL of a debuginfod.");
+    return;
+  }
+  text.value = "";
+  serverField.value = url.href;
+  remember("debuginfod", url.href);
+  toast("info", `${url.host} will be offered beside what is missing. Nothing was sent.`);
+}

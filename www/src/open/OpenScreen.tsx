@@ -1,0 +1,197 @@
+// Nothing is open yet: where to drop, how to record, what is private.
+
+import type { JSX } from "preact";
+import { phase, tasks } from "../state/app.ts";
+import { bytes } from "../state/format.ts";
+import { describeProgress, progressShare } from "../state/tasks.ts";
+import { ProgressBar } from "../shell/Bar.tsx";
+import { Copy } from "../shell/Copy.tsx";
+import { Icon, Logo } from "../shell/icons.tsx";
+import { modifier } from "../shell/keys.ts";
+import { ThemeChoice } from "../shell/MainMenu.tsx";
+import { Popover } from "../shell/Popover.tsx";
+import { shortcutsOpen } from "../shell/ShortcutsDialog.tsx";
+import { Network } from "../shell/StatusBar.tsx";
+import { DropPicture } from "./DropPicture.tsx";
+import { describeFailure, describeWaiting } from "./failure.ts";
+import { LinkField } from "./LinkField.tsx";
+import { openServed, takeFiles, waiting } from "./open.ts";
+import { pickFiles } from "./pick.ts";
+import { served } from "./served.ts";
+
+export function OpenScreen(): JSX.Element {
+  return (
+    <div class="page open-page">
+      <header class="top-bar">
+        <span class="brand"><Logo /> <span class="brand-name">perftab</span></span>
+        <span class="push-right open-actions">
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              shortcutsOpen.value = true;
+            }}
+          >
+            Shortcuts <kbd>?</kbd>
+          </button>
+          <Popover label={<Icon name="sun" />} name="Theme" buttonClass="quiet icon-only" panelClass="menu">
+            {() => <div class="menu-row"><ThemeChoice /></div>}
+          </Popover>
+        </span>
+      </header>
+      <main class="open-main">
+        <section class="open-left">
+          <h1>Open a perf.data profile</h1>
+          <p class="lead">It is read in this tab. Function names appear for every binary whose build-id equals the one recorded.</p>
+          <DropBox />
+          <ServedProfiles />
+        </section>
+        <aside class="open-right">
+          <RecordOne />
+          <Private />
+        </aside>
+      </main>
+      <footer class="status-bar">
+        <span>Works from a saved file, offline</span>
+        <span class="push-right"><Network /></span>
+      </footer>
+    </div>
+  );
+}
+
+function DropBox(): JSX.Element {
+  return (
+    <div class="drop-box">
+      <div class="drop-top">
+        <DropPicture />
+        <div class="drop-text">{phase.value.kind === "opening" ? <Opening name={phase.value.name} /> : <Invitation />}</div>
+      </div>
+      <Failure />
+      <Waiting />
+      <LinkField />
+    </div>
+  );
+}
+
+function Invitation(): JSX.Element {
+  return (
+    <>
+      <h2>Drop files or a folder here</h2>
+      <p>Profile, binaries and debug files, in any order, also later. A perf.data of perf or perftab; ELF, stripped or not; .debug.</p>
+      <p class="button-row">
+        <button type="button" class="primary tall" onClick={() => void pickFiles("files").then(takeFiles)}>
+          Choose files… <kbd>{modifier} O</kbd>
+        </button>
+        <button type="button" class="tall" onClick={() => void pickFiles("folder").then(takeFiles)}>
+          Choose a folder…
+        </button>
+      </p>
+    </>
+  );
+}
+
+function Opening({ name }: { name: string }): JSX.Element {
+  const task = tasks.value.at(-1);
+  const words = task === undefined ? "Starting" : describeProgress(task.label, task.progress);
+  return (
+    <div class="opening" aria-live="polite">
+      <h2>{name}</h2>
+      <ProgressBar share={progressShare(task?.progress ?? null)} label={words} />
+      <p class="button-row">
+        <span>{words}</span>
+        {task?.cancel != null && <button type="button" class="push-right" onClick={task.cancel}>Cancel</button>}
+      </p>
+    </div>
+  );
+}
+
+function Failure(): JSX.Element | null {
+  if (phase.value.kind !== "empty" || phase.value.failure === null) {
+    return null;
+  }
+  const { name, failure } = phase.value.failure;
+  return (
+    <p class="message message-bad" role="alert">
+      <Icon name="warning" size={14} />
+      <span>{describeFailure(name, failure)}</span>
+      <button type="button" class="push-right" onClick={() => void pickFiles("files").then(takeFiles)}>Choose another file</button>
+    </p>
+  );
+}
+
+function Waiting(): JSX.Element | null {
+  const names = waiting.value.map((file) => file.name);
+  if (names.length === 0) {
+    return null;
+  }
+  return (
+    <p class="message" role="status">
+      <Icon name="file" size={14} />
+      <span>{describeWaiting(names)}</span>
+      <button
+        type="button"
+        class="quiet push-right"
+        onClick={() => {
+          waiting.value = [];
+        }}
+      >
+        Forget
+      </button>
+    </p>
+  );
+}
+
+/** The files of `perftab view`, where it serves more than one. */
+function ServedProfiles(): JSX.Element | null {
+  const profiles = served.value?.profiles ?? [];
+  if (profiles.length === 0) {
+    return null;
+  }
+  return (
+    <section class="card">
+      <h2 class="card-head">Served here <span>by perftab view</span></h2>
+      <ul class="rows">
+        {profiles.map(({ name, url, size }) => (
+          <li key={url} class="served-row">
+            <Icon name="file" size={14} />
+            <strong>{name}</strong> <span class="ink-mute">{bytes(size)}</span>
+            <button type="button" class="push-right" onClick={() => void openServed(name, url, size)}>Open</button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const COMMANDS = ["perftab record -a -g --duration 10s", "perf record -F 999 -a -g --buildid-mmap -- sleep 10"];
+
+function RecordOne(): JSX.Element {
+  return (
+    <section class="card">
+      <h2 class="card-head">Record one</h2>
+      <div class="card-body">
+        {COMMANDS.map((command) => (
+          <div key={command} class="command-row">
+            <code>{command}</code> <Copy text={command} />
+          </div>
+        ))}
+        <p class="ink-mute">perf’s own files open too. <code>perf buildid-list</code> shows whether yours has build-ids.</p>
+      </div>
+    </section>
+  );
+}
+
+function Private(): JSX.Element {
+  return (
+    <section class="card">
+      <h2 class="card-head"><Icon name="lock" size={14} /> What is private</h2>
+      <div class="card-body">
+        <p>Files are read by this tab and are not uploaded. There is no account, no cookie and no counter.</p>
+        <p class="ink-mute">
+          The network is used only if you give a debuginfod URL: it then sees the build-ids you ask for. A shared link carries
+          its profile after the #, which browsers do not send.
+        </p>
+      </div>
+    </section>
+  );
+}

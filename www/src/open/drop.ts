@@ -1,0 +1,41 @@
+// Drops anywhere in the window, at any time.
+
+import { signal } from "@preact/signals";
+import { takeFiles } from "./open.ts";
+import { filesOf } from "./pick.ts";
+
+/** Whether files hover over the window. */
+export const dragging = signal(false);
+
+/** Starts listening. Call once. */
+export function followDrops(): void {
+  // Every element that the pointer enters and leaves sends both events: only the count tells leaving the window.
+  let depth = 0;
+  const settle = (next: number): void => {
+    depth = Math.max(0, next);
+    dragging.value = depth > 0;
+  };
+  window.addEventListener("dragenter", (event) => {
+    if (hasFiles(event)) {
+      event.preventDefault();
+      settle(depth + 1);
+    }
+  });
+  window.addEventListener("dragleave", () => settle(depth - 1));
+  window.addEventListener("dragover", (event) => {
+    if (hasFiles(event)) {
+      event.preventDefault();
+    }
+  });
+  window.addEventListener("drop", (event) => {
+    settle(0);
+    if (event.dataTransfer !== null && hasFiles(event)) {
+      event.preventDefault();
+      void filesOf(event.dataTransfer).then(takeFiles);
+    }
+  });
+}
+
+function hasFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes("Files") ?? false;
+}

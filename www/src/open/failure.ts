@@ -1,0 +1,42 @@
+// What a failure to open says: what is, then what to do.
+
+import type { SessionFailure } from "../session/types.ts";
+
+/** "23 20 4e 6f" */
+export function hexBytes(values: readonly number[]): string {
+  return values.map((value) => value.toString(16).padStart(2, "0")).join(" ");
+}
+
+export function describeFailure(name: string, failure: SessionFailure): string {
+  switch (failure.kind) {
+    case "not-a-profile": {
+      const first = failure.firstBytes ?? [];
+      const begins = first.length > 0 ? `It begins with ${hexBytes(first.slice(0, 4))}.` : "It is empty.";
+      return `${name} is not a perf.data file. ${begins}`;
+    }
+    case "out-of-memory":
+      return `This tab ran out of memory. Open ${name} with perftab view, or narrow it with perftab report.`;
+    case "unreachable":
+      return `${name} could not be read from the server: ${failure.message}`;
+    case "snapshot":
+      return failure.message;
+    default: {
+      const place = failure.offset === undefined ? "" : ` (at 0x${failure.offset.toString(16)})`;
+      return `${name} could not be read: ${failure.message}${place}.`;
+    }
+  }
+}
+
+/** A binary that was dropped before any profile. */
+export function describeWaiting(names: readonly string[]): string {
+  const only = names[0];
+  if (names.length === 1 && only !== undefined) {
+    return `${only} is a binary. Drop a perf.data too; it will be used if its build-id was recorded.`;
+  }
+  return `${names.length} files waiting for a profile. Drop a perf.data too; each is used if its build-id was recorded.`;
+}
+
+/** The payload of a link, wherever in the pasted text it stands; null if there is none. */
+export function payloadOf(text: string): string | null {
+  return /(?:^|#)(p\d+\.[A-Za-z0-9_-]+)/.exec(text.trim())?.[1] ?? null;
+}

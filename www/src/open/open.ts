@@ -1,0 +1,179 @@
+// Opening: one profile at a time, from a file, a link, this page itself or `perftab view`. What was open stays until the
+// new one is there, so that Cancel and a failure lose nothing.
+
+import { batch, signal } from "@preact/signals";
+import type { CallOptions } from "../session/client.ts";
+import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
+import type { ProfileInfo, SessionFailure } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
+import { admitFiles, forgetDrops } from "../ledger/admit.ts";
+import { forgetFetches } from "../ledger/debuginfod.ts";
+import type { Origin } from "../state/app.ts";
+import {
+  dockOpen, dsos, info, ledgerFull, namesGeneration, opened, phase, query, selectedDso, selection, session, zoomRoot,
+} from "../state/app.ts";
+import { keepPayload } from "../state/history.ts";
+import { runTask } from "../state/tasks.ts";
+import { toast } from "../state/toasts.ts";
+import { describeFailure } from "./failure.ts";
+import { sortFiles } from "./sniff.ts";
+
+/** Binaries that came before the profile that may want them. */
+export const waiting = signal<readonly File[]>([]);
+/** Profiles that were dropped together; one is to be chosen. */
+export const choices = signal<readonly File[]>([]);
+
+interface Opening {
+  name: string;
+  bytes: number | null;
+  origin: Origin;
+  /** What the address holds from now on. */
+  payload: string | null;
+  read: (options: Required<CallOptions>) => Promise<ProfileInfo>;
+}
+
+/** Takes whatever was dropped or chosen: profiles open, the rest is offered to the profile. */
+export async function takeFiles(files: readonly File[]): Promise<void> {
+  const { profiles, candidates } = await sortFiles(files);
+  const [profile, ...others] = profiles;
+  if (profile !== undefined && others.length > 0) {
+    waiting.value = [...waiting.value, ...candidates];
+    choices.value = profiles;
+  } else if (profile !== undefined) {
+    waiting.value = [...waiting.value, ...candidates];
+    await openFile(profile);
+  } else if (phase.value.kind === "open") {
+    await admitFiles(candidates);
+  } else {
+    await takeWithoutProfile(candidates);
+  }
+}
+
+/** Nothing among the files is known to be a profile and none is open: binaries wait, the first other file is tried. */
+async function takeWithoutProfile(files: readonly File[]): Promise<void> {
+  const binaries: File[] = [];
+  const others: File[] = [];
+  for (const file of files) {
+    const head = new Uint8Array(await file.slice(0, 4).arrayBuffer().catch(() => new ArrayBuffer(0)));
+    const isElf = head[0] === 0x7f && head[1] === 0x45 && head[2] === 0x4c && head[3] === 0x46;
+    (isElf || file.name.endsWith(".debug") ? binaries : others).push(file);
+  }
+  waiting.value = [...waiting.value, ...binaries];
+  const first = others[0];
+  if (first !== undefined && binaries.length === 0) {
+    await openFile(first);
+  } else {
+    waiting.value = [...waiting.value, ...others];
+  }
+}
+
+export async function openFile(file: File): Promise<void> {
+  choices.value = [];
+  await open({
+    name: file.name,
+    bytes: file.size,
+    origin: "file",
+    payload: null,
+    read: (options) => need().call("open", { file }, options),
+  });
+}
+
+export async function openPayload(payload: string, origin: "link" | "page"): Promise<void> {
+  await open({
+    name: origin === "link" ? "Profile in a link" : "Profile in this page",
+    bytes: null,
+    origin,
+    payload: origin === "link" ? payload : null,
+    read: (options) => need().call("openLink", { payload }, options),
+  });
+}
+
+export async function openServed(name: string, url: string, size: number): Promise<void> {
+  await open({
+    name,
+    bytes: size,
+    origin: "served",
+    payload: null,
+    read: (options) => need().call("openUrl", { url, name, size }, options),
+  });
+}
+
+function need(): NonNullable<typeof session.value> {
+  const present = session.peek();
+  if (present === null) {
+    throw new WorkerDied("the session has not started");
+  }
+  return present;
+}
+
+async function open(opening: Opening): Promise<void> {
+  const before = phase.peek();
+  if (before.kind === "opening" || before.kind === "died") {
+    return;
+  }
+  if (before.kind === "empty") {
+    phase.value = { kind: "opening", name: opening.name };
+  }
+  try {
+    const read = await runTask(`Reading ${opening.name}`, opening.read);
+    const rows = await need().call("dsos", {});
+    batch(() => {
+      info.value = read;
+      dsos.value = rows;
+      opened.value = { name: opening.name, bytes: opening.bytes, origin: opening.origin };
+      namesGeneration.value += 1;
+      zoomRoot.value = ALL;
+      selection.value = null;
+      selectedDso.value = null;
+      ledgerFull.value = false;
+      dockOpen.value = true;
+      query.value = { ...query.peek(), event: eventToShow(read, query.peek().event) };
+      forgetDrops();
+      forgetFetches();
+      phase.value = { kind: "open" };
+    });
+    keepPayload(opening.payload);
+    document.title = `${opening.name} · perftab`;
+    await admitWaiting();
+  } catch (error) {
+    if (phase.peek().kind === "opening") {
+      phase.value = before;
+    }
+    report(opening.name, error);
+  }
+}
+
+/** The event asked for if it has samples, else the one with the most. */
+function eventToShow(profile: ProfileInfo, asked: number): number {
+  if ((profile.events[asked]?.samples ?? 0) > 0) {
+    return asked;
+  }
+  let best = 0;
+  profile.events.forEach((event, index) => {
+    if (event.samples > (profile.events[best]?.samples ?? 0)) {
+      best = index;
+    }
+  });
+  return best;
+}
+
+async function admitWaiting(): Promise<void> {
+  const files = waiting.value;
+  waiting.value = [];
+  if (files.length > 0) {
+    await admitFiles(files);
+  }
+}
+
+function report(name: string, error: unknown): void {
+  if (error instanceof Cancelled || error instanceof WorkerDied) {
+    return;
+  }
+  const failure: SessionFailure =
+    error instanceof SessionError ? error.failure : { kind: "unknown", message: String(error) };
+  if (phase.peek().kind === "open") {
+    toast("error", describeFailure(name, failure));
+  } else {
+    phase.value = { kind: "empty", failure: { name, failure } };
+  }
+}

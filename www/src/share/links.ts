@@ -1,0 +1,73 @@
+// The links of the share dialog: one a budget, made by the session when the dialog asks for it.
+
+import { computed, effect, signal } from "@preact/signals";
+import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
+import type { Shared } from "../session/types.ts";
+import { namesGeneration, session } from "../state/app.ts";
+import { recallText, remember } from "../state/storage.ts";
+import { readBase, shareBase } from "./base.ts";
+import { BUDGETS } from "./budgets.ts";
+
+export type Made = { kind: "making" } | { kind: "made"; shared: Shared } | { kind: "failed"; message: string };
+
+export const shareOpen = signal(false);
+export const shareTab = signal<"link" | "page" | "export">("link");
+/** Index into BUDGETS. */
+export const budget = signal(2);
+/** The address that the user wants links to name; empty for the page's own choice. */
+export const baseField = signal(recallText("base") ?? "");
+export const base = computed(() => readBase(baseField.value) ?? shareBase(location));
+
+/** By budget in characters. */
+export const made = signal<ReadonlyMap<number, Made>>(new Map());
+
+export const chosen = computed<Made>(() => made.value.get(BUDGETS[budget.value]?.characters ?? 0) ?? { kind: "making" });
+export const link = computed(() => (chosen.value.kind === "made" ? `${base.value}#${chosen.value.shared.payload}` : null));
+
+/** Makes the links again whenever the dialog is open and what they say has changed. Call once. */
+export function followShare(): void {
+  let pending: AbortController | null = null;
+  effect(() => {
+    const wanted = shareOpen.value && session.value !== null;
+    const address = base.value;
+    void namesGeneration.value;
+    pending?.abort();
+    made.value = new Map();
+    if (wanted) {
+      remember("base", readBase(baseField.peek()) === null ? "" : baseField.peek());
+      pending = new AbortController();
+      void makeAll(address, pending.signal);
+    }
+  });
+}
+
+/** The chosen budget first, since its link is what the user waits for. */
+async function makeAll(address: string, signal: AbortSignal): Promise<void> {
+  const first = BUDGETS[budget.peek()]?.characters ?? 0;
+  const sizes = new Set([first, ...BUDGETS.map(({ characters }) => characters)]);
+  for (const characters of sizes) {
+    const result = await makeOne(characters, address, signal);
+    if (result === null || signal.aborted) {
+      return;
+    }
+    made.value = new Map(made.value).set(characters, result);
+  }
+}
+
+async function makeOne(characters: number, address: string, signal: AbortSignal): Promise<Made | null> {
+  const present = session.peek();
+  if (present === null) {
+    return null;
+  }
+  try {
+    return { kind: "made", shared: await present.call("share", { budget: characters, base: address }, { signal }) };
+  } catch (error) {
+    if (error instanceof SessionError) {
+      return { kind: "failed", message: error.message };
+    }
+    if (error instanceof Cancelled || error instanceof WorkerDied) {
+      return null;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+// The page as a whole: which of its states is on the screen, and what lies over all of them.
+
+import type { JSX } from "preact";
+import { OpenScreen } from "../open/OpenScreen.tsx";
+import { ChooseProfile } from "../open/ChooseProfile.tsx";
+import { dragging } from "../open/drop.ts";
+import { AskServer } from "../ledger/AskServer.tsx";
+import { NotUsed } from "../ledger/NotUsed.tsx";
+import { ShareDialog } from "../share/ShareDialog.tsx";
+import { phase } from "../state/app.ts";
+import { Died } from "./Died.tsx";
+import { Profile } from "./Profile.tsx";
+import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
+import { Speech, Toasts } from "./Toasts.tsx";
+
+export function App(): JSX.Element {
+  return (
+    <>
+      <Screen />
+      {dragging.value && <div class="drop-frame"><span>Drop to open or to add binaries</span></div>}
+      <ShareDialog />
+      <AskServer />
+      <NotUsed />
+      <ChooseProfile />
+      <ShortcutsDialog />
+      <Toasts />
+      <Speech />
+    </>
+  );
+}
+
+function Screen(): JSX.Element {
+  const { kind } = phase.value;
+  switch (kind) {
+    case "empty":
+    case "opening":
+      return <OpenScreen />;
+    case "open":
+      return <Profile />;
+    case "died":
+      return <Died />;
+  }
+}

@@ -1,0 +1,85 @@
+// The dock: DSOs and Selection, at the right of the view; over the view where the window is small.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { Ledger } from "../ledger/Ledger.tsx";
+import { OrderMenu } from "../ledger/OrderMenu.tsx";
+import { namedCount } from "../ledger/state.ts";
+import type { Dock as DockTab } from "../state/app.ts";
+import { dock, dockOpen, ledgerFull } from "../state/app.ts";
+import { recallNumber, remember } from "../state/storage.ts";
+import { Icon } from "./icons.tsx";
+import { SelectionPanel } from "./SelectionPanel.tsx";
+import { Splitter } from "./Splitter.tsx";
+import { overlaid } from "./width.ts";
+
+const LEAST = 280;
+const MOST = 560;
+/** 0 for the style sheet's own width. */
+const width = signal(recallNumber("dock", LEAST, MOST, 0));
+
+function resize(next: number): void {
+  width.value = next === 0 ? 0 : Math.min(MOST, Math.max(LEAST, next));
+  remember("dock", String(width.value));
+}
+
+export function Dock(): JSX.Element {
+  useEffect(() => {
+    if (overlaid.value) {
+      document.querySelector<HTMLElement>(".dock [role=tab][aria-selected=true]")?.focus();
+    }
+  }, []);
+  return (
+    <aside class="dock" aria-label="Dock" style={width.value === 0 ? {} : { width: `${width.value}px` }}>
+      <Splitter label="Width of the dock" edge="left" size={() => document.querySelector<HTMLElement>(".dock")?.offsetWidth ?? LEAST} onResize={resize} />
+      <header class="dock-head">
+        <div role="tablist" aria-label="Dock" class="dock-tabs">
+          <Tab tab="dsos" label="DSOs" />
+          <Tab tab="selection" label="Selection" />
+        </div>
+        {dock.value === "dsos" && (
+          <button
+            type="button"
+            class="quiet ink-mute"
+            title="Show the DSOs over the whole width"
+            onClick={() => {
+              ledgerFull.value = true;
+            }}
+          >
+            {namedCount}
+          </button>
+        )}
+        <span class="push-right">{dock.value === "dsos" && <OrderMenu />}</span>
+        <button
+          type="button"
+          class="quiet icon-only"
+          aria-label="Close the dock"
+          onClick={() => {
+            dockOpen.value = false;
+          }}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="dock-body" role="tabpanel" aria-label={dock.value === "dsos" ? "DSOs" : "Selection"}>
+        {dock.value === "dsos" ? <Ledger /> : <SelectionPanel />}
+      </div>
+    </aside>
+  );
+}
+
+function Tab({ tab, label }: { tab: DockTab; label: string }): JSX.Element {
+  return (
+    <button
+      type="button"
+      role="tab"
+      aria-selected={dock.value === tab}
+      onClick={() => {
+        dock.value = tab;
+      }}
+    >
+      {label}
+    </button>
+  );
+}

@@ -1,0 +1,68 @@
+// What is needed seldom: another file, a folder, the theme, the keys.
+
+import type { JSX } from "preact";
+import { takeFiles } from "../open/open.ts";
+import { pickFiles } from "../open/pick.ts";
+import { theme } from "../state/theme.ts";
+import { Icon } from "./icons.tsx";
+import { modifier } from "./keys.ts";
+import { Popover } from "./Popover.tsx";
+import { Segmented } from "./Segmented.tsx";
+import { shortcutsOpen } from "./ShortcutsDialog.tsx";
+
+export function MainMenu(): JSX.Element {
+  return (
+    <Popover label={<Icon name="menu" />} name="Menu" buttonClass="quiet icon-only menu-button" panelClass="menu">
+      {(close) => (
+        <>
+          <Item
+            label="Open files…"
+            keys={`${modifier} O`}
+            run={() => {
+              close();
+              void pickFiles("files").then(takeFiles);
+            }}
+          />
+          <Item
+            label="Open a folder…"
+            run={() => {
+              close();
+              void pickFiles("folder").then(takeFiles);
+            }}
+          />
+          <Item
+            label="Keyboard shortcuts"
+            keys="?"
+            run={() => {
+              close();
+              shortcutsOpen.value = true;
+            }}
+          />
+          <div class="menu-row"><span>Theme</span> <ThemeChoice /></div>
+        </>
+      )}
+    </Popover>
+  );
+}
+
+export function ThemeChoice(): JSX.Element {
+  return (
+    <Segmented
+      label="Theme"
+      value={theme}
+      choices={[
+        { value: "system", label: "System" },
+        { value: "light", label: "Light" },
+        { value: "dark", label: "Dark" },
+      ]}
+    />
+  );
+}
+
+function Item({ label, keys, run }: { label: string; keys?: string; run: () => void }): JSX.Element {
+  return (
+    <button type="button" class="menu-item" onClick={run}>
+      {label} {keys !== undefined && <kbd>{keys}</kbd>}
+    </button>
+  );
+}

@@ -1,0 +1,52 @@
+// An open profile: bars, view, dock.
+
+import type { JSX } from "preact";
+import { FullLedger } from "../ledger/FullLedger.tsx";
+import { CallTreeView, FlameGraphView, FunctionsView } from "../views/index.ts";
+import { dockOpen, ledgerFull, view } from "../state/app.ts";
+import { Banner } from "./Banner.tsx";
+import { ContextBar } from "./ContextBar.tsx";
+import { Dock } from "./Dock.tsx";
+import { Sheet } from "./Sheet.tsx";
+import { StatusBar } from "./StatusBar.tsx";
+import { TopBar } from "./TopBar.tsx";
+import { ViewTabs } from "./ViewTabs.tsx";
+import { narrow } from "./width.ts";
+
+export function Profile(): JSX.Element {
+  return (
+    <div class="page">
+      <TopBar />
+      <Banner />
+      {ledgerFull.value ? (
+        <FullLedger />
+      ) : (
+        <>
+          <ContextBar />
+          <div class={`work${dockOpen.value ? " with-dock" : ""}`}>
+            <main class="view-side">
+              <ViewTabs />
+              <div class="view" role="tabpanel" id="view" aria-labelledby={`tab-${view.value}`}>
+                <View />
+              </div>
+            </main>
+            {dockOpen.value && !narrow.value && <Dock />}
+          </div>
+        </>
+      )}
+      {narrow.value && !ledgerFull.value && <Sheet />}
+      <StatusBar />
+    </div>
+  );
+}
+
+function View(): JSX.Element {
+  switch (view.value) {
+    case "flame":
+      return <FlameGraphView />;
+    case "functions":
+      return <FunctionsView />;
+    case "tree":
+      return <CallTreeView />;
+  }
+}

@@ -1,0 +1,114 @@
+// What is known of the selected call node: where its name comes from, its weight, its stack.
+
+import { effect, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { STATUS, StatusGlyph } from "../ledger/status.tsx";
+import type { CallNodeDetail } from "../session/types.ts";
+import { event, namesGeneration, query, selection, session } from "../state/app.ts";
+import { count, percent, shortId, weight } from "../state/format.ts";
+import { zoomTo } from "../state/history.ts";
+import { Copy } from "./Copy.tsx";
+
+/** What the session says of the selected call node; null while none is, or while it is being asked. */
+export const detail = signal<CallNodeDetail | null>(null);
+
+/** Asks whenever the selection, the query or the names change. Call once. */
+export function followSelection(): void {
+  let pending: AbortController | null = null;
+  effect(() => {
+    const callNode = selection.value?.callNode ?? null;
+    const asked = query.value;
+    void namesGeneration.value;
+    pending?.abort();
+    if (callNode === null || session.value === null) {
+      detail.value = null;
+      return;
+    }
+    const abort = new AbortController();
+    pending = abort;
+    session.value
+      .call("callNodeDetail", { query: asked, callNode }, { signal: abort.signal })
+      .then((answer) => {
+        detail.value = answer;
+      })
+      .catch(() => {
+        if (!abort.signal.aborted) {
+          detail.value = null;
+        }
+      });
+  });
+}
+
+export function SelectionPanel(): JSX.Element {
+  if (detail.value !== null) {
+    return <CallNodePanel node={detail.value} />;
+  }
+  const row = selection.value?.row;
+  if (row !== undefined) {
+    return <FunctionPanel row={row} />;
+  }
+  return <p class="empty-panel">Nothing is selected. Click a frame or a row.</p>;
+}
+
+function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
+  return (
+    <div class="selection">
+      <h2>{node.name}{node.inlined && <em> (inlined)</em>}</h2>
+      {node.dsoStatus !== null && (
+        <p class={`selection-status ink-${STATUS[node.dsoStatus].tone}`}>
+          <StatusGlyph status={node.dsoStatus} /> {STATUS[node.dsoStatus].word}: {node.dso}
+          {node.buildId !== null && <code title={node.buildId}> {shortId(node.buildId)}</code>}
+        </p>
+      )}
+      <dl class="facts">
+        <Fact label="Source">{node.file === null ? "not known" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
+        <Fact label="Total"><Amount weightOf={node.totalWeight} samples={node.totalSamples} /></Fact>
+        <Fact label="Self"><Amount weightOf={node.selfWeight} samples={node.selfSamples} /></Fact>
+      </dl>
+      <p class="button-row">
+        <button type="button" onClick={() => zoomTo(node.callNode)}>Zoom <kbd>Enter</kbd></button>
+        <Copy text={node.name} label="Copy name" class="" />
+      </p>
+      <h3>Stack</h3>
+      <ol class="stack">
+        {node.path.map((name, index) => (
+          <li key={index}>{name}</li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.value>["row"]> }): JSX.Element {
+  return (
+    <div class="selection">
+      <h2>{row.name}</h2>
+      <p class="ink-mute">{row.dso}</p>
+      <dl class="facts">
+        <Fact label="Total"><Amount weightOf={row.total} samples={null} /></Fact>
+        <Fact label="Self"><Amount weightOf={row.self} samples={null} /></Fact>
+      </dl>
+      <p class="button-row"><Copy text={row.name} label="Copy name" class="" /></p>
+    </div>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: JSX.Element | string }): JSX.Element {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Amount({ weightOf, samples }: { weightOf: number; samples: number | null }): JSX.Element {
+  const all = event.value?.weight ?? 0;
+  const name = event.value?.name ?? "";
+  return (
+    <>
+      <strong>{percent(all > 0 ? weightOf / all : 0)}</strong>{" "}
+      <span>{samples === null ? "" : `${count(samples)} samples, `}{weight(weightOf, name)}</span>
+    </>
+  );
+}

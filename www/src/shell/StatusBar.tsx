@@ -1,0 +1,83 @@
+// The last line: what is being done, what the pointer is over, what was lost, and the truth about the network.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { batchState, cancelAll, sent, server } from "../ledger/debuginfod.ts";
+import { hovered, info, namesGeneration, session, tasks, workerBytes } from "../state/app.ts";
+import { bytes, count, percent } from "../state/format.ts";
+import { describeProgress } from "../state/tasks.ts";
+import { Icon } from "./icons.tsx";
+
+export function StatusBar(): JSX.Element {
+  useMemory();
+  return (
+    <footer class="status-bar">
+      <Work />
+      <span class="status-hover">{hovered.value}</span>
+      <Lost />
+      <span class="push-right">
+        {workerBytes.value !== null && <span class="status-memory">worker {bytes(workerBytes.value)}</span>}
+        <Network />
+      </span>
+    </footer>
+  );
+}
+
+function Work(): JSX.Element | null {
+  const task = tasks.value.at(-1);
+  const fetches = batchState.value;
+  if (task !== undefined) {
+    return (
+      <span class="status-work">
+        {describeProgress(task.label, task.progress)}
+        {task.cancel !== null && <button type="button" class="link" onClick={task.cancel}>Cancel</button>}
+      </span>
+    );
+  }
+  if (fetches !== null) {
+    return (
+      <span class="status-work">
+        Fetching {count(Math.min(fetches.done + 1, fetches.total))} of {count(fetches.total)} from {server.value?.host ?? "debuginfod"}
+        <button type="button" class="link" onClick={cancelAll}>Cancel all</button>
+      </span>
+    );
+  }
+  return null;
+}
+
+function Lost(): JSX.Element | null {
+  const profile = info.value;
+  const lost = profile?.lost.samples ?? 0;
+  if (profile === null || lost === 0) {
+    return null;
+  }
+  return <span class="status-lost">Lost: {count(lost)} samples ({percent(lost / (lost + profile.samples))})</span>;
+}
+
+export function Network(): JSX.Element {
+  const { ids, hosts } = sent.value;
+  return (
+    <span class="status-network">
+      <Icon name="lock" size={12} />
+      {ids.size === 0
+        ? "Nothing was sent"
+        : `Sent: ${count(ids.size)} ${ids.size === 1 ? "build-id" : "build-ids"}, to ${[...hosts].join(", ")}`}
+    </span>
+  );
+}
+
+/** The worker's memory, asked after what changes it. */
+function useMemory(): void {
+  const generation = namesGeneration.value;
+  const present = session.value;
+  useEffect(() => {
+    present
+      ?.call("memory", {})
+      .then((size) => {
+        workerBytes.value = size;
+      })
+      .catch(() => {
+        workerBytes.value = null;
+      });
+  }, [generation, present]);
+}

@@ -1,0 +1,99 @@
+// The top bar: what is open, search, how complete it is, what was lost, sharing.
+
+import type { JSX } from "preact";
+import { CoverageBar, namedPercent } from "../ledger/CoverageBar.tsx";
+import { coverage, namedCount } from "../ledger/state.ts";
+import { shareOpen } from "../share/links.ts";
+import type { ProfileInfo } from "../session/types.ts";
+import { dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
+import { bytes, count, seconds } from "../state/format.ts";
+import { progressShare } from "../state/tasks.ts";
+import { ProgressBar } from "./Bar.tsx";
+import { Logo } from "./icons.tsx";
+import { MainMenu } from "./MainMenu.tsx";
+import { SearchField } from "./SearchField.tsx";
+import { Warnings } from "./Warnings.tsx";
+
+export function TopBar(): JSX.Element {
+  return (
+    <header class="top-bar">
+      <span class="brand"><Logo /> <span class="brand-name">perftab</span></span>
+      <FileFacts />
+      <SearchField />
+      <CoverageMeter />
+      <Warnings />
+      <button
+        type="button"
+        class="primary share-button"
+        onClick={() => {
+          shareOpen.value = true;
+        }}
+      >
+        Share
+      </button>
+      <MainMenu />
+      <WorkBar />
+    </header>
+  );
+}
+
+const TAG = { file: null, served: null, link: "Link", page: "Page" } as const;
+
+function FileFacts(): JSX.Element {
+  const file = opened.value;
+  const facts = info.value === null ? [] : factsOf(info.value);
+  const tag = file === null ? null : TAG[file.origin];
+  return (
+    <div class="file">
+      <h1 class="file-name" title={file?.name ?? ""}>
+        {file?.name ?? ""}
+        {tag !== null && <span class="tag">{tag}</span>}
+      </h1>
+      <p class="facts-line">
+        {facts.map(({ text, kind }) => (
+          <span key={kind} class={`fact fact-${kind}`}>{text}</span>
+        ))}
+        {file?.bytes != null && <span class="fact fact-size">{bytes(file.bytes)}</span>}
+      </p>
+    </div>
+  );
+}
+
+function factsOf({ host, time, samples }: ProfileInfo): { kind: string; text: string }[] {
+  const facts = [
+    { kind: "host", text: host.hostname },
+    { kind: "kernel", text: host.os_release === null ? null : `Linux ${host.os_release}` },
+    { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
+    { kind: "time", text: time === null ? null : seconds(time.end - time.start) },
+    { kind: "samples", text: `${count(samples)} samples` },
+  ];
+  return facts.flatMap(({ kind, text }) => (text === null ? [] : [{ kind, text }]));
+}
+
+function CoverageMeter(): JSX.Element {
+  const named = namedPercent(coverage.value).toFixed(1);
+  return (
+    <button
+      type="button"
+      class="quiet coverage-meter"
+      title={`${named} % of samples end in a named frame; ${namedCount.value} DSOs. Shows the DSOs.`}
+      onClick={() => {
+        const shown = dockOpen.value && dock.value === "dsos" && !ledgerFull.value;
+        ledgerFull.value = false;
+        dock.value = "dsos";
+        dockOpen.value = !shown;
+      }}
+    >
+      <CoverageBar parts={coverage.value} kind="meter" />
+      <span><strong>{named} %</strong> named</span>
+    </button>
+  );
+}
+
+/** The thin bar under the top bar while something takes a while. */
+function WorkBar(): JSX.Element | null {
+  const task = tasks.value.at(-1);
+  return task === undefined ? null : (
+    <span class="work-bar"><ProgressBar share={progressShare(task.progress)} label={task.label} /></span>
+  );
+}

@@ -1,0 +1,60 @@
+// The views, and at the right what the present one offers.
+
+import type { JSX } from "preact";
+import { view } from "../state/app.ts";
+import { step } from "../state/history.ts";
+import type { View } from "../state/url.ts";
+import { ViewOptions } from "../views/index.ts";
+
+export const VIEWS: readonly { view: View; label: string; key: string }[] = [
+  { view: "flame", label: "Flame graph", key: "2" },
+  { view: "functions", label: "Functions", key: "3" },
+  { view: "tree", label: "Call tree", key: "4" },
+];
+
+export function showView(next: View): void {
+  if (view.peek() !== next) {
+    step(() => {
+      view.value = next;
+    });
+  }
+}
+
+export function ViewTabs(): JSX.Element {
+  return (
+    <div class="view-tabs">
+      <div role="tablist" aria-label="View" class="tabs" onKeyDown={onKey}>
+        {VIEWS.map((each) => (
+          <button
+            key={each.view}
+            id={`tab-${each.view}`}
+            type="button"
+            role="tab"
+            aria-selected={view.value === each.view}
+            aria-controls="view"
+            tabIndex={view.value === each.view ? 0 : -1}
+            onClick={() => showView(each.view)}
+          >
+            {each.label} <kbd>{each.key}</kbd>
+          </button>
+        ))}
+      </div>
+      <ViewOptions />
+    </div>
+  );
+}
+
+/** Left and Right move among tabs, as in every tab list. */
+function onKey(event: KeyboardEvent): void {
+  const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  if (by === 0) {
+    return;
+  }
+  event.preventDefault();
+  const at = VIEWS.findIndex((each) => each.view === view.peek());
+  const next = VIEWS[(at + by + VIEWS.length) % VIEWS.length];
+  if (next !== undefined) {
+    showView(next.view);
+    document.getElementById(`tab-${next.view}`)?.focus();
+  }
+}

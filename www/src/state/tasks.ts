@@ -1,0 +1,53 @@
+// Work that takes a while: what the bar under the top bar and the status bar show, and what Cancel stops.
+
+import type { CallOptions } from "../session/client.ts";
+import type { Progress } from "../session/types.ts";
+import { tasks } from "./app.ts";
+import { bytesOf, count } from "./format.ts";
+
+let lastId = 0;
+
+/**
+ * Runs `work` as a task that the status bar names and Cancel aborts. Pass the options on to the session's call.
+ */
+export async function runTask<T>(label: string, work: (options: Required<CallOptions>) => Promise<T>): Promise<T> {
+  const id = ++lastId;
+  const abort = new AbortController();
+  tasks.value = [...tasks.value, { id, label, progress: null, cancel: () => abort.abort() }];
+  const onProgress = (progress: Progress): void => {
+    tasks.value = tasks.value.map((task) => (task.id === id ? { ...task, progress } : task));
+  };
+  try {
+    return await work({ signal: abort.signal, onProgress });
+  } finally {
+    tasks.value = tasks.value.filter((task) => task.id !== id);
+  }
+}
+
+/** "Reading 61.0 of 182.0 MB", "Naming 412 of 1,204 functions", or the task's own label before it reports. */
+export function describeProgress(label: string, progress: Progress | null): string {
+  if (progress === null) {
+    return label;
+  }
+  const { stage, done, total } = progress;
+  switch (stage) {
+    case "reading":
+      return `Reading ${bytesOf(done, total)}`;
+    case "fetching":
+      return total === undefined ? label : `Fetching ${count(Math.min(done + 1, total))} of ${count(total)}`;
+    case "naming":
+      return total === undefined ? "Naming" : `Naming ${count(done)} of ${count(total)} functions`;
+    case "ordering":
+      return "Ordering by time";
+    case "sharing":
+      return "Making the link";
+  }
+}
+
+/** The share that is done, null where it is unknown. */
+export function progressShare(progress: Progress | null): number | null {
+  if (progress === null || progress.total === undefined || progress.total <= 0) {
+    return null;
+  }
+  return Math.min(1, progress.done / progress.total);
+}

@@ -1,0 +1,27 @@
+// System, Light or Dark. Dark and light of "System" come from the browser through `color-scheme`.
+
+import { effect, signal } from "@preact/signals";
+import { recall, remember } from "./storage.ts";
+
+export type Theme = "system" | "light" | "dark";
+
+export const theme = signal<Theme>(recall("theme", ["system", "light", "dark"], "system"));
+
+/** Counts the times that colours changed; canvases read their tokens again. */
+export const themeGeneration = signal(0);
+
+/** Applies the theme to the document and follows the system's. Call once. */
+export function followTheme(): void {
+  effect(() => {
+    remember("theme", theme.value);
+    if (theme.value === "system") {
+      delete document.documentElement.dataset["theme"];
+    } else {
+      document.documentElement.dataset["theme"] = theme.value;
+    }
+    themeGeneration.value = themeGeneration.peek() + 1;
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    themeGeneration.value += 1;
+  });
+}

@@ -1,0 +1,32 @@
+// Short messages at the foot of the page. Information goes by itself; an error stays until it is dismissed. Every toast
+// is also spoken through the status bar's live region.
+
+import { signal } from "@preact/signals";
+
+export interface Toast {
+  id: number;
+  tone: "info" | "error";
+  text: string;
+  action?: { label: string; run: () => void };
+}
+
+export const toasts = signal<readonly Toast[]>([]);
+/** What a screen reader hears next. */
+export const spoken = signal("");
+
+const LINGER_MS = 6000;
+let lastId = 0;
+
+export function toast(tone: Toast["tone"], text: string, action?: Toast["action"]): void {
+  const id = ++lastId;
+  toasts.value = [...toasts.value, { id, tone, text, ...(action === undefined ? {} : { action }) }];
+  spoken.value = text;
+  // What asks for an action stays as long as an error does: a person must have time to find it.
+  if (tone === "info" && action === undefined) {
+    setTimeout(() => dismissToast(id), LINGER_MS);
+  }
+}
+
+export function dismissToast(id: number): void {
+  toasts.value = toasts.value.filter((each) => each.id !== id);
+}

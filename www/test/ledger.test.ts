@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { coverageParts, ledgerGroups } from "../src/ledger/coverage.ts";
+import { groupId } from "../src/ledger/identity.ts";
+import { describeDrop, fullReason } from "../src/ledger/outcome.ts";
+import type { DsoRow, DsoStatus } from "../src/session/types.ts";
+
+function row(name: string, status: DsoStatus, leafShare: number, samples = 10): DsoRow {
+  return {
+    id: 0,
+    name,
+    path: `/usr/lib/${name}`,
+    kind: "user",
+    build_id: null,
+    identity: "none",
+    recorded_by: null,
+    leaf_samples: 0,
+    samples,
+    leaf_share: leafShare,
+    share: leafShare,
+    status,
+    reason: null,
+    image: null,
+    gives: null,
+    found: null,
+  };
+}
+
+const ROWS = [
+  row("b", "missing", 0.1),
+  row("a", "matched", 0.4),
+  row("c", "embedded", 0.2),
+  row("d", "mismatched", 0.25),
+  row("e", "no-identity", 0.05),
+  row("f", "missing", 0, 0),
+];
+
+test("coverage counts what is named once, and every part adds up to 100.0", () => {
+  const parts = coverageParts(ROWS);
+  assert.deepEqual(
+    parts.map(({ status, percent }) => [status, percent]),
+    [["named", 60], ["mismatched", 25], ["missing", 10], ["no-identity", 5]],
+  );
+});
+
+test("forced names are a part of their own and never count as named", () => {
+  const parts = coverageParts([row("a", "matched", 0.5), row("b", "forced", 0.5)]);
+  assert.deepEqual(parts.map(({ status, percent }) => [status, percent]), [["named", 50], ["forced", 50]]);
+});
+
+test("a profile without samples has no parts", () => {
+  assert.deepEqual(coverageParts([]), []);
+});
+
+test("the first row is the next thing to drop", () => {
+  const { groups, named, listed, unused, largest } = ledgerGroups(ROWS, "to-name");
+  assert.deepEqual(groups.map(({ title, rows }) => [title, rows.map(({ name }) => name)]), [
+    ["To be named", ["d", "b", "e"]],
+    ["Named", ["a", "c"]],
+  ]);
+  assert.deepEqual({ named, listed, unused, largest }, { named: 2, listed: 5, unused: 1, largest: 0.4 });
+  assert.deepEqual(ledgerGroups(ROWS, "name").groups.map(({ rows }) => rows.map(({ name }) => name)), [["a", "b", "c", "d", "e"]]);
+});
+
+test("ids are grouped by four, and groups that differ are marked", () => {
+  assert.deepEqual(groupId("9f31c07a52", "9f31c17a52"), [
+    { text: "9f31", differs: false },
+    { text: "c07a", differs: true },
+    { text: "52", differs: false },
+  ]);
+  // Ids of two lengths: what the other lacks differs.
+  assert.deepEqual(groupId("aabbccdd", "aabb").map(({ differs }) => differs), [false, true]);
+});
+
+test("a drop says what was used and why the rest was not", () => {
+  const report = {
+    used: [{ file: "nginx", dso: 1, gives: "inlines" }],
+    notUsed: [
+      {
+        file: "edge-auth",
+        message: "",
+        reason: { kind: "nothing-recorded-has-it" as const, found: "41b7", sameName: { dso: 2, wanted: "9f31" } },
+      },
+      { file: "README", message: "", reason: { kind: "not-an-image" as const, firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] } },
+    ],
+  };
+  assert.equal(describeDrop(3, report), "Used 1 of 3 files: nginx. Not used: edge-auth (another build), README (not a binary).");
+  assert.deepEqual(report.notUsed.map(({ reason }) => fullReason(reason)), [
+    "Another build: it is 41b7, the profile has 9f31.",
+    "Not an image: it begins with 23 20 4e 6f.",
+  ]);
+});

@@ -1,0 +1,5 @@
+// Style sheets that tests read as text.
+declare module "*.css" {
+  const text: string;
+  export default text;
+}
