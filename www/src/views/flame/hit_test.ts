@@ -1,0 +1,154 @@
+// Finding boxes in a laid-out flame graph: by point, by call node, and the
+// neighbours that keys move to. Rows are sorted by `start`, so a point costs
+// one division and one binary search; nothing here looks at colours.
+
+import type { FlameGraph } from "../../session/types.ts";
+
+export const NO_BOX = -1;
+/** In `FlameGraph.callNode`: the box stands for several call nodes. */
+export const FOLDED = 0xffffffff;
+
+type Rows = Pick<FlameGraph, "depths" | "rowStart" | "start" | "end">;
+
+/** Last index in [from, to) whose value is ≤ x, or from - 1. */
+export function lastAtMost(values: Float32Array, from: number, to: number, x: number): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((values[middle] as number) <= x) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low - 1;
+}
+
+/** First index in [from, to) whose value is > x, or to. */
+export function firstAbove(values: Float32Array, from: number, to: number, x: number): number {
+  return lastAtMost(values, from, to, x) + 1;
+}
+
+/** First and one-past-last box of a row. An absent row is empty. */
+export function rowRange(graph: Rows, row: number): [number, number] {
+  if (row < 0 || row >= graph.depths) {
+    return [0, 0];
+  }
+  return [graph.rowStart[row] as number, graph.rowStart[row + 1] as number];
+}
+
+/** The row at a distance from the top of the graph. */
+export function rowAt(graph: Rows, y: number, rowHeight: number): number {
+  const row = Math.floor(y / rowHeight);
+  return row >= 0 && row < graph.depths ? row : NO_BOX;
+}
+
+/** The box of `row` at `x` in layout pixels; folded boxes count. */
+export function boxAt(graph: Rows, row: number, x: number): number {
+  const [from, to] = rowRange(graph, row);
+  const box = lastAtMost(graph.start, from, to, x);
+  return box >= from && x < (graph.end[box] as number) ? box : NO_BOX;
+}
+
+/** The row that holds a box. */
+export function rowOf(graph: Rows, box: number): number {
+  let low = 0;
+  let high = graph.depths;
+  while (low + 1 < high) {
+    const middle = (low + high) >>> 1;
+    if ((graph.rowStart[middle] as number) <= box) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/** The box drawn for a call node, or NO_BOX if it is folded or out of the root. */
+export function boxOfCallNode(graph: Pick<FlameGraph, "callNode">, callNode: number): number {
+  return graph.callNode.indexOf(callNode);
+}
+
+/** The heaviest box of a function, or NO_BOX if it has none wide enough. */
+export function heaviestOfFunction(graph: Pick<FlameGraph, "functionId" | "total">, functionId: number): number {
+  let best = NO_BOX;
+  for (let box = graph.functionId.indexOf(functionId); box >= 0; box = graph.functionId.indexOf(functionId, box + 1)) {
+    if (best === NO_BOX || (graph.total[box] as number) > (graph.total[best] as number)) {
+      best = box;
+    }
+  }
+  return best;
+}
+
+function middle(graph: Rows, box: number): number {
+  return ((graph.start[box] as number) + (graph.end[box] as number)) / 2;
+}
+
+/** The box above, or NO_BOX at the root. */
+export function parentBox(graph: Rows, box: number): number {
+  return boxAt(graph, rowOf(graph, box) - 1, middle(graph, box));
+}
+
+/** First and one-past-last child box. */
+export function childRange(graph: Rows, box: number): [number, number] {
+  const [from, to] = rowRange(graph, rowOf(graph, box) + 1);
+  const left = graph.start[box] as number;
+  const right = graph.end[box] as number;
+  // A child may begin a rounding error before its parent: its middle decides.
+  let first = firstAbove(graph.end, from, to, left);
+  while (first < to && middle(graph, first) < left) {
+    first++;
+  }
+  let last = first;
+  while (last < to && middle(graph, last) < right) {
+    last++;
+  }
+  return [first, last];
+}
+
+/** The widest child that is one call node, else the folded one, else NO_BOX. */
+export function widestChild(graph: FlameGraph, box: number): number {
+  const [from, to] = childRange(graph, box);
+  let best = NO_BOX;
+  let bestTotal = -1;
+  for (let child = from; child < to; child++) {
+    if (graph.callNode[child] === FOLDED) {
+      continue;
+    }
+    const total = graph.total[child] as number;
+    if (total > bestTotal) {
+      best = child;
+      bestTotal = total;
+    }
+  }
+  return best;
+}
+
+/** The next box to the left (-1) or right (+1) under the same parent that is one call node. */
+export function siblingBox(graph: FlameGraph, box: number, step: -1 | 1): number {
+  const parent = parentBox(graph, box);
+  if (parent === NO_BOX) {
+    return NO_BOX;
+  }
+  const [from, to] = childRange(graph, parent);
+  for (let next = box + step; next >= from && next < to; next += step) {
+    if (graph.callNode[next] !== FOLDED) {
+      return next;
+    }
+  }
+  return NO_BOX;
+}
+
+/** Where "always the widest child" ends, starting at `box`. */
+export function deepestHotLeaf(graph: FlameGraph, box: number): number {
+  let leaf = box;
+  for (;;) {
+    const child = widestChild(graph, leaf);
+    if (child === NO_BOX) {
+      return leaf;
+    }
+    leaf = child;
+  }
+}

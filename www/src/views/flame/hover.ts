@@ -1,0 +1,98 @@
+// When the hover card is there, and for what: after a pause over a box, gone at once, kept while it is pinned.
+
+import { signal } from "@preact/signals";
+import type { CallNodeDetail, Query } from "../../session/types.ts";
+import type { Session } from "../../session/client.ts";
+import { query, session } from "../../state/app.ts";
+import { latest } from "../latest.ts";
+
+const PAUSE_MS = 80;
+
+export interface CardContent {
+  x: number;
+  y: number;
+  pinned: boolean;
+  /** A call node, or the one sentence about a folded box. */
+  about: CallNodeDetail | string;
+}
+
+interface Question {
+  session: Session;
+  query: Query;
+  callNode: number;
+}
+
+export class HoverCard {
+  readonly content = signal<CardContent | null>(null);
+  /** What the pointer is over: a call node, or a folded box as a negative number. */
+  #over: number | null = null;
+  #x = 0;
+  #y = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #details = latest<Question, CallNodeDetail>({
+    ask: (question) => question.session.call("callNodeDetail", { query: question.query, callNode: question.callNode }),
+    deliver: (detail) => this.#show(detail),
+  });
+
+  overCallNode(callNode: number, x: number, y: number): void {
+    this.#enter(callNode, x, y, () => {
+      const asked = session.peek();
+      if (asked) {
+        this.#details.ask({ session: asked, query: query.peek(), callNode });
+      }
+    });
+  }
+
+  overFolded(box: number, sentence: string, x: number, y: number): void {
+    this.#enter(-1 - box, x, y, () => this.#show(sentence));
+  }
+
+  /** The pointer is over no box. */
+  leave(): void {
+    if (!this.content.peek()?.pinned) {
+      this.close();
+    }
+  }
+
+  /** Keeps the card where it is, so that its text can be selected. */
+  pin(): void {
+    const content = this.content.peek();
+    if (content) {
+      this.content.value = { ...content, pinned: true };
+    }
+  }
+
+  /** Whether there was a card to close. */
+  close(): boolean {
+    clearTimeout(this.#timer);
+    this.#over = null;
+    this.#details.drop();
+    const was = this.content.peek() !== null;
+    this.content.value = null;
+    return was;
+  }
+
+  #enter(over: number, x: number, y: number, afterPause: () => void): void {
+    const content = this.content.peek();
+    if (content?.pinned) {
+      return;
+    }
+    this.#x = x;
+    this.#y = y;
+    if (over === this.#over) {
+      if (content) {
+        this.content.value = { ...content, x, y };
+      }
+      return;
+    }
+    this.close();
+    this.#over = over;
+    this.#timer = setTimeout(afterPause, PAUSE_MS);
+  }
+
+  #show(about: CallNodeDetail | string): void {
+    if (this.#over !== null) {
+      this.content.value = { x: this.#x, y: this.#y, pinned: false, about };
+    }
+  }
+}

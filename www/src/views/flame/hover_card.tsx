@@ -1,0 +1,103 @@
+// The card beside the pointer: what a frame is and what it costs.
+
+import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { CallNodeDetail } from "../../session/types.ts";
+import { Flag } from "../../session/types.ts";
+import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
+import { event } from "../../state/app.ts";
+import { count, percent, weight } from "../../state/format.ts";
+import { nameClass, share, swatchClass } from "../words.ts";
+import type { HoverCard } from "./hover.ts";
+import { placeCard } from "./place_card.ts";
+
+/** Weights that shares are of. */
+export interface Bases {
+  all: number;
+  root: number;
+  /** Name of the frame that is zoomed into, null where all is shown. */
+  rootName: string | null;
+}
+
+export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }): JSX.Element | null {
+  const content = card.content.value;
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const el = element.current;
+    if (el && content && !content.pinned) {
+      const at = placeCard(content, { width: el.offsetWidth, height: el.offsetHeight }, {
+        width: innerWidth,
+        height: innerHeight,
+      });
+      el.style.left = `${at.x}px`;
+      el.style.top = `${at.y}px`;
+    }
+  }, [content]);
+  if (content === null) {
+    return null;
+  }
+  const { about, pinned } = content;
+  return (
+    <div ref={element} class={pinned ? "hover-card pinned" : "hover-card"} aria-hidden="true">
+      {typeof about === "string" ? about : <Detail detail={about} bases={bases} />}
+      <p class="card-keys">
+        {pinned ? (
+          <span><kbd>Esc</kbd> close</span>
+        ) : (
+          <>
+            <span><kbd>Enter</kbd> zoom</span>
+            <span><kbd>Alt</kbd> keep this card</span>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JSX.Element {
+  const unit = event.value?.name ?? "";
+  const place = [
+    detail.dso,
+    detail.file === null ? "" : detail.line === null ? detail.file : `${detail.file}:${detail.line}`,
+    detail.inlined ? "inlined" : "",
+  ].filter((part) => part !== "");
+  return (
+    <>
+      <header>
+        <span class={swatchClass(detail.kind, detail.flags)} />
+        <strong class={nameClass(detail.kind, detail.flags)}>
+          {detail.flags & Flag.Forced ? <span class="forced-mark">≠ </span> : null}
+          {detail.name}
+        </strong>
+        {detail.dsoStatus === null ? null : (
+          <span class={`card-status ink-${STATUS[detail.dsoStatus].tone}`}>
+            <StatusGlyph status={detail.dsoStatus} size={12} />
+            {STATUS[detail.dsoStatus].word}
+          </span>
+        )}
+      </header>
+      {place.length > 0 ? <p class="card-place">{place.join(" · ")}</p> : null}
+      <table>
+        <tbody>
+          <tr>
+            <th scope="row">Total</th>
+            <td class="card-share">{percent(share(detail.totalWeight, bases.all))}</td>
+            <td>{count(detail.totalSamples)} samples</td>
+            <td>{weight(detail.totalWeight, unit)}</td>
+          </tr>
+          <tr>
+            <th scope="row">Self</th>
+            <td class="card-share">{percent(share(detail.selfWeight, bases.all))}</td>
+            <td>{count(detail.selfSamples)} samples</td>
+            <td>{weight(detail.selfWeight, unit)}</td>
+          </tr>
+        </tbody>
+      </table>
+      {bases.rootName === null ? null : (
+        <p class="card-base">
+          {percent(share(detail.totalWeight, bases.root))} of {bases.rootName}; above: of all that is shown.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+// What keys mean while the flame graph has the focus.
+
+/** The little of a KeyboardEvent that decides. */
+export interface Key {
+  key: string;
+  shiftKey: boolean;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}
+
+export type FlameAction =
+  | { kind: "move"; to: "parent" | "child" | "previous" | "next" | "root" | "hot-leaf" }
+  | { kind: "zoom-into-selection" | "out-one" | "reset" | "invert" | "clear" }
+  | { kind: "magnify"; factor: number }
+  /** Parts of the screen's width; negative is to the left. */
+  | { kind: "pan"; screens: number };
+
+const MAGNIFY = 1.5;
+const PAN = 0.2;
+
+const PLAIN: Record<string, FlameAction> = {
+  ArrowUp: { kind: "move", to: "parent" },
+  ArrowDown: { kind: "move", to: "child" },
+  ArrowLeft: { kind: "move", to: "previous" },
+  ArrowRight: { kind: "move", to: "next" },
+  Home: { kind: "move", to: "root" },
+  End: { kind: "move", to: "hot-leaf" },
+  Enter: { kind: "zoom-into-selection" },
+  Backspace: { kind: "out-one" },
+  Escape: { kind: "clear" },
+  "0": { kind: "reset" },
+  i: { kind: "invert" },
+  w: { kind: "magnify", factor: MAGNIFY },
+  "+": { kind: "magnify", factor: MAGNIFY },
+  "=": { kind: "magnify", factor: MAGNIFY },
+  s: { kind: "magnify", factor: 1 / MAGNIFY },
+  "-": { kind: "magnify", factor: 1 / MAGNIFY },
+  a: { kind: "pan", screens: -PAN },
+};
+
+/** The action for a key, or null if the page may have other use for it. */
+export function flameAction(key: Key): FlameAction | null {
+  if (key.ctrlKey || key.metaKey || key.altKey) {
+    return null;
+  }
+  if (key.shiftKey && key.key === "ArrowLeft") {
+    return { kind: "pan", screens: -PAN };
+  }
+  if (key.shiftKey && key.key === "ArrowRight") {
+    return { kind: "pan", screens: PAN };
+  }
+  return Object.hasOwn(PLAIN, key.key) ? (PLAIN[key.key] ?? null) : null;
+}

@@ -1,0 +1,130 @@
+// Paints the boxes and labels of a flame graph onto one canvas, in device pixels.
+//
+// Boxes come first, sorted by fill, then their marks; then labels, sorted by font. The two halves are apart because
+// labels may come one frame later when boxes took long. No step allocates per box.
+
+import { Flag } from "../../session/types.ts";
+import { BoxList } from "./box_list.ts";
+import { LabelPainter } from "./label_painter.ts";
+import type { Palette } from "./palette.ts";
+import { FILL_FORCED, FILL_MATCH, FILLS } from "./palette.ts";
+import type { Scene } from "./scene.ts";
+import { hairline } from "./snap.ts";
+
+/** Opacity of what does not match the search. */
+const DIMMED = 0.38;
+/** In hairlines: under this an outline would be all that is seen of a box. */
+const NARROWEST_OUTLINED = 5;
+const NARROWEST_INLINED = 12;
+
+export class FlamePainter {
+  readonly boxes = new BoxList();
+  readonly #ctx: CanvasRenderingContext2D;
+  readonly #labels: LabelPainter;
+
+  constructor(ctx: CanvasRenderingContext2D) {
+    this.#ctx = ctx;
+    this.#labels = new LabelPainter(ctx);
+  }
+
+  paintBoxes(scene: Scene, palette: Palette, searching: boolean): void {
+    const ctx = this.#ctx;
+    ctx.globalAlpha = 1;
+    ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
+    this.boxes.collect(scene);
+    this.#paintFills(palette, searching);
+    this.#paintMarks(scene, palette, searching);
+  }
+
+  /** Paints onto the boxes of the last `paintBoxes`, which was of the same scene. */
+  paintLabels(scene: Scene, palette: Palette, searching: boolean): void {
+    this.#labels.paint(scene, palette, this.boxes, searching ? DIMMED : 1);
+  }
+
+  #paintFills(palette: Palette, searching: boolean): void {
+    const ctx = this.#ctx;
+    const { boxes } = this;
+    for (let fill = 0; fill < FILLS; fill++) {
+      const from = boxes.fillStart[fill] as number;
+      const to = boxes.fillStart[fill + 1] as number;
+      if (from === to) {
+        continue;
+      }
+      ctx.globalAlpha = searching && fill !== FILL_MATCH ? DIMMED : 1;
+      ctx.fillStyle = palette.fills[fill] ?? palette.panel;
+      for (let at = from; at < to; at++) {
+        const i = boxes.byFill[at] as number;
+        ctx.fillRect(
+          boxes.x[i] as number,
+          boxes.y[i] as number,
+          boxes.width[i] as number,
+          boxes.height[i] as number,
+        );
+      }
+    }
+  }
+
+  /** Outlines of matches and forced names, and the inner line of inlined frames. */
+  #paintMarks(scene: Scene, palette: Palette, searching: boolean): void {
+    const ctx = this.#ctx;
+    const { boxes } = this;
+    const line = hairline(scene.ratio);
+    ctx.globalAlpha = 1;
+    if (palette.outlined) {
+      this.#outline(0, FILLS, palette.frameInk, line);
+    }
+    this.#outline(FILL_MATCH, FILL_MATCH + 1, palette.ink, line);
+    ctx.globalAlpha = searching ? DIMMED : 1;
+    this.#outline(FILL_FORCED, FILL_FORCED + 1, palette.guru, line);
+    ctx.fillStyle = palette.frameInk;
+    for (let i = 0; i < boxes.count; i++) {
+      const flags = scene.graph.flags[boxes.box[i] as number] as number;
+      if (flags & Flag.Inlined && (boxes.width[i] as number) >= NARROWEST_INLINED * line) {
+        ctx.fillRect((boxes.x[i] as number) + line, boxes.y[i] as number, line, boxes.height[i] as number);
+      }
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  #outline(firstFill: number, pastFill: number, colour: string, line: number): void {
+    const { boxes } = this;
+    this.#ctx.fillStyle = colour;
+    const to = boxes.fillStart[pastFill] as number;
+    for (let at = boxes.fillStart[firstFill] as number; at < to; at++) {
+      const i = boxes.byFill[at] as number;
+      frame(
+        this.#ctx,
+        boxes.x[i] as number,
+        boxes.y[i] as number,
+        boxes.width[i] as number,
+        boxes.height[i] as number,
+        line,
+      );
+    }
+  }
+}
+
+/**
+ * An outline of `line` device pixels inside a rectangle, in the present fill style; sharp at every ratio. Of a narrow
+ * rectangle only the ends are drawn, so that its own fill can be seen.
+ */
+export function frame(
+  ctx: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  line: number,
+): void {
+  if (height <= 2 * line) {
+    ctx.fillRect(x, y, width, height);
+    return;
+  }
+  ctx.fillRect(x, y, width, line);
+  ctx.fillRect(x, y + height - line, width, line);
+  if (width < NARROWEST_OUTLINED * line) {
+    return;
+  }
+  ctx.fillRect(x, y + line, line, height - 2 * line);
+  ctx.fillRect(x + width - line, y + line, line, height - 2 * line);
+}

@@ -1,0 +1,414 @@
+// The moving parts behind the flame graph's two canvases: size, window, animation, what is marked, and the one
+// animation frame in which anything is painted.
+//
+// Everything that changes what is on screen ends in `#invalidate`; frames are painted only when something did. The
+// canvases stick to the top of a scroller whose content is as high as the graph: the browser scrolls, the stage paints
+// the rows that are then visible.
+
+import { signal } from "@preact/signals";
+import type { FlameGraph } from "../../session/types.ts";
+import { NONE } from "../../session/types.ts";
+import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowAt, rowOf } from "./hit_test.ts";
+import { paintOverlay } from "./overlay.ts";
+import { FlamePainter } from "./painter.ts";
+import type { Palette } from "./palette.ts";
+import { readPalette } from "./palette.ts";
+import type { Scene } from "./scene.ts";
+import { layoutX, screenX } from "./scene.ts";
+import type { View } from "./zoom.ts";
+import { between, easeOut, layoutScreens, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "./zoom.ts";
+
+const ZOOM_MS = 180;
+/** CSS pixels at a root font size of 16 px. */
+const ROW = 18;
+const ROW_TOUCH = 24;
+const BELOW = 8;
+/** When boxes took longer, labels are painted in the next frame. */
+const BOX_BUDGET_MS = 9;
+
+/** What the next frame has to paint; each includes the ones before it. */
+const WORK = ["nothing", "overlay", "labels", "frames"] as const;
+type Work = (typeof WORK)[number];
+
+export interface StageElements {
+  scroller: HTMLElement;
+  /** As high as the graph. */
+  content: HTMLElement;
+  frames: HTMLCanvasElement;
+  overlay: HTMLCanvasElement;
+}
+
+/** A laid-out graph with what was asked for. */
+export interface Laid {
+  graph: FlameGraph;
+  root: number;
+  layoutPx: number;
+  searching: boolean;
+}
+
+interface Animation {
+  from: View;
+  to: View;
+  /** CSS pixels that the rows are moved down at the beginning. */
+  fromY: number;
+  began: number;
+}
+
+export class FlameStage {
+  /** CSS pixels of the canvas; 0 before it has a size. */
+  readonly width = signal(0);
+  /** How many screens wide the worker should lay out. */
+  readonly screens = signal(1);
+  /** The window that is, or is being, moved to. */
+  readonly target = signal<View>(WHOLE);
+
+  readonly #el: StageElements;
+  readonly #overlay: CanvasRenderingContext2D;
+  readonly #painter: FlamePainter;
+  readonly #resizes: ResizeObserver;
+  readonly #touch = matchMedia("(pointer: coarse), (max-width: 719px)");
+  readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
+  readonly #onScroll = (): void => this.#invalidate("frames");
+  #palette: Palette | null = null;
+  #laid: Laid | null = null;
+  #view: View = WHOLE;
+  #animation: Animation | null = null;
+  #height = 0;
+  #ratio = 1;
+  #device = { width: 0, height: 0 };
+  #hovered = NO_BOX;
+  #selection: { callNode: number; functionId: number } = { callNode: NONE, functionId: NONE };
+  #selected = NO_BOX;
+  #outlined: number = NONE;
+  #dirty: Work = "nothing";
+  #textScale = textScale();
+  #frame = 0;
+
+  constructor(elements: StageElements) {
+    const frames = elements.frames.getContext("2d");
+    const overlay = elements.overlay.getContext("2d");
+    if (!frames || !overlay) {
+      throw new Error("this browser gives no canvas to paint on");
+    }
+    this.#el = elements;
+    this.#overlay = overlay;
+    this.#painter = new FlamePainter(frames);
+    this.#resizes = new ResizeObserver((entries) => this.#resized(entries));
+    try {
+      this.#resizes.observe(elements.frames, { box: "device-pixel-content-box" });
+    } catch {
+      this.#resizes.observe(elements.frames); // Safari knows no device pixel box.
+    }
+    elements.scroller.addEventListener("scroll", this.#onScroll, { passive: true });
+    this.#touch.addEventListener("change", this.#onRowHeight);
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#resizes.disconnect();
+    this.#el.scroller.removeEventListener("scroll", this.#onScroll);
+    this.#touch.removeEventListener("change", this.#onRowHeight);
+  }
+
+  get laid(): Laid | null {
+    return this.#laid;
+  }
+
+  get rowHeight(): number {
+    return (this.#touch.matches ? ROW_TOUCH : ROW) * this.#textScale;
+  }
+
+  /** Shows a graph. If its root is another one, it grows out of, or shrinks into, the place it has in the former. */
+  show(laid: Laid): void {
+    const former = this.#laid;
+    const formerScene = this.#scene();
+    this.#laid = laid;
+    this.#hovered = NO_BOX;
+    this.#select();
+    this.#setHeight();
+    if (former !== null && former.root !== laid.root) {
+      const begin = formerScene && beginning(formerScene, former, laid, this.rowHeight);
+      this.#el.scroller.scrollTop = 0;
+      this.#move(WHOLE, "animated", begin ?? undefined);
+    }
+    this.#invalidate("frames");
+  }
+
+  /** Marks a call node and the frames of its function. */
+  select(selection: { callNode: number | null; functionId: number | null } | null): void {
+    this.#selection = { callNode: selection?.callNode ?? NONE, functionId: selection?.functionId ?? NONE };
+    this.#select();
+    this.#invalidate("overlay");
+  }
+
+  get selected(): number {
+    return this.#selected;
+  }
+
+  hover(box: number): void {
+    if (box !== this.#hovered) {
+      this.#hovered = box;
+      this.#invalidate("overlay");
+    }
+  }
+
+  /** Reads tokens and fonts again. */
+  themeChanged(): void {
+    this.#palette = null;
+    this.#textScale = textScale();
+    this.#setHeight();
+    this.#invalidate("frames");
+  }
+
+  /** The box at a point of the window, folded ones included. */
+  boxAt(clientX: number, clientY: number): number {
+    const scene = this.#scene();
+    if (!scene) {
+      return NO_BOX;
+    }
+    const place = this.#el.frames.getBoundingClientRect();
+    const row = rowAt(scene.graph, clientY - place.top + scene.scrollTop, scene.rowHeight);
+    return row === NO_BOX ? NO_BOX : boxAt(scene.graph, row, layoutX(scene, clientX - place.left));
+  }
+
+  /** Where a point of the window lies on the canvas, 0 to 1 from the left. */
+  across(clientX: number): number {
+    const place = this.#el.frames.getBoundingClientRect();
+    return place.width > 0 ? (clientX - place.left) / place.width : 0.5;
+  }
+
+  zoom(factor: number, pointer: number, how: "at-once" | "animated"): void {
+    this.#move(zoomAbout(this.target.peek(), pointer, factor), how);
+  }
+
+  /** Moves to the right by CSS pixels. */
+  pan(pixels: number, how: "at-once" | "animated"): void {
+    if (this.width.peek() > 0) {
+      this.#move(pan(this.target.peek(), pixels / this.width.peek()), how);
+    }
+  }
+
+  showAll(): void {
+    this.#move(WHOLE, "animated");
+  }
+
+  /** Scrolls and pans so that a box is on screen. */
+  reveal(box: number): void {
+    if (!this.#laid || box === NO_BOX) {
+      return;
+    }
+    const { graph, layoutPx } = this.#laid;
+    const start = (graph.start[box] as number) / layoutPx;
+    const end = (graph.end[box] as number) / layoutPx;
+    this.#move(reveal(this.target.peek(), start, end), "animated");
+    const { scroller } = this.#el;
+    const top = rowOf(graph, box) * this.rowHeight;
+    if (top < scroller.scrollTop) {
+      scroller.scrollTop = top;
+    } else if (top + this.rowHeight > scroller.scrollTop + this.#height) {
+      scroller.scrollTop = top + this.rowHeight - this.#height + BELOW;
+    }
+  }
+
+  /** The rectangle of a box in the window's CSS pixels. */
+  rectOf(box: number): DOMRect | null {
+    const scene = this.#scene();
+    if (!scene || box === NO_BOX) {
+      return null;
+    }
+    const place = this.#el.frames.getBoundingClientRect();
+    const left = screenX(scene, scene.graph.start[box] as number);
+    const right = screenX(scene, scene.graph.end[box] as number);
+    const top = rowOf(scene.graph, box) * scene.rowHeight - scene.scrollTop;
+    return new DOMRect(place.left + left, place.top + top, right - left, scene.rowHeight);
+  }
+
+  readonly #onRowHeight = (): void => {
+    this.#setHeight();
+    this.#invalidate("frames");
+  };
+
+  #select(): void {
+    const { callNode, functionId } = this.#selection;
+    const graph = this.#laid?.graph;
+    this.#outlined = functionId;
+    if (!graph) {
+      this.#selected = NO_BOX;
+    } else if (callNode !== NONE) {
+      this.#selected = boxOfCallNode(graph, callNode);
+      if (this.#selected !== NO_BOX) {
+        this.#outlined = graph.functionId[this.#selected] as number;
+      }
+    } else {
+      this.#selected = functionId === NONE ? NO_BOX : heaviestOfFunction(graph, functionId);
+    }
+  }
+
+  #move(to: View, how: "at-once" | "animated", begin?: Beginning): void {
+    this.target.value = to;
+    this.screens.value = layoutScreens(to);
+    const from = begin?.view ?? this.#view;
+    const same = begin === undefined && from.left === to.left && from.span === to.span;
+    if (how === "animated" && !this.#still.matches && !same) {
+      this.#animation = { from, to, fromY: begin?.y ?? 0, began: performance.now() };
+    } else {
+      this.#animation = null;
+      this.#view = to;
+    }
+    this.#invalidate("frames");
+  }
+
+  #setHeight(): void {
+    const rows = this.#laid?.graph.depths ?? 0;
+    this.#el.content.style.height = `${rows * this.rowHeight + BELOW}px`;
+  }
+
+  #resized(entries: ResizeObserverEntry[]): void {
+    const entry = entries.at(-1);
+    if (!entry) {
+      return;
+    }
+    const { width, height } = entry.contentRect;
+    this.#device = deviceSize(entry);
+    this.#height = height;
+    const ratio = width > 0 ? this.#device.width / width : devicePixelRatio;
+    if (ratio !== this.#ratio) {
+      this.#ratio = ratio;
+      this.#palette = null;
+    }
+    this.width.value = width;
+    if (this.#textScale !== textScale()) {
+      this.#textScale = textScale();
+      this.#setHeight();
+    }
+    this.#invalidate("frames");
+  }
+
+  #invalidate(what: Work): void {
+    if (WORK.indexOf(what) > WORK.indexOf(this.#dirty)) {
+      this.#dirty = what;
+    }
+    this.#frame ||= requestAnimationFrame((now) => this.#paint(now));
+  }
+
+  #scene(): Scene | null {
+    const width = this.width.peek();
+    if (!this.#laid || width === 0) {
+      return null;
+    }
+    return {
+      graph: this.#laid.graph,
+      layoutPx: this.#laid.layoutPx,
+      view: this.#view,
+      width,
+      height: this.#height,
+      scrollTop: this.#el.scroller.scrollTop,
+      rowHeight: this.rowHeight,
+      ratio: this.#ratio,
+      textScale: this.#textScale,
+    };
+  }
+
+  #paint(now: number): void {
+    this.#frame = 0;
+    const dirty = this.#dirty;
+    this.#dirty = "nothing";
+    const lift = this.#advance(now);
+    fitBacking(this.#el.frames, this.#device);
+    fitBacking(this.#el.overlay, this.#device);
+    const scene = this.#scene();
+    if (!scene || !this.#laid) {
+      return;
+    }
+    scene.scrollTop -= lift;
+    this.#palette ??= readPalette(this.#ratio);
+    const { searching } = this.#laid;
+    let labels = dirty === "labels";
+    if (dirty === "frames") {
+      const began = performance.now();
+      this.#painter.paintBoxes(scene, this.#palette, searching);
+      labels = performance.now() - began <= BOX_BUDGET_MS;
+      if (!labels) {
+        this.#invalidate("labels");
+      }
+    }
+    if (labels) {
+      this.#painter.paintLabels(scene, this.#palette, searching);
+    }
+    paintOverlay(this.#overlay, scene, this.#palette, this.#painter.boxes, {
+      hovered: this.#animation ? NO_BOX : this.#hovered,
+      selected: this.#selected,
+      functionId: this.#outlined,
+    });
+  }
+
+  /** Moves the window to where the animation is at `now`; answers how far the rows are moved down. */
+  #advance(now: number): number {
+    const animation = this.#animation;
+    if (!animation) {
+      return 0;
+    }
+    const t = Math.min(1, Math.max(0, (now - animation.began) / ZOOM_MS));
+    if (t === 1) {
+      this.#animation = null;
+      this.#view = animation.to;
+      return 0;
+    }
+    const eased = easeOut(t);
+    this.#view = between(animation.from, animation.to, eased);
+    this.#invalidate("frames");
+    return animation.fromY * (1 - eased);
+  }
+}
+
+interface Beginning {
+  view: View;
+  y: number;
+}
+
+/** Where the graph `next` has to begin so that what both show stays where it is on screen. */
+function beginning(scene: Scene, former: Laid, next: Laid, rowHeight: number): Beginning | null {
+  const inner = boxOfCallNode(former.graph, next.root);
+  if (inner !== NO_BOX) {
+    const from = screenX(scene, former.graph.start[inner] as number) / scene.width;
+    const to = screenX(scene, former.graph.end[inner] as number) / scene.width;
+    return { view: shrunkTo(from, to), y: rowOf(former.graph, inner) * rowHeight - scene.scrollTop };
+  }
+  const outer = boxOfCallNode(next.graph, former.root);
+  if (outer !== NO_BOX) {
+    const left = (next.graph.start[outer] as number) / next.layoutPx;
+    const right = (next.graph.end[outer] as number) / next.layoutPx;
+    return {
+      view: { left, span: Math.max(1e-6, right - left) },
+      y: -rowOf(next.graph, outer) * rowHeight - scene.scrollTop,
+    };
+  }
+  return null;
+}
+
+/** Device pixels that an element covers. */
+function deviceSize(entry: ResizeObserverEntry): { width: number; height: number } {
+  const rounded = {
+    width: Math.round(entry.contentRect.width * devicePixelRatio),
+    height: Math.round(entry.contentRect.height * devicePixelRatio),
+  };
+  const exact = entry.devicePixelContentBoxSize?.[0];
+  // Chromium that emulates another pixel ratio (developer tools, tests) answers in CSS pixels here.
+  return exact && Math.abs(exact.inlineSize - rounded.width) <= 1
+    ? { width: exact.inlineSize, height: exact.blockSize }
+    : rounded;
+}
+
+/** Gives a canvas its size in device pixels; only a change costs anything. */
+function fitBacking(canvas: HTMLCanvasElement, size: { width: number; height: number }): void {
+  if (canvas.width !== size.width || canvas.height !== size.height) {
+    canvas.width = size.width;
+    canvas.height = size.height;
+  }
+}
+
+/** How much larger than 16 px the user's text is. */
+function textScale(): number {
+  const size = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return size > 0 ? size / 16 : 1;
+}

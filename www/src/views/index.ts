@@ -1,0 +1,7 @@
+// What the shell shows of the views.
+
+export { CallTreeView } from "./call_tree_view.tsx";
+export { FlameGraphView } from "./flame_graph_view.tsx";
+export { FunctionsView } from "./functions_view.tsx";
+export { setEvent } from "./query_steps.ts";
+export { ViewOptions } from "./view_options.tsx";

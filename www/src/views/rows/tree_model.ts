@@ -1,0 +1,178 @@
+// The open part of the call tree. Children are asked for when a call node is opened, and kept until the question or the
+// names change.
+
+import { batch, computed, signal } from "@preact/signals";
+import type { Session } from "../../session/client.ts";
+import { Cancelled, WorkerDied } from "../../session/client.ts";
+import type { CallTreeRows, Query } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
+import { selection } from "../../state/app.ts";
+import type { TreeRow } from "./tree_rows.ts";
+import { visibleTreeRows } from "./tree_rows.ts";
+
+/** `*` opens no more than this many call nodes, the heaviest first on each level. */
+const MOST_OPENED = 1000;
+/** A path longer than this is not followed further. */
+const LONGEST_PATH = 4096;
+
+/** What the tree is of; another one begins anew. */
+export interface TreeQuestion {
+  session: Session;
+  query: Query;
+  /** `namesGeneration`: call nodes have other numbers after names arrived. */
+  names: number;
+}
+
+export class CallTreeModel {
+  readonly children = signal<ReadonlyMap<number, CallTreeRows>>(new Map());
+  readonly open = signal<ReadonlySet<number>>(new Set());
+  readonly rows = computed<TreeRow[]>(() => visibleTreeRows(this.children.value, this.open.value));
+  /** The weight that shares are of. */
+  readonly whole = computed(() => this.children.value.get(ALL)?.total.reduce((sum, each) => sum + each, 0) ?? 0);
+  readonly failure = signal<string | null>(null);
+  #question: TreeQuestion | null = null;
+  /** Answers to what was asked before this changed are dropped. */
+  #asked = 0;
+
+  /** Begins anew if the question is another one; the path to the selection opens. */
+  async ask(question: TreeQuestion): Promise<void> {
+    const { session, query, names } = question;
+    const former = this.#question;
+    if (former && former.session === session && former.query === query && former.names === names) {
+      return;
+    }
+    const mine = ++this.#asked;
+    this.#question = question;
+    await this.#quietly(async () => {
+      const first = await session.call("callTreeChildren", { query, callNode: ALL });
+      if (mine !== this.#asked) {
+        return;
+      }
+      batch(() => {
+        this.failure.value = null;
+        this.children.value = new Map([[ALL, first]]);
+        this.open.value = new Set();
+      });
+      const selected = selection.peek()?.callNode ?? null;
+      if (selected !== null) {
+        await this.#openPathTo(selected);
+      } else if (first.callNode.length === 1) {
+        await this.#openOne(first.callNode[0] as number);
+      }
+    });
+  }
+
+  toggle(callNode: number): void {
+    if (this.open.peek().has(callNode)) {
+      this.close(callNode);
+    } else {
+      void this.#quietly(() => this.#openOne(callNode));
+    }
+  }
+
+  close(callNode: number): void {
+    const open = new Set(this.open.peek());
+    open.delete(callNode);
+    this.open.value = open;
+  }
+
+  openPathTo(callNode: number): Promise<void> {
+    return this.#quietly(() => this.#openPathTo(callNode));
+  }
+
+  /** Opens a call node and all below it, breadth first, up to a bound. */
+  openAllBelow(callNode: number): Promise<void> {
+    return this.#quietly(async () => {
+      const mine = this.#asked;
+      let level = [callNode];
+      let opened = 0;
+      while (level.length > 0 && opened < MOST_OPENED && mine === this.#asked) {
+        const now = level.slice(0, MOST_OPENED - opened);
+        const columns = await Promise.all(now.map((each) => this.#load(each)));
+        opened += now.length;
+        this.#setOpen(now);
+        level = columns.flatMap((each) => [...each.callNode].filter((_, i) => (each.childCount[i] as number) > 0));
+      }
+    });
+  }
+
+  /** Opens the heaviest child, its heaviest child and so on; selects the last. */
+  openHottestPath(from: number): Promise<void> {
+    return this.#quietly(async () => {
+      const mine = this.#asked;
+      const path: number[] = [];
+      let last = from;
+      while (path.length < LONGEST_PATH) {
+        const columns = await this.#load(last);
+        const heaviest = columns.callNode[0];
+        if (mine !== this.#asked) {
+          return;
+        }
+        if (heaviest === undefined) {
+          break;
+        }
+        path.push(last);
+        last = heaviest;
+      }
+      this.#setOpen(path);
+      if (last !== ALL) {
+        selection.value = { callNode: last, functionId: null };
+      }
+    });
+  }
+
+  async #openOne(callNode: number): Promise<void> {
+    const mine = this.#asked;
+    await this.#load(callNode);
+    if (mine === this.#asked) {
+      this.#setOpen([callNode]);
+    }
+  }
+
+  async #openPathTo(callNode: number): Promise<void> {
+    const mine = this.#asked;
+    if (!this.#question) {
+      return;
+    }
+    const { session, query } = this.#question;
+    // A graph of one pixel: only its path is wanted.
+    const window = { root: callNode, widthPx: 1, minPx: 1, search: "" };
+    const { path } = await session.call("flameGraph", { query, window });
+    const above = path.map((each) => each.callNode).filter((each) => each !== callNode);
+    await Promise.all(above.map((each) => this.#load(each)));
+    if (mine === this.#asked) {
+      this.#setOpen(above);
+    }
+  }
+
+  #setOpen(callNodes: readonly number[]): void {
+    this.open.value = new Set([...this.open.peek(), ...callNodes]);
+  }
+
+  async #load(callNode: number): Promise<CallTreeRows> {
+    const known = this.children.peek().get(callNode);
+    if (known || !this.#question) {
+      return known ?? Promise.reject(new Cancelled());
+    }
+    const { session, query } = this.#question;
+    const mine = this.#asked;
+    const columns = await session.call("callTreeChildren", { query, callNode });
+    if (mine === this.#asked) {
+      this.children.value = new Map(this.children.peek()).set(callNode, columns);
+    }
+    return columns;
+  }
+
+  async #quietly(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Cancelled) && !(error instanceof WorkerDied)) {
+        this.failure.value = error instanceof Error ? error.message : String(error);
+      }
+    }
+  }
+}
+
+/** The one call tree of the page; what is open stays open while other views are shown. */
+export const callTree = new CallTreeModel();

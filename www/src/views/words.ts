@@ -1,0 +1,44 @@
+// Words and classes that all views use for the same thing.
+
+import { Flag, Kind } from "../session/types.ts";
+import { count, percent } from "../state/format.ts";
+
+const KIND_CLASS: Record<number, string> = {
+  [Kind.Pseudo]: "pseudo",
+  [Kind.Own]: "own",
+  [Kind.System]: "system",
+  [Kind.Kernel]: "kernel",
+  [Kind.Jit]: "jit",
+  [Kind.Unnamed]: "unnamed",
+  [Kind.Folded]: "folded",
+};
+
+/** Class of a frame's swatch; what is forced never has a kind's colour. */
+export function swatchClass(kind: number, flags: number): string {
+  return `swatch swatch-${flags & Flag.Forced ? "forced" : (KIND_CLASS[kind] ?? "pseudo")}`;
+}
+
+/** Class of a frame's name in a table. */
+export function nameClass(kind: number, flags: number): string {
+  if (flags & Flag.Pseudo || kind === Kind.Pseudo) {
+    return "frame-name frame-pseudo";
+  }
+  if (kind === Kind.Unnamed) {
+    return "frame-name frame-unnamed";
+  }
+  return flags & Flag.Inlined ? "frame-name frame-inlined" : "frame-name";
+}
+
+/** "7.8 percent", as it is spoken. */
+export function spokenShare(part: number, whole: number): string {
+  return percent(share(part, whole)).replace(/\u2009/g, " ").replace("< ", "less than ").replace(" %", " percent");
+}
+
+/** 0 where there is no whole. */
+export function share(part: number, whole: number): number {
+  return whole > 0 ? part / whole : 0;
+}
+
+export function samples(number: number): string {
+  return `${count(number)} ${number === 1 ? "sample" : "samples"}`;
+}

@@ -1,0 +1,53 @@
+// The views over a fake session, for a look at them without a worker. Options are in the query:
+// ?nodes=4000&samples=100000&view=flame&search=deflate&theme=dark
+
+import { render } from "preact";
+import { info, phase, search, session, view } from "../../src/state/app.ts";
+import { followTheme, theme } from "../../src/state/theme.ts";
+import { CallTreeView } from "../../src/views/call_tree_view.tsx";
+import { FlameGraphView } from "../../src/views/flame_graph_view.tsx";
+import { FunctionsView } from "../../src/views/functions_view.tsx";
+import { ViewOptions } from "../../src/views/view_options.tsx";
+import { FakeSession } from "./fake_session.ts";
+
+const options = new URLSearchParams(location.search);
+const fake = new FakeSession(
+  Number(options.get("nodes") ?? 4000),
+  Number(options.get("samples") ?? 100_000),
+  options.has("dense") ? "dense" : "of-the-tree",
+);
+theme.value = options.get("theme") === "dark" ? "dark" : "light";
+followTheme();
+view.value = (options.get("view") ?? "flame") as typeof view.value;
+search.value = options.get("search") ?? "";
+info.value = {
+  format: { mode: "file", byte_order: "little", compression: "none" },
+  host: { hostname: "web-07", os_release: null, arch: "x86_64", cpus: 16, cmdline: null },
+  events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000 }],
+  samples: fake.samples,
+  records: {},
+  processes: 4,
+  threads: 4,
+  time: null,
+  lost: { events: 0, samples: 0 },
+  dsos: [],
+  warnings: [],
+};
+session.value = fake;
+phase.value = { kind: "open" };
+
+function Harness(): preact.JSX.Element {
+  return (
+    <div class="harness">
+      <div class="harness-tabs"><ViewOptions /></div>
+      <main>
+        {view.value === "flame" ? <FlameGraphView /> : view.value === "tree" ? <CallTreeView /> : <FunctionsView />}
+      </main>
+    </div>
+  );
+}
+
+const app = document.getElementById("app");
+if (app) {
+  render(<Harness />, app);
+}
