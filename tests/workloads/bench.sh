@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 textstat=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 143' TERM
 round=0
 while [ "$round" -lt "$2" ]; do
   "$here/demo.sh" "$textstat"

@@ -5,9 +5,10 @@
 
 use crate::steps::{line, output, root, run, step, step_once, target};
 use crate::{apt, demo, npm, page};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -42,7 +43,7 @@ struct Subject {
 enum Size {
     /// About 20 thousand samples: one process tree at 4,999 Hz
     Small,
-    /// About 1.3 million samples, 150 MB: the whole system at 19,999 Hz
+    /// 150 MB, about a million samples: the whole system at 19,999 Hz
     Large,
 }
 
@@ -54,6 +55,8 @@ impl Subject {
         }
     }
 }
+
+const SIGTERM: i32 = 15;
 
 /// Measures and prints.
 pub fn bench(options: &BenchOptions) -> Result<()> {
@@ -69,21 +72,20 @@ fn record(size: Size) -> Result<PathBuf> {
     let workload = demo::compile()?;
     let (name, how, rounds): (_, &[&str], _) = match size {
         Size::Small => ("small", &["-F", "4999"], "1"),
-        Size::Large => ("large", &["-a", "-F", "19999", "-m", "8M"], "14"),
+        // perf ends the workload at that size, and itself with the same signal.
+        Size::Large => ("large", &["-a", "-F", "19999", "-m", "8M", "--max-size=150M"], "100"),
     };
     let recording = target("bench").join(format!("{name}.perf.data"));
     fs::create_dir_all(target("bench"))?;
     let script = root().join("tests/workloads/bench.sh");
     let title = format!("Record the {name} workload");
     step_once(&format!("bench-{name}"), &title, &[&workload, &script], &[&recording], || {
-        run(Command::new("perf")
-            .args(["record", "-q", "-g", "-e", "cpu-clock", "-o"])
-            .arg(&recording)
-            .args(how)
-            .arg("--")
-            .args([&script, &workload])
-            .arg(rounds)
-            .stdout(Stdio::null()))
+        let mut perf = Command::new("perf");
+        perf.args(["record", "-q", "-g", "-e", "cpu-clock", "-o"]).arg(&recording).args(how);
+        perf.arg("--").args([&script, &workload]).arg(rounds).stdout(Stdio::null());
+        let status = perf.status()?;
+        ensure!(status.success() || status.signal() == Some(SIGTERM), "{status}: {}", line(&perf));
+        Ok(())
     })?;
     println!("    {}, {:.1} MB", recording.display(), fs::metadata(&recording)?.len() as f64 / 1e6);
     Ok(recording)
