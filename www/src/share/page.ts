@@ -1,10 +1,7 @@
 // The page as a file: this document's own source with the profile put in.
 //
 // The document is cloned as it stands, what the page drew is taken out, and what is left is what was shipped: template,
-// style, worker, wasm, script, and the marker where a profile goes.
-
-/** Where the template lets a profile be put; the profile follows it, so that a saved page can be saved again. */
-const MARKER = "<!--perftab:profile-->";
+// style, worker, wasm, script. The profile goes before the wasm.
 
 /** `payload` is base64url, so it cannot end the element it stands in. */
 export function pageWith(document: Document, payload: string): string {
@@ -16,13 +13,14 @@ export function pageWith(document: Document, payload: string): string {
   if (title !== null) {
     title.textContent = "perftab";
   }
-  const profile = `<script type="application/octet-stream" id="profile">${payload}</script>`;
-  const html = `<!doctype html>\n${root.outerHTML}\n`;
-  if (html.includes(MARKER)) {
-    return html.replace(MARKER, () => `${MARKER}${profile}`);
-  }
-  // A page that `perftab export` wrote: the profile stands in the marker's place.
-  return html.replace("</body>", () => `${profile}</body>`);
+  // As an element, not as text beside the template's marker: the marker's spelling in this script would keep the
+  // script from ending where it should, and would be found in it.
+  const profile = document.createElement("script");
+  profile.type = "application/octet-stream";
+  profile.id = "profile";
+  profile.textContent = payload;
+  root.querySelector("#wasm")?.before(profile);
+  return `<!doctype html>\n${root.outerHTML}\n`;
 }
 
 /** Hands a file to the user. */
