@@ -9,9 +9,11 @@
 mod cli;
 mod commands;
 mod debuginfod_client;
+mod file_source;
 mod images;
 mod output;
 mod page;
+mod recording;
 mod scratch;
 mod serve;
 

@@ -1,14 +1,20 @@
-//! Where this machine keeps the files of a build.
+//! Where this machine may keep the files of a build.
+//!
+//! By build-id:
 //!
 //! | place | what | written by |
 //! |---|---|---|
 //! | `/usr/lib/debug/.build-id/xx/yy….debug` | debug file | debug packages |
 //! | `/usr/lib/debug/.build-id/xx/yy…` | link to the executable | debug packages of rpm systems |
-//! | `~/.debug/.build-id/xx/yy…/{elf,debug}` | executable, debug file | `perf buildid-cache` |
+//! | `~/.debug/.build-id/xx/yy…/{elf,vdso,debug}` | executable, debug file | `perf buildid-cache` |
 //! | `~/.debug/.build-id/xx/yy…` | link to the executable itself | the same before Linux 4.10 |
 //! | `~/.cache/debuginfod_client/ID/{executable,debuginfo}` | as named | debuginfod's clients |
+//!
+//! By path: the recorded one, and beside it where gdb's manual ("Debugging Information in Separate
+//! Files") has debug files lie; for kernels and their modules where distributions put them.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +45,8 @@ impl Places {
     /// Where the executable of a build may lie, best first.
     pub fn executables(&self, id: BuildId) -> Vec<PathBuf> {
         let links = self.link_folders(id);
-        let in_perf_cache = links.perf_cache.map(|link| [link.join("elf"), link]);
+        let in_perf_cache =
+            links.perf_cache.map(|link| [link.join("elf"), link.join("vdso"), link]);
         let in_debuginfod_cache = self.in_debuginfod_cache(id, "executable");
         let paths = in_debuginfod_cache.into_iter().chain(in_perf_cache.into_iter().flatten());
         paths.chain([links.debug_packages]).collect()
@@ -48,15 +55,55 @@ impl Places {
     /// Where the debug file of a build may lie, best first.
     pub fn debug_files(&self, id: BuildId) -> Vec<PathBuf> {
         let links = self.link_folders(id);
-        let mut packaged = links.debug_packages.into_os_string();
-        packaged.push(".debug");
+        let packaged = with_suffix(&links.debug_packages, ".debug");
         let in_perf_cache = links.perf_cache.map(|link| link.join("debug"));
         let in_debuginfod_cache = self.in_debuginfod_cache(id, "debuginfo");
-        [PathBuf::from(packaged)]
-            .into_iter()
-            .chain(in_debuginfod_cache)
-            .chain(in_perf_cache)
-            .collect()
+        [packaged].into_iter().chain(in_debuginfod_cache).chain(in_perf_cache).collect()
+    }
+
+    /// Where a file mapped from `path`, and a debug file that a debug package has for it, may lie.
+    pub fn of_path(&self, path: &Path) -> Vec<PathBuf> {
+        // `[vdso]`, `//anon` and what a stranger's recording may hold.
+        let Ok(below_root) = path.strip_prefix("/") else { return Vec::new() };
+        let packaged = self.debug_packages.join(below_root);
+        let paths = vec![path.to_owned(), with_suffix(&packaged, ".debug"), packaged];
+        paths.into_iter().chain(self.debug_links(path, None)).collect()
+    }
+
+    /// Where the debug file of the image at `path` lies if it has this `.gnu_debuglink`, or the
+    /// usual one if it isn't known.
+    pub fn debug_links(&self, path: &Path, link: Option<&OsStr>) -> Vec<PathBuf> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+            return Vec::new();
+        };
+        let usual = with_suffix(Path::new(name), ".debug").into_os_string();
+        let link = Path::new(link.unwrap_or(&usual));
+        // A link is a file name; anything else would lead out of these folders.
+        if link.file_name() != Some(link.as_os_str()) {
+            return Vec::new();
+        }
+        let mut paths = vec![folder.join(link), folder.join(".debug").join(link)];
+        if let Ok(below_root) = folder.strip_prefix("/") {
+            paths.push(self.debug_packages.join(below_root).join(link));
+        }
+        paths
+    }
+
+    /// Where the image of a kernel of this release may lie.
+    pub fn kernels(&self, release: &str) -> Vec<PathBuf> {
+        // It becomes a part of a path, and it comes from the recording.
+        if release.contains('/') || release.is_empty() {
+            return Vec::new();
+        }
+        let debug = &self.debug_packages;
+        vec![
+            debug.join(format!("boot/vmlinux-{release}")),
+            debug.join(format!("lib/modules/{release}/vmlinux")),
+            debug.join(format!("usr/lib/modules/{release}/vmlinux")),
+            PathBuf::from(format!("/boot/vmlinux-{release}")),
+            PathBuf::from(format!("/lib/modules/{release}/vmlinux")),
+            PathBuf::from(format!("/lib/modules/{release}/build/vmlinux")),
+        ]
     }
 
     fn in_debuginfod_cache(&self, id: BuildId, name: &str) -> Option<PathBuf> {
@@ -73,6 +120,12 @@ impl Places {
             perf_cache: self.perf_cache.as_deref().map(link),
         }
     }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(suffix);
+    PathBuf::from(path)
 }
 
 struct Links {
@@ -111,26 +164,61 @@ mod tests {
     #[test]
     fn a_build_has_its_places() {
         let id = BuildId::from_hex("9f31c07a").unwrap();
-        let paths = |paths: Vec<PathBuf>| -> Vec<String> {
-            paths.into_iter().map(|path| path.display().to_string()).collect()
-        };
         assert_eq!(
-            paths(places().executables(id)),
+            text(places().executables(id)),
             [
                 "/home/me/.cache/debuginfod_client/9f31c07a/executable",
                 "/home/me/.debug/.build-id/9f/31c07a/elf",
+                "/home/me/.debug/.build-id/9f/31c07a/vdso",
                 "/home/me/.debug/.build-id/9f/31c07a",
                 "/usr/lib/debug/.build-id/9f/31c07a",
             ]
         );
         assert_eq!(
-            paths(places().debug_files(id)),
+            text(places().debug_files(id)),
             [
                 "/usr/lib/debug/.build-id/9f/31c07a.debug",
                 "/home/me/.cache/debuginfod_client/9f31c07a/debuginfo",
                 "/home/me/.debug/.build-id/9f/31c07a/debug",
             ]
         );
+    }
+
+    fn text(paths: Vec<PathBuf>) -> Vec<String> {
+        paths.into_iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_path_has_its_debug_files() {
+        assert_eq!(
+            text(places().of_path(Path::new("/opt/app/server"))),
+            [
+                "/opt/app/server",
+                "/usr/lib/debug/opt/app/server.debug",
+                "/usr/lib/debug/opt/app/server",
+                "/opt/app/server.debug",
+                "/opt/app/.debug/server.debug",
+                "/usr/lib/debug/opt/app/server.debug",
+            ]
+        );
+        assert_eq!(
+            text(places().debug_links(Path::new("/opt/app/server"), Some("x.dbg".as_ref()))),
+            ["/opt/app/x.dbg", "/opt/app/.debug/x.dbg", "/usr/lib/debug/opt/app/x.dbg"]
+        );
+    }
+
+    #[test]
+    fn nothing_is_looked_for_outside_of_the_places() {
+        for path in ["[vdso]", "//anon/..", "relative/path", ""] {
+            let paths = text(places().of_path(Path::new(path)));
+            assert!(paths.iter().all(|path| path.starts_with('/')), "{path}: {paths:?}");
+        }
+        assert_eq!(text(places().of_path(Path::new("[vdso]"))), [""; 0]);
+        for link in ["../../etc/shadow", "/etc/shadow", "..", "a/b", ""] {
+            let paths = places().debug_links(Path::new("/opt/app"), Some(link.as_ref()));
+            assert_eq!(text(paths), [""; 0], "{link}");
+        }
+        assert_eq!(text(places().kernels("../../etc")), [""; 0]);
     }
 
     #[test]

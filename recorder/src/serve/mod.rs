@@ -9,7 +9,6 @@ mod lookup;
 mod range;
 mod reply;
 mod route;
-mod spool;
 
 use std::env;
 use std::io::Write;
@@ -27,14 +26,14 @@ use axum::http::{Method, Request, Response, StatusCode, header};
 use self::guard::{Guard, Token};
 use self::lookup::Lookup;
 use self::route::{Route, RouteError};
-use self::spool::ServedProfile;
 use crate::cli::ViewArgs;
 use crate::output::{self, Outcome, Results};
 use crate::page::PAGE;
+use crate::recording::Recording;
 
 struct Server {
     guard: Guard,
-    profiles: Vec<ServedProfile>,
+    profiles: Vec<Recording>,
     lookup: Arc<Lookup>,
 }
 
@@ -62,15 +61,15 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The recordings named; without a name, `perf.data` where there is one.
-fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<ServedProfile>> {
+fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Recording>> {
     let usual = PathBuf::from("perf.data");
     match files {
-        [] if usual.exists() => Ok(vec![ServedProfile::open(&usual)?]),
+        [] if usual.exists() => Ok(vec![Recording::open(&usual)?]),
         [] => {
             output::notice("no recording named and no perf.data here; the page can open one");
             Ok(Vec::new())
         }
-        named => named.iter().map(|path| ServedProfile::open(path)).collect(),
+        named => named.iter().map(|path| Recording::open(path)).collect(),
     }
 }
 
@@ -144,7 +143,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
 
 /// What the page learns first: the recordings, and the servers behind `/debuginfod`.
 fn listing(server: &Server) -> serde_json::Value {
-    let profile = |p: &ServedProfile| serde_json::json!({ "name": p.name, "size": p.size });
+    let profile = |p: &Recording| serde_json::json!({ "name": p.name, "size": p.size });
     serde_json::json!({
         "profiles": server.profiles.iter().map(profile).collect::<Vec<_>>(),
         "debuginfod": server.lookup.servers(),

@@ -1,5 +1,4 @@
-//! The recordings being served, pinned: what was there at the start stays, whatever happens to
-//! the path since.
+//! A recording on disk, pinned: what was opened stays, whatever happens to the path since.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,8 +10,8 @@ use anyhow::{Context, bail};
 use crate::output::{self, Progress};
 use crate::scratch;
 
-/// A recording that the page may read.
-pub struct ServedProfile {
+/// An open recording.
+pub struct Recording {
     /// Name for humans.
     pub name: String,
     /// Length in bytes.
@@ -20,9 +19,9 @@ pub struct ServedProfile {
     file: File,
 }
 
-impl ServedProfile {
-    /// Opens a recording; `-` is standard input, kept in a file without a name, since the page
-    /// reads it piece by piece.
+impl Recording {
+    /// Opens a recording; `-` is standard input, kept in a file without a name, since
+    /// parts of it are read out of order.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             return Self::spool();

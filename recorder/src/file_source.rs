@@ -1,0 +1,31 @@
+//! Files of this machine as core reads them: by `pread`, only where touched.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use perftab_core::decode::{ByteSource, ReadError};
+
+/// A file with the length it had when opened.
+pub struct FileSource {
+    file: File,
+    length: u64,
+}
+
+impl FileSource {
+    /// Asks for the file's length.
+    pub fn new(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self { file, length })
+    }
+}
+
+impl ByteSource for FileSource {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+        self.file.read_exact_at(buffer, offset).map_err(|error| ReadError::new(error.to_string()))
+    }
+}
