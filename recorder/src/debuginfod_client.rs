@@ -15,7 +15,9 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
+use perftab_core::symbolize::Image;
 use ureq::Agent;
 use ureq::http::StatusCode;
 
@@ -133,8 +135,19 @@ enum FailureReason {
     Storing(io::Error),
 }
 
-/// Told of each block received, in bytes so far and in all if the server said so; `Break` cancels.
-pub type Watch<'a> = dyn FnMut(u64, Option<u64>) -> ControlFlow<()> + 'a;
+/// Follows an answer while it is received; `Break` from either ends it.
+pub trait Receiver {
+    /// So many bytes came so far, of so many in all if the server said so.
+    fn received(&mut self, done: u64, total: Option<u64>) -> ControlFlow<()>;
+
+    /// The next bytes of a file whose first bytes have the build-id asked for. Not called where
+    /// the build-id lies elsewhere in the file. Until `fetch` returns the file, what follows may
+    /// still turn out wrong.
+    fn trusted(&mut self, bytes: &[u8], total: Option<u64>) -> ControlFlow<()> {
+        let _ = (bytes, total);
+        ControlFlow::Continue(())
+    }
+}
 
 struct Server {
     url: String,
@@ -206,11 +219,11 @@ impl Client {
         &self,
         id: BuildId,
         artifact: &Artifact,
-        watch: &mut Watch<'_>,
+        receiver: &mut dyn Receiver,
     ) -> Result<File, FetchError> {
         let mut failures = Vec::new();
         for server in &self.servers {
-            match self.fetch_from(server, id, artifact, watch) {
+            match self.fetch_from(server, id, artifact, receiver) {
                 Ok(file) => return Ok(file),
                 Err(FailureReason::NotFound) => {}
                 Err(FailureReason::Cancelled) => return Err(FetchError::Cancelled),
@@ -229,7 +242,7 @@ impl Client {
         server: &Server,
         id: BuildId,
         artifact: &Artifact,
-        watch: &mut Watch<'_>,
+        receiver: &mut dyn Receiver,
     ) -> Result<File, FailureReason> {
         let url = format!("{}/buildid/{id}/{artifact}", server.url);
         let unreachable = |error: ureq::Error| FailureReason::Unreachable(error.to_string());
@@ -242,7 +255,11 @@ impl Client {
         let total = response.body().content_length();
         let mut answer = Answer::create(self.cache.as_deref(), id, artifact.cached_as())
             .map_err(FailureReason::Storing)?;
-        answer.receive(&mut response.into_body().into_reader(), total, watch)?;
+        let check = match artifact.cached_as() {
+            Some(_) => Check::Beginning { id, bytes: Vec::new() },
+            None => Check::Done,
+        };
+        answer.receive(&mut response.into_body().into_reader(), total, check, receiver)?;
         if artifact.cached_as().is_some() {
             let found = identity::build_id(&answer.file).unwrap_or(None);
             if found != Some(id) {
@@ -250,6 +267,51 @@ impl Client {
             }
         }
         answer.keep().map_err(FailureReason::Storing)
+    }
+}
+
+/// Looks for the build-id in the first bytes of an answer, so that a wrong file is refused before
+/// gigabytes of it came, and a right one can be passed on while it comes.
+enum Check {
+    /// The bytes so far, which hold too little to tell.
+    Beginning { id: BuildId, bytes: Vec<u8> },
+    /// The first bytes have the right build-id.
+    Trusted,
+    /// Nothing to look for, or not in the first bytes.
+    Done,
+}
+
+impl Check {
+    /// Linkers put the notes right behind the headers, also in debug files.
+    const BEGINNING: usize = 64 << 10;
+
+    /// Takes the next bytes and hands what is trusted to the receiver.
+    fn block(
+        &mut self,
+        block: &[u8],
+        total: Option<u64>,
+        receiver: &mut dyn Receiver,
+    ) -> Result<ControlFlow<()>, FailureReason> {
+        match self {
+            Self::Done => Ok(ControlFlow::Continue(())),
+            Self::Trusted => Ok(receiver.trusted(block, total)),
+            Self::Beginning { id, bytes } => {
+                bytes.extend_from_slice(block);
+                let source = SliceSource::new(bytes.as_slice());
+                let found = Image::open("", Box::new(source)).ok();
+                match found.and_then(|image| identity::build_id_of(&image)) {
+                    Some(found) if found == *id => {
+                        let flow = receiver.trusted(bytes, total);
+                        *self = Self::Trusted;
+                        return Ok(flow);
+                    }
+                    Some(found) => return Err(FailureReason::WrongBuildId(Some(found))),
+                    None if bytes.len() >= Self::BEGINNING => *self = Self::Done,
+                    None => {}
+                }
+                Ok(ControlFlow::Continue(()))
+            }
+        }
     }
 }
 
@@ -285,7 +347,8 @@ impl Answer {
         &mut self,
         body: &mut dyn Read,
         total: Option<u64>,
-        watch: &mut Watch<'_>,
+        mut check: Check,
+        receiver: &mut dyn Receiver,
     ) -> Result<(), FailureReason> {
         let mut block = vec![0; 256 << 10];
         let mut done = 0;
@@ -293,7 +356,7 @@ impl Answer {
             if total.unwrap_or(done) > MAX_BYTES || done > MAX_BYTES {
                 return Err(FailureReason::TooLarge);
             }
-            if watch(done, total).is_break() {
+            if receiver.received(done, total).is_break() {
                 return Err(FailureReason::Cancelled);
             }
             let count = match body.read(&mut block) {
@@ -305,6 +368,9 @@ impl Answer {
                 break;
             }
             self.file.write_all(&block[..count]).map_err(FailureReason::Storing)?;
+            if check.block(&block[..count], total, receiver)?.is_break() {
+                return Err(FailureReason::Cancelled);
+            }
             done += count as u64;
         }
         if total.is_some_and(|total| total != done) {

@@ -17,6 +17,8 @@ pub struct Answer {
     pub headers: BTreeMap<String, String>,
     /// The bytes after the headers, without chunk marks.
     pub body: Vec<u8>,
+    /// Whether all bytes that the headers announced came.
+    pub is_complete: bool,
 }
 
 impl Answer {
@@ -33,11 +35,23 @@ impl Answer {
 
 /// Sends a GET for `target`, byte for byte, with these headers and no other but Connection.
 pub fn get(port: u16, target: &str, headers: &[(&str, &str)]) -> Answer {
-    request(port, "GET", target, headers)
+    let answer = request(port, "GET", target, headers);
+    assert!(answer.is_complete, "{target}: only {} bytes came", answer.body.len());
+    answer
 }
 
 /// Sends a request without a body.
 pub fn request(port: u16, method: &str, target: &str, headers: &[(&str, &str)]) -> Answer {
+    read_answer(send(port, method, target, headers), method)
+}
+
+/// Sends a request without a body; the answer waits to be read.
+pub fn send(
+    port: u16,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+) -> BufReader<TcpStream> {
     let mut text = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     for (name, value) in headers {
         text += &format!("{name}: {value}\r\n");
@@ -45,37 +59,49 @@ pub fn request(port: u16, method: &str, target: &str, headers: &[(&str, &str)]) 
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
     stream.write_all(format!("{text}\r\n").as_bytes()).expect("the request is taken");
-    read_answer(BufReader::new(stream), method)
+    BufReader::new(stream)
 }
 
 fn read_answer(mut stream: impl BufRead, method: &str) -> Answer {
-    let status_line = read_line(&mut stream);
+    let mut answer = read_head(&mut stream);
+    let chunked = answer.header("transfer-encoding") == "chunked";
+    answer.is_complete = if chunked {
+        read_chunks(stream, &mut answer.body)
+    } else {
+        // A connection that was cut gives an error or an end; both show in the length.
+        let _ = stream.read_to_end(&mut answer.body);
+        let length = answer.header("content-length");
+        method == "HEAD" || length.is_empty() || length == answer.body.len().to_string()
+    };
+    answer
+}
+
+fn read_chunks(mut stream: impl BufRead, body: &mut Vec<u8>) -> bool {
+    loop {
+        let size = read_line(&mut stream);
+        let Ok(size) = u64::from_str_radix(&size, 16) else { return false };
+        if (&mut stream).take(size).read_to_end(body).is_err() {
+            return false;
+        }
+        read_line(&mut stream);
+        if size == 0 {
+            return true;
+        }
+    }
+}
+
+/// Reads an answer up to its body, which stays empty.
+pub fn read_head(stream: &mut impl BufRead) -> Answer {
+    let status_line = read_line(stream);
     let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok());
     let status = status.unwrap_or_else(|| panic!("no status in {status_line:?}"));
     let mut headers = BTreeMap::new();
     loop {
-        let line = read_line(&mut stream);
+        let line = read_line(stream);
         let Some((name, value)) = line.split_once(':') else { break };
         headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
-    let mut body = Vec::new();
-    if headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked") {
-        loop {
-            let size = read_line(&mut stream);
-            let size = u64::from_str_radix(&size, 16).expect("the size of a chunk");
-            (&mut stream).take(size).read_to_end(&mut body).expect("a chunk");
-            read_line(&mut stream);
-            if size == 0 {
-                break;
-            }
-        }
-    } else {
-        stream.read_to_end(&mut body).expect("the body");
-        if let Some(length) = headers.get("content-length").filter(|_| method != "HEAD") {
-            assert_eq!(body.len().to_string(), *length, "the body's length");
-        }
-    }
-    Answer { status, headers, body }
+    Answer { status, headers, body: Vec::new(), is_complete: false }
 }
 
 fn read_line(stream: &mut impl BufRead) -> String {
@@ -90,45 +116,45 @@ pub fn free_port() -> u16 {
     listener.local_addr().expect("its address").port()
 }
 
-/// A server on loopback that answers each path with the bytes it was given, all else with 404,
-/// and remembers what it was asked.
+/// A server on loopback that does as it is told and remembers what it was asked. It ends with the
+/// test program.
 pub struct FakeServer {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl FakeServer {
-    /// Serves `files`, path to bytes, until the test program ends.
+    /// Answers each path with the bytes given for it, all else with 404.
     pub fn start(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
+        Self::start_with(move |path, stream| {
+            // A client that hangs up has its reasons.
+            let _ = match files.get(path) {
+                Some(bytes) => {
+                    write_head(stream, "200 OK", bytes.len()).and_then(|()| stream.write_all(bytes))
+                }
+                None => write_head(stream, "404 Not Found", 0),
+            };
+        })
+    }
+
+    /// Lets `answer` write the whole answer to each path, one after the other.
+    pub fn start_with(mut answer: impl FnMut(&str, &mut TcpStream) + Send + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let address = listener.local_addr().expect("its address");
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                Self::answer(stream, &files, &log);
+            for mut stream in listener.incoming().flatten() {
+                let mut reader = BufReader::new(&stream);
+                let line = read_line(&mut reader);
+                while !read_line(&mut reader).is_empty() {}
+                let path = line.split(' ').nth(1).unwrap_or_default();
+                log.lock().expect("the log").push(path.to_owned());
+                answer(path, &mut stream);
             }
         });
         Self { address, asked }
-    }
-
-    fn answer(mut stream: TcpStream, files: &BTreeMap<String, Vec<u8>>, log: &Mutex<Vec<String>>) {
-        let mut reader = BufReader::new(&stream);
-        let line = read_line(&mut reader);
-        while !read_line(&mut reader).is_empty() {}
-        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-        let (status, body) = match files.get(&path) {
-            Some(bytes) => ("200 OK", bytes.as_slice()),
-            None => ("404 Not Found", b"not found".as_slice()),
-        };
-        log.lock().expect("the log").push(path);
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-            body.len()
-        );
-        // A client that hangs up has its reasons.
-        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
     }
 
     /// Its URL.
@@ -140,4 +166,11 @@ impl FakeServer {
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("the log").clone()
     }
+}
+
+/// Writes the head of an answer that announces `length` bytes.
+pub fn write_head(stream: &mut TcpStream, status: &str, length: usize) -> std::io::Result<()> {
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())
 }

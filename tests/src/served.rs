@@ -1,6 +1,7 @@
 //! Servers that run as long as a test does: `perftab view` and elfutils' debuginfod.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -73,6 +74,20 @@ impl Viewer {
         http::get(self.port, &format!("{path}?token={}", self.token), &headers)
     }
 
+    /// A GET whose answer may be cut short.
+    pub fn get_even_if_cut(&self, path: &str) -> Answer {
+        let host = format!("127.0.0.1:{}", self.port);
+        let target = format!("{path}?token={}", self.token);
+        http::request(self.port, "GET", &target, &[("Host", &host)])
+    }
+
+    /// A GET whose answer waits to be read.
+    pub fn send(&self, path: &str) -> BufReader<TcpStream> {
+        let host = format!("127.0.0.1:{}", self.port);
+        let target = format!("{path}?token={}", self.token);
+        http::send(self.port, "GET", &target, &[("Host", &host)])
+    }
+
     /// Sends it a signal by name and waits until it has ended.
     pub fn end_by(mut self, signal: &str) -> ExitStatus {
         let pid = self.child.id().to_string();
@@ -119,7 +134,7 @@ impl Debuginfod {
     }
 
     fn is_ready(&self) -> bool {
-        std::net::TcpStream::connect(("127.0.0.1", self.port)).is_ok() && {
+        TcpStream::connect(("127.0.0.1", self.port)).is_ok() && {
             let metrics = http::get(self.port, "/metrics", &[("Host", "localhost")]).text();
             let line = |line| metrics.lines().any(|other| other == line);
             line("ready 1") && line("thread_work_pending{role=\"scan\"} 0")

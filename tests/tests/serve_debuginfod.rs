@@ -2,8 +2,10 @@
 //! of which none is believed.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::mpsc;
 
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
@@ -70,6 +72,104 @@ fn a_file_of_another_build_is_refused_and_the_server_named() {
     assert!(no_elf.text().contains(&upstream.url()), "{}", no_elf.text());
     assert_eq!(upstream.asked().len(), 2);
     assert_eq!(files_below(&viewer.home), [""; 0], "what was refused is kept");
+}
+
+#[test]
+fn a_file_that_turns_out_wrong_stays_incomplete() {
+    let folder = TestFolder::new();
+    let two_faced = two_faced(&fs::read(compile(&folder, "program", ID, SOURCE)).expect("it"));
+    let length = two_faced.len();
+    let upstream = FakeServer::start([(format!("/buildid/{ID}/executable"), two_faced)]);
+    let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
+    let answer = viewer.get_even_if_cut(&path(ID, "executable"));
+    assert!(!answer.is_complete, "{}: {} of {length} bytes", answer.status, answer.body.len());
+    assert_eq!(files_below(&viewer.home), [""; 0], "what was refused is kept");
+}
+
+/// A program whose first bytes have its build-id and whose section headers name another note, at
+/// the end, with another id.
+fn two_faced(program: &[u8]) -> Vec<u8> {
+    let word = |at: usize| u64::from_le_bytes(program[at..at + 8].try_into().expect("8 bytes"));
+    let id: Vec<u8> = hex(ID);
+    let note = program.windows(20).position(|bytes| bytes == id).expect("the id") - 16;
+    let mut changed = program.to_vec();
+    // Elf64_Ehdr.e_shoff; of each Elf64_Shdr (64 bytes) sh_offset at 24.
+    let headers = (word(0x28) as usize..program.len()).step_by(64);
+    let header = headers.clone().find(|&at| word(at + 24) == note as u64).expect("its section");
+    // Far behind: what is at hand from the start decides at once.
+    changed.resize(3_000_000, 0);
+    let end = changed.len() as u64;
+    changed[header + 24..header + 32].copy_from_slice(&end.to_le_bytes());
+    changed.extend_from_slice(&program[note..note + 16]);
+    changed.extend_from_slice(&hex(OTHER));
+    changed
+}
+
+fn hex(digits: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).expect("hex digits");
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+#[test]
+fn a_server_that_breaks_off_gives_no_complete_file() {
+    let folder = TestFolder::new();
+    let bytes = fs::read(compile(&folder, "program", ID, SOURCE)).expect("the program");
+    let whole = bytes.clone();
+    let breaks_off = FakeServer::start_with(move |_, stream| {
+        let _ = http::write_head(stream, "200 OK", bytes.len());
+        let _ = stream.write_all(&bytes[..bytes.len() - 1]);
+    });
+    let good = FakeServer::start([(format!("/buildid/{ID}/executable"), whole.clone())]);
+    let servers = ["--debuginfod", &breaks_off.url(), "--debuginfod", &good.url()];
+    let viewer = Viewer::start(&servers);
+    let answer = viewer.get_even_if_cut(&path(ID, "executable"));
+    assert!(!answer.is_complete || answer.body == whole, "a file of two halves");
+    assert!(files_below(&viewer.home).len() <= 1);
+}
+
+#[test]
+fn bytes_are_passed_on_while_they_come() {
+    let folder = TestFolder::new();
+    let program = fs::read(compile(&folder, "program", ID, SOURCE)).expect("the program");
+    // Something behind the program, so that there is more to come than one block.
+    let bytes = [program.clone(), vec![7; 3_000_000]].concat();
+    let whole = bytes.clone();
+    let (go_on, wait) = mpsc::channel::<()>();
+    let upstream = FakeServer::start_with(move |_, stream| {
+        let half = bytes.len() / 2;
+        let _ = http::write_head(stream, "200 OK", bytes.len());
+        let _ = stream.write_all(&bytes[..half]);
+        // Until the client has seen something of it.
+        wait.recv().expect("the test goes on");
+        let _ = stream.write_all(&bytes[half..]);
+    });
+    let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
+    let mut stream = viewer.send(&path(ID, "debuginfo"));
+    let head = http::read_head(&mut stream);
+    assert_eq!(head.status, 200);
+    assert_eq!(head.header("content-length"), whole.len().to_string());
+    let mut first = vec![0; program.len()];
+    stream.read_exact(&mut first).expect("bytes before the upstream has sent them all");
+    assert!(first == program, "the first bytes differ");
+    go_on.send(()).expect("the upstream waits");
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).expect("the rest");
+    assert!([first, rest].concat() == whole, "the bytes differ");
+}
+
+#[test]
+fn sections_come_from_this_machine_too() {
+    let home = TestFolder::new();
+    let folder = TestFolder::new();
+    let source = "const char text[] = \"here I am\"; int main(void) { return text[0]; }\n";
+    let program = compile(&folder, "program", ID, source);
+    let bytes = fs::read(&program).expect("the program");
+    home.write(&format!(".cache/debuginfod_client/{ID}/executable"), &bytes);
+    let viewer = Viewer::start_with(home, &[], b"");
+    let section = viewer.get(&path(ID, "section/.rodata"));
+    assert_eq!(section.status, 200, "{}", section.text());
+    assert!(section.text().contains("here I am"), "{}", section.text());
+    assert_eq!(viewer.get(&path(ID, "section/.nothing")).status, 404);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! [`super::MatchedImage`] alone, so nothing in this file gives a name.
 
 use std::fmt;
+use std::ops::Range;
 
 use object::{Endian, elf};
 use sha2::{Digest, Sha256};
@@ -66,6 +67,23 @@ impl Image {
     /// The GNU build-id found in its notes, or else the hash of its content.
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Where the bytes of a section lie in the file; `None` if it has none of this name.
+    pub fn section_range(&self, name: &str) -> Option<Range<u64>> {
+        let section = self.elf.section_with_bytes(name)?;
+        Some(section.offset..section.offset.checked_add(section.size)?)
+    }
+
+    /// The file name that `.gnu_debuglink` gives its debug file: a place to look, no more.
+    ///
+    /// The section is the name, ended by a zero, padding to four bytes, and a CRC-32 (gdb's
+    /// manual, "Debugging Information in Separate Files"). The build-id is the better check.
+    pub fn debug_link(&self) -> Option<String> {
+        let section = self.elf.section_with_bytes(".gnu_debuglink")?;
+        let bytes = self.source.read_vec(section.offset, section.size.min(MAX_NOTES)).ok()?;
+        let end = bytes.iter().position(|&byte| byte == 0)?;
+        String::from_utf8(bytes[..end].to_vec()).ok().filter(|name| !name.is_empty())
     }
 
     pub(super) fn elf(&self) -> &Elf {

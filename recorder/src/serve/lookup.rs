@@ -1,22 +1,40 @@
 //! `/debuginfod`: files of a build, from this machine first, then from the servers named.
+//!
+//! A file that comes from a server is passed on while it comes, once its first bytes have shown
+//! the right build-id, so that the page can show how far it is. The last block waits until the
+//! whole file was checked: a body that is complete was right.
 
 use std::fs::File;
-use std::ops::ControlFlow;
+use std::io::{self, Write};
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use perftab_core::format::BuildId;
+use tokio::io::DuplexStream;
+use tokio::sync::oneshot;
+use tokio_util::io::SyncIoBridge;
 
 use super::reply;
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, FetchError};
+use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
+use crate::images::identity;
 use crate::images::local::{self, Places};
+
+/// Bytes between the thread that receives and the connection that sends.
+const PIPE: usize = 1 << 20;
 
 /// Where files of a build are looked for.
 pub struct Lookup {
     places: Option<Places>,
     client: Client,
+}
+
+/// What was found.
+enum Found {
+    Whole(File),
+    Part(File, Range<u64>),
 }
 
 impl Lookup {
@@ -32,15 +50,37 @@ impl Lookup {
     }
 
     /// Blocks: reads files and asks servers.
-    fn find(&self, id: BuildId, artifact: &Artifact) -> Result<File, FetchError> {
-        let paths = match (&self.places, artifact) {
-            (Some(places), Artifact::Executable) => places.executables(id),
-            (Some(places), Artifact::DebugInfo) => places.debug_files(id),
-            _ => Vec::new(),
-        };
-        match local::open_matching(paths, id) {
-            Some(file) => Ok(file),
-            None => self.client.fetch(id, artifact, &mut |_, _| ControlFlow::Continue(())),
+    fn find(
+        &self,
+        id: BuildId,
+        artifact: &Artifact,
+        receiver: &mut dyn Receiver,
+    ) -> Result<Found, FetchError> {
+        match self.find_here(id, artifact) {
+            Some(found) => Ok(found),
+            None => self.client.fetch(id, artifact, receiver).map(Found::Whole),
+        }
+    }
+
+    fn find_here(&self, id: BuildId, artifact: &Artifact) -> Option<Found> {
+        let places = self.places.as_ref()?;
+        match artifact {
+            Artifact::Executable => {
+                local::open_matching(places.executables(id), id).map(Found::Whole)
+            }
+            Artifact::DebugInfo => {
+                local::open_matching(places.debug_files(id), id).map(Found::Whole)
+            }
+            Artifact::Section(name) => {
+                // As debuginfod does: from the debug file, else from the executable.
+                [places.debug_files(id), places.executables(id)].into_iter().find_map(|paths| {
+                    let file = local::open_matching(paths, id)?;
+                    let range = identity::image(&file).ok()??.section_range(name)?;
+                    Some(Found::Part(file, range))
+                })
+            }
+            // A source has no identity, so no file of this machine can be known to be it.
+            Artifact::Source(_) => None,
         }
     }
 }
@@ -53,17 +93,97 @@ pub async fn answer(
     range: Option<&str>,
 ) -> Response<Body> {
     let lookup = Arc::clone(lookup);
-    let search = tokio::task::spawn_blocking(move || lookup.find(id, &artifact));
-    let why = match search.await {
-        Ok(Ok(file)) => match reply::file(file, range).await {
-            Ok(response) => return response,
-            Err(error) => format!("the file found can't be read: {error}"),
+    let (begin, begun) = oneshot::channel();
+    let (pipe, received) = tokio::io::duplex(PIPE);
+    let mut relay = Relay {
+        begin: Some(begin),
+        mode: if range.is_none() { RelayMode::Pass } else { RelayMode::Wait },
+        pipe: SyncIoBridge::new(pipe),
+        last: Vec::new(),
+    };
+    let search = tokio::task::spawn_blocking(move || {
+        let found = lookup.find(id, &artifact, &mut relay)?;
+        relay.finish();
+        Ok(found)
+    });
+    tokio::select! {
+        biased;
+        Ok(length) = begun => reply::stream(StatusCode::OK, received, length),
+        found = search => match found {
+            Ok(found) => finished(found, range).await,
+            Err(error) => failed(&format!("the search ended early: {error}")),
         },
-        Ok(Err(error @ FetchError::NotFound)) => {
+    }
+}
+
+async fn finished(found: Result<Found, FetchError>, range: Option<&str>) -> Response<Body> {
+    let sent = match found {
+        Ok(Found::Whole(file)) => reply::file(file, range).await,
+        Ok(Found::Part(file, within)) => reply::part_of_file(file, within, range).await,
+        Err(error @ FetchError::NotFound) => {
             return reply::refusal(StatusCode::NOT_FOUND, &error.to_string());
         }
-        Ok(Err(error)) => return reply::refusal(StatusCode::BAD_GATEWAY, &error.to_string()),
-        Err(error) => format!("the search ended early: {error}"),
+        Err(error) => return reply::refusal(StatusCode::BAD_GATEWAY, &error.to_string()),
     };
-    reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
+    sent.unwrap_or_else(|error| failed(&format!("the file found can't be read: {error}")))
+}
+
+fn failed(why: &str) -> Response<Body> {
+    reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, why)
+}
+
+/// Whether bytes may be passed on before the file is complete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RelayMode {
+    Pass,
+    Wait,
+}
+
+/// Passes what is received on to the connection.
+struct Relay {
+    /// Told the length when passing on begins; closed when nobody waits for the answer any more.
+    begin: Option<oneshot::Sender<u64>>,
+    mode: RelayMode,
+    pipe: SyncIoBridge<DuplexStream>,
+    /// The block that waits until the whole was checked.
+    last: Vec<u8>,
+}
+
+impl Relay {
+    /// The file is the right one: its last block may go. Without this the body stays incomplete.
+    fn finish(&mut self) {
+        // Whoever asked may have left; nobody is to be told.
+        let _ = self.pipe.write_all(&self.last);
+    }
+
+    fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.pipe.write_all(&self.last)?;
+        self.last.clear();
+        self.last.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+impl Receiver for Relay {
+    fn received(&mut self, done: u64, _total: Option<u64>) -> ControlFlow<()> {
+        match &self.begin {
+            Some(begin) if begin.is_closed() => ControlFlow::Break(()),
+            // Another server's answer begins, after bytes of one that failed were passed on.
+            None if done == 0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn trusted(&mut self, bytes: &[u8], total: Option<u64>) -> ControlFlow<()> {
+        let (RelayMode::Pass, Some(total)) = (self.mode, total) else {
+            return ControlFlow::Continue(());
+        };
+        if let Some(begin) = self.begin.take() {
+            let _ = begin.send(total);
+        }
+        match self.pass(bytes) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! Answers, each with the headers that every answer carries.
 
 use std::fs::File;
-use std::io::SeekFrom;
+use std::io::{self, SeekFrom};
+use std::ops::Range;
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
 use tokio_util::io::ReaderStream;
 
 use super::range::{self, Part};
@@ -44,30 +45,51 @@ pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
 }
 
 /// A file from disk, or the part of it that was asked for; never held in memory.
-pub async fn file(file: File, asked: Option<&str>) -> std::io::Result<Response<Body>> {
-    let mut file = tokio::fs::File::from_std(file);
-    let length = file.metadata().await?.len();
+pub async fn file(file: File, asked: Option<&str>) -> io::Result<Response<Body>> {
+    let length = file.metadata()?.len();
+    part_of_file(file, 0..length, asked).await
+}
+
+/// The same for bytes within a file.
+pub async fn part_of_file(
+    file: File,
+    within: Range<u64>,
+    asked: Option<&str>,
+) -> io::Result<Response<Body>> {
+    let length = within.end.saturating_sub(within.start);
     let (status, bytes) = match range::requested(asked, length) {
         Part::Whole => (StatusCode::OK, 0..length),
         Part::Bytes(bytes) => (StatusCode::PARTIAL_CONTENT, bytes),
         Part::Unsatisfiable => {
-            let why = format!("the file has {length} bytes");
-            let mut response = refusal(StatusCode::RANGE_NOT_SATISFIABLE, &why);
+            let mut response =
+                refusal(StatusCode::RANGE_NOT_SATISFIABLE, &format!("there are {length} bytes"));
             set(&mut response, header::CONTENT_RANGE, format!("bytes */{length}"));
             return Ok(response);
         }
     };
-    file.seek(SeekFrom::Start(bytes.start)).await?;
+    let mut file = tokio::fs::File::from_std(file);
+    file.seek(SeekFrom::Start(within.start.saturating_add(bytes.start))).await?;
     file.set_max_buf_size(BLOCK);
-    let blocks = ReaderStream::with_capacity(file.take(bytes.end - bytes.start), BLOCK);
-    let mut response = reply(status, "application/octet-stream", Body::from_stream(blocks));
-    set(&mut response, header::CONTENT_LENGTH, (bytes.end - bytes.start).to_string());
+    let count = bytes.end - bytes.start;
+    let mut response = stream(status, file.take(count), count);
     set(&mut response, header::ACCEPT_RANGES, "bytes".to_owned());
     if status == StatusCode::PARTIAL_CONTENT {
         let sent = format!("bytes {}-{}/{length}", bytes.start, bytes.end - 1);
         set(&mut response, header::CONTENT_RANGE, sent);
     }
     Ok(response)
+}
+
+/// `length` bytes as they come. If fewer come, the connection ends early, which the page sees.
+pub fn stream(
+    status: StatusCode,
+    bytes: impl AsyncRead + Send + 'static,
+    length: u64,
+) -> Response<Body> {
+    let blocks = ReaderStream::with_capacity(bytes, BLOCK);
+    let mut response = reply(status, "application/octet-stream", Body::from_stream(blocks));
+    set(&mut response, header::CONTENT_LENGTH, length.to_string());
+    response
 }
 
 fn reply(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
