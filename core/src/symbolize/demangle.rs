@@ -94,3 +94,53 @@ impl Write for Limited {
         Err(fmt::Error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_and_cpp_names_read_as_written() {
+        for (mangled, expected) in [
+            ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
+            ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>"),
+            ("_ZN3foo3BarIiE3bazERKSs", "foo::Bar<int>::baz(std::string const&)"),
+            ("_Z3addii.cold", "add(int, int) [clone .cold]"),
+            ("_Znwm@@GLIBCXX_3.4", "operator new(unsigned long)@@GLIBCXX_3.4"),
+            ("main", "main"),
+            ("_start", "_start"),
+            ("_Z", "_Z"),
+            ("_ZNOT_A_NAME", "_ZNOT_A_NAME"),
+        ] {
+            assert_eq!(demangle(mangled), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_that_unfolds_to_gigabytes_ends_early() {
+        // Each pair refers twice to the one before: 2^60 pairs.
+        let mut name = String::from("_Z1fSt4pairIiiE");
+        let pairs: String = (0..60).map(|n| format!("St4pairIS{0}_S{0}_E", base36(n))).collect();
+        name.push_str(&pairs);
+        let shown = demangle(&name);
+        assert!(shown.len() <= MAX_NAME + "…".len(), "{} bytes", shown.len());
+
+        let nested = format!("_Z1f{}i", "P".repeat(15_000));
+        assert!(demangle(&nested).len() <= MAX_MANGLED);
+        let rust = format!("_RNvC1a{}1b", "B_".repeat(4000));
+        assert!(demangle(&rust).len() <= MAX_MANGLED);
+        let long = "x".repeat(100_000);
+        assert_eq!(demangle(&long).chars().count(), MAX_NAME + 1);
+    }
+
+    fn base36(number: usize) -> String {
+        // The sequence of substitutions: "", "0", … "9", "A", …, "Z", "10", …
+        let digit = |n: usize| char::from_digit(n as u32, 36).unwrap().to_ascii_uppercase();
+        match number {
+            0 => String::new(),
+            n if n <= 36 => digit(n - 1).to_string(),
+            n => format!("{}{}", digit((n - 1) / 36), digit((n - 1) % 36)),
+        }
+    }
+}

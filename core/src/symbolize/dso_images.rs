@@ -110,8 +110,9 @@ impl Build {
             DsoKind::Module | DsoKind::Anon | DsoKind::Jit | DsoKind::Unmapped => None,
             DsoKind::User | DsoKind::Vdso if has_code(image) => Some(Placement::Segments(image)),
             DsoKind::User | DsoKind::Vdso => {
-                let start = FileOffset(dso.executable_offset?);
-                Some(Placement::Slide(executable_slide(image, start)?))
+                let start = dso.executable_offset.map(FileOffset);
+                let slide = start.and_then(|start| executable_slide(image, start));
+                Some(slide.map_or(Placement::Segments(image), Placement::Slide))
             }
         }
     }
@@ -139,8 +140,8 @@ impl Placement<'_> {
 /// sections there are not mere placeholders.
 ///
 /// A debug file has the segments of its binary, but `objcopy --only-keep-debug` gives them other
-/// offsets and no bytes, while `eu-strip -f` keeps the binary's offsets and sizes, where bytes of
-/// other sections lie. So segments alone do not tell; sections of type NOBITS do.
+/// offsets and no bytes, while `eu-strip -f` keeps the binary's offsets and sizes. So segments
+/// alone do not tell; code sections of type NOBITS do.
 fn has_code(image: &MatchedImage) -> bool {
     let elf = image.image().elf();
     let has_bytes = elf.segments.iter().any(|s| s.is_executable_load() && s.file_size > 0);

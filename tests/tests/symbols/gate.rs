@@ -1,0 +1,194 @@
+//! What passes the gate and what does not.
+
+use std::path::PathBuf;
+
+use perftab_core::decode::SliceSource;
+use perftab_core::format::BuildId;
+use perftab_core::profile::Identity;
+use perftab_core::symbolize::{Image, NotAnImage, Rejection, Status};
+use perftab_core::symbolize::{Ledger, RecordedIdentities};
+use perftab_tests::folder::TestFolder;
+
+use crate::oracle::{self, Code};
+use crate::workbench::{Bench, compile, image, run, text};
+
+const SOURCE: &str =
+    "int work(int x) { return x * 7; } int main(int c, char **v) { return work(c); }";
+
+fn program(folder: &TestFolder, flags: &[&str]) -> PathBuf {
+    let mut all = vec!["-g", "-O0"];
+    all.extend(flags);
+    compile(folder, "gcc", &all, "program.c", SOURCE)
+}
+
+#[test]
+fn the_identity_is_the_note_that_readelf_prints() {
+    let folder = TestFolder::new();
+    for flags in [&[][..], &["-Wl,--build-id=md5"], &["-Wl,--build-id=0x0102030405060708"]] {
+        let program = program(&folder, flags);
+        assert_eq!(image(&program).identity().to_string(), oracle::build_id(&program));
+        // Without section headers the note is found through the segments.
+        let mut bytes = std::fs::read(&program).unwrap();
+        bytes[0x28..0x30].fill(0);
+        let image = Image::open("program", Box::new(SliceSource::new(bytes))).unwrap();
+        assert_eq!(image.identity().to_string(), oracle::build_id(&program));
+    }
+}
+
+#[test]
+fn b30_one_bit_of_the_id_decides() {
+    let folder = TestFolder::new();
+    let program = program(&folder, &[]);
+    let recorded = image(&program).identity();
+    let offsets = Code::of(&program).offsets(1);
+
+    let mut bytes = std::fs::read(&program).unwrap();
+    let id = BuildId::from_hex(&oracle::build_id(&program)).unwrap();
+    let at = bytes.windows(20).position(|window| window == id.as_bytes()).unwrap();
+    bytes[at + 19] ^= 1;
+    let flipped = Image::open("/elsewhere/program", Box::new(SliceSource::new(bytes))).unwrap();
+    let found = flipped.identity().to_string();
+
+    let mut bench = Bench::new(Some(recorded), &offsets);
+    let rejection = bench.admit(flipped).expect_err("it is another build");
+    let Rejection::NothingRecordedHasIt { found: said, same_name: Some(same_name) } = &rejection
+    else {
+        panic!("{rejection:?}");
+    };
+    assert_eq!((said, &same_name.wanted), (&found, &recorded.to_string()));
+    assert_eq!(bench.named(), 0);
+
+    let mut ledger = Ledger::new(&bench.profile.dsos);
+    ledger.refused(&rejection);
+    let row = ledger.row(bench.dso);
+    assert_eq!((row.status, row.found.as_ref()), (Status::Mismatched, Some(&found)));
+
+    let json = serde_json::to_value(&rejection).unwrap();
+    assert_eq!(json["kind"], "nothing-recorded-has-it");
+    assert_eq!(json["sameName"]["wanted"], recorded.to_string());
+}
+
+#[test]
+fn the_name_of_a_file_does_not_matter() {
+    let folder = TestFolder::new();
+    let program = program(&folder, &[]);
+    let renamed = folder.join("holiday.jpg");
+    std::fs::rename(&program, &renamed).unwrap();
+    let file = image(&renamed);
+    let mut bench = Bench::new(Some(file.identity()), &Code::of(&renamed).offsets(1));
+    bench.admit(file).expect("it is the file recorded");
+    assert!(bench.named() > 0);
+}
+
+#[test]
+fn without_an_id_the_content_decides() {
+    let folder = TestFolder::new();
+    let program = program(&folder, &["-Wl,--build-id=none"]);
+    let file = image(&program);
+    assert!(matches!(file.identity(), Identity::Content(_)));
+
+    // By hand: SHA-256 over both ends and the length, first half.
+    let bytes = std::fs::read(&program).unwrap();
+    let hashed = folder.join("hashed");
+    let mut input = bytes[..4096].to_vec();
+    input.extend(&bytes[bytes.len() - 4096..]);
+    input.extend((bytes.len() as u64).to_be_bytes());
+    std::fs::write(&hashed, input).unwrap();
+    assert_eq!(run("sha256sum", &[text(&hashed)])[..32], file.identity().to_string());
+
+    let offsets = Code::of(&program).offsets(1);
+    let mut bench = Bench::new(Some(file.identity()), &offsets);
+    bench.admit(file).expect("its content was recorded");
+    assert!(bench.named() > 0);
+
+    // The path and name are those recorded, but there is nothing to compare: refused.
+    let mut bench = Bench::new(None, &offsets);
+    let rejection = bench.admit(image(&program)).expect_err("nothing can match");
+    assert_eq!(rejection, Rejection::RecordedWithoutIdentity { path: "/usr/bin/program".into() });
+    assert_eq!(bench.named(), 0);
+
+    let elsewhere = folder.join("elsewhere");
+    std::fs::copy(&program, &elsewhere).unwrap();
+    let id = BuildId::new(&[1; 20]).map(Identity::Gnu);
+    let mut bench = Bench::new(id, &offsets);
+    assert_eq!(bench.admit(image(&elsewhere)).unwrap_err(), Rejection::NoIdentityInFile);
+}
+
+#[test]
+fn b10_ids_of_any_length_match_also_when_padded_with_zeros() {
+    let folder = TestFolder::new();
+    for hex in ["0102030405060708", "0102030405060708090a0b0c0d0e0f00", "aabb"] {
+        let program = program(&folder, &[&format!("-Wl,--build-id=0x{hex}")]);
+        let file = image(&program);
+        let id = BuildId::from_hex(hex).unwrap();
+        assert_eq!(file.identity(), Identity::Gnu(id));
+        let mut padded = id.as_bytes().to_vec();
+        padded.resize(20, 0);
+        let padded = BuildId::new(&padded).map(Identity::Gnu);
+        let mut bench = Bench::new(padded, &Code::of(&program).offsets(8));
+        bench.admit(file).expect("perf pads ids with zeros");
+        let longer = BuildId::from_hex(&format!("{hex}01")).map(Identity::Gnu);
+        let mut bench = Bench::new(longer, &[]);
+        assert!(bench.admit(image(&program)).is_err(), "a prefix is another id");
+    }
+}
+
+#[test]
+fn two_builds_of_one_path_have_each_its_own_names() {
+    let folder = TestFolder::new();
+    let first = program(&folder, &[]);
+    let first = (image(&first), Code::of(&first).offsets(1));
+    let renamed = SOURCE.replace("work", "labour");
+    let second = compile(&folder, "gcc", &["-O0"], "program.c", &renamed);
+    let second = (image(&second), Code::of(&second).offsets(1));
+    assert_ne!(first.0.identity(), second.0.identity());
+
+    let mut bench = Bench::new(Some(first.0.identity()), &first.1);
+    bench.admit(second.0).expect_err("another build under the same path");
+    assert_eq!(bench.named(), 0);
+    bench.admit(first.0).expect("it is the file recorded");
+    assert!(bench.frames().iter().any(|&(_, frame)| bench.merged(frame).name == Some("work")));
+}
+
+#[test]
+fn what_is_no_image_says_what_it_is() {
+    let open = |bytes: &[u8]| Image::open("a", Box::new(SliceSource::new(bytes.to_vec())));
+    let png = b"\x89PNG\r\n\x1a\n and more";
+    assert_eq!(open(png).unwrap_err(), NotAnImage::NotElf { first_bytes: png[..16].to_vec() });
+    assert_eq!(open(b"").unwrap_err(), NotAnImage::NotElf { first_bytes: Vec::new() });
+    assert_eq!(
+        Rejection::from(open(png).unwrap_err()).to_string(),
+        "not an ELF file: it begins with 89 50 4e 47"
+    );
+}
+
+#[test]
+fn a_file_cut_anywhere_or_with_a_wrong_byte_never_panics() {
+    let folder = TestFolder::new();
+    let program = program(&folder, &["-nostdlib", "-Wl,-e,main"]);
+    let whole = std::fs::read(&program).unwrap();
+    let recorded = image(&program).identity();
+    let offsets = Code::of(&program).offsets(1);
+    let try_bytes = |bytes: Vec<u8>| {
+        if let Ok(image) = Image::open("program", Box::new(SliceSource::new(bytes))) {
+            let mut bench = Bench::new(Some(recorded), &offsets);
+            let recorded = RecordedIdentities::new(&bench.profile.dsos);
+            let matched = perftab_core::symbolize::MatchedImage::admit(&recorded, image);
+            if let Some(added) = matched.ok().and_then(|image| bench.images.add(image).ok()) {
+                bench.symbols.resolve(&bench.profile, added.dsos[0], &bench.images);
+                return bench.named();
+            }
+        }
+        0
+    };
+    assert!(try_bytes(whole.clone()) > 0);
+    for cut in (0..whole.len()).step_by(7) {
+        try_bytes(whole[..cut].to_vec());
+    }
+    // Every byte once, with values that shake lengths, offsets and kinds in turn.
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] = [0, 0xff, whole[at] ^ 0x80, whole[at].wrapping_add(1)][at % 4];
+        try_bytes(damaged);
+    }
+}

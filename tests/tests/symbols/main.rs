@@ -1,0 +1,11 @@
+//! Names of real files: what core makes of them, held against binutils.
+//!
+//! Each test compiles its own program, makes a profile with a frame for every few bytes of its
+//! code, and compares with `nm`, `addr2line` and `readelf` run on the same file.
+
+mod debug_files;
+mod gate;
+mod inlines;
+mod oracle;
+mod tables;
+mod workbench;
