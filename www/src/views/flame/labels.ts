@@ -101,7 +101,7 @@ function operatorAt(name: string, i: number): string | undefined {
   return operator && `operator${operator}`;
 }
 
-/** `HashMap<K, V>::get` as `HashMap<…>::get`. An unbalanced name stays as it is. */
+/** `HashMap<K, V>::get` as `HashMap<…>::get`. `<T>` stays, being as short, and so does an unbalanced name. */
 export function elideGenerics(name: string): string {
   let out = "";
   for (let i = 0; i < name.length; ) {
@@ -211,11 +211,11 @@ export class LabelFitter {
     if (kept.characters < FEWEST_CHARACTERS) {
       return NOTHING;
     }
-    return {
-      text: shortest.slice(0, kept.length) + ELLIPSIS,
-      width: kept.width + ellipsis,
-      full: false,
-    };
+    const text = shortest.slice(0, kept.length);
+    // Cut right behind the `…` of elided arguments, the one stands for both.
+    return text.endsWith(ELLIPSIS)
+      ? { text, width: kept.width, full: false }
+      : { text: text + ELLIPSIS, width: kept.width + ellipsis, full: false };
   }
 
   #shorterForms(name: string): Fitted[] {

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FlameGraph } from "../src/session/types.ts";
+import { Flag, Kind, NONE } from "../src/session/types.ts";
+import { BoxList, fillOf } from "../src/views/flame/box_list.ts";
+import {
+  boxAt, boxOfCallNode, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowAt, rowOf, siblingBox,
+  widestChild,
+} from "../src/views/flame/hit_test.ts";
+import { darken, FILL_FORCED, FILL_MATCH } from "../src/views/flame/palette.ts";
+import type { Scene } from "../src/views/flame/scene.ts";
+import { screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
+import { hairline, snap, widthWithGap } from "../src/views/flame/snap.ts";
+import { layOut } from "./harness/fake_session.ts";
+import { randomTree } from "./harness/random_tree.ts";
+
+/**
+ * Rows as text, a column a pixel: each letter is a call node, a dot is empty, `#` is a folded box. The call node's
+ * number is the letter's place in the alphabet, its function the letter's lower case.
+ */
+function graph(...rows: string[]): FlameGraph {
+  const boxes = rows.flatMap((row, depth) =>
+    [...row.matchAll(/([^.])\1*/g)].map((run) => ({ depth, letter: run[1] ?? "", start: run.index, end: run.index + run[0].length })));
+  const number = (letter: string): number => letter.toUpperCase().charCodeAt(0) - 65;
+  return {
+    depths: rows.length,
+    rowStart: Uint32Array.from([...rows, ""].map((_, row) => boxes.filter((box) => box.depth < row).length)),
+    start: Float32Array.from(boxes, (box) => box.start),
+    end: Float32Array.from(boxes, (box) => box.end),
+    callNode: Uint32Array.from(boxes, (box, i) => (box.letter === "#" ? NONE : i)),
+    folded: Uint32Array.from(boxes, (box) => (box.letter === "#" ? 3 : 0)),
+    kind: Uint8Array.from(boxes, (box) => (box.letter === "#" ? Kind.Folded : Kind.Own)),
+    shade: new Uint8Array(boxes.length),
+    flags: new Uint8Array(boxes.length),
+    functionId: Uint32Array.from(boxes, (box) => (box.letter === "#" ? NONE : number(box.letter))),
+    label: new Uint32Array(boxes.length).fill(NONE),
+    labels: [],
+    total: Float64Array.from(boxes, (box) => box.end - box.start),
+    path: [],
+    rootTotal: 10,
+    rootSamples: 10,
+    allTotal: 10,
+    generation: 0,
+  };
+}
+
+const letters = graph(
+  "aaaaaaaaaa",
+  "bbbbccccc.",
+  "ddd.##eee.",
+  ".......f..",
+);
+
+test("a point finds its box, folded ones too, gaps none", () => {
+  assert.equal(boxAt(letters, 0, 0), 0);
+  assert.equal(boxAt(letters, 1, 3.99), 1);
+  assert.equal(boxAt(letters, 1, 4), 2);
+  assert.equal(boxAt(letters, 1, 9.5), NO_BOX);
+  assert.equal(boxAt(letters, 2, 3.5), NO_BOX);
+  assert.equal(boxAt(letters, 2, 5), 4);
+  assert.equal(boxAt(letters, 4, 5), NO_BOX);
+  assert.equal(boxAt(letters, -1, 5), NO_BOX);
+  assert.equal(rowAt(letters, 35, 18), 1);
+  assert.equal(rowAt(letters, 72, 18), NO_BOX);
+  assert.equal(rowAt(letters, -1, 18), NO_BOX);
+});
+
+test("every box of a large graph is found at its middle", () => {
+  const nodes = randomTree(3, 3000, 50_000);
+  const root = nodes[0];
+  assert.ok(root);
+  const large = layOut(root, { root: 0, widthPx: 1000, minPx: 0.5, search: "" }, root.total);
+  assert.ok(large.callNode.length > 500);
+  for (let box = 0; box < large.callNode.length; box++) {
+    const middle = ((large.start[box] ?? 0) + (large.end[box] ?? 0)) / 2;
+    assert.equal(boxAt(large, rowOf(large, box), middle), box);
+  }
+});
+
+test("keys move among parents, children and siblings, past folded boxes", () => {
+  const [a, b, c, d, folded, e, f] = [0, 1, 2, 3, 4, 5, 6];
+  assert.equal(parentBox(letters, f), e);
+  assert.equal(parentBox(letters, folded), c);
+  assert.equal(parentBox(letters, a), NO_BOX);
+  assert.deepEqual(childRange(letters, c), [folded, f]);
+  assert.deepEqual(childRange(letters, d), [6, 6]);
+  assert.equal(widestChild(letters, c), e);
+  assert.equal(widestChild(letters, a), c);
+  assert.equal(widestChild(letters, b), d);
+  assert.equal(siblingBox(letters, b, 1), c);
+  assert.equal(siblingBox(letters, e, -1), NO_BOX);
+  assert.equal(siblingBox(letters, d, 1), NO_BOX);
+  assert.equal(deepestHotLeaf(letters, a), f);
+});
+
+test("a function's heaviest box and a call node's box", () => {
+  const twice = graph("aaaaaa", "bbaaa.");
+  assert.equal(heaviestOfFunction(twice, 0), 0);
+  assert.equal(heaviestOfFunction(twice, 1), 1);
+  assert.equal(heaviestOfFunction(twice, 7), NO_BOX);
+  assert.equal(boxOfCallNode(twice, 2), 2);
+  assert.equal(boxOfCallNode(twice, 9), NO_BOX);
+});
+
+function scene(over: Partial<Scene> = {}): Scene {
+  return {
+    graph: letters, layoutPx: 10, view: { left: 0, span: 1 }, width: 100, height: 36, scrollTop: 0, rowHeight: 18,
+    ratio: 1, textScale: 1, ...over,
+  };
+}
+
+test("only what is on screen is listed", () => {
+  assert.deepEqual(visibleRows(scene()), [0, 2]);
+  assert.deepEqual(visibleRows(scene({ scrollTop: 20 })), [1, 4]);
+  assert.deepEqual(visibleRows(scene({ scrollTop: 900 })), [50, 50]);
+  assert.equal(Math.round(screenX(scene({ view: { left: 0.5, span: 0.25 } }), 6)), 40);
+  assert.deepEqual(visibleBoxes(scene({ view: { left: 0.5, span: 0.25 } }), 2), [4, 6]);
+});
+
+test("snapped boxes of a row never overlap and leave their gap", () => {
+  for (const ratio of [1, 1.25, 1.5, 2, 3]) {
+    const list = new BoxList();
+    const nodes = randomTree(5, 2000, 20_000);
+    const root = nodes[0];
+    assert.ok(root);
+    const width = 777;
+    const large = layOut(root, { root: 0, widthPx: width, minPx: 0.5, search: "" }, root.total);
+    list.collect(scene({ graph: large, layoutPx: width, width, height: 900, ratio }));
+    assert.ok(list.count > 300);
+    for (let i = 1; i < list.count; i++) {
+      if (list.y[i] === list.y[i - 1]) {
+        assert.ok((list.x[i - 1] ?? 0) + (list.width[i - 1] ?? 0) <= (list.x[i] ?? 0), `ratio ${ratio}, box ${i}`);
+      }
+      assert.ok((list.x[i] ?? 0) + (list.width[i] ?? 0) <= snap(width, ratio));
+    }
+  }
+});
+
+test("boxes come sorted by fill, each once", () => {
+  const mixed = graph("aaaaaaaaaa", "bcbcdebfgh");
+  mixed.kind.set([Kind.Pseudo, Kind.Kernel, Kind.Own, Kind.Kernel, Kind.Jit, Kind.Own, Kind.Unnamed, Kind.System], 0);
+  const list = new BoxList();
+  list.collect(scene({ graph: mixed }));
+  assert.equal(list.count, mixed.callNode.length);
+  assert.deepEqual([...list.byFill.slice(0, list.count)].sort((x, y) => x - y), [...Array(list.count).keys()]);
+  for (let fill = 0; fill + 1 < list.fillStart.length; fill++) {
+    for (let at = list.fillStart[fill] ?? 0; at < (list.fillStart[fill + 1] ?? 0); at++) {
+      const box = list.box[list.byFill[at] ?? 0] ?? 0;
+      assert.equal(fillOf(mixed.kind[box] ?? 0, mixed.shade[box] ?? 0, mixed.flags[box] ?? 0), fill);
+    }
+  }
+});
+
+test("a match outdoes a forced name, which never has its kind's fill", () => {
+  assert.equal(fillOf(Kind.Own, 1, Flag.Forced), FILL_FORCED);
+  assert.equal(fillOf(Kind.Own, 1, Flag.Forced | Flag.Match), FILL_MATCH);
+  assert.notEqual(fillOf(Kind.Own, 0, 0), fillOf(Kind.System, 0, 0));
+  assert.equal(fillOf(200, 9, 0), fillOf(Kind.Pseudo, 2, 0));
+});
+
+test("edges snap to device pixels, the gap is cut off the right, nothing visible vanishes", () => {
+  assert.equal(snap(10.2, 1), 10);
+  assert.equal(snap(10.25, 2), 21);
+  assert.equal(snap(-0.4, 1), 0);
+  assert.equal(hairline(1), 1);
+  assert.equal(hairline(1.5), 2);
+  assert.equal(hairline(0.5), 1);
+  assert.equal(widthWithGap(3, 10, 1), 6);
+  assert.equal(widthWithGap(3, 4, 2), 1);
+  assert.equal(widthWithGap(3, 3, 1), 0);
+});
+
+test("shades are black over the fill", () => {
+  assert.equal(darken("rgb(248, 183, 96)", 0.1), "rgb(223, 165, 86)");
+  assert.equal(darken("rgb(248, 183, 96)", 0), "rgb(248, 183, 96)");
+  assert.equal(darken("nonsense", 0.1), "nonsense");
+});
