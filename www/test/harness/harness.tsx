@@ -1,9 +1,10 @@
 // The views over a fake session, for a look at them without a worker. Options are in the query:
-// ?nodes=4000&samples=100000&view=flame&search=deflate&theme=dark
+// ?nodes=4000&samples=100000&view=flame&search=deflate&theme=dark&page (with the shell around it)&dense (a full graph)
 
 import { render } from "preact";
 import { info, phase, search, session, view } from "../../src/state/app.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
+import { Profile } from "../../src/shell/Profile.tsx";
 import { CallTreeView } from "../../src/views/call_tree_view.tsx";
 import { FlameGraphView } from "../../src/views/flame_graph_view.tsx";
 import { FunctionsView } from "../../src/views/functions_view.tsx";
@@ -49,5 +50,5 @@ function Harness(): preact.JSX.Element {
 
 const app = document.getElementById("app");
 if (app) {
-  render(<Harness />, app);
+  render(options.has("page") ? <Profile /> : <Harness />, app);
 }

@@ -54,6 +54,9 @@ for (const theme of ["light", "dark"]) {
     await tab.mouse.move(300, 148);
     await tab.waitForTimeout(300);
   });
+  await shot(`page-${theme}`, { ...desk, query: `page&theme=${theme}` });
+  await shot(`page-narrow-${theme}`, { width: 420, height: 900, ratio: 2, touch: true, query: `page&theme=${theme}` });
+  await shot(`page-tree-${theme}`, { width: 1280, height: 800, query: `page&view=tree&theme=${theme}` });
   await shot(`flame-2x-${theme}`, { width: 720, height: 450, ratio: 2, query: `theme=${theme}` });
   await shot(`search-${theme}`, { ...desk, query: `theme=${theme}&search=deflate` });
   await shot(`tree-${theme}`, { width: 1280, height: 800, query: `theme=${theme}&view=tree` }, async (tab) => {
