@@ -1,10 +1,223 @@
-//! The WebAssembly host: one façade over core's Session.
+//! The WebAssembly host: core's [`Session`] for a JavaScript worker, and nothing else.
+//!
+//! Small answers cross as plain objects whose TypeScript types are generated from the Rust ones.
+//! Columns cross as typed arrays that are copies: a view of WebAssembly's memory would be torn
+//! away when that memory grows. Errors are thrown as [`Failure`] objects.
 #![forbid(unsafe_code)]
 
+mod columns;
+mod failure;
+mod source;
+
+use js_sys::Object;
+use perftab_core::session::{self, FlameWindow};
+use perftab_core::views::Query;
+use perftab_core::views::functions::FunctionOrder;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
+
+use failure::{Failure, to_failure};
+use source::{JsSource, Source};
 
 /// The version of perftab that this WebAssembly was built from.
 #[wasm_bindgen]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// A recording that is being read.
+#[wasm_bindgen]
+pub struct Opening(session::Opening);
+
+#[wasm_bindgen]
+impl Opening {
+    /// Reads header and feature sections. Throws a `Failure` if it is no recording.
+    #[wasm_bindgen(constructor)]
+    pub fn new(source: Source) -> Result<Opening, JsValue> {
+        session::Opening::new(&JsSource::new(source))
+            .map(Opening)
+            .map_err(|error| to_failure(&error))
+    }
+
+    /// Where the records begin.
+    #[wasm_bindgen(getter, js_name = dataOffset)]
+    pub fn data_offset(&self) -> f64 {
+        self.0.data().offset as f64
+    }
+
+    /// Bytes of records.
+    #[wasm_bindgen(getter, js_name = dataSize)]
+    pub fn data_size(&self) -> f64 {
+        self.0.data().size as f64
+    }
+
+    /// Samples met so far.
+    #[wasm_bindgen(getter)]
+    pub fn samples(&self) -> f64 {
+        self.0.progress().samples as f64
+    }
+
+    /// Takes the next bytes of the records, in blocks of any size.
+    pub fn push(&mut self, block: &[u8]) {
+        self.0.push(block);
+    }
+
+    /// Ends the reading, early too: what has been pushed is shown.
+    pub fn finish(self) -> Session {
+        Session(self.0.finish())
+    }
+}
+
+/// A recording or link that is open.
+#[wasm_bindgen]
+pub struct Session(session::Session);
+
+#[wasm_bindgen]
+impl Session {
+    /// What `perftab info --json` prints.
+    #[wasm_bindgen(unchecked_return_type = "ProfileInfo")]
+    pub fn info(&self) -> Result<JsValue, JsValue> {
+        to_js(&self.0.info())
+    }
+
+    /// The ledger, most samples first.
+    #[wasm_bindgen(unchecked_return_type = "DsoRow[]")]
+    pub fn dsos(&self) -> Result<JsValue, JsValue> {
+        to_js(&self.0.dsos())
+    }
+
+    /// How much has names.
+    #[wasm_bindgen(unchecked_return_type = "Coverage")]
+    pub fn coverage(&self) -> Result<JsValue, JsValue> {
+        to_js(&self.0.coverage())
+    }
+
+    /// Offers a file; what is refused comes back as a refusal, not as an error.
+    #[wasm_bindgen(unchecked_return_type = "Admission")]
+    pub fn admit(&mut self, name: &str, source: Source) -> Result<JsValue, JsValue> {
+        let admission = match self.0.admit(name, Box::new(JsSource::new(source))) {
+            Ok(admitted) => columns::Admission::Used {
+                dsos: admitted.dsos.iter().map(|dso| dso.0).collect(),
+                gives: admitted.gives,
+            },
+            Err(reason) => columns::Admission::NotUsed { message: reason.to_string(), reason },
+        };
+        to_js(&admission)
+    }
+
+    /// Names up to `frames` more frames.
+    #[wasm_bindgen(js_name = nameFrames, unchecked_return_type = "{ done: number; total: number }")]
+    pub fn name_frames(&mut self, frames: usize) -> Object {
+        let progress = self.0.name_frames(frames);
+        columns::object(&[
+            ("done", JsValue::from(progress.done as f64)),
+            ("total", JsValue::from(progress.total as f64)),
+        ])
+    }
+
+    /// Changes whenever names do; ids of call nodes are of one generation.
+    #[wasm_bindgen(getter)]
+    pub fn generation(&self) -> u32 {
+        self.0.generation()
+    }
+
+    /// Boxes for the width that is there.
+    #[wasm_bindgen(js_name = flameGraph, unchecked_return_type = "FlameGraph")]
+    pub fn flame_graph(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FlameWindow")] window: JsValue,
+    ) -> Result<Object, JsValue> {
+        let query: Query = from_js(query)?;
+        let window: FlameWindow = from_js(window)?;
+        let graph = self.0.flame_graph(&query, &window);
+        let path = to_js(&self.0.path(&query, window.root))?;
+        let all = self.0.total(&query);
+        let root = self.0.call_node_detail(&query, window.root);
+        let root = root.map_or((all.weight as f64, all.samples), |root| {
+            (root.total_weight, root.total_samples)
+        });
+        let answer = columns::flame_graph(&graph);
+        columns::add(&answer, "path", path);
+        columns::add(&answer, "rootTotal", root.0);
+        columns::add(&answer, "rootSamples", root.1 as f64);
+        columns::add(&answer, "allTotal", all.weight as f64);
+        columns::add(&answer, "allSamples", all.samples as f64);
+        columns::add(&answer, "generation", self.0.generation());
+        Ok(answer)
+    }
+
+    /// Everything about a call node; null if there is none with this id.
+    #[wasm_bindgen(js_name = callNodeDetail, unchecked_return_type = "CallNodeDetail | null")]
+    pub fn call_node_detail(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        call_node: u32,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.call_node_detail(&from_js(query)?, call_node))
+    }
+
+    /// The call node at the end of a path of texts, as far as the path is there.
+    #[wasm_bindgen(js_name = findCallNode)]
+    pub fn find_call_node(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        path: Vec<String>,
+    ) -> Result<u32, JsValue> {
+        Ok(self.0.find_call_node(&from_js(query)?, &path))
+    }
+
+    /// The callees of a call node, heaviest first.
+    #[wasm_bindgen(js_name = callTreeChildren, unchecked_return_type = "CallTreeRows")]
+    pub fn call_tree_children(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        call_node: u32,
+    ) -> Result<Object, JsValue> {
+        Ok(columns::call_tree_rows(&self.0.call_tree_children(&from_js(query)?, call_node)))
+    }
+
+    /// Functions in order, those from `from` to before `to`.
+    #[wasm_bindgen(unchecked_return_type = "FunctionRows")]
+    pub fn functions(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FunctionOrder")] order: JsValue,
+        from: usize,
+        to: usize,
+    ) -> Result<Object, JsValue> {
+        let order: FunctionOrder = from_js(order)?;
+        Ok(columns::function_rows(&self.0.functions(&from_js(query)?, order, from, to)))
+    }
+
+    /// What a text finds.
+    #[wasm_bindgen(unchecked_return_type = "SearchResult")]
+    pub fn search(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        text: &str,
+    ) -> Result<Object, JsValue> {
+        Ok(columns::search_result(&self.0.search(&from_js(query)?, text)))
+    }
+
+    /// Stacks as text, one a line.
+    #[wasm_bindgen(js_name = exportCollapsed)]
+    pub fn export_collapsed(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+    ) -> Result<String, JsValue> {
+        Ok(self.0.export_collapsed(&from_js(query)?))
+    }
+}
+
+/// As JSON has it: absent values are null, maps are objects.
+fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
+    value
+        .serialize(&serde_wasm_bindgen::Serializer::json_compatible())
+        .map_err(|error| Failure::internal(error.to_string()))
+}
+
+fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
+    serde_wasm_bindgen::from_value(value).map_err(|error| Failure::internal(error.to_string()))
 }

@@ -16,7 +16,6 @@ use crate::views::{Direction, Query};
 /// What part of a flame graph is asked for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[cfg_attr(feature = "typescript", tsify(from_wasm_abi))]
 #[serde(rename_all = "camelCase")]
 pub struct FlameWindow {
     /// The call node that fills the width; 0 for all.

@@ -115,7 +115,6 @@ pub enum SortDirection {
 /// An order of functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[cfg_attr(feature = "typescript", tsify(into_wasm_abi, from_wasm_abi))]
 #[serde(rename_all = "camelCase", default)]
 pub struct FunctionOrder {
     /// By what.

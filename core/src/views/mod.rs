@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 /// What is asked of a profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[cfg_attr(feature = "typescript", tsify(into_wasm_abi, from_wasm_abi))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Query {
     /// Position of the event in the profile's list.

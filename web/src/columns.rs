@@ -1,0 +1,173 @@
+//! Answers as objects of typed arrays.
+
+use js_sys::{
+    Array, Float32Array, Float64Array, Object, Reflect, Uint8Array, Uint16Array, Uint32Array,
+};
+use perftab_core::session::{CallTreeRows, FunctionRows, SearchResult};
+use perftab_core::symbolize::Rejection;
+use perftab_core::views::flame_graph::FlameGraph;
+use serde::Serialize;
+use tsify::Tsify;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(typescript_custom_section)]
+const COLUMNS: &str = "
+/** Boxes of a flame graph, row by row; those of a row from left to right. */
+export interface FlameGraph {
+  depths: number;
+  /** First box of each row, and one more. */
+  rowStart: Uint32Array;
+  start: Float32Array;
+  end: Float32Array;
+  /** 0xffffffff for a folded box. */
+  callNode: Uint32Array;
+  folded: Uint32Array;
+  kind: Uint8Array;
+  shade: Uint8Array;
+  flags: Uint8Array;
+  functionId: Uint32Array;
+  /** Position in `labels`, 0xffffffff for none. */
+  label: Uint32Array;
+  labels: string[];
+  total: Float64Array;
+  /** From the root to the call node that fills the width. */
+  path: PathStep[];
+  rootTotal: number;
+  rootSamples: number;
+  allTotal: number;
+  allSamples: number;
+  generation: number;
+}
+export interface CallTreeRows {
+  callNode: Uint32Array;
+  depth: Uint16Array;
+  childCount: Uint32Array;
+  total: Float64Array;
+  self: Float64Array;
+  functionId: Uint32Array;
+  kind: Uint8Array;
+  flags: Uint8Array;
+  names: string[];
+  dsos: string[];
+}
+export interface FunctionRows {
+  totalCount: number;
+  functionId: Uint32Array;
+  /** The heaviest call node of each. */
+  heaviest: Uint32Array;
+  self: Float64Array;
+  total: Float64Array;
+  kind: Uint8Array;
+  flags: Uint8Array;
+  names: string[];
+  dsos: string[];
+}
+export interface SearchResult {
+  functions: number;
+  samples: number;
+  weight: number;
+  share: number;
+  /** The heaviest call node of each function, heaviest function first. */
+  matches: Uint32Array;
+}
+";
+
+/// What became of a file that was offered.
+#[derive(Serialize, Tsify)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Admission {
+    /// It names these DSOs.
+    Used {
+        /// Their numbers in the ledger.
+        dsos: Vec<u32>,
+        /// What it holds, in words.
+        gives: &'static str,
+    },
+    /// It is refused.
+    NotUsed {
+        /// Why.
+        reason: Rejection,
+        /// The same in words.
+        message: String,
+    },
+}
+
+/// An object with these properties.
+pub fn object(properties: &[(&str, JsValue)]) -> Object {
+    let object = Object::new();
+    for (name, value) in properties {
+        add(&object, name, value.clone());
+    }
+    object
+}
+
+/// Adds a property to an object that has just been made.
+pub fn add(object: &Object, name: &str, value: impl Into<JsValue>) {
+    // Setting a property of a plain object cannot fail.
+    let _ = Reflect::set(object, &name.into(), &value.into());
+}
+
+fn texts(texts: &[String]) -> JsValue {
+    texts.iter().map(|text| JsValue::from_str(text)).collect::<Array>().into()
+}
+
+/// As the TypeScript type of the name.
+pub fn flame_graph(graph: &FlameGraph) -> Object {
+    object(&[
+        ("depths", JsValue::from(graph.row_start.len().saturating_sub(1) as u32)),
+        ("rowStart", Uint32Array::from(&graph.row_start[..]).into()),
+        ("start", Float32Array::from(&graph.start[..]).into()),
+        ("end", Float32Array::from(&graph.end[..]).into()),
+        ("callNode", Uint32Array::from(&graph.call_node[..]).into()),
+        ("folded", Uint32Array::from(&graph.folded[..]).into()),
+        ("kind", Uint8Array::from(&graph.kind[..]).into()),
+        ("shade", Uint8Array::from(&graph.shade[..]).into()),
+        ("flags", Uint8Array::from(&graph.marks[..]).into()),
+        ("functionId", Uint32Array::from(&graph.function[..]).into()),
+        ("label", Uint32Array::from(&graph.label[..]).into()),
+        ("labels", texts(&graph.labels)),
+        ("total", Float64Array::from(&graph.total[..]).into()),
+    ])
+}
+
+/// As the TypeScript type of the name.
+pub fn call_tree_rows(rows: &CallTreeRows) -> Object {
+    object(&[
+        ("callNode", Uint32Array::from(&rows.call_node[..]).into()),
+        ("depth", Uint16Array::from(&rows.depth[..]).into()),
+        ("childCount", Uint32Array::from(&rows.child_count[..]).into()),
+        ("total", Float64Array::from(&rows.total[..]).into()),
+        ("self", Float64Array::from(&rows.self_weight[..]).into()),
+        ("functionId", Uint32Array::from(&rows.function[..]).into()),
+        ("kind", Uint8Array::from(&rows.kind[..]).into()),
+        ("flags", Uint8Array::from(&rows.marks[..]).into()),
+        ("names", texts(&rows.names)),
+        ("dsos", texts(&rows.dsos)),
+    ])
+}
+
+/// As the TypeScript type of the name.
+pub fn function_rows(rows: &FunctionRows) -> Object {
+    object(&[
+        ("totalCount", JsValue::from(rows.count)),
+        ("functionId", Uint32Array::from(&rows.function[..]).into()),
+        ("heaviest", Uint32Array::from(&rows.heaviest[..]).into()),
+        ("self", Float64Array::from(&rows.self_weight[..]).into()),
+        ("total", Float64Array::from(&rows.total[..]).into()),
+        ("kind", Uint8Array::from(&rows.kind[..]).into()),
+        ("flags", Uint8Array::from(&rows.marks[..]).into()),
+        ("names", texts(&rows.names)),
+        ("dsos", texts(&rows.dsos)),
+    ])
+}
+
+/// As the TypeScript type of the name.
+pub fn search_result(found: &SearchResult) -> Object {
+    object(&[
+        ("functions", JsValue::from(found.functions)),
+        ("samples", JsValue::from(found.samples as f64)),
+        ("weight", JsValue::from(found.weight)),
+        ("share", JsValue::from(found.share)),
+        ("matches", Uint32Array::from(&found.matches[..]).into()),
+    ])
+}
