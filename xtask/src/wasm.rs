@@ -46,7 +46,9 @@ fn choose(wanted: Option<Std>) -> Result<Std> {
         return Ok(Std::Debian);
     }
     let added = step(&format!("Add the target {TRIPLE}"), || {
-        let status = Command::new("rustup").args(["target", "add", TRIPLE]).status();
+        // Where there is no network to rustup's server, one refusal is enough.
+        let mut rustup = Command::new("rustup");
+        let status = rustup.env("RUSTUP_MAX_RETRIES", "0").args(["target", "add", TRIPLE]).status();
         Ok(status.is_ok_and(|status| status.success()))
     })?;
     match (added, wanted) {
