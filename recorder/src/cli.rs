@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::record::RecordArgs;
+
 use crate::debuginfod_client::is_http;
 
 /// Records Linux profiles as standard perf.data and opens them in a browser tab.
@@ -35,6 +37,9 @@ pub struct Cli {
 /// One variant a command; the doc comments are what `--help` prints.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Sample a command, running processes or the whole system
+    #[command(before_help = "Example: perftab record -g -- ./program")]
+    Record(RecordArgs),
     /// Serve a recording and the viewer on this machine, loopback only
     #[command(before_help = "Example: perftab view perf.data --no-open")]
     View(ViewArgs),

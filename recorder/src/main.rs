@@ -13,6 +13,7 @@ mod file_source;
 mod images;
 mod output;
 mod page;
+mod record;
 mod recording;
 mod scratch;
 mod serve;
@@ -26,10 +27,9 @@ use crate::output::Outcome;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli.command) {
-        Ok(Outcome::Complete) => ExitCode::SUCCESS,
-        Ok(Outcome::WithLosses) if cli.strict => ExitCode::from(3),
-        Ok(Outcome::WithLosses) => ExitCode::SUCCESS,
+    let losses = if cli.strict { ExitCode::from(3) } else { ExitCode::SUCCESS };
+    match run(cli.command, losses) {
+        Ok(code) => code,
         // `perftab report | head`: the reader has what it wanted.
         Err(error) if output::is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -39,8 +39,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> anyhow::Result<Outcome> {
-    match command {
+/// `losses` is the exit code if something was lost or unreadable.
+fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
+    let outcome = match command {
+        // Its exit code may be that of the command it recorded.
+        Command::Record(args) => return record::run(&args),
         Command::View(args) => serve::run(&args),
         Command::Report(_) => commands::unavailable("report"),
         Command::Info(_) => commands::unavailable("info"),
@@ -49,5 +52,9 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         },
         Command::Export(_) => commands::unavailable("export"),
         Command::Share(_) => commands::unavailable("share"),
-    }
+    }?;
+    Ok(match outcome {
+        Outcome::Complete => ExitCode::SUCCESS,
+        Outcome::WithLosses => losses,
+    })
 }

@@ -6,10 +6,11 @@
 
 pub mod attr;
 pub mod build_id;
+pub mod elf_note;
 pub mod feature;
 pub mod header;
 pub mod perftab_section;
 pub mod record;
-
 pub mod write;
+
 pub use build_id::BuildId;

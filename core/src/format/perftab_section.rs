@@ -30,7 +30,7 @@
 use std::fmt;
 use std::io::{Read, Write};
 
-use super::write::BUILD_ID_MAX;
+use super::build_id::BuildId;
 
 /// First bytes of the section.
 pub const MAGIC: [u8; 8] = *b"perftab\0";
@@ -58,8 +58,8 @@ pub enum KernelImage {
 pub struct KernelSymbols {
     /// Kernel or kernel module.
     pub image: KernelImage,
-    /// GNU build-id of the running image, 1 to 20 bytes.
-    pub build_id: Vec<u8>,
+    /// Of the running image.
+    pub build_id: BuildId,
     /// `[kernel.kallsyms]`, or the kernel module's name as in /proc/modules.
     pub name: String,
     /// Ascending by address.
@@ -107,11 +107,10 @@ impl fmt::Display for SectionError {
 
 impl std::error::Error for SectionError {}
 
-/// Payload of the section. Symbols of images without a build-id cannot be keyed and are left out;
-/// names beyond their length field are cut.
+/// Payload of the section. Names beyond their length field are cut.
 pub fn encode(images: &[KernelSymbols]) -> Vec<u8> {
     let mut entries = Vec::new();
-    for image in images.iter().filter(|image| !image.build_id.is_empty()) {
+    for image in images {
         let body = kernel_symbols_body(image);
         entries.extend_from_slice(&KIND_KERNEL_SYMBOLS.to_le_bytes());
         entries.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -132,7 +131,7 @@ pub fn encode(images: &[KernelSymbols]) -> Vec<u8> {
 }
 
 fn kernel_symbols_body(image: &KernelSymbols) -> Vec<u8> {
-    let id = &image.build_id[..image.build_id.len().min(BUILD_ID_MAX)];
+    let id = image.build_id.as_bytes();
     let name = cut(&image.name, usize::from(u8::MAX));
     let kind = match image.image {
         KernelImage::Kernel => 1,
@@ -140,7 +139,7 @@ fn kernel_symbols_body(image: &KernelSymbols) -> Vec<u8> {
     };
     let mut body = vec![kind, IDENTITY_GNU, id.len() as u8, name.len() as u8];
     body.extend_from_slice(id);
-    body.resize(4 + BUILD_ID_MAX, 0);
+    body.resize(4 + BuildId::MAX_LENGTH, 0);
     body.extend_from_slice(name.as_bytes());
     body.extend_from_slice(&(image.symbols.len() as u32).to_le_bytes());
     for symbol in &image.symbols {
@@ -217,17 +216,17 @@ fn decode_entries(mut bytes: Bytes<'_>) -> Option<Vec<KernelSymbols>> {
     Some(images)
 }
 
-/// `Some(None)`: an image or identity of a kind that is not known here.
+/// `Some(None)`: an image or identity of a kind that is not known here, or an id that is none.
 fn decode_kernel_symbols(mut body: Bytes<'_>) -> Option<Option<KernelSymbols>> {
     let [image, identity, id_length, name_length] = body.array()?;
-    let id = body.take(BUILD_ID_MAX)?;
+    let id = body.take(BuildId::MAX_LENGTH)?;
     let name = text(body.take(usize::from(name_length))?);
-    let image = match (image, identity) {
-        (1, IDENTITY_GNU) => KernelImage::Kernel,
-        (2, IDENTITY_GNU) => KernelImage::Module,
+    let build_id = BuildId::new(id.get(..usize::from(id_length))?);
+    let (image, build_id) = match (image, identity, build_id) {
+        (1, IDENTITY_GNU, Some(id)) => (KernelImage::Kernel, id),
+        (2, IDENTITY_GNU, Some(id)) => (KernelImage::Module, id),
         _ => return Some(None),
     };
-    let build_id = id.get(..usize::from(id_length)).filter(|id| !id.is_empty())?.to_vec();
     let count = body.u32()?;
     let mut symbols = Vec::new();
     for _ in 0..count {
@@ -282,7 +281,7 @@ mod tests {
         vec![
             KernelSymbols {
                 image: KernelImage::Kernel,
-                build_id: vec![0xab; 20],
+                build_id: BuildId::new(&[0xab; 20]).unwrap(),
                 name: "[kernel.kallsyms]".into(),
                 symbols: vec![
                     symbol(0xffff_ffff_8100_0000, 0x40, "_text"),
@@ -291,7 +290,7 @@ mod tests {
             },
             KernelSymbols {
                 image: KernelImage::Module,
-                build_id: vec![0xcd; 16],
+                build_id: BuildId::new(&[0xcd; 16]).unwrap(),
                 name: "ext4".into(),
                 symbols: vec![symbol(0xffff_ffff_c000_0000, 0x10, "ext4_file_read_iter")],
             },
@@ -305,10 +304,10 @@ mod tests {
     }
 
     #[test]
-    fn images_without_an_identity_are_left_out() {
-        let mut images = example();
-        images[0].build_id.clear();
-        assert_eq!(decode(&encode(&images)), Ok(example()[1..].to_vec()));
+    fn symbols_keyed_by_no_id_are_passed_over() {
+        let mut entries = entries_of(&example());
+        entries[8 + 2] = 0;
+        assert_eq!(decode(&section_of(&entries)), Ok(example()[1..].to_vec()));
     }
 
     /// The entries behind an uncompressed header.

@@ -6,15 +6,13 @@
 //! Layouts from `tools/perf/util/header.c`, `synthetic-events.c` and
 //! `include/uapi/linux/perf_event.h`.
 
+use super::build_id::BuildId;
 use super::feature::Feature;
 use super::header::{FILE_HEADER_SIZE, MAGIC_BIG, MAGIC_LITTLE, SECTION_SIZE};
 use super::record::{KERNEL_PID, RecordType, misc};
 
 /// The magic of a file in this machine's byte order.
 pub const MAGIC: [u8; 8] = if cfg!(target_endian = "little") { MAGIC_LITTLE } else { MAGIC_BIG };
-
-/// Longest build-id that a record or a table entry holds.
-pub const BUILD_ID_MAX: usize = 20;
 
 /// Longest name written into a record; the kernel's own limit is `PATH_MAX`.
 const NAME_MAX: usize = 4095;
@@ -172,14 +170,13 @@ impl CpuMode {
 
 /// Appends one entry of the BUILD_ID table: `header, s32 pid, u8 id[20], u8 size, u8[3], name`.
 /// The header's type is 0 and its `misc` says that the size byte is valid (perf 5.11 and later).
-/// The name is padded to 8 as perf 6.12 and later do. An id beyond [`BUILD_ID_MAX`] is cut.
-pub fn build_id_entry(out: &mut Vec<u8>, cpu_mode: CpuMode, id: &[u8], name: &[u8]) {
+/// The name is padded to 8 as perf 6.12 and later do.
+pub fn build_id_entry(out: &mut Vec<u8>, cpu_mode: CpuMode, id: BuildId, name: &[u8]) {
     let start = begin_record(out, RecordType(0), cpu_mode.misc() | misc::BUILD_ID_SIZE);
     let host_pid = u32::MAX;
     put_u32(out, host_pid);
-    let id = &id[..id.len().min(BUILD_ID_MAX)];
-    put_padded(out, id, BUILD_ID_MAX);
-    out.extend_from_slice(&[id.len() as u8, 0, 0, 0]);
+    put_padded(out, id.as_bytes(), BuildId::MAX_LENGTH);
+    out.extend_from_slice(&[id.as_bytes().len() as u8, 0, 0, 0]);
     put_name(out, name);
     end_record(out, start, SampleIdTrailer::NONE);
 }
@@ -202,10 +199,10 @@ impl SampleIdTrailer {
 }
 
 /// How a mapping's file is known.
-#[derive(Clone, Copy, Debug)]
-pub enum MappedFile<'a> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MappedFile {
     /// By the build-id of the mapped file.
-    BuildId(&'a [u8]),
+    BuildId(BuildId),
     /// By device and inode, for files without a build-id.
     Inode {
         /// Device number.
@@ -231,7 +228,7 @@ pub struct Mmap2<'a> {
     /// File offset of `address`; for the kernel the runtime address of the reference symbol.
     pub page_offset: u64,
     /// Identity of the file.
-    pub file: MappedFile<'a>,
+    pub file: MappedFile,
     /// `PROT_*` bits.
     pub protection: u32,
     /// `MAP_*` bits.
@@ -255,9 +252,8 @@ pub fn mmap2(out: &mut Vec<u8>, map: &Mmap2<'_>, trailer: SampleIdTrailer) {
     put_u64(out, map.page_offset);
     match map.file {
         MappedFile::BuildId(id) => {
-            let id = &id[..id.len().min(BUILD_ID_MAX)];
-            out.extend_from_slice(&[id.len() as u8, 0, 0, 0]);
-            put_padded(out, id, BUILD_ID_MAX);
+            out.extend_from_slice(&[id.as_bytes().len() as u8, 0, 0, 0]);
+            put_padded(out, id.as_bytes(), BuildId::MAX_LENGTH);
         }
         MappedFile::Inode { major, minor, inode } => {
             put_u32(out, major);
@@ -404,7 +400,7 @@ mod tests {
             address: 0x1000,
             length: 0x2000,
             page_offset: 0x3000,
-            file: MappedFile::BuildId(&[0xab; 16]),
+            file: MappedFile::BuildId(BuildId::new(&[0xab; 16]).unwrap()),
             protection: 5,
             flags: 2,
             name: b"/bin/true",
@@ -433,7 +429,12 @@ mod tests {
     #[test]
     fn build_id_entry_has_the_size_byte() {
         let mut out = Vec::new();
-        build_id_entry(&mut out, CpuMode::Kernel, &[1; 20], b"[kernel.kallsyms]");
+        build_id_entry(
+            &mut out,
+            CpuMode::Kernel,
+            BuildId::new(&[1; 20]).unwrap(),
+            b"[kernel.kallsyms]",
+        );
         assert_eq!(u16_at(&out, 4), misc::CPUMODE_KERNEL | misc::BUILD_ID_SIZE);
         assert_eq!(&out[8..12], &[0xff; 4]);
         assert_eq!(out[32], 20);

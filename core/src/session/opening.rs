@@ -4,7 +4,6 @@ use crate::decode::ByteSource;
 use crate::decode::features::Features;
 use crate::decode::header::{Header, Section};
 use crate::error::{DecodeError, Warning, WarningKind};
-use crate::format::BuildId;
 use crate::format::perftab_section::{self, KernelImage};
 use crate::ingest::Ingest;
 use crate::profile::{DsoKind, Identity};
@@ -90,7 +89,7 @@ impl Opening {
         let (profile, mut warnings) = self.ingest.finish();
         let embedded = match self.perftab.as_deref().map(perftab_section::decode) {
             None => Vec::new(),
-            Some(Ok(images)) => images.into_iter().filter_map(embedded_symbols).collect(),
+            Some(Ok(images)) => images.into_iter().map(embedded_symbols).collect(),
             Some(Err(error)) => {
                 warnings.push(Warning {
                     kind: WarningKind::Unreadable,
@@ -105,19 +104,19 @@ impl Opening {
     }
 }
 
-fn embedded_symbols(image: perftab_section::KernelSymbols) -> Option<EmbeddedSymbols> {
+fn embedded_symbols(image: perftab_section::KernelSymbols) -> EmbeddedSymbols {
     let symbols = image.symbols.into_iter().map(|symbol| EmbeddedSymbol {
         avma: symbol.address,
         size: u64::from(symbol.size),
         name: symbol.name,
     });
-    Some(EmbeddedSymbols {
-        identity: Identity::Gnu(BuildId::new(&image.build_id)?),
+    EmbeddedSymbols {
+        identity: Identity::Gnu(image.build_id),
         kind: match image.image {
             KernelImage::Kernel => DsoKind::Kernel,
             KernelImage::Module => DsoKind::Module,
         },
         name: image.name,
         symbols: symbols.collect(),
-    })
+    }
 }

@@ -1,0 +1,149 @@
+//! Starts the command so that it is recorded from its first instruction: stopped, then continued.
+//!
+//! A copy of ourselves stops itself with SIGSTOP; while it is stopped the counters are opened on
+//! it, to start with its exec; then it is continued and becomes the command. That needs no code
+//! between fork and exec, which only unsafe code could have there.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::{env, io};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+
+/// What the copy of ourselves is called with.
+const SELF: &str = "/proc/self/exe";
+
+/// A process that is or will be the command. Killed when dropped before it has ended.
+pub struct StoppedCommand {
+    pid: Pid,
+    state: State,
+}
+
+enum State {
+    Stopped,
+    Running,
+    Ended(WaitStatus),
+}
+
+impl StoppedCommand {
+    /// Starts the process that will become the command and waits until it has stopped itself.
+    pub fn start(command: &[OsString]) -> Result<Self> {
+        let program = command.first().context("no command")?;
+        find(program)?;
+        let child = Command::new(SELF)
+            .args(["record", "--exec-when-continued", "--"])
+            .args(command)
+            .spawn()
+            .with_context(|| format!("cannot start a copy of perftab from {SELF}"))?;
+        let pid = Pid::from_child(&child);
+        let (_, status) = waitpid(Some(pid), WaitOptions::UNTRACED)?
+            .ok_or_else(|| anyhow!("the copy of perftab that becomes the command was lost"))?;
+        if !status.stopped() {
+            bail!("the copy of perftab that becomes the command ended early");
+        }
+        Ok(Self { pid, state: State::Stopped })
+    }
+
+    /// Process id; exec does not change it.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Lets it become the command.
+    pub fn go(&mut self) -> Result<()> {
+        kill_process(self.pid, Signal::CONT).context("the command cannot be continued")?;
+        self.state = State::Running;
+        Ok(())
+    }
+
+    /// Whether it has ended; does not wait.
+    pub fn has_ended(&mut self) -> bool {
+        if let State::Ended(_) = self.state {
+            return true;
+        }
+        match waitpid(Some(self.pid), WaitOptions::NOHANG) {
+            Ok(Some((_, status))) if status.exited() || status.signaled() => {
+                self.state = State::Ended(status);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Asks it to end, as perf does when a recording ends before the command, and waits for it.
+    pub fn terminate(&mut self) {
+        if self.has_ended() {
+            return;
+        }
+        let _ = kill_process(self.pid, Signal::TERM);
+        while !self.has_ended() {
+            match waitpid(Some(self.pid), WaitOptions::empty()) {
+                Ok(Some((_, status))) if status.exited() || status.signaled() => {
+                    self.state = State::Ended(status);
+                }
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The exit code that a shell would give, if it has ended: its own, or 128 + the signal.
+    pub fn exit_code(&self) -> Option<u8> {
+        let State::Ended(status) = self.state else { return None };
+        let signal = status.terminating_signal().map(|signal| 128 + signal);
+        status.exit_status().or(signal).and_then(|code| u8::try_from(code).ok())
+    }
+}
+
+impl Drop for StoppedCommand {
+    fn drop(&mut self) {
+        if let State::Stopped = self.state {
+            let _ = kill_process(self.pid, Signal::KILL);
+            let _ = waitpid(Some(self.pid), WaitOptions::empty());
+        }
+    }
+}
+
+/// The other side: stops this process and, once continued, becomes the command. Returns only if
+/// that fails, with the exit code that a shell gives.
+pub fn become_command(command: &[OsString]) -> Result<ExitCode> {
+    let (program, arguments) = command.split_first().context("no command")?;
+    kill_process(rustix::process::getpid(), Signal::STOP)?;
+    let error = Command::new(program).args(arguments).exec();
+    crate::output::notice(cannot_start(program, &error));
+    Ok(ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }))
+}
+
+/// Looks the command up as exec will, so that a wrong name fails before anything is recorded.
+fn find(program: &OsStr) -> Result<PathBuf> {
+    let candidates: Vec<PathBuf> = if program.as_encoded_bytes().contains(&b'/') {
+        vec![PathBuf::from(program)]
+    } else {
+        let path = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+        env::split_paths(&path).map(|folder| folder.join(program)).collect()
+    };
+    let mut reason = io::Error::from(rustix::io::Errno::NOENT);
+    for candidate in candidates {
+        match check_executable(&candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => reason = error,
+        }
+    }
+    Err(anyhow!(cannot_start(program, &reason)))
+}
+
+fn check_executable(path: &Path) -> io::Result<()> {
+    if std::fs::metadata(path)?.is_dir() {
+        return Err(rustix::io::Errno::ISDIR.into());
+    }
+    Ok(rustix::fs::access(path, rustix::fs::Access::EXEC_OK)?)
+}
+
+fn cannot_start(program: &OsStr, error: &io::Error) -> String {
+    format!("cannot start '{}': {error}", program.display())
+}

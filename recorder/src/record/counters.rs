@@ -1,0 +1,429 @@
+//! Opens the counters: every event, on every CPU, of every thread that is recorded.
+//!
+//! What the kernel supports and permits is found by trying, newest first, on our own thread; so an
+//! error that comes later is about the target, not about the event. The first event is the one
+//! that also reports mappings, names, forks and exits.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use anyhow::{Context, Result, anyhow, bail};
+use perf_event_open_sys::bindings::perf_event_attr;
+use perftab_core::format::attr::{read_format, sample_type};
+use rustix::io::Errno;
+
+use super::events::{self, EventSpec, Privilege};
+use super::explain;
+use super::options::{CallChains, Plan, Rate, RingOrigin, Target};
+use super::ring::Ring;
+use super::sys::{self, Scope};
+
+/// What the running kernel can put into an attr. Each level includes those below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum KernelLevel {
+    /// mmap2, comm_exec.
+    Oldest,
+    /// 5.1: loading of BPF programs is reported.
+    BpfEvents,
+    /// 5.12: mmap events carry build-ids.
+    BuildIds,
+    /// 6.0: counters say how many samples they lost.
+    LostCounts,
+}
+
+impl KernelLevel {
+    const NEWEST_FIRST: [Self; 4] =
+        [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Oldest];
+}
+
+/// Whether an event also reports mappings, names, forks and exits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Tracking,
+    SamplingOnly,
+}
+
+/// One event, open on every CPU and thread.
+pub struct Counter {
+    /// The event as it is counted, with `:u` where only that was permitted.
+    pub spec: EventSpec,
+    /// As the kernel took it.
+    pub attr: perf_event_attr,
+    /// One per CPU and thread.
+    pub fds: Vec<OwnedFd>,
+    /// One per descriptor.
+    pub ids: Vec<u64>,
+}
+
+/// Everything that is open.
+pub struct Counters {
+    /// In the order of the options; the first one tracks mappings and threads.
+    pub events: Vec<Counter>,
+    /// One ring for each CPU.
+    pub rings: Vec<Ring>,
+    /// Bytes of each ring.
+    pub ring_bytes: usize,
+    /// What the user should know: what was chosen, what was not permitted.
+    pub notices: Vec<String>,
+    /// Processes whose threads were opened; empty if whole CPUs are recorded.
+    pub processes: Vec<i32>,
+}
+
+impl Counters {
+    /// Opens what the plan asks for, stopped. `command` is the process that will become the
+    /// command.
+    pub fn open(plan: &Plan, command: Option<i32>) -> Result<Self> {
+        raise_descriptor_limit();
+        let mut notices = plan.notices.clone();
+        let specs = choose_events(plan, &mut notices)?;
+        let level = probe_level(plan, &specs[0])?;
+        let specs = permitted(plan, specs, level, &mut notices)?;
+        let events = specs
+            .iter()
+            .enumerate()
+            .map(|(index, spec)| {
+                let role = if index == 0 { Role::Tracking } else { Role::SamplingOnly };
+                let attr = attr(plan, &specs, spec, level, role);
+                Counter { spec: spec.clone(), attr, fds: Vec::new(), ids: Vec::new() }
+            })
+            .collect();
+        let mut counters = Self {
+            events,
+            rings: Vec::new(),
+            ring_bytes: plan.ring.bytes,
+            notices,
+            processes: Vec::new(),
+        };
+        counters.open_target(plan, command)?;
+        Ok(counters)
+    }
+
+    /// The bits that say which fields a sample has; the same for all events.
+    pub fn sample_type(&self) -> u64 {
+        self.events[0].attr.sample_type
+    }
+
+    /// Whether samples can have been taken in the kernel.
+    pub fn count_the_kernel(&self) -> bool {
+        self.events.iter().any(|event| event.spec.privilege != Privilege::UserOnly)
+    }
+
+    /// Starts all counters.
+    pub fn enable(&self) -> io::Result<()> {
+        self.fds().try_for_each(|fd| sys::enable(fd.as_fd()))
+    }
+
+    /// Stops all counters. A thread may be gone by now, which stops its counters as well.
+    pub fn disable(&self) {
+        for fd in self.fds() {
+            let _ = sys::disable(fd.as_fd());
+        }
+    }
+
+    /// Samples that the counters lost; `None` if the kernel does not count them (before 6.0).
+    pub fn lost(&self) -> Option<u64> {
+        let mut lost = 0;
+        for event in &self.events {
+            for fd in &event.fds {
+                lost += sys::lost_samples(fd, event.attr.read_format)?;
+            }
+        }
+        Some(lost)
+    }
+
+    fn fds(&self) -> impl Iterator<Item = &OwnedFd> {
+        self.events.iter().flat_map(|event| &event.fds)
+    }
+
+    fn open_target(&mut self, plan: &Plan, command: Option<i32>) -> Result<()> {
+        let cpus = match &plan.target {
+            Target::Cpus(cpus) => cpus,
+            _ => &plan.online_cpus,
+        };
+        let threads = match (&plan.target, command) {
+            (Target::Cpus(_), _) => None,
+            (Target::Command, Some(pid)) => Some(vec![pid]),
+            (Target::Command, None) => bail!("no command to record"),
+            (Target::Processes(pids), _) => Some(threads_of(pids)?),
+            (Target::Threads(tids), _) => Some(existing_threads(tids)?),
+        };
+        if let Some(threads) = &threads {
+            self.processes = processes_of(threads);
+        }
+        for &cpu in cpus {
+            let scopes = match &threads {
+                Some(threads) => threads.iter().map(|&tid| Scope::Thread { tid, cpu }).collect(),
+                None => vec![Scope::Cpu(cpu)],
+            };
+            self.open_cpu(plan, &scopes)?;
+        }
+        if self.rings.is_empty() {
+            bail!("the process ended before it could be recorded");
+        }
+        Ok(())
+    }
+
+    /// Opens all events on one CPU, with one ring for all of them.
+    fn open_cpu(&mut self, plan: &Plan, scopes: &[Scope]) -> Result<()> {
+        // (event, descriptor) that owns this CPU's ring.
+        let mut owner: Option<(usize, usize)> = None;
+        for &scope in scopes {
+            for index in 0..self.events.len() {
+                let fd = match sys::open_event(&self.events[index].attr, scope) {
+                    Ok(fd) => fd,
+                    // A thread that ended since it was listed.
+                    Err(error) if is(&error, Errno::SRCH) => break,
+                    Err(error) => return Err(explain::refused(&error, plan, scope)),
+                };
+                match owner {
+                    None => {
+                        let ring = map_ring(&fd, plan.ring.origin, &mut self.ring_bytes)?;
+                        self.rings.push(ring);
+                        owner = Some((index, self.events[index].fds.len()));
+                    }
+                    Some((event, at)) => {
+                        let owner = &self.events[event].fds[at];
+                        sys::redirect_output(fd.as_fd(), owner.as_fd())
+                            .context("the counters of one CPU cannot share a ring")?;
+                    }
+                }
+                let event = &mut self.events[index];
+                event.ids.push(sys::event_id(fd.as_fd()).context("an event has no id")?);
+                event.fds.push(fd);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is(error: &io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    is(error, Errno::ACCESS) || is(error, Errno::PERM)
+}
+
+/// Many threads on many CPUs need many descriptors; as many as permitted are taken.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Refused: then opening says so.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// The events asked for, or the default found by trying.
+fn choose_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
+    if !plan.events.is_empty() {
+        return Ok(plan.events.clone());
+    }
+    let cycles = EventSpec::parse("cycles")?;
+    if is_supported(plan, &cycles) {
+        notices.push("recording cycles".into());
+        return Ok(vec![cycles]);
+    }
+    notices.push("recording cpu-clock, as this machine does not count cycles".into());
+    Ok(vec![EventSpec::parse("cpu-clock")?])
+}
+
+/// Tried in user space only, so that missing permission does not look like missing support.
+fn is_supported(plan: &Plan, spec: &EventSpec) -> bool {
+    let spec = spec.user_only();
+    let attr = attr(plan, &[], &spec, KernelLevel::Oldest, Role::SamplingOnly);
+    match sys::open_event(&attr, Scope::Own) {
+        Ok(_) => true,
+        Err(error) => is_refused(&error),
+    }
+}
+
+/// Every event that this machine counts.
+fn supported_names(plan: &Plan) -> String {
+    let supported: Vec<String> =
+        events::all().filter(|spec| is_supported(plan, spec)).map(|spec| spec.name).collect();
+    supported.join(", ")
+}
+
+/// The newest level whose attr the kernel takes.
+fn probe_level(plan: &Plan, spec: &EventSpec) -> Result<KernelLevel> {
+    let spec = spec.user_only();
+    let mut last = None;
+    for level in KernelLevel::NEWEST_FIRST {
+        let attr = attr(plan, &[], &spec, level, Role::Tracking);
+        match sys::open_event(&attr, Scope::Own) {
+            Ok(_) => return Ok(level),
+            Err(error) if is(&error, Errno::INVAL) || is(&error, Errno::TOOBIG) => {
+                last = Some(error);
+            }
+            // Not a matter of the attr; `permitted` and `open_target` say what it is.
+            Err(_) => return Ok(level),
+        }
+    }
+    let error = last.unwrap_or_else(|| Errno::INVAL.into());
+    Err(anyhow!(error).context(format!("the kernel does not take the event {}", spec.name)))
+}
+
+/// The events as they may be counted: user space only where the kernel's part is not permitted.
+fn permitted(
+    plan: &Plan,
+    specs: Vec<EventSpec>,
+    level: KernelLevel,
+    notices: &mut Vec<String>,
+) -> Result<Vec<EventSpec>> {
+    let mut permitted = Vec::new();
+    for spec in specs {
+        let open = |spec: &EventSpec| {
+            let attr = attr(plan, &[], spec, level, Role::SamplingOnly);
+            sys::open_event(&attr, Scope::Own)
+        };
+        match open(&spec) {
+            Ok(_) => permitted.push(spec),
+            Err(error) if is_refused(&error) && spec.privilege == Privilege::Any => {
+                let user_only = spec.user_only();
+                open(&user_only).map_err(|error| explain::refused(&error, plan, Scope::Own))?;
+                notices.push(format!(
+                    "user space only ({}): {}",
+                    user_only.name,
+                    explain::paranoid("the kernel", 1)
+                ));
+                permitted.push(user_only);
+            }
+            Err(error) if is_refused(&error) => {
+                return Err(explain::refused(&error, plan, Scope::Own));
+            }
+            Err(error) => {
+                return Err(anyhow!(
+                    "this machine does not count {} ({error}); it counts {}",
+                    spec.name,
+                    supported_names(plan)
+                ));
+            }
+        }
+    }
+    Ok(permitted)
+}
+
+/// The attr of one event. All events of a recording have the same sample_type, so that a reader
+/// needs nothing but the id to tell them apart.
+fn attr(
+    plan: &Plan,
+    all: &[EventSpec],
+    spec: &EventSpec,
+    level: KernelLevel,
+    role: Role,
+) -> perf_event_attr {
+    let mut attr = sys::empty_attr();
+    attr.type_ = spec.event_type;
+    attr.config = spec.config;
+    attr.sample_type = sample_bits(plan, all);
+    attr.read_format = read_format::ID;
+    if level >= KernelLevel::LostCounts {
+        attr.read_format |= read_format::LOST;
+    }
+    match plan.rate {
+        Rate::Period(period) => attr.sample_period = period,
+        Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
+        Rate::Frequency(hz) => {
+            attr.sample_freq = hz;
+            attr.set_freq(1);
+        }
+    }
+    attr.set_disabled(1);
+    attr.set_inherit(match plan.target {
+        Target::Command | Target::Processes(_) => 1,
+        Target::Threads(_) | Target::Cpus(_) => 0,
+    });
+    attr.set_enable_on_exec(u64::from(plan.target == Target::Command));
+    attr.set_exclude_kernel(u64::from(spec.privilege == Privilege::UserOnly));
+    attr.set_exclude_hv(u64::from(spec.privilege == Privilege::UserOnly));
+    attr.set_exclude_user(u64::from(spec.privilege == Privilege::KernelOnly));
+    // The guest's code cannot be named from here.
+    attr.set_exclude_guest(1);
+    attr.set_precise_ip(spec.precise.into());
+    attr.set_sample_id_all(1);
+    attr.set_watermark(1);
+    attr.wakeup_watermark = (plan.ring.bytes / 4) as u32;
+    if role == Role::Tracking {
+        attr.set_mmap(1);
+        attr.set_mmap2(1);
+        attr.set_comm(1);
+        attr.set_comm_exec(1);
+        attr.set_task(1);
+        attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
+        attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
+        attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));
+    }
+    attr
+}
+
+fn sample_bits(plan: &Plan, all: &[EventSpec]) -> u64 {
+    let mut bits = sample_type::IP | sample_type::TID | sample_type::TIME;
+    if plan.chains == CallChains::FramePointers {
+        bits |= sample_type::CALLCHAIN;
+    }
+    if matches!(plan.target, Target::Cpus(_)) {
+        bits |= sample_type::CPU;
+    }
+    // Eight bytes a sample that only an adjusted period needs.
+    if matches!(plan.rate, Rate::Frequency(_)) && all.iter().any(|spec| !spec.is_clock()) {
+        bits |= sample_type::PERIOD;
+    }
+    if all.len() > 1 {
+        bits |= sample_type::IDENTIFIER;
+    }
+    bits
+}
+
+/// Maps a ring of `bytes`, or of as much less as is permitted if the size is our default.
+fn map_ring(fd: &OwnedFd, origin: RingOrigin, bytes: &mut usize) -> Result<Ring> {
+    loop {
+        match Ring::map(fd.as_fd(), *bytes) {
+            Ok(ring) => return Ok(ring),
+            Err(error) if is(&error, Errno::PERM) && origin == RingOrigin::Default => {
+                if *bytes <= rustix::param::page_size() {
+                    return Err(explain::ring(&error, *bytes));
+                }
+                *bytes /= 2;
+            }
+            Err(error) => return Err(explain::ring(&error, *bytes)),
+        }
+    }
+}
+
+/// The threads of running processes.
+fn threads_of(pids: &[i32]) -> Result<Vec<i32>> {
+    let mut threads = Vec::new();
+    for pid in pids {
+        let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
+            Ok(tasks) => tasks,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                bail!("no process has the id {pid}")
+            }
+            Err(error) => return Err(error).with_context(|| format!("/proc/{pid}/task")),
+        };
+        threads
+            .extend(tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<i32>().ok()));
+    }
+    threads.sort_unstable();
+    threads.dedup();
+    Ok(threads)
+}
+
+fn existing_threads(tids: &[i32]) -> Result<Vec<i32>> {
+    for tid in tids {
+        if !fs::exists(format!("/proc/{tid}")).unwrap_or(false) {
+            bail!("no thread has the id {tid}");
+        }
+    }
+    Ok(tids.to_vec())
+}
+
+/// Processes that the threads belong to, each once.
+fn processes_of(threads: &[i32]) -> Vec<i32> {
+    let mut processes: Vec<i32> =
+        threads.iter().filter_map(|tid| super::tasks::process_of(*tid)).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    processes
+}

@@ -1,0 +1,65 @@
+//! Says why the kernel refused something, and what to do about it, in one line.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use anyhow::{Error, anyhow};
+use rustix::io::Errno;
+
+use super::host::sysctl_number;
+use super::options::{Plan, Target};
+use super::sys::Scope;
+use crate::output;
+
+/// Why a counter could not be opened on its target.
+pub fn refused(error: &io::Error, plan: &Plan, scope: Scope) -> Error {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::ACCESS | Errno::PERM) => {}
+        Some(Errno::MFILE | Errno::NFILE) => {
+            return anyhow!(
+                "too many threads and CPUs for the limit of open files; \
+                 raise it with ulimit -n, or choose CPUs with -a -C"
+            );
+        }
+        _ => return anyhow!("the event cannot be opened: {error}"),
+    }
+    match (&plan.target, scope) {
+        (Target::Cpus(_), Scope::Cpu(_)) => anyhow!(paranoid("the whole system", 0)),
+        (Target::Processes(_) | Target::Threads(_), Scope::Thread { tid, .. }) if !is_ours(tid) => {
+            anyhow!(
+                "process {tid} belongs to another user: record as that user or as root, \
+                 or give perftab the capabilities CAP_PERFMON and CAP_SYS_PTRACE"
+            )
+        }
+        _ => anyhow!(paranoid("this", 2)),
+    }
+}
+
+/// `what` may not be recorded; at `kernel.perf_event_paranoid` = `needed` it may.
+pub fn paranoid(what: &str, needed: i32) -> String {
+    let now = sysctl_number::<i32>("kernel/perf_event_paranoid");
+    let now = now.map_or("not readable".to_owned(), |now| now.to_string());
+    format!(
+        "kernel.perf_event_paranoid is {now}; {what} may be recorded by root, with CAP_PERFMON \
+         (setcap cap_perfmon=ep on perftab), or after sysctl kernel.perf_event_paranoid={needed}"
+    )
+}
+
+/// Why a ring could not be mapped.
+pub fn ring(error: &io::Error, bytes: usize) -> Error {
+    let size = output::size(bytes as u64);
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::PERM) => anyhow!(
+            "a ring of {size} for each CPU is more than kernel.perf_event_mlock_kb allows ({}); \
+             take a smaller one with -m, or raise it with sysctl",
+            sysctl_number::<u64>("kernel/perf_event_mlock_kb").unwrap_or(0)
+        ),
+        Some(Errno::NOMEM) => anyhow!("no memory for a ring of {size}; take a smaller one with -m"),
+        _ => anyhow!("a ring of {size} cannot be mapped: {error}"),
+    }
+}
+
+fn is_ours(tid: i32) -> bool {
+    let owner = std::fs::metadata(format!("/proc/{tid}")).map(|meta| meta.uid());
+    owner.is_ok_and(|uid| uid == rustix::process::geteuid().as_raw())
+}

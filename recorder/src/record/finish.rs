@@ -1,0 +1,130 @@
+//! The end of a recording: feature sections, the final header, and what the user is told.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use perftab_core::format::feature::Feature;
+use perftab_core::format::perftab_section;
+use perftab_core::format::write::{self, CpuMode, EventDescription};
+
+use super::host;
+use super::kernel::KERNEL_NAME;
+use super::options::RecordArgs;
+use super::recording_file::is_full;
+use super::session::{Ending, Session};
+use super::sys;
+use super::tally::VdsoSeen;
+use crate::output::{self, notice};
+
+impl Session {
+    /// Completes the file and says what is in it.
+    pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<ExitCode> {
+        let features = self.features();
+        let lost = self.counters.lost().unwrap_or(0).max(self.tally.lost_records);
+        let Self { file, tally, kernel, counters, .. } = self;
+        let (size, left_out) = file.finish(features)?;
+
+        let path = args.output.display();
+        for name in tally.replaced_files() {
+            let name = String::from_utf8_lossy(&name);
+            notice(format_args!("{name} was replaced while it was recorded: two build-ids"));
+        }
+        if kernel.is_some_and(|kernel| kernel.addresses_are_hidden()) {
+            notice(
+                "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \
+                 record as root, or after sysctl kernel.kptr_restrict=0",
+            );
+        }
+        if lost > 0 {
+            let share = output::percent(lost as f64, (lost + tally.samples) as f64);
+            let larger = output::size(4 * counters.ring_bytes as u64);
+            notice(format_args!(
+                "{} samples lost ({share}): take a lower -F, or larger rings than {} with -m \
+                 (-m {}K is {larger})",
+                output::grouped(lost),
+                output::size(counters.ring_bytes as u64),
+                4 * counters.ring_bytes / 1024,
+            ));
+        }
+        if tally.throttled > 0 {
+            notice(format_args!(
+                "the kernel throttled sampling {} times; take a lower -F",
+                output::grouped(tally.throttled)
+            ));
+        }
+        if let Ending::WriteFailed(error) = ending {
+            let remedy =
+                if is_full(error) { "free some space or write elsewhere with -o" } else { "" };
+            let left_out = if left_out.is_empty() { "" } else { " (without build-ids or symbols)" };
+            notice(format_args!(
+                "{path} could not take more: {error}; the {} samples until then are kept{left_out}; \
+                 {remedy}",
+                output::grouped(tally.samples),
+            ));
+            return Ok(ExitCode::FAILURE);
+        }
+        if !args.quiet {
+            let lost = if lost == 0 { ", none lost" } else { "" };
+            notice(format_args!(
+                "{} samples{lost}, {} in {path}; next: perftab report {path}, or perftab view {path}",
+                output::grouped(tally.samples),
+                output::size(size),
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn features(&self) -> Vec<(Feature, Vec<u8>)> {
+        let mut features = host::features();
+        features.push((Feature::BUILD_ID, self.build_id_table()));
+        features.push((Feature::EVENT_DESC, self.event_descriptions()));
+        let (first, last) = self.tally.times.unwrap_or((0, 0));
+        let mut times = Vec::new();
+        write::sample_time(&mut times, first, last);
+        features.push((Feature::SAMPLE_TIME, times));
+        if let Some(kernel) = &self.kernel {
+            let addresses = self.tally.kernel_addresses.iter().copied();
+            let symbols = kernel.functions_at(addresses);
+            if !symbols.is_empty() {
+                features.push((Feature::PERFTAB, perftab_section::encode(&symbols)));
+            }
+        }
+        features.retain(|(_, payload)| !payload.is_empty());
+        features
+    }
+
+    /// Every file that was mapped executable with an id: also those that no sample hit, so that
+    /// nothing needs to be read again to know which were.
+    fn build_id_table(&self) -> Vec<u8> {
+        let mut table = Vec::new();
+        if let Some(id) = self.kernel.as_ref().and_then(|kernel| kernel.build_id) {
+            write::build_id_entry(&mut table, CpuMode::Kernel, id, KERNEL_NAME.as_bytes());
+        }
+        for (name, id, mode) in self.tally.mapped_files() {
+            // The kernel's mapping names a symbol too; its entry stands above.
+            if !name.starts_with(KERNEL_NAME.as_bytes()) {
+                write::build_id_entry(&mut table, mode, id, &name);
+            }
+        }
+        // A table entry goes by name, so it must hold for every process.
+        if let (VdsoSeen::Native, Some(id)) = (self.tally.vdso, self.tasks.vdso_build_id()) {
+            write::build_id_entry(&mut table, CpuMode::User, id, b"[vdso]");
+        }
+        table
+    }
+
+    fn event_descriptions(&self) -> Vec<u8> {
+        let attrs: Vec<_> =
+            self.counters.events.iter().map(|event| sys::attr_bytes(&event.attr)).collect();
+        let descriptions: Vec<_> = self
+            .counters
+            .events
+            .iter()
+            .zip(&attrs)
+            .map(|(event, attr)| EventDescription { attr, name: &event.spec.name, ids: &event.ids })
+            .collect();
+        let mut payload = Vec::new();
+        write::event_desc(&mut payload, &descriptions);
+        payload
+    }
+}

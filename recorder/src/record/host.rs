@@ -1,0 +1,133 @@
+//! What the recording says of the machine it was made on.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use perftab_core::format::feature::Feature;
+use perftab_core::format::write;
+
+/// CPUs that are online, ascending.
+pub fn online_cpus() -> Result<Vec<u32>> {
+    let path = "/sys/devices/system/cpu/online";
+    let text = fs::read_to_string(path).with_context(|| path.to_owned())?;
+    parse_cpu_list(text.trim()).with_context(|| path.to_owned())
+}
+
+/// Reads a list as the kernel writes it: `0-3,7`. Ascending, each once, at least one.
+pub fn parse_cpu_list(text: &str) -> Result<Vec<u32>> {
+    // The kernel's own limit (NR_CPUS) is 8192.
+    const CPU_MAX: u32 = 1 << 16;
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.parse::<u32>(), last.parse::<u32>()) {
+            (Ok(first), Ok(last)) if first <= last && last < CPU_MAX => cpus.extend(first..=last),
+            _ => bail!("'{text}' is not a list of CPUs such as 0-3,7"),
+        }
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+/// A number under /proc/sys, if it is there.
+pub fn sysctl_number<T: std::str::FromStr>(name: &str) -> Option<T> {
+    fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?.trim().parse().ok()
+}
+
+/// The feature sections that describe the machine and how we were called. What cannot be read is
+/// left out.
+pub fn features() -> Vec<(Feature, Vec<u8>)> {
+    let uname = rustix::system::uname();
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let version = concat!("perftab ", env!("CARGO_PKG_VERSION"));
+    let strings = [
+        (Feature::HOSTNAME, Some(uname.nodename().to_bytes().to_vec())),
+        (Feature::OSRELEASE, Some(uname.release().to_bytes().to_vec())),
+        (Feature::VERSION, Some(version.as_bytes().to_vec())),
+        (Feature::ARCH, Some(uname.machine().to_bytes().to_vec())),
+        (Feature::CPUDESC, cpu_description(&cpuinfo).map(Vec::from)),
+        (Feature::CPUID, cpu_id(&cpuinfo).map(String::into_bytes)),
+    ];
+    let mut features = Vec::new();
+    for (feature, text) in strings {
+        let Some(text) = text else { continue };
+        features.push(section(feature, |out| write::string(out, &text)));
+    }
+    if let Some((available, online)) = cpu_counts() {
+        features.push(section(Feature::NRCPUS, |out| write::nrcpus(out, available, online)));
+    }
+    if let Some(kib) = total_memory_kib() {
+        features.push(section(Feature::TOTAL_MEM, |out| write::total_mem(out, kib)));
+    }
+    use std::os::unix::ffi::OsStringExt;
+    let arguments: Vec<Vec<u8>> = std::env::args_os().map(OsStringExt::into_vec).collect();
+    features.push(section(Feature::CMDLINE, |out| write::string_list(out, &arguments)));
+    features
+}
+
+fn section(feature: Feature, encode: impl FnOnce(&mut Vec<u8>)) -> (Feature, Vec<u8>) {
+    let mut payload = Vec::new();
+    encode(&mut payload);
+    (feature, payload)
+}
+
+fn cpu_counts() -> Option<(u32, u32)> {
+    let present = fs::read_to_string("/sys/devices/system/cpu/present").ok()?;
+    let present = parse_cpu_list(present.trim()).ok()?.len() as u32;
+    Some((present, online_cpus().ok()?.len() as u32))
+}
+
+fn cpuinfo_field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    })
+}
+
+/// `model name` on x86; other architectures have other words for it (`cpu` on PowerPC).
+fn cpu_description(cpuinfo: &str) -> Option<&str> {
+    ["model name", "Processor", "cpu", "cpu model"]
+        .into_iter()
+        .find_map(|name| cpuinfo_field(cpuinfo, name))
+}
+
+/// `VENDOR,FAMILY,MODEL,STEPPING`, as perf writes it on x86; the main id register on arm64.
+fn cpu_id(cpuinfo: &str) -> Option<String> {
+    let fields = ["vendor_id", "cpu family", "model", "stepping"];
+    let fields: Option<Vec<&str>> =
+        fields.into_iter().map(|name| cpuinfo_field(cpuinfo, name)).collect();
+    let midr = || {
+        let path = "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
+        Some(fs::read_to_string(path).ok()?.trim().to_owned())
+    };
+    fields.map(|fields| fields.join(",")).or_else(midr)
+}
+
+fn total_memory_kib() -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    cpuinfo_field(&meminfo, "MemTotal")?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_lists() {
+        assert_eq!(parse_cpu_list("0-2,7,1").unwrap(), [0, 1, 2, 7]);
+        for bad in ["", "a", "3-1", "0-", "0-99999999", "-1"] {
+            assert!(parse_cpu_list(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn cpuinfo_of_x86() {
+        let text = "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\n\
+                    model name\t: Intel(R) Xeon(R)\nstepping\t: 7\n";
+        assert_eq!(cpu_id(text).as_deref(), Some("GenuineIntel,6,85,7"));
+        assert_eq!(cpu_description(text), Some("Intel(R) Xeon(R)"));
+        assert_eq!(cpu_description(""), None);
+    }
+}

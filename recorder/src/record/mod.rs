@@ -1,0 +1,75 @@
+//! `perftab record`: samples by perf_event_open, written as a perf.data that perf itself reads.
+//!
+//! The order of things: the options become a [`options::Plan`]; the command is started, stopped;
+//! [`counters`] are opened on it; what already runs is described ([`kernel`], [`tasks`]); then
+//! records move from the [`ring`]s to the [`recording_file`], and [`tally`] takes note of them on
+//! the way. At the end nothing is left to be done but to write the feature sections.
+//!
+//! Constraints: `unsafe` only in `sys` and `ring`; no layout of the file but core's; what was
+//! recorded is a valid file whatever ends the recording.
+//!
+//! Exit code: that of the command if it ended by itself (128 + the signal that killed it), as
+//! perf has it; 0 if a time limit, Ctrl-C or the end of the recorded process ended the recording;
+//! 1 if we failed, a full disk included.
+
+mod command;
+mod counters;
+mod events;
+mod explain;
+mod finish;
+mod host;
+mod kernel;
+mod options;
+mod recording_file;
+#[allow(unsafe_code)]
+mod ring;
+mod session;
+mod signals;
+#[allow(unsafe_code)]
+mod sys;
+mod tally;
+mod tasks;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+pub use options::RecordArgs;
+
+use self::command::StoppedCommand;
+use self::counters::Counters;
+use self::options::Plan;
+use self::session::{Ending, Session};
+use self::signals::Signals;
+use crate::output::notice;
+
+/// Records as the options say, and tells on standard error what came of it.
+pub fn run(args: &RecordArgs) -> Result<ExitCode> {
+    if args.exec_when_continued {
+        return command::become_command(&args.command);
+    }
+    let plan = Plan::new(args)?;
+    let signals = Signals::install()?;
+    let mut command = match plan.command.is_empty() {
+        true => None,
+        false => Some(StoppedCommand::start(&plan.command)?),
+    };
+    let counters = Counters::open(&plan, command.as_ref().map(StoppedCommand::pid))?;
+    if !args.quiet {
+        counters.notices.iter().for_each(notice);
+    }
+    let mut session = Session::begin(counters, args)?;
+    session.describe_what_runs(&plan)?;
+    if let Some(command) = &mut command {
+        command.go()?;
+    }
+    let ending = session.run(&plan, signals, command.as_mut())?;
+    let exit_code = session.finish(&ending, args)?;
+    let Some(command) = &mut command else { return Ok(exit_code) };
+    let by_itself = matches!(ending, Ending::CommandEnded);
+    command.terminate();
+    match command.exit_code() {
+        Some(code) if by_itself => Ok(ExitCode::from(code)),
+        _ => Ok(exit_code),
+    }
+}

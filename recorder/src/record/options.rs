@@ -1,0 +1,289 @@
+//! The options of `perftab record` and what they ask for. Names and meanings as in `perf record`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use super::events::{self, EventSpec};
+use super::host;
+
+/// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
+/// costs a quarter, and an odd number does not keep step with timers of 1000 Hz.
+const DEFAULT_FREQUENCY: u64 = 999;
+/// Bytes of each CPU's ring; perf's default too. It is what `perf_event_mlock_kb` allows anybody.
+const DEFAULT_RING: usize = 512 << 10;
+
+/// `perftab record`.
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// Sample this event [default: cycles, else cpu-clock]; NAME:u user space only, :k kernel only
+    #[arg(short, long, value_name = "EVENT")]
+    pub event: Vec<String>,
+    /// Samples per second and CPU, or max [default: 999]
+    #[arg(short = 'F', long = "freq", value_name = "HZ", conflicts_with = "count")]
+    pub frequency: Option<String>,
+    /// One sample every COUNT events
+    #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Record call chains; the same as --call-graph fp
+    #[arg(short = 'g')]
+    pub chains: bool,
+    /// How to walk the stack: fp (frame pointers)
+    #[arg(long, value_name = "MODE")]
+    pub call_graph: Option<String>,
+    /// The whole system, until the command ends or Ctrl-C
+    #[arg(short, long, conflicts_with_all = ["pid", "tid"])]
+    pub all_cpus: bool,
+    /// Processes that are running already
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "tid")]
+    pub pid: Vec<i32>,
+    /// Threads that are running already, without what they start
+    #[arg(short, long, value_name = "TID", value_delimiter = ',')]
+    pub tid: Vec<i32>,
+    /// Everything on these CPUs: 0-3,7
+    #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
+    pub cpu: Option<String>,
+    /// Write here; a recording that is there already is kept as FILE.old
+    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
+    pub output: PathBuf,
+    /// End after this time: 10, 10s, 500ms, 2m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+    /// Ring buffer of each CPU: pages, or bytes as 2M [default: 512K]
+    #[arg(short, long, value_name = "SIZE")]
+    pub mmap_pages: Option<String>,
+    /// Say nothing unless something is wrong
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Internal: stop, then become the command once continued.
+    #[arg(long, hide = true)]
+    pub exec_when_continued: bool,
+    /// The command to run and record
+    #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["pid", "tid"])]
+    pub command: Vec<OsString>,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A command, from its exec on, with everything it starts.
+    Command,
+    /// Running processes, with everything they start.
+    Processes(Vec<i32>),
+    /// Running threads, without what they start.
+    Threads(Vec<i32>),
+    /// Everything on these CPUs.
+    Cpus(Vec<u32>),
+}
+
+/// When a sample is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// So many a second, the kernel adjusting the period.
+    Frequency(u64),
+    /// Whenever the counter has advanced by so much.
+    Period(u64),
+}
+
+/// Whether samples carry the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallChains {
+    /// Only the address.
+    None,
+    /// Walked by the kernel along frame pointers.
+    FramePointers,
+}
+
+/// How large each ring is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingSize {
+    /// A power of two of pages.
+    pub bytes: usize,
+    /// Whether it may shrink to what is permitted.
+    pub origin: RingOrigin,
+}
+
+/// Where the ring's size comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingOrigin {
+    /// The user gave it: fail if it cannot be had.
+    Given,
+    /// Our default: take less if less is permitted.
+    Default,
+}
+
+/// The options, checked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is recorded.
+    pub target: Target,
+    /// The command, if one is to run.
+    pub command: Vec<OsString>,
+    /// Empty: find one by trying.
+    pub events: Vec<EventSpec>,
+    /// When a sample is taken.
+    pub rate: Rate,
+    /// Whether samples carry the stack.
+    pub chains: CallChains,
+    /// Ring of each CPU.
+    pub ring: RingSize,
+    /// Limit of the recording's length.
+    pub duration: Option<Duration>,
+    /// Every CPU that is online.
+    pub online_cpus: Vec<u32>,
+    /// What the user should know before it begins.
+    pub notices: Vec<String>,
+}
+
+impl Plan {
+    /// Checks the options against each other and against this machine.
+    pub fn new(args: &RecordArgs) -> Result<Self> {
+        let online_cpus = host::online_cpus()?;
+        let mut notices = Vec::new();
+        Ok(Self {
+            target: target(args, &online_cpus)?,
+            command: args.command.clone(),
+            events: events::parse_list(&args.event)?,
+            rate: rate(args, &mut notices)?,
+            chains: call_chains(args)?,
+            ring: ring_size(args.mmap_pages.as_deref())?,
+            duration: args.duration,
+            online_cpus,
+            notices,
+        })
+    }
+}
+
+fn target(args: &RecordArgs, online: &[u32]) -> Result<Target> {
+    if let Some(list) = &args.cpu {
+        let cpus = host::parse_cpu_list(list).with_context(|| format!("-C {list}"))?;
+        if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
+            bail!("-C {list}: CPU {cpu} is not online");
+        }
+        return Ok(Target::Cpus(cpus));
+    }
+    if let Some(id) = args.pid.iter().chain(&args.tid).find(|id| **id <= 0) {
+        bail!("{id} is not the id of a process");
+    }
+    match (args.all_cpus, args.pid.is_empty(), args.tid.is_empty(), args.command.is_empty()) {
+        (true, ..) => Ok(Target::Cpus(online.to_vec())),
+        (_, false, ..) => Ok(Target::Processes(args.pid.clone())),
+        (_, _, false, _) => Ok(Target::Threads(args.tid.clone())),
+        (.., false) => Ok(Target::Command),
+        _ => bail!("nothing to record: add -- CMD, -p PID, or -a for the whole system"),
+    }
+}
+
+fn rate(args: &RecordArgs, notices: &mut Vec<String>) -> Result<Rate> {
+    if let Some(count) = args.count {
+        return Ok(Rate::Period(count));
+    }
+    let limit = host::sysctl_number("kernel/perf_event_max_sample_rate");
+    let wanted = match args.frequency.as_deref() {
+        None => DEFAULT_FREQUENCY,
+        Some("max") => {
+            limit.context("-F max: /proc/sys/kernel/perf_event_max_sample_rate is not readable")?
+        }
+        Some(number) => match number.parse() {
+            Ok(wanted) if wanted > 0 => wanted,
+            _ => bail!("-F {number}: a number of samples per second is wanted, or max"),
+        },
+    };
+    match limit {
+        Some(limit) if wanted > limit && limit > 0 => {
+            notices.push(format!(
+                "-F {wanted} is more than the kernel allows: taking {limit} Hz; \
+                 raise it with sysctl kernel.perf_event_max_sample_rate={wanted}"
+            ));
+            Ok(Rate::Frequency(limit))
+        }
+        _ => Ok(Rate::Frequency(wanted)),
+    }
+}
+
+fn call_chains(args: &RecordArgs) -> Result<CallChains> {
+    let Some(mode) = args.call_graph.as_deref() else {
+        return Ok(if args.chains { CallChains::FramePointers } else { CallChains::None });
+    };
+    match mode.split(',').next() {
+        Some("fp") => Ok(CallChains::FramePointers),
+        Some("no") => Ok(CallChains::None),
+        Some(name @ ("dwarf" | "lbr")) => {
+            bail!(
+                "--call-graph {name} is not there yet; use fp, with code built by -fno-omit-frame-pointer"
+            )
+        }
+        _ => bail!("--call-graph {mode}: fp is known"),
+    }
+}
+
+fn ring_size(text: Option<&str>) -> Result<RingSize> {
+    let page = rustix::param::page_size();
+    let Some(text) = text else {
+        return Ok(RingSize { bytes: DEFAULT_RING.max(page), origin: RingOrigin::Default });
+    };
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => page,
+        "B" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => bail!("-m {text}: pages, or bytes with B, K, M or G"),
+    };
+    let bytes = digits.parse().ok().and_then(|number: usize| number.checked_mul(unit));
+    // perf rounds up to a power of two of pages as well.
+    let bytes = bytes.and_then(|bytes| bytes.max(page).checked_next_power_of_two());
+    match bytes {
+        Some(bytes) => Ok(RingSize { bytes, origin: RingOrigin::Given }),
+        None => bail!("-m {text}: pages, or bytes with B, K, M or G"),
+    }
+}
+
+/// Seconds, or a number with ms, s, m or h; fractions too.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("units are ms, s, m and h".into()),
+    };
+    let number: f64 = digits.parse().map_err(|_| "a number is wanted: 10, 10s, 500ms")?;
+    Duration::try_from_secs_f64(number * unit)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "a time above zero is wanted".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        assert_eq!(parse_duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("1.5m"), Ok(Duration::from_secs(90)));
+        for bad in ["", "s", "0", "-1", "1d", "nan", "inf", "1e400"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ring_sizes_are_powers_of_two_of_pages() {
+        let page = rustix::param::page_size();
+        assert_eq!(ring_size(None).unwrap().origin, RingOrigin::Default);
+        assert_eq!(ring_size(Some("3")).unwrap().bytes, 4 * page);
+        assert_eq!(ring_size(Some("1B")).unwrap().bytes, page);
+        assert_eq!(ring_size(Some("2M")).unwrap().bytes, 2 << 20);
+        for bad in ["", "M", "1T", "-1", "18446744073709551615G"] {
+            assert!(ring_size(Some(bad)).is_err(), "{bad}");
+        }
+    }
+}

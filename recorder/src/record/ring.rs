@@ -1,0 +1,91 @@
+//! The ring buffer that the kernel writes the records of one CPU into.
+//!
+//! One page of control data (`struct perf_event_mmap_page`), then a power of two of data pages.
+//! The kernel advances `data_head`, we advance `data_tail`; what lies between is ours to read.
+//! Records are copied out at once: the kernel gets its space back early, and nothing outside this
+//! file ever refers to memory that the kernel writes.
+//!
+//! With `sys.rs` the only file that may contain `unsafe`.
+
+use std::io;
+use std::mem::offset_of;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use perf_event_open_sys::bindings::perf_event_mmap_page;
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// A mapped ring; unmapped when dropped.
+pub struct Ring {
+    base: NonNull<u8>,
+    page: usize,
+    data_size: usize,
+    tail: u64,
+}
+
+impl Ring {
+    /// Maps the ring of an event, with `data_size` bytes for records: a power of two of pages.
+    /// EPERM: more memory than `kernel.perf_event_mlock_kb` and the user's limit allow.
+    pub fn map(event: BorrowedFd<'_>, data_size: usize) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        if !data_size.is_multiple_of(page) || !(data_size / page).is_power_of_two() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // SAFETY: a new mapping at an address of the kernel's choice, of an event that is open.
+        // It stays mapped until Drop.
+        let base = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                page + data_size,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                event,
+                0,
+            )?
+        };
+        let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Self { base, page, data_size, tail: 0 })
+    }
+
+    /// Appends every complete record to `out` and gives its space back to the kernel.
+    pub fn drain_into(&mut self, out: &mut Vec<u8>) {
+        // Acquire pairs with the kernel's barrier before it publishes the head
+        // (`perf_output_put_handle`): the records up to it are there.
+        let head =
+            self.counter(offset_of!(perf_event_mmap_page, data_head)).load(Ordering::Acquire);
+        let filled = usize::try_from(head.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
+        if filled == 0 {
+            return;
+        }
+        debug_assert!(filled <= self.data_size);
+        let filled = filled.min(self.data_size);
+        let start = (self.tail % self.data_size as u64) as usize;
+        let first = filled.min(self.data_size - start);
+        // SAFETY: both ranges lie within the data pages. The kernel does not write between tail
+        // and head, and the slices end before the tail moves.
+        unsafe {
+            let data = self.base.as_ptr().add(self.page);
+            out.extend_from_slice(std::slice::from_raw_parts(data.add(start), first));
+            out.extend_from_slice(std::slice::from_raw_parts(data, filled - first));
+        }
+        self.tail = head;
+        // Release: the copy is done before the kernel may write there again.
+        self.counter(offset_of!(perf_event_mmap_page, data_tail)).store(head, Ordering::Release);
+    }
+
+    fn counter(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: data_head and data_tail are aligned u64s in the control page, which is mapped
+        // for as long as self lives and which both sides access as single 64-bit words.
+        unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(offset).cast::<u64>()) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nothing borrows it any more. A failure leaves it mapped
+        // until the process ends, which harms nobody.
+        let _ =
+            unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.page + self.data_size) };
+    }
+}

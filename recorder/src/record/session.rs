@@ -1,0 +1,226 @@
+//! The recording while it runs: rings to file, until something ends it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use perftab_core::format::write::{self, SampleIdTrailer};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::command::StoppedCommand;
+use super::counters::Counters;
+use super::kernel::RunningKernel;
+use super::options::{Plan, RecordArgs, Target};
+use super::recording_file::{EventHead, RecordingFile};
+use super::signals::Signals;
+use super::sys;
+use super::tally::Tally;
+use super::tasks::{self, RunningTasks};
+
+/// Records are written at least this often, so that little is lost should we be killed.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// While running processes are described, the rings are emptied this often.
+const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
+/// Written in pieces of about this size, however many rings there are.
+const WRITE_SIZE: usize = 1 << 20;
+
+/// Why a recording ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// The command did.
+    CommandEnded,
+    /// The recorded processes did.
+    TargetEnded,
+    /// `--duration` is over.
+    TimeIsUp,
+    /// Ctrl-C, SIGTERM or SIGHUP.
+    Asked,
+    /// No more could be written.
+    WriteFailed(io::Error),
+}
+
+/// A recording under way.
+pub struct Session {
+    pub(super) counters: Counters,
+    pub(super) file: RecordingFile,
+    pub(super) tally: Tally,
+    /// `None` if the kernel is not recorded.
+    pub(super) kernel: Option<RunningKernel>,
+    pub(super) tasks: RunningTasks,
+    trailer: SampleIdTrailer,
+    buffer: Vec<u8>,
+    /// A write failed: what comes is dropped, and the recording ends.
+    failure: Option<io::Error>,
+}
+
+impl Session {
+    /// Creates the file.
+    pub fn begin(counters: Counters, args: &RecordArgs) -> Result<Self> {
+        let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
+        let attrs: Vec<_> =
+            counters.events.iter().map(|event| sys::attr_bytes(&event.attr)).collect();
+        let heads: Vec<_> = counters
+            .events
+            .iter()
+            .zip(&attrs)
+            .map(|(event, attr)| EventHead { attr, ids: &event.ids })
+            .collect();
+        let file = RecordingFile::create(&args.output, &heads)?;
+        let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
+        Ok(Self {
+            tally: Tally::new(counters.sample_type()),
+            tasks: RunningTasks::new(trailer),
+            counters,
+            file,
+            kernel,
+            trailer,
+            buffer: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// Starts the counters, unless the command's exec will, and describes the kernel and the
+    /// processes that run already. In this order nothing is missed: what is mapped meanwhile is
+    /// recorded twice, which is harmless, as the description has time 0 and so comes first.
+    pub fn describe_what_runs(&mut self, plan: &Plan) -> Result<()> {
+        if let Some(kernel) = &self.kernel {
+            kernel.write_mappings(&mut self.buffer, self.trailer);
+        }
+        self.write_buffer();
+        let processes = match plan.target {
+            Target::Command => return Ok(()),
+            Target::Cpus(_) => tasks::all_processes(),
+            Target::Processes(_) | Target::Threads(_) => self.counters.processes.clone(),
+        };
+        self.counters.enable().context("the counters cannot be started")?;
+        let mut emptied = Instant::now();
+        for pid in processes {
+            self.tasks.write_process(pid, &mut self.buffer);
+            if emptied.elapsed() >= DESCRIBE_ROUND {
+                // No FINISHED_ROUND before all is described: readers hold the samples back.
+                self.empty_rings();
+                emptied = Instant::now();
+            }
+        }
+        self.write_buffer();
+        Ok(())
+    }
+
+    /// Moves records until something ends the recording, then stops the counters.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        mut signals: Signals,
+        mut command: Option<&mut StoppedCommand>,
+    ) -> Result<Ending> {
+        let deadline = plan.duration.map(|duration| Instant::now() + duration);
+        let mut polled = Polled::new(&self.counters, plan);
+        let mut modules_checked = Instant::now();
+        let ending = loop {
+            let now = Instant::now();
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+            polled.wait(&self.counters, &signals, left.unwrap_or(PATIENCE).min(PATIENCE))?;
+            signals.clear();
+            self.round();
+            if let Some(error) = self.failure.take() {
+                break Ending::WriteFailed(error);
+            } else if command.as_mut().is_some_and(|command| command.has_ended()) {
+                break Ending::CommandEnded;
+            } else if signals.asked_to_end() {
+                break Ending::Asked;
+            } else if polled.target_has_ended(plan) {
+                break Ending::TargetEnded;
+            } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                break Ending::TimeIsUp;
+            }
+            if modules_checked.elapsed() >= PATIENCE {
+                self.look_for_new_modules();
+                modules_checked = Instant::now();
+            }
+        };
+        self.counters.disable();
+        if !matches!(ending, Ending::WriteFailed(_)) {
+            self.round();
+        }
+        Ok(match self.failure.take() {
+            Some(error) => Ending::WriteFailed(error),
+            None => ending,
+        })
+    }
+
+    /// Empties every ring once and says so.
+    fn round(&mut self) {
+        let before = self.file.data_size();
+        self.empty_rings();
+        if self.file.data_size() > before || !self.buffer.is_empty() {
+            write::finished_round(&mut self.buffer);
+        }
+        self.write_buffer();
+    }
+
+    fn empty_rings(&mut self) {
+        for index in 0..self.counters.rings.len() {
+            self.counters.rings[index].drain_into(&mut self.buffer);
+            if self.buffer.len() >= WRITE_SIZE {
+                self.write_buffer();
+            }
+        }
+    }
+
+    /// Takes note of the records in the buffer and writes them. Only what is in the file counts.
+    fn write_buffer(&mut self) {
+        if self.failure.is_none() && !self.buffer.is_empty() {
+            match self.file.append(&self.buffer) {
+                Ok(()) => self.tally.walk(&self.buffer),
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        self.buffer.clear();
+    }
+
+    /// A module that is loaded during the recording is described when it is noticed: no record of
+    /// the kernel's tells of it.
+    fn look_for_new_modules(&mut self) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.write_new_modules(&mut self.buffer, self.trailer);
+            self.write_buffer();
+        }
+    }
+}
+
+/// The counters that are polled: for wake-ups, and to learn that their thread has ended.
+struct Polled {
+    /// Indices into the first event's descriptors; those of ended threads are taken out, as they
+    /// would be ready for ever.
+    open: Vec<usize>,
+}
+
+impl Polled {
+    fn new(counters: &Counters, _plan: &Plan) -> Self {
+        Self { open: (0..counters.events[0].fds.len()).collect() }
+    }
+
+    fn wait(&mut self, counters: &Counters, signals: &Signals, time: Duration) -> Result<()> {
+        let fds = &counters.events[0].fds;
+        let counter = |index: &usize| PollFd::from_borrowed_fd(fds[*index].as_fd(), PollFlags::IN);
+        let mut polled: Vec<PollFd<'_>> = self.open.iter().map(counter).collect();
+        let wake: BorrowedFd<'_> = signals.as_fd();
+        polled.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
+        let time = Timespec::try_from(time).context("the time to wait is too long")?;
+        match poll(&mut polled, Some(&time)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).context("waiting for samples failed"),
+        }
+        let ended = PollFlags::HUP | PollFlags::ERR;
+        let mut results = polled.iter().map(|fd| fd.revents().intersects(ended));
+        self.open.retain(|_| !results.next().unwrap_or(false));
+        Ok(())
+    }
+
+    fn target_has_ended(&self, plan: &Plan) -> bool {
+        matches!(plan.target, Target::Processes(_) | Target::Threads(_)) && self.open.is_empty()
+    }
+}

@@ -1,0 +1,57 @@
+//! Signals that end a recording, turned into something that can be polled.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::{flag, low_level::pipe};
+
+/// Ctrl-C and friends ask for an end; a second one ends at once, should the first hang.
+pub struct Signals {
+    wake: UnixStream,
+    asked_to_end: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Installs the handlers.
+    pub fn install() -> Result<Self> {
+        Self::try_install().context("signal handlers cannot be installed")
+    }
+
+    fn try_install() -> io::Result<Self> {
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        let asked_to_end = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // In this order: the first signal finds the flag unset and sets it.
+            flag::register_conditional_default(signal, asked_to_end.clone())?;
+            flag::register(signal, asked_to_end.clone())?;
+            pipe::register(signal, waker.try_clone()?)?;
+        }
+        pipe::register(SIGCHLD, waker)?;
+        // A limit on the size of files is then an error of the write, handled like a full disk.
+        flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+        Ok(Self { wake, asked_to_end })
+    }
+
+    /// Readable once any of the signals has come, or a child has ended.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// Forgets the wake-ups so far.
+    pub fn clear(&mut self) {
+        let mut bytes = [0; 64];
+        while matches!(self.wake.read(&mut bytes), Ok(count) if count > 0) {}
+    }
+
+    /// Whether the recording is to end.
+    pub fn asked_to_end(&self) -> bool {
+        self.asked_to_end.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,254 @@
+//! System calls that have no safe wrapper elsewhere: perf_event_open, its ioctls, and the ioctl
+//! that asks a process for its mappings.
+//!
+//! Constraints: each function is safe to call with any arguments and returns the kernel's error;
+//! nothing here decides anything. With `ring.rs` the only file that may contain `unsafe`.
+
+use std::ffi::c_int;
+use std::io;
+use std::mem::{offset_of, size_of};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
+use perf_event_open_sys::ioctls;
+
+pub use perf_event_open_sys::bindings;
+
+/// Bytes of the attr that we use and write down: version 5, up to `sample_max_stack`.
+/// A reader refuses an attr larger than its own, so the smallest that serves is best.
+pub const ATTR_SIZE: usize = 112;
+
+const _: () = {
+    assert!(ATTR_SIZE <= size_of::<perf_event_attr>());
+    assert!(offset_of!(perf_event_attr, sample_max_stack) + 2 <= ATTR_SIZE);
+};
+
+/// An attr of nothing, with its size set.
+pub fn empty_attr() -> perf_event_attr {
+    perf_event_attr { size: ATTR_SIZE as u32, ..Default::default() }
+}
+
+/// The attr as the kernel reads it, and as it stands in the file.
+pub fn attr_bytes(attr: &perf_event_attr) -> [u8; ATTR_SIZE] {
+    let mut bytes = [0; ATTR_SIZE];
+    // SAFETY: perf_event_attr is a repr(C) struct of integers without padding, at least ATTR_SIZE
+    // long (asserted above) and borrowed for the duration of the copy.
+    let source = unsafe { std::slice::from_raw_parts((&raw const *attr).cast::<u8>(), ATTR_SIZE) };
+    bytes.copy_from_slice(source);
+    bytes
+}
+
+/// Whose events are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// One thread, on the given CPU.
+    Thread {
+        /// Thread id.
+        tid: i32,
+        /// CPU number.
+        cpu: u32,
+    },
+    /// Everything on one CPU.
+    Cpu(u32),
+    /// The calling thread on any CPU: to try whether an event can be opened.
+    Own,
+}
+
+/// Opens a counter.
+pub fn open_event(attr: &perf_event_attr, scope: Scope) -> io::Result<OwnedFd> {
+    let (tid, cpu) = match scope {
+        Scope::Thread { tid, cpu } => (tid, cpu as c_int),
+        Scope::Cpu(cpu) => (-1, cpu as c_int),
+        Scope::Own => (0, -1),
+    };
+    let mut attr = *attr;
+    let no_group = -1;
+    // SAFETY: the attr is valid for its stated size, which empty_attr set and which is not larger
+    // than the struct; the call keeps no reference to it.
+    let fd = unsafe {
+        perf_event_open_sys::perf_event_open(
+            &mut attr,
+            tid,
+            cpu,
+            no_group,
+            PERF_FLAG_FD_CLOEXEC.into(),
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a non-negative result is a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Starts counting.
+pub fn enable(event: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the ioctl takes a flag word and touches no memory of ours.
+    check(unsafe { ioctls::ENABLE(event.as_raw_fd(), 0) })
+}
+
+/// Stops counting.
+pub fn disable(event: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the ioctl takes a flag word and touches no memory of ours.
+    check(unsafe { ioctls::DISABLE(event.as_raw_fd(), 0) })
+}
+
+/// Sends the records of `event` into the ring of `owner`, which counts on the same CPU.
+pub fn redirect_output(event: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the ioctl takes a descriptor, alive as it is borrowed, and touches no memory.
+    check(unsafe { ioctls::SET_OUTPUT(event.as_raw_fd(), owner.as_raw_fd()) })
+}
+
+/// The id that the kernel writes into the records of this event.
+pub fn event_id(event: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut id = 0;
+    // SAFETY: the ioctl writes one u64 to the pointer, which is valid for it.
+    check(unsafe { ioctls::ID(event.as_raw_fd(), &mut id) })?;
+    Ok(id)
+}
+
+fn check(result: c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// `struct procmap_query` of `include/uapi/linux/fs.h`, since Linux 6.11.
+#[repr(C)]
+#[derive(Default)]
+struct ProcmapQuery {
+    size: u64,
+    query_flags: u64,
+    query_addr: u64,
+    vma_start: u64,
+    vma_end: u64,
+    vma_flags: u64,
+    vma_page_size: u64,
+    vma_offset: u64,
+    inode: u64,
+    dev_major: u32,
+    dev_minor: u32,
+    vma_name_size: u32,
+    build_id_size: u32,
+    vma_name_addr: u64,
+    build_id_addr: u64,
+}
+
+const _: () = assert!(size_of::<ProcmapQuery>() == 104);
+
+/// `_IOWR('f', 17, struct procmap_query)`, from the pieces that `asm-generic/ioctl.h` names.
+/// MIPS, PowerPC and SPARC number the directions otherwise; rustix knows.
+const PROCMAP_QUERY: rustix::ioctl::Opcode =
+    rustix::ioctl::opcode::read_write::<ProcmapQuery>(b'f', 17);
+
+const VMA_READABLE: u64 = 1 << 0;
+const VMA_WRITABLE: u64 = 1 << 1;
+const VMA_EXECUTABLE: u64 = 1 << 2;
+const VMA_SHARED: u64 = 1 << 3;
+const COVERING_OR_NEXT_VMA: u64 = 1 << 4;
+
+/// What the kernel is asked to look up with a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithBuildId {
+    /// Only the mapping.
+    No,
+    /// Also the build-id of the mapped inode, which the kernel reads from the file's pages.
+    Yes,
+}
+
+/// An executable mapping of another process.
+#[derive(Clone, Debug)]
+pub struct QueriedMapping {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// File offset of `start`.
+    pub offset: u64,
+    /// Device of the mapped file; zeros if there is none.
+    pub device: (u32, u32),
+    /// Inode of the mapped file; zero if there is none.
+    pub inode: u64,
+    /// `PROT_*` bits.
+    pub protection: u32,
+    /// `MAP_SHARED` or `MAP_PRIVATE`.
+    pub flags: u32,
+    /// As /proc/PID/maps has it; empty for anonymous memory.
+    pub name: Vec<u8>,
+    /// If asked for, and if the file has one.
+    pub build_id: Vec<u8>,
+}
+
+/// The executable mapping that covers `address`, or the next one above it; `None` if there is
+/// none. `maps` is an open /proc/PID/maps. ENOTTY: the kernel is older than 6.11.
+pub fn query_executable_mapping(
+    maps: BorrowedFd<'_>,
+    address: u64,
+    with_build_id: WithBuildId,
+) -> io::Result<Option<QueriedMapping>> {
+    let mut name = [0u8; 4096];
+    let mut id = [0u8; 32];
+    let mut query = ProcmapQuery {
+        size: size_of::<ProcmapQuery>() as u64,
+        query_flags: COVERING_OR_NEXT_VMA | VMA_EXECUTABLE,
+        query_addr: address,
+        vma_name_size: name.len() as u32,
+        vma_name_addr: name.as_mut_ptr() as u64,
+        ..Default::default()
+    };
+    if with_build_id == WithBuildId::Yes {
+        query.build_id_size = id.len() as u32;
+        query.build_id_addr = id.as_mut_ptr() as u64;
+    }
+    // SAFETY: opcode and struct are the pair that fs.h defines; the kernel writes the struct (its
+    // size is stated in it) and at most the stated sizes to the two buffers, all alive here.
+    let result = unsafe {
+        let updater = rustix::ioctl::Updater::<{ PROCMAP_QUERY }, ProcmapQuery>::new(&mut query);
+        rustix::ioctl::ioctl(maps, updater)
+    };
+    match result {
+        Ok(()) => {}
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let name_length = (query.vma_name_size as usize).min(name.len()).saturating_sub(1);
+    let id_length = match with_build_id {
+        WithBuildId::Yes => (query.build_id_size as usize).min(id.len()),
+        WithBuildId::No => 0,
+    };
+    Ok(Some(QueriedMapping {
+        start: query.vma_start,
+        end: query.vma_end,
+        offset: query.vma_offset,
+        device: (query.dev_major, query.dev_minor),
+        inode: query.inode,
+        protection: protection(query.vma_flags),
+        flags: if query.vma_flags & VMA_SHARED != 0 { libc::MAP_SHARED } else { libc::MAP_PRIVATE }
+            as u32,
+        name: name[..name_length].to_vec(),
+        build_id: id[..id_length].to_vec(),
+    }))
+}
+
+fn protection(vma_flags: u64) -> u32 {
+    [
+        (VMA_READABLE, libc::PROT_READ),
+        (VMA_WRITABLE, libc::PROT_WRITE),
+        (VMA_EXECUTABLE, libc::PROT_EXEC),
+    ]
+    .into_iter()
+    .filter(|(flag, _)| vma_flags & flag != 0)
+    .fold(0, |bits, (_, bit)| bits | bit as u32)
+}
+
+/// Samples that an event lost because its ring was full; from the counter, since Linux 6.0.
+/// `None` if the attr did not ask for it.
+pub fn lost_samples(event: impl AsFd, read_format: u64) -> Option<u64> {
+    let wanted = u64::from(bindings::PERF_FORMAT_ID | bindings::PERF_FORMAT_LOST);
+    if read_format != wanted {
+        return None;
+    }
+    // struct read_format { u64 value, id, lost; } for these two bits.
+    let mut bytes = [0; 24];
+    let count = rustix::io::read(event, &mut bytes).ok()?;
+    let lost = bytes.get(16..count)?;
+    Some(u64::from_ne_bytes(lost.try_into().ok()?))
+}

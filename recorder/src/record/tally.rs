@@ -1,0 +1,295 @@
+//! What is learned of the records as they pass from the rings to the file.
+//!
+//! Nothing is read again at the end: build-ids, kernel addresses, times and losses are picked up
+//! here, in one cheap walk over bytes that are in the cache anyway. The kernel and our own encoders
+//! wrote them, so a record that contradicts itself only ends the walk of its block.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use perftab_core::format::attr::sample_type;
+use perftab_core::format::build_id::BuildId;
+use perftab_core::format::record::{
+    CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
+};
+use perftab_core::format::write::CpuMode;
+
+/// More distinct addresses than functions of any kernel; beyond it no more are collected.
+const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
+/// Offsets in an MMAP2 record: address, size of the build-id, build-id, name.
+const MMAP2_ADDRESS: usize = 16;
+const MMAP2_ID_SIZE: usize = 40;
+const MMAP2_ID: usize = 44;
+const MMAP2_NAME: usize = 72;
+
+/// Sums and sets over everything written so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    layout: SampleLayout,
+    /// Samples.
+    pub samples: u64,
+    /// Records that the kernel said it had lost, of whatever type.
+    pub lost_records: u64,
+    /// Times sampling was throttled.
+    pub throttled: u64,
+    /// Time of the earliest and of the latest sample.
+    pub times: Option<(u64, u64)>,
+    /// Addresses executed in the kernel, return addresses minus one.
+    pub kernel_addresses: HashSet<u64>,
+    /// Whether the 64-bit vdso was mapped, and a vdso below 4 GiB, which is another file.
+    pub vdso: VdsoSeen,
+    // Keyed by the record from the id on: one look-up of bytes per mapping, parsed at the end.
+    mapped: HashSet<Box<[u8]>>,
+}
+
+/// Which vdso images processes had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VdsoSeen {
+    /// None yet.
+    #[default]
+    None,
+    /// Only ours, the 64-bit one.
+    Native,
+    /// Also one of a 32-bit process.
+    Mixed,
+}
+
+/// Offsets of the sample's fields, all events having the same.
+#[derive(Clone, Copy, Debug, Default)]
+struct SampleLayout {
+    ip: usize,
+    time: usize,
+    chain: Option<usize>,
+}
+
+impl SampleLayout {
+    fn of(bits: u64) -> Self {
+        let width = |bit: u64| if bits & bit != 0 { 8 } else { 0 };
+        let ip = RECORD_HEADER_SIZE + width(sample_type::IDENTIFIER);
+        let time = ip + width(sample_type::IP) + width(sample_type::TID);
+        let chain =
+            time + width(sample_type::TIME) + width(sample_type::CPU) + width(sample_type::PERIOD);
+        Self { ip, time, chain: (bits & sample_type::CALLCHAIN != 0).then_some(chain) }
+    }
+}
+
+impl Tally {
+    /// For samples with these fields.
+    pub fn new(sample_type: u64) -> Self {
+        Self { layout: SampleLayout::of(sample_type), ..Self::default() }
+    }
+
+    /// Takes note of whole records.
+    pub fn walk(&mut self, mut records: &[u8]) {
+        while let Some(header) = records.first_chunk::<RECORD_HEADER_SIZE>() {
+            let [t0, t1, t2, t3, m0, m1, s0, s1] = *header;
+            let record_type = RecordType(u32::from_ne_bytes([t0, t1, t2, t3]));
+            let misc = u16::from_ne_bytes([m0, m1]);
+            let size = usize::from(u16::from_ne_bytes([s0, s1]));
+            if size < RECORD_HEADER_SIZE {
+                return;
+            }
+            let Some((record, rest)) = records.split_at_checked(size) else { return };
+            match record_type {
+                RecordType::SAMPLE => self.sample(record, misc),
+                RecordType::MMAP2 => self.mapping(record, misc),
+                RecordType::LOST => self.lost_records += u64_at(record, 16).unwrap_or(0),
+                RecordType::LOST_SAMPLES => self.lost_records += u64_at(record, 8).unwrap_or(0),
+                RecordType::THROTTLE => self.throttled += 1,
+                _ => {}
+            }
+            records = rest;
+        }
+    }
+
+    fn sample(&mut self, record: &[u8], misc: u16) {
+        self.samples += 1;
+        if let Some(time) = u64_at(record, self.layout.time) {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        if misc & misc::CPUMODE_MASK != misc::CPUMODE_KERNEL {
+            return;
+        }
+        if let Some(ip) = u64_at(record, self.layout.ip) {
+            self.kernel_address(ip);
+        }
+        let Some(chain) = self.layout.chain else { return };
+        let Some(count) = u64_at(record, chain) else { return };
+        let words = record[chain + 8..].chunks_exact(8).take(usize::try_from(count).unwrap_or(0));
+        // The kernel's part comes first: its marker, the address itself, then return addresses.
+        for (index, word) in words.enumerate() {
+            let word = u64_at(word, 0).unwrap_or(0);
+            match word {
+                CONTEXT_KERNEL => {}
+                CONTEXT_MARKER_MIN.. => return,
+                _ if index < 2 => {}
+                _ => self.kernel_address(word.wrapping_sub(1)),
+            }
+        }
+    }
+
+    fn kernel_address(&mut self, address: u64) {
+        if self.kernel_addresses.len() < KERNEL_ADDRESSES_MAX {
+            self.kernel_addresses.insert(address);
+        }
+    }
+
+    fn mapping(&mut self, record: &[u8], misc: u16) {
+        let name = record.get(MMAP2_NAME..).unwrap_or(&[]);
+        if name.starts_with(b"[vdso]\0") {
+            let address = u64_at(record, MMAP2_ADDRESS).unwrap_or(0);
+            let native = address >> 32 != 0 || cfg!(target_pointer_width = "32");
+            self.vdso = match (self.vdso, native) {
+                (VdsoSeen::None | VdsoSeen::Native, true) => VdsoSeen::Native,
+                _ => VdsoSeen::Mixed,
+            };
+            return;
+        }
+        if misc & misc::MMAP_BUILD_ID == 0 {
+            return;
+        }
+        // The name ends at its NUL; behind it comes the trailer, different each time.
+        let Some(end) = name.iter().position(|byte| *byte == 0) else { return };
+        // The CPU mode goes where the record keeps protection and flags, which do not matter here.
+        let key = &record[MMAP2_ID_SIZE..MMAP2_NAME + end];
+        if !self.mapped.contains(key) {
+            self.mapped.insert(key.into());
+        }
+    }
+
+    /// Name, build-id and CPU mode of every file that was mapped executable with an id: one entry
+    /// for each pair of name and id.
+    pub fn mapped_files(&self) -> BTreeSet<(Vec<u8>, BuildId, CpuMode)> {
+        let mut files = BTreeSet::new();
+        for key in &self.mapped {
+            let id_size = usize::from(key[0]).min(BuildId::MAX_LENGTH);
+            let id = &key[MMAP2_ID - MMAP2_ID_SIZE..][..id_size];
+            let name = &key[MMAP2_NAME - MMAP2_ID_SIZE..];
+            if let Some(id) = BuildId::new(id) {
+                files.insert((name.to_vec(), id, cpu_mode(name)));
+            }
+        }
+        files
+    }
+
+    /// Paths that stood for several files during the recording: they were replaced.
+    pub fn replaced_files(&self) -> Vec<Vec<u8>> {
+        let mut ids: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+        for (name, _, mode) in self.mapped_files() {
+            if mode == CpuMode::User {
+                *ids.entry(name).or_default() += 1;
+            }
+        }
+        ids.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
+    }
+}
+
+/// Kernel and kernel modules are told by their names, which we synthesised.
+fn cpu_mode(name: &[u8]) -> CpuMode {
+    let is_module = |name: &[u8]| {
+        let base = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+        [".ko", ".ko.gz", ".ko.xz", ".ko.zst"].iter().any(|end| base.ends_with(end.as_bytes()))
+    };
+    if name.starts_with(b"[") || is_module(name) { CpuMode::Kernel } else { CpuMode::User }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perftab_core::format::record::CONTEXT_USER;
+    use perftab_core::format::write::{MappedFile, Mmap2, SampleIdTrailer, comm, mmap2};
+
+    const BITS: u64 =
+        sample_type::IP | sample_type::TID | sample_type::TIME | sample_type::CALLCHAIN;
+
+    fn sample(misc: u16, ip: u64, time: u64, chain: &[u64]) -> Vec<u8> {
+        let mut words = vec![ip, 0, time, chain.len() as u64];
+        words.extend_from_slice(chain);
+        let mut record = RecordType::SAMPLE.0.to_ne_bytes().to_vec();
+        record.extend_from_slice(&misc.to_ne_bytes());
+        record.extend_from_slice(&((8 + 8 * words.len()) as u16).to_ne_bytes());
+        record.extend(words.into_iter().flat_map(u64::to_ne_bytes));
+        record
+    }
+
+    fn mapping(id: u8, name: &[u8], address: u64, time: u64) -> Vec<u8> {
+        let map = Mmap2 {
+            pid: 1,
+            cpu_mode: CpuMode::User,
+            address,
+            length: 0x1000,
+            page_offset: 0,
+            file: match BuildId::new(&[id; 20]) {
+                Some(id) => MappedFile::BuildId(id),
+                None => MappedFile::Inode { major: 0, minor: 0, inode: 0 },
+            },
+            protection: 5,
+            flags: 2,
+            name,
+        };
+        let mut out = Vec::new();
+        mmap2(&mut out, &map, SampleIdTrailer::of_sample_type(BITS));
+        let at = out.len() - 8;
+        out[at..].copy_from_slice(&time.to_ne_bytes());
+        out
+    }
+
+    #[test]
+    fn samples_are_counted_and_kernel_addresses_kept() {
+        let mut tally = Tally::new(BITS);
+        let kernel_ip = 0xffff_ffff_8100_1000;
+        let chain = [CONTEXT_KERNEL, kernel_ip, 0xffff_ffff_8100_2000, CONTEXT_USER, 0x5000];
+        let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
+        records.extend(sample(misc::CPUMODE_USER, 0x5000, 10, &[CONTEXT_USER, 0x5000, 0x6000]));
+        comm(&mut records, 1, 1, b"name", SampleIdTrailer::of_sample_type(BITS));
+        tally.walk(&records);
+        assert_eq!(tally.samples, 2);
+        assert_eq!(tally.times, Some((10, 20)));
+        let expected = HashSet::from([kernel_ip, 0xffff_ffff_8100_1fff]);
+        assert_eq!(tally.kernel_addresses, expected);
+    }
+
+    #[test]
+    fn one_path_with_two_ids_keeps_both_and_is_named() {
+        let mut tally = Tally::new(BITS);
+        for (id, time) in [(1, 5), (1, 6), (2, 7)] {
+            tally.walk(&mapping(id, b"/bin/app", 0x40_0000, time));
+        }
+        tally.walk(&mapping(3, b"/lib/libc.so.6", 0x50_0000, 8));
+        let files: Vec<_> = tally.mapped_files().into_iter().collect();
+        assert_eq!(files.len(), 3);
+        assert_eq!(files[0].0, b"/bin/app");
+        assert_eq!(tally.replaced_files(), [b"/bin/app".to_vec()]);
+    }
+
+    #[test]
+    fn kernel_names_have_the_kernels_mode() {
+        assert_eq!(cpu_mode(b"[kernel.kallsyms]_text"), CpuMode::Kernel);
+        assert_eq!(cpu_mode(b"/lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz"), CpuMode::Kernel);
+        assert_eq!(cpu_mode(b"/usr/bin/true"), CpuMode::User);
+    }
+
+    #[test]
+    fn a_vdso_of_a_32_bit_process_is_told_apart() {
+        let mut tally = Tally::new(BITS);
+        tally.walk(&mapping(0, b"[vdso]", 0x7fff_0000_0000, 1));
+        assert_eq!(tally.vdso, VdsoSeen::Native);
+        tally.walk(&mapping(0, b"[vdso]", 0xf7f0_0000, 2));
+        assert_eq!(tally.vdso, VdsoSeen::Mixed);
+    }
+
+    #[test]
+    fn damaged_records_end_the_walk() {
+        let mut tally = Tally::new(BITS);
+        let whole = sample(misc::CPUMODE_KERNEL, 1, 1, &[CONTEXT_KERNEL, 1, 2]);
+        for cut in 0..whole.len() {
+            tally.walk(&whole[..cut]);
+        }
+        tally.walk(&[0; 16]);
+        assert_eq!(tally.samples, 0);
+    }
+}
