@@ -19,7 +19,7 @@ const DEFAULT_RING: usize = 512 << 10;
 /// `perftab record`.
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// Sample this event [default: cycles, else cpu-clock]; NAME:u user space only, :k kernel only
+    /// Event [default: cycles, else cpu-clock]; NAME:u user, NAME:k kernel
     #[arg(short, long, value_name = "EVENT")]
     pub event: Vec<String>,
     /// Samples per second and CPU, or max [default: 999]
@@ -34,7 +34,7 @@ pub struct RecordArgs {
     /// How to walk the stack: fp (frame pointers)
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
-    /// The whole system, until the command ends or Ctrl-C
+    /// Everything on every CPU, until the command ends or Ctrl-C
     #[arg(short, long, conflicts_with_all = ["pid", "tid"])]
     pub all_cpus: bool,
     /// Processes that are running already
