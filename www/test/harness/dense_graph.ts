@@ -1,12 +1,12 @@
-// A graph with as many boxes on screen as the budget names: 20,000 boxes, 1,500 labels.
+// A graph with as many boxes on screen as the budget names: 20,000 boxes, 1,000 labels.
 
 import type { FlameGraph, FlameWindow } from "../../src/session/types.ts";
 import { NONE } from "../../src/session/types.ts";
 import { random } from "./random_tree.ts";
 
 const ROWS = 50;
-const LABELLED = 30;
-const NARROW = 370;
+const LABELLED = 20;
+const NARROW = 380;
 
 export function denseGraph(window: FlameWindow): FlameGraph {
   const next = random(1);

@@ -20,7 +20,11 @@ export class FakeSession implements Session {
   /** `dense` answers every layout with a graph as full as the painting budget allows for. */
   constructor(size: number, samples: number, layouts: "of-the-tree" | "dense" = "of-the-tree", seed = 7) {
     this.#dense = layouts === "dense";
-    this.#trees = { callees: randomTree(seed, size, samples), inverted: randomTree(seed + 1, size, samples) };
+    const functions = new Map<string, number>();
+    this.#trees = {
+      callees: randomTree(seed, size, samples, functions),
+      inverted: randomTree(seed + 1, size, samples, functions),
+    };
   }
 
   get samples(): number {

@@ -3,6 +3,7 @@
 
 import { render } from "preact";
 import { info, phase, search, session, view } from "../../src/state/app.ts";
+import { followHistory } from "../../src/state/history.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
 import { Profile } from "../../src/shell/Profile.tsx";
 import { CallTreeView } from "../../src/views/call_tree_view.tsx";
@@ -19,6 +20,7 @@ const fake = new FakeSession(
 );
 theme.value = options.get("theme") === "dark" ? "dark" : "light";
 followTheme();
+followHistory();
 view.value = (options.get("view") ?? "flame") as typeof view.value;
 search.value = options.get("search") ?? "";
 info.value = {

@@ -65,11 +65,18 @@ const ORIGINS: Origin[] = [
 
 const PROCESSES = ["nginx", "edge-auth", "node", "swapper/0"];
 
-/** A tree of about `size` call nodes, its children sorted by weight, heaviest first. */
-export function randomTree(seed: number, size: number, samples: number): TreeNode[] {
+/**
+ * A tree of about `size` call nodes, its children sorted by weight, heaviest first. Trees that share `functions` have
+ * the same number for the same function.
+ */
+export function randomTree(
+  seed: number,
+  size: number,
+  samples: number,
+  functions: Map<string, number> = new Map(),
+): TreeNode[] {
   const next = random(seed);
   const nodes: TreeNode[] = [];
-  const functions = new Map<string, number>();
   const add = (parent: TreeNode | null, name: string, dso: string, kind: number, flags: number): TreeNode => {
     const key = `${dso} ${name}`;
     const functionId = flags & Flag.Pseudo ? NONE : (functions.get(key) ?? functions.size);

@@ -6,7 +6,8 @@ import type { JSX, RefObject } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../session/client.ts";
 import type { Query } from "../../session/types.ts";
-import { namesGeneration, query, selection, session } from "../../state/app.ts";
+import { namesGeneration, query, selection, session, view } from "../../state/app.ts";
+import { step } from "../../state/history.ts";
 import { latest } from "../latest.ts";
 import { flameAction } from "./keys.ts";
 import type { MirrorData } from "./mirror_items.ts";
@@ -46,41 +47,46 @@ export function Mirror({ model, tree }: { model: FlameModel; tree: RefObject<HTM
   const items = data ? mirrorItems({ ...data, whole: model.laid.value?.graph.allTotal ?? 0 }) : [];
   const active = items.find((item) => item.selected);
   return (
-    <div
-      ref={tree}
-      class="mirror"
-      role="tree"
-      tabIndex={0}
-      aria-label={query.value.direction === "callees" ? "Flame graph of callees" : "Flame graph, inverted"}
-      aria-activedescendant={active ? `${prefix}${active.key}` : undefined}
-      onBlur={(event) => delete event.currentTarget.dataset["pointed"]}
-      onKeyDown={(event) => {
-        delete event.currentTarget.dataset["pointed"];
-        if (event.key === "Alt") {
-          model.card.pin();
-          return;
-        }
-        const action = flameAction(event);
-        if (action) {
-          event.preventDefault();
-          event.stopPropagation();
-          model.act(action);
-        }
-      }}
-    >
-      {items.map((item) => (
-        <div
-          key={item.key}
-          id={`${prefix}${item.key}`}
-          role="treeitem"
-          aria-label={item.label}
-          aria-level={item.level}
-          aria-posinset={item.posInSet || undefined}
-          aria-setsize={item.setSize || undefined}
-          aria-expanded={item.expanded ?? undefined}
-          aria-selected={item.selected}
-        />
-      ))}
-    </div>
+    <>
+      <div
+        ref={tree}
+        class="mirror"
+        role="tree"
+        tabIndex={0}
+        aria-label={query.value.direction === "callees" ? "Flame graph of callees" : "Flame graph, inverted"}
+        aria-activedescendant={active ? `${prefix}${active.key}` : undefined}
+        onBlur={(event) => delete event.currentTarget.dataset["pointed"]}
+        onKeyDown={(event) => {
+          delete event.currentTarget.dataset["pointed"];
+          if (event.key === "Alt") {
+            model.card.pin();
+            return;
+          }
+          const action = flameAction(event);
+          if (action) {
+            event.preventDefault();
+            event.stopPropagation();
+            model.act(action);
+          }
+        }}
+      >
+        {items.map((item) => (
+          <div
+            key={item.key}
+            id={`${prefix}${item.key}`}
+            role="treeitem"
+            aria-label={item.label}
+            aria-level={item.level}
+            aria-posinset={item.posInSet || undefined}
+            aria-setsize={item.setSize || undefined}
+            aria-expanded={item.expanded ?? undefined}
+            aria-selected={item.selected}
+          />
+        ))}
+      </div>
+      <button type="button" class="mirror-button" onClick={() => step(() => (view.value = "tree"))}>
+        Open as call tree
+      </button>
+    </>
   );
 }

@@ -26,6 +26,7 @@ const DEEPER = 4;
 interface LayoutQuestion {
   session: Session;
   query: Query;
+  names: number;
   window: FlameWindow;
 }
 
@@ -34,11 +35,12 @@ export class FlameModel {
   readonly failure = signal<string | null>(null);
   readonly card = new HoverCard();
   #stage: FlameStage | null = null;
+  #answered: LayoutQuestion | null = null;
   /** The call node that a pointer selected: it is in sight already. */
   #pointed: number | null = null;
   readonly #layouts: Latest<LayoutQuestion> = latest<LayoutQuestion, FlameGraph>({
     ask: (question) => question.session.call("flameGraph", { query: question.query, window: question.window }),
-    deliver: (graph, { window }) => this.#deliver(graph, window),
+    deliver: (graph, question) => this.#deliver(graph, question),
     fail: (error, { window }) => {
       // The numbers of call nodes change when names arrive: the former root may be gone.
       if (window.root !== ALL) {
@@ -124,7 +126,7 @@ export class FlameModel {
   }
 
   #ask(stage: FlameStage): void {
-    void namesGeneration.value;
+    const names = namesGeneration.value;
     const asked = session.value;
     const width = stage.width.value;
     if (asked === null || phase.value.kind !== "open" || width < 1) {
@@ -136,16 +138,28 @@ export class FlameModel {
       minPx: FOLD_BELOW_PX,
       search: search.value,
     };
-    this.#layouts.ask({ session: asked, query: query.value, window });
+    this.#layouts.ask({ session: asked, query: query.value, names, window });
   }
 
-  #deliver(graph: FlameGraph, window: FlameWindow): void {
+  #deliver(graph: FlameGraph, question: LayoutQuestion): void {
+    const { window } = question;
     const laid = { graph, root: window.root, layoutPx: window.widthPx, searching: window.search !== "" };
+    this.#answered = question;
     this.failure.value = null;
     this.card.close();
     this.laid.value = laid;
     this.#stage?.show(laid);
     this.#adopt();
+  }
+
+  /**
+   * The graph on screen, unless the question or the names have changed since: its call nodes then mean nothing any
+   * more, and the next graph is under way.
+   */
+  #current(): Laid | null {
+    const answered = this.#answered;
+    const isCurrent = answered?.query === query.peek() && answered.names === namesGeneration.peek();
+    return isCurrent ? this.laid.peek() : null;
   }
 
   #followSelection(stage: FlameStage): void {
@@ -163,7 +177,7 @@ export class FlameModel {
   /** A selection that knows only its function takes the call node that stands for it here, and the other way round. */
   #adopt(): void {
     const box = this.#stage?.selected ?? NO_BOX;
-    const graph = this.laid.peek()?.graph;
+    const graph = this.#current()?.graph;
     const selected = selection.peek();
     if (!graph || box === NO_BOX || !selected || (selected.callNode !== null && selected.functionId !== null)) {
       return;
@@ -172,7 +186,7 @@ export class FlameModel {
   }
 
   #select(box: number): void {
-    const graph = this.laid.peek()?.graph;
+    const graph = this.#current()?.graph;
     if (!graph || box === NO_BOX || graph.callNode[box] === FOLDED) {
       selection.value = null;
       return;
@@ -182,7 +196,7 @@ export class FlameModel {
 
   /** Makes a box the root; narrow calls that were folded are magnified instead. */
   #zoomInto(box: number, across: number): void {
-    const laid = this.laid.peek();
+    const laid = this.#current();
     if (!laid || box === NO_BOX) {
       return;
     }
@@ -198,7 +212,7 @@ export class FlameModel {
   }
 
   #move(to: "parent" | "child" | "previous" | "next" | "root" | "hot-leaf"): void {
-    const laid = this.laid.peek();
+    const laid = this.#current();
     const stage = this.#stage;
     if (!laid || !stage || laid.graph.depths === 0) {
       return;

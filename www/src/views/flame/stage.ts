@@ -80,6 +80,8 @@ export class FlameStage {
   #selection: { callNode: number; functionId: number } = { callNode: NONE, functionId: NONE };
   #selected = NO_BOX;
   #outlined: number = NONE;
+  /** Whether the overlay was left with something on it. */
+  #hasMarks = false;
   #dirty: Work = "nothing";
   #textScale = textScale();
   #frame = 0;
@@ -340,11 +342,21 @@ export class FlameStage {
     if (labels) {
       this.#painter.paintLabels(scene, this.#palette, searching);
     }
-    paintOverlay(this.#overlay, scene, this.#palette, this.#painter.boxes, {
+    this.#paintOverlay(scene, this.#palette);
+  }
+
+  #paintOverlay(scene: Scene, palette: Palette): void {
+    const marks = {
       hovered: this.#animation ? NO_BOX : this.#hovered,
       selected: this.#selected,
       functionId: this.#outlined,
-    });
+    };
+    const hasMarks = marks.hovered !== NO_BOX || marks.selected !== NO_BOX || marks.functionId !== NONE;
+    // Clearing a whole canvas costs as much as a thousand boxes: not for nothing.
+    if (hasMarks || this.#hasMarks) {
+      paintOverlay(this.#overlay, scene, palette, this.#painter.boxes, marks);
+    }
+    this.#hasMarks = hasMarks;
   }
 
   /** Moves the window to where the animation is at `now`; answers how far the rows are moved down. */
