@@ -16,6 +16,7 @@ function rows(...nodes: [callNode: number, children: number][]): CallTreeRows {
     childCount: Uint32Array.from(nodes, ([, children]) => children),
     total: new Float64Array(nodes.length).fill(50),
     self: new Float64Array(nodes.length).fill(1),
+    functionId: Uint32Array.from(nodes, ([callNode]) => callNode),
     kind: new Uint8Array(nodes.length).fill(Kind.Own),
     flags: new Uint8Array(nodes.length),
     names: nodes.map(([callNode]) => `f${callNode}`),
@@ -78,10 +79,10 @@ test("rows in sight, and the nearest scroll to one", () => {
 });
 
 const detail: CallNodeDetail = {
-  callNode: 42, name: "longest_match", dso: "libz.so.1.3.1", dsoStatus: "matched", buildId: null, file: null, line: null,
+  callNode: 42, name: "longest_match", functionId: 9, dsoId: 3, dso: "libz.so.1.3.1", dsoStatus: "matched", buildId: null, file: null, line: null,
   inlined: false, kind: Kind.System, flags: 0, totalWeight: 78, selfWeight: 78, totalSamples: 7482, selfSamples: 7482,
-  path: ["nginx", "main", "longest_match"], depth: 3, parent: 7, heaviestChild: null, previousSibling: null,
-  nextSibling: null, level: 4, setSize: 300, posInSet: 151, childCount: 500,
+  path: ["nginx", "main", "longest_match"], pathNodes: [1, 7, 42], depth: 3, parent: 7, heaviestChild: null, previousSibling: null,
+  nextSibling: null, setSize: 300, posInSet: 151, childCount: 500,
 };
 
 test("the selection is spoken in full", () => {

@@ -65,7 +65,9 @@ export interface FlameGraph {
 export interface CallNodeDetail {
   callNode: number;
   name: string;
-  dso: string;
+  functionId: number | null;
+  dsoId: number | null;
+  dso: string | null;
   dsoStatus: DsoStatus | null;
   buildId: string | null;
   file: string | null;
@@ -77,14 +79,15 @@ export interface CallNodeDetail {
   selfWeight: number;
   totalSamples: number;
   selfSamples: number;
-  /** Names from the first level down to this one. */
+  /** Names from the first level down to this one, and the same as call nodes. */
   path: string[];
+  pathNodes: number[];
+  /** 0 for the root. */
   depth: number;
   parent: number | null;
   heaviestChild: number | null;
   previousSibling: number | null;
   nextSibling: number | null;
-  level: number;
   setSize: number;
   posInSet: number;
   childCount: number;
@@ -97,6 +100,7 @@ export interface CallTreeRows {
   childCount: Uint32Array;
   total: Float64Array;
   self: Float64Array;
+  functionId: Uint32Array;
   kind: Uint8Array;
   flags: Uint8Array;
   names: string[];
@@ -112,6 +116,8 @@ export interface FunctionsOrder {
 export interface FunctionRows {
   totalCount: number;
   functionId: Uint32Array;
+  /** The heaviest call node of each. */
+  heaviest: Uint32Array;
   self: Float64Array;
   total: Float64Array;
   kind: Uint8Array;
@@ -269,7 +275,8 @@ export interface Protocol {
   admit: { args: { files: File[] }; result: DropReport };
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
-  callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail };
+  /** null if there is no such call node (any more). */
+  callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
   callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; from: number; to: number }; result: FunctionRows };
   search: { args: { query: Query; text: string }; result: SearchResult };

@@ -15,7 +15,7 @@ import type { TreeRow } from "./rows/tree_rows.ts";
 import { hasChildren, rowAfterLeft, rowAfterRight } from "./rows/tree_rows.ts";
 import { RowsBody, ShareBar, useVirtualRows } from "./rows/virtual_rows.tsx";
 import { rowAfterKey } from "./rows/window.ts";
-import { nameClass, share, swatchClass } from "./words.ts";
+import { idAt, nameClass, share, swatchClass } from "./words.ts";
 
 const ROW_HEIGHT = 22;
 const INDENT = 14;
@@ -88,7 +88,7 @@ export function CallTreeView(): JSX.Element {
               isOpen={model.open.value.has(row.callNode)}
               isSelected={row.callNode === selected}
               whole={model.whole.value}
-              onSelect={() => select(row.callNode)}
+              onSelect={() => select(row)}
               onToggle={() => model.toggle(row.callNode)}
             />
           ))}
@@ -98,8 +98,8 @@ export function CallTreeView(): JSX.Element {
   );
 }
 
-function select(callNode: number): void {
-  selection.value = { callNode, functionId: null };
+function select({ callNode, columns, index }: TreeRow): void {
+  selection.value = { callNode, functionId: idAt(columns.functionId, index) };
 }
 
 /** Whether the key was one of the tree's. */
@@ -110,7 +110,7 @@ function treeKey(key: string, model: CallTreeModel, at: number, size: Parameters
   const go = (to: number | null): void => {
     const next = to === null ? undefined : rows[to];
     if (next) {
-      select(next.callNode);
+      select(next);
     }
   };
   if (key === "i") {

@@ -9,12 +9,11 @@ import { functionsOrder, namesGeneration, phase, query, selection, session } fro
 import { count, percent } from "../state/format.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
-import { selectFunction } from "./select_function.ts";
 import type { FunctionRow } from "./rows/functions_model.ts";
 import { functionsTable } from "./rows/functions_model.ts";
 import { RowsBody, ShareBar, useVirtualRows } from "./rows/virtual_rows.tsx";
 import { rowAfterKey } from "./rows/window.ts";
-import { nameClass, share, swatchClass } from "./words.ts";
+import { idAt, nameClass, share, swatchClass } from "./words.ts";
 
 const ROW_HEIGHT = 24;
 
@@ -129,15 +128,20 @@ function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: str
   );
 }
 
+/** Selects a function, and in the other views its heaviest call node. */
 function selectRow({ columns, index }: FunctionRow): void {
-  selectFunction(columns.functionId[index] as number, {
-    name: columns.names[index] ?? "",
-    dso: columns.dsos[index] ?? "",
-    self: columns.self[index] as number,
-    total: columns.total[index] as number,
-    kind: columns.kind[index] as number,
-    flags: columns.flags[index] as number,
-  });
+  selection.value = {
+    callNode: idAt(columns.heaviest, index),
+    functionId: idAt(columns.functionId, index),
+    row: {
+      name: columns.names[index] ?? "",
+      dso: columns.dsos[index] ?? "",
+      self: columns.self[index] as number,
+      total: columns.total[index] as number,
+      kind: columns.kind[index] as number,
+      flags: columns.flags[index] as number,
+    },
+  };
 }
 
 interface RowProps {

@@ -7,6 +7,7 @@ import type { Query } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { query, selection, zoomRoot } from "../state/app.ts";
 import { step } from "../state/history.ts";
+import { findSelectedFunction } from "./find_function.ts";
 
 function ask(change: Partial<Query>): void {
   const next = { ...query.peek(), ...change };
@@ -19,6 +20,7 @@ function ask(change: Partial<Query>): void {
     const functionId = selection.peek()?.functionId ?? null;
     selection.value = functionId === null ? null : { callNode: null, functionId };
   });
+  findSelectedFunction();
 }
 
 export const setDirection = (direction: Query["direction"]): void => ask({ direction });

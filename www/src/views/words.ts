@@ -1,6 +1,6 @@
 // Words and classes that all views use for the same thing.
 
-import { Flag, Kind } from "../session/types.ts";
+import { Flag, Kind, NONE } from "../session/types.ts";
 import { count, percent } from "../state/format.ts";
 
 const KIND_CLASS: Record<number, string> = {
@@ -27,6 +27,12 @@ export function nameClass(kind: number, flags: number): string {
     return "frame-name frame-unnamed";
   }
   return flags & Flag.Inlined ? "frame-name frame-inlined" : "frame-name";
+}
+
+/** Of a column of ids: the id, or null for none. */
+export function idAt(column: Uint32Array, index: number): number | null {
+  const id = column[index];
+  return id === undefined || id === NONE ? null : id;
 }
 
 /** "7.8 percent", as it is spoken. */

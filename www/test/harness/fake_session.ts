@@ -59,7 +59,10 @@ export class FakeSession implements Session {
     return this.#dense ? denseGraph(window) : layOut(this.#node(query, window.root), window, this.#node(query, 0).total);
   }
 
-  #detail(query: Query, callNode: number): CallNodeDetail {
+  #detail(query: Query, callNode: number): CallNodeDetail | null {
+    if (callNode >= this.#trees[query.direction].length) {
+      return null;
+    }
     const node = this.#node(query, callNode);
     const siblings = node.parent?.children ?? [node];
     const at = siblings.indexOf(node);
@@ -67,7 +70,9 @@ export class FakeSession implements Session {
     return {
       callNode,
       name: node.name,
-      dso: node.dso,
+      functionId: node.functionId === NONE ? null : node.functionId,
+      dsoId: null,
+      dso: isPseudo ? null : node.dso,
       dsoStatus: isPseudo ? null : node.flags & Flag.Forced ? "forced" : node.kind === Kind.Unnamed ? "missing" : "matched",
       buildId: isPseudo ? null : "9f31c07a5be2d05e9f31c07a5be2d05e9f31c07a",
       file: node.kind === Kind.Own ? "src/http/ngx_http_request.c" : null,
@@ -80,12 +85,12 @@ export class FakeSession implements Session {
       totalSamples: node.total,
       selfSamples: node.self,
       path: pathOf(node).slice(1).map((each) => each.name),
+      pathNodes: pathOf(node).slice(1).map((each) => each.id),
       depth: node.depth,
       parent: node.parent?.id ?? null,
       heaviestChild: node.children[0]?.id ?? null,
       previousSibling: siblings[at - 1]?.id ?? null,
       nextSibling: siblings[at + 1]?.id ?? null,
-      level: node.depth + 1,
       setSize: siblings.length,
       posInSet: at + 1,
       childCount: node.children.length,
@@ -100,6 +105,7 @@ export class FakeSession implements Session {
       childCount: Uint32Array.from(children, (each) => each.children.length),
       total: Float64Array.from(children, (each) => each.total * PERIOD),
       self: Float64Array.from(children, (each) => each.self * PERIOD),
+      functionId: Uint32Array.from(children, (each) => each.functionId),
       kind: Uint8Array.from(children, (each) => each.kind),
       flags: Uint8Array.from(children, (each) => each.flags),
       names: children.map((each) => each.name),
@@ -118,6 +124,9 @@ export class FakeSession implements Session {
       if (!pathOf(node).slice(0, -1).some((each) => each.functionId === node.functionId)) {
         sum.total += node.total;
       }
+      if (node.total > sum.node.total) {
+        sum.node = node;
+      }
       byId.set(node.functionId, sum);
     }
     const way = order.descending ? -1 : 1;
@@ -131,6 +140,7 @@ export class FakeSession implements Session {
     return {
       totalCount: rows.length,
       functionId: Uint32Array.from(shown, (each) => each.node.functionId),
+      heaviest: Uint32Array.from(shown, (each) => each.node.id),
       self: Float64Array.from(shown, (each) => each.self * PERIOD),
       total: Float64Array.from(shown, (each) => each.total * PERIOD),
       kind: Uint8Array.from(shown, (each) => each.node.kind),

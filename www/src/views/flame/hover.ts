@@ -29,9 +29,13 @@ export class HoverCard {
   #x = 0;
   #y = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #details = latest<Question, CallNodeDetail>({
+  readonly #details = latest<Question, CallNodeDetail | null>({
     ask: (question) => question.session.call("callNodeDetail", { query: question.query, callNode: question.callNode }),
-    deliver: (detail) => this.#show(detail),
+    deliver: (detail) => {
+      if (detail !== null) {
+        this.#show(detail);
+      }
+    },
   });
 
   overCallNode(callNode: number, x: number, y: number): void {

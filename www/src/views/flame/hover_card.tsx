@@ -57,7 +57,7 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
 function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JSX.Element {
   const unit = event.value?.name ?? "";
   const place = [
-    detail.dso,
+    detail.dso ?? "",
     detail.file === null ? "" : detail.line === null ? detail.file : `${detail.file}:${detail.line}`,
     detail.inlined ? "inlined" : "",
   ].filter((part) => part !== "");

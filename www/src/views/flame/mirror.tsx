@@ -20,8 +20,11 @@ interface Question {
   callNode: number;
 }
 
-async function ask({ session, query, callNode }: Question): Promise<Omit<MirrorData, "whole">> {
+async function ask({ session, query, callNode }: Question): Promise<Omit<MirrorData, "whole"> | null> {
   const detail = await session.call("callNodeDetail", { query, callNode });
+  if (detail === null) {
+    return null;
+  }
   const [children, siblings] = await Promise.all([
     session.call("callTreeChildren", { query, callNode }),
     detail.parent === null ? null : session.call("callTreeChildren", { query, callNode: detail.parent }),
@@ -31,7 +34,7 @@ async function ask({ session, query, callNode }: Question): Promise<Omit<MirrorD
 
 export function Mirror({ model, tree }: { model: FlameModel; tree: RefObject<HTMLDivElement | null> }): JSX.Element {
   const [data, setData] = useState<Omit<MirrorData, "whole"> | null>(null);
-  const questions = useMemo(() => latest<Question, Omit<MirrorData, "whole">>({ ask, deliver: setData }), []);
+  const questions = useMemo(() => latest<Question, Omit<MirrorData, "whole"> | null>({ ask, deliver: setData }), []);
   useSignalEffect(() => {
     void namesGeneration.value;
     const callNode = selection.value?.callNode ?? null;

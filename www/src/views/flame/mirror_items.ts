@@ -33,7 +33,7 @@ export function selectionLabel(detail: CallNodeDetail, whole: number): string {
   const status = detail.flags & Flag.Forced ? "forced" : detail.dsoStatus;
   return [
     detail.name,
-    detail.dso,
+    detail.dso ?? "",
     status === null ? "" : STATUS[status].word.toLowerCase(),
     detail.inlined ? "inlined" : "",
     `total ${spokenShare(detail.totalWeight, whole)}`,
@@ -48,14 +48,19 @@ export function mirrorItems({ detail, siblings, children, whole }: MirrorData): 
   const selected: MirrorItem = {
     key: `node-${detail.callNode}`,
     label: selectionLabel(detail, whole),
-    level: detail.level,
+    level: levelOf(detail),
     posInSet: detail.posInSet,
     setSize: detail.setSize,
     expanded: detail.childCount > 0 ? true : null,
     selected: true,
   };
-  const below = rowItems(children, 0, MOST_CHILDREN, detail.level + 1, whole);
+  const below = rowItems(children, 0, MOST_CHILDREN, levelOf(detail) + 1, whole);
   return [...pathItems(detail), ...around(detail, siblings, [selected, ...below], whole)];
+}
+
+/** Levels are counted from 1, which is the root. */
+function levelOf(detail: CallNodeDetail): number {
+  return detail.depth + 1;
 }
 
 function pathItems(detail: CallNodeDetail): MirrorItem[] {
@@ -64,7 +69,7 @@ function pathItems(detail: CallNodeDetail): MirrorItem[] {
   return above.slice(first).map((name, i) => ({
     key: `above-${first + i}`,
     label: name,
-    level: detail.level - (above.length - first - i),
+    level: levelOf(detail) - (above.length - first - i),
     posInSet: 0,
     setSize: 0,
     expanded: true,
@@ -85,9 +90,9 @@ function around(
   }
   const from = Math.max(0, at - MOST_SIBLINGS / 2);
   return [
-    ...rowItems(siblings, from, at, detail.level, whole),
+    ...rowItems(siblings, from, at, levelOf(detail), whole),
     ...selection,
-    ...rowItems(siblings, at + 1, at + MOST_SIBLINGS / 2, detail.level, whole),
+    ...rowItems(siblings, at + 1, at + MOST_SIBLINGS / 2, levelOf(detail), whole),
   ];
 }
 

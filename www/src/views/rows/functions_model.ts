@@ -144,7 +144,7 @@ export class FunctionsModel {
       ]);
       if (this.#question?.query === query) {
         batch(() => {
-          this.whole.value = all.totalWeight;
+          this.whole.value = all?.totalWeight ?? 0;
           this.largestSelf.value = first.self[0] ?? 0;
         });
       }
@@ -158,6 +158,7 @@ function part(rows: FunctionRows, from: number, to: number): FunctionRows {
   return {
     totalCount: rows.totalCount,
     functionId: rows.functionId.subarray(from, to),
+    heaviest: rows.heaviest.subarray(from, to),
     self: rows.self.subarray(from, to),
     total: rows.total.subarray(from, to),
     kind: rows.kind.subarray(from, to),

@@ -135,10 +135,8 @@ export class CallTreeModel {
       return;
     }
     const { session, query } = this.#question;
-    // A graph of one pixel: only its path is wanted.
-    const window = { root: callNode, widthPx: 1, minPx: 1, search: "" };
-    const { path } = await session.call("flameGraph", { query, window });
-    const above = path.map((each) => each.callNode).filter((each) => each !== callNode);
+    const detail = await session.call("callNodeDetail", { query, callNode });
+    const above = detail?.pathNodes.slice(0, -1) ?? [];
     await Promise.all(above.map((each) => this.#load(each)));
     if (mine === this.#asked) {
       this.#setOpen(above);

@@ -1,9 +1,8 @@
-// Selecting a function where no call node is at hand: its heaviest call node becomes the selection of the other views.
+// A selection that knows its function only, as after a change of trees: the function's heaviest call node joins it.
 
 import type { Session } from "../session/client.ts";
 import type { FlameGraph, Query } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import type { Selection } from "../state/app.ts";
 import { query, selection, session } from "../state/app.ts";
 import { FOLDED, heaviestOfFunction, NO_BOX } from "./flame/hit_test.ts";
 import { latest } from "./latest.ts";
@@ -32,10 +31,11 @@ const lookups = latest<Question, FlameGraph>({
   },
 });
 
-export function selectFunction(functionId: number, row: NonNullable<Selection["row"]>): void {
-  selection.value = { callNode: null, functionId, row };
+/** Looks for the heaviest call node of the selected function in the tree of the present query. */
+export function findSelectedFunction(): void {
+  const functionId = selection.peek()?.functionId ?? null;
   const asked = session.peek();
-  if (asked) {
+  if (asked !== null && functionId !== null) {
     lookups.ask({ session: asked, query: query.peek(), functionId });
   }
 }
