@@ -11,6 +11,11 @@ pub mod label;
 pub mod search;
 pub mod weights;
 
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 /// What is asked of a profile.

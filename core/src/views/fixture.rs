@@ -1,0 +1,122 @@
+//! Profiles from text, for the tests of views: each line is a stack, outermost first, and how
+//! often it was seen. `proc: A B 3` is a stack of the process `proc`; a name in lower case stays
+//! without a name (its address is its letter), `~2` is a run of two words in no mapping.
+//!
+//! Names go the way that all names go: symbols with the DSO's identity, through the gate.
+
+use crate::format::BuildId;
+use crate::profile::{
+    DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread, ThreadId,
+};
+use crate::symbolize::{
+    EmbeddedSymbol, EmbeddedSymbols, MatchedSymbols, RecordedIdentities, Symbols,
+};
+use crate::views::call_tree::{CallNodeId, CallTree, Visit};
+use crate::views::label::Labels;
+use crate::views::{Group, Query};
+
+/// A profile and its names.
+pub(super) struct Fixture {
+    pub profile: Profile,
+    pub symbols: Symbols,
+}
+
+pub(super) fn fixture(text: &str) -> Fixture {
+    let mut profile = Profile::default();
+    let id = BuildId::new(&[7; 20]).expect("not all zero");
+    let dso = profile.dsos.intern("app", DsoKind::Kernel, MappedFrom::BuildId(id), None);
+    let gap = profile.dsos.intern("gap", DsoKind::Unmapped, MappedFrom::Nothing, None);
+    profile.events.push(Event { name: "cycles".to_owned(), samples: 0, weight: 0 });
+    let mut symbols: Vec<EmbeddedSymbol> = Vec::new();
+
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (process, stack) = line.split_once(": ").unwrap_or(("proc", line));
+        let (stack, weight) = stack.rsplit_once(' ').unwrap_or(("", stack));
+        let weight: u64 = weight.parse().expect("a line ends in a weight");
+        let thread = thread(&mut profile, process);
+        let mut leaf = Stacks::EMPTY;
+        for name in stack.split_whitespace() {
+            let address = u64::from_be_bytes(std::array::from_fn(|i| match i.checked_sub(4) {
+                Some(i) => name.as_bytes().get(i).copied().unwrap_or(0),
+                None => 0,
+            }));
+            let frame = match name.strip_prefix('~') {
+                Some(count) => Frame { dso: gap, address: count.parse().expect("a count") },
+                None => Frame { dso, address },
+            };
+            if name.starts_with(char::is_uppercase)
+                && symbols.iter().all(|symbol| symbol.name != name)
+            {
+                symbols.push(EmbeddedSymbol { avma: address, size: 1, name: name.to_owned() });
+            }
+            let frame = profile.frames.intern(frame);
+            leaf = profile.stacks.intern(leaf, frame);
+        }
+        profile.samples.push(Sample {
+            time_nanos: profile.samples.len() as u64 + 1,
+            thread,
+            stack: leaf,
+            event: EventId(0),
+            cpu: 0,
+            weight,
+        });
+        profile.events[0].samples += 1;
+        profile.events[0].weight += weight;
+    }
+
+    symbols.sort_by_key(|symbol| symbol.avma);
+    let embedded = EmbeddedSymbols {
+        identity: profile.dsos.get(dso).identity.expect("it was mapped with one"),
+        kind: DsoKind::Kernel,
+        name: "app".to_owned(),
+        symbols,
+    };
+    let recorded = RecordedIdentities::new(&profile.dsos);
+    let matched = MatchedSymbols::admit(&recorded, embedded).expect("the identity is recorded");
+    let mut symbols = Symbols::new(&profile);
+    symbols.embedded(&profile, &matched);
+    Fixture { profile, symbols }
+}
+
+fn thread(profile: &mut Profile, name: &str) -> ThreadId {
+    let name = profile.strings.intern(name);
+    let known = profile.threads.threads.iter().position(|thread| thread.name == name);
+    known.map_or_else(
+        || {
+            let tid = profile.threads.threads.len() as u32 + 1;
+            let process = profile.threads.add_process(Process { pid: tid, name });
+            profile.threads.add_thread(Thread { process, tid, name })
+        },
+        |index| ThreadId(index as u32),
+    )
+}
+
+/// The query of most tests: no first level.
+pub(super) fn ungrouped() -> Query {
+    Query { group: Group::None, ..Query::default() }
+}
+
+/// A tree as text: one call node a line, indented, with total and self.
+pub(super) fn tree_text(fixture: &Fixture, query: &Query) -> String {
+    let tree = CallTree::new(&fixture.profile, &fixture.symbols, query);
+    let labels = Labels::new(&fixture.profile, &fixture.symbols);
+    let mut text = String::new();
+    let mut depth = 0;
+    tree.walk(|id: CallNodeId, visit| match visit {
+        Visit::Leave => depth -= 1,
+        Visit::Enter => {
+            let (total, self_sum) = (tree.total(id).weight, tree.self_sum(id).weight);
+            let name = labels.text(tree.label(id));
+            text += &format!("{}{name} {total} {self_sum}\n", "  ".repeat(depth));
+            depth += 1;
+        }
+    });
+    text
+}
+
+/// Lines without the indentation that they have in a test's source.
+pub(super) fn lines(text: &str) -> String {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let indent = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    lines().map(|line| format!("{}\n", &line[indent..])).collect()
+}
