@@ -13,13 +13,14 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::symbolize::Image;
-use ureq::Agent;
-use ureq::http::StatusCode;
+use ureq::http::{Response, StatusCode};
+use ureq::{Agent, Body};
 
 use crate::cli::ImageArgs;
 use crate::images::identity;
@@ -30,6 +31,9 @@ const MAX_BYTES: u64 = 8_000_000_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server that asks servers of its own may take long before it answers.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
+/// A server that could not be connected to is not tried again for so long: each try may take all
+/// of [`CONNECT_TIMEOUT`], and there are many DSOs.
+const DOWN_FOR: Duration = Duration::from_secs(30);
 
 /// What a server can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,6 +156,8 @@ pub trait Receiver {
 struct Server {
     url: String,
     agent: Agent,
+    /// When it last could not be connected to, and why.
+    down: Mutex<Option<(Instant, String)>>,
 }
 
 impl Server {
@@ -167,7 +173,24 @@ impl Server {
             // A proxy of the environment would look for the server on its own machine.
             config = config.proxy(None);
         }
-        Self { url, agent: config.build().new_agent() }
+        Self { url, agent: config.build().new_agent(), down: Mutex::new(None) }
+    }
+
+    fn get(&self, path: &str) -> Result<Response<Body>, FailureReason> {
+        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, why)) = down.as_ref().filter(|(since, _)| since.elapsed() < DOWN_FOR) {
+            return Err(FailureReason::Unreachable(why.clone()));
+        }
+        *down = None;
+        drop(down);
+        self.agent.get(format!("{}{path}", self.url)).call().map_err(|error| {
+            let why = error.to_string();
+            if !matches!(error, ureq::Error::Timeout(ureq::Timeout::RecvResponse)) {
+                let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+                *down = Some((Instant::now(), why.clone()));
+            }
+            FailureReason::Unreachable(why)
+        })
     }
 
     /// The URL as shown: without the password it may carry.
@@ -244,9 +267,7 @@ impl Client {
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
     ) -> Result<File, FailureReason> {
-        let url = format!("{}/buildid/{id}/{artifact}", server.url);
-        let unreachable = |error: ureq::Error| FailureReason::Unreachable(error.to_string());
-        let response = server.agent.get(&url).call().map_err(unreachable)?;
+        let response = server.get(&format!("/buildid/{id}/{artifact}"))?;
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NOT_FOUND => return Err(FailureReason::NotFound),

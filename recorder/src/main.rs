@@ -45,13 +45,13 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         // Its exit code may be that of the command it recorded.
         Command::Record(args) => return record::run(&args),
         Command::View(args) => serve::run(&args),
-        Command::Report(_) => commands::unavailable("report"),
-        Command::Info(_) => commands::unavailable("info"),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Info(args) => commands::info::run(&args),
         Command::Buildid(args) => match args.command {
-            BuildidCommand::List(_) => commands::unavailable("buildid list"),
+            BuildidCommand::List(args) => commands::buildid_list::run(&args),
         },
-        Command::Export(_) => commands::unavailable("export"),
-        Command::Share(_) => commands::unavailable("share"),
+        Command::Export(args) => commands::export::run(&args),
+        Command::Share(_) => anyhow::bail!("share: this build can't make links yet"),
     }?;
     Ok(match outcome {
         Outcome::Complete => ExitCode::SUCCESS,

@@ -126,8 +126,17 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A progress bar in bytes: on standard error, on a terminal, and only once the work has taken a
-/// second; otherwise nothing.
+/// What a progress bar counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes, in decimal units.
+    Bytes,
+    /// Frames.
+    Frames,
+}
+
+/// A progress bar: on standard error, on a terminal, and only once the work has taken a second;
+/// otherwise nothing.
 pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
@@ -137,12 +146,15 @@ pub struct Progress {
 impl Progress {
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    /// Begins work called `what`; `total` bytes if known.
-    pub fn begin(what: &str, total: Option<u64>) -> Self {
+    /// Begins work called `what`; `total` units if known.
+    pub fn begin(what: &str, unit: Unit, total: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        let template = match total {
-            Some(_) => "{msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}, {eta} left",
-            None => "{msg} {spinner} {decimal_bytes}",
+        let template = match (unit, total) {
+            (Unit::Bytes, Some(_)) => {
+                "{msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}, {eta} left"
+            }
+            (Unit::Bytes, None) => "{msg} {spinner} {decimal_bytes}",
+            (Unit::Frames, _) => "{msg} {wide_bar} {human_pos} of {human_len} frames",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
@@ -151,7 +163,7 @@ impl Progress {
         Self { bar, begun: Instant::now(), shown: false }
     }
 
-    /// Says how many bytes are done.
+    /// Says how many units are done.
     pub fn update(&mut self, done: u64) {
         if !self.shown && self.begun.elapsed() >= Self::PATIENCE && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

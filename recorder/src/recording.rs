@@ -6,9 +6,16 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use perftab_core::decode::ByteSource;
+use perftab_core::session::{Opening, Session};
 
-use crate::output::{self, Progress};
+use crate::file_source::FileSource;
+use crate::output::{Progress, Unit};
 use crate::scratch;
+
+/// What `perf record` and `perftab record` call a recording.
+pub const USUAL_NAME: &str = "perf.data";
+const BLOCK: usize = 1 << 20;
 
 /// An open recording.
 pub struct Recording {
@@ -27,7 +34,12 @@ impl Recording {
             return Self::spool();
         }
         let name = path.display();
-        let file = File::open(path).with_context(|| format!("{name}"))?;
+        let file = File::open(path).with_context(|| {
+            let is_default = path == Path::new(USUAL_NAME);
+            let remedy =
+                if is_default { " (name the recording, or make one: perftab record)" } else { "" };
+            format!("{name}{remedy}")
+        })?;
         let metadata = file.metadata().with_context(|| format!("{name}"))?;
         if metadata.is_dir() {
             bail!("{name}: is a folder; name the perf.data file in it");
@@ -41,8 +53,8 @@ impl Recording {
 
     fn spool() -> anyhow::Result<Self> {
         let mut file = scratch::nameless_file()?;
-        let mut progress = Progress::begin("Reading standard input", None);
-        let mut block = vec![0; 256 << 10];
+        let mut progress = Progress::begin("Reading standard input", Unit::Bytes, None);
+        let mut block = vec![0; BLOCK];
         let mut size = 0;
         loop {
             let count = match io::stdin().lock().read(&mut block) {
@@ -56,12 +68,33 @@ impl Recording {
             size += count as u64;
             progress.update(size);
         }
-        drop(progress);
-        output::notice(format_args!(
-            "standard input, {}, is kept in a temporary file until this ends",
-            output::size(size)
-        ));
         Ok(Self { name: "standard input".to_owned(), size, file })
+    }
+
+    /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings.
+    pub fn read(&self) -> anyhow::Result<Session> {
+        let name = format!("Reading {}", self.name);
+        let mut progress = Progress::begin(&name, Unit::Bytes, Some(self.size));
+        self.read_with(&mut |done| progress.update(done))
+    }
+
+    /// Reads the whole of it, calling `progress` with the bytes read so far.
+    pub fn read_with(&self, progress: &mut dyn FnMut(u64)) -> anyhow::Result<Session> {
+        let source = FileSource::new(self.file.try_clone()?)?;
+        let mut opening = Opening::new(&source).with_context(|| self.name.clone())?;
+        let data = opening.data();
+        let mut block = vec![0; BLOCK];
+        let mut done = 0;
+        while done < data.size {
+            let length = usize::try_from(data.size - done).unwrap_or(BLOCK).min(BLOCK);
+            source.read_at(data.offset + done, &mut block[..length]).with_context(|| {
+                format!("{}: reading at byte {}", self.name, data.offset + done)
+            })?;
+            opening.push(&block[..length]);
+            done += length as u64;
+            progress(done);
+        }
+        Ok(opening.finish())
     }
 
     /// The same file with a position of its own, so that requests can read side by side.

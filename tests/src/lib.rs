@@ -5,6 +5,7 @@
 
 pub mod folder;
 pub mod http;
+pub mod perf;
 pub mod program;
 pub mod served;
 

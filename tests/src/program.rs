@@ -5,14 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Compiles C source in `folder` with gcc to `folder/NAME`, from `folder/NAME.c`, with this
-/// build-id (hex digits) and DWARF.
+/// build-id (hex digits), DWARF and frame pointers.
 pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathBuf {
     let file = folder.join(format!("{name}.c"));
     fs::write(&file, source).expect("the source is written");
     let program = folder.join(name);
     let status = Command::new("gcc")
-        .args(["-g", "-O1", &format!("-Wl,--build-id=0x{build_id}"), "-o"])
-        .args([&program, &file])
+        .args([
+            "-g",
+            "-O1",
+            "-fno-omit-frame-pointer",
+            &format!("-Wl,--build-id=0x{build_id}"),
+            "-o",
+        ])
+        .args([Path::new("-o"), &program, &file])
         .status()
         .expect("gcc runs");
     assert!(status.success(), "gcc fails on {}", file.display());

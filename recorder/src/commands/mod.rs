@@ -1,8 +1,67 @@
-//! One file a command over recordings; each is core's `Session`, printed.
+//! One file a command over recordings; each asks core's `Session` and prints the answer.
 
-use crate::output::Outcome;
+pub mod buildid_list;
+pub mod export;
+pub mod info;
+pub mod report;
 
-/// Until core's `Session` is there.
-pub fn unavailable(command: &str) -> anyhow::Result<Outcome> {
-    anyhow::bail!("{command}: this build can't decode recordings yet")
+use anyhow::bail;
+use perftab_core::error::WarningKind;
+use perftab_core::session::Session;
+
+use crate::cli::{ImageArgs, InputArgs};
+use crate::images::search;
+use crate::output::{self, Outcome};
+use crate::recording::Recording;
+
+/// Reads a recording; its frames have no names but those it carries.
+fn read(input: &InputArgs) -> anyhow::Result<Session> {
+    Recording::open(&input.file)?.read()
+}
+
+/// Reads a recording and names its frames.
+fn read_named(input: &InputArgs, images: &ImageArgs) -> anyhow::Result<Session> {
+    let mut session = read(input)?;
+    search::name_frames(&mut session, images)?;
+    Ok(session)
+}
+
+/// The number of the event of this name; without a name, of the first that has samples.
+fn event_number(session: &Session, name: Option<&str>) -> anyhow::Result<u32> {
+    let events = &session.profile().events;
+    let found = match name {
+        Some(name) => events.iter().position(|event| event.name == name),
+        None => Some(events.iter().position(|event| event.samples > 0).unwrap_or(0)),
+    };
+    match (found, name) {
+        (Some(index), _) => Ok(index as u32),
+        (None, name) => {
+            let known: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+            let known = known.join(", ");
+            bail!("no event {} in the recording; it has: {known}", name.unwrap_or_default())
+        }
+    }
+}
+
+/// Prints the warnings of a session, and says whether anything was lost.
+fn finish(session: &Session) -> Outcome {
+    for warning in session.warnings() {
+        output::notice(format_args!("warning: {}", warning.message));
+    }
+    let lost = session.profile().lost;
+    let is_whole = session.warnings().iter().all(|warning| match warning.kind {
+        WarningKind::BuildIdConflict | WarningKind::Ambiguous => true,
+        WarningKind::Unfinished
+        | WarningKind::Truncated
+        | WarningKind::Unreadable
+        | WarningKind::Unsupported
+        | WarningKind::Lost
+        | WarningKind::OutOfOrder
+        | WarningKind::UnknownEvent => false,
+    });
+    if is_whole && lost.events == 0 && lost.samples == 0 {
+        Outcome::Complete
+    } else {
+        Outcome::WithLosses
+    }
 }

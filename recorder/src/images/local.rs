@@ -19,6 +19,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use perftab_core::format::BuildId;
+use perftab_core::symbolize::Image;
 
 use super::identity;
 use crate::debuginfod_client;
@@ -133,13 +134,38 @@ struct Links {
     perf_cache: Option<PathBuf>,
 }
 
-/// The first of `paths` that is a file with this build-id. Others are passed over: a cache entry
-/// may hold another build than its name says (perf hard-links files into its own, and overwriting
-/// the original in place changes the entry).
-pub fn open_matching(paths: impl IntoIterator<Item = PathBuf>, id: BuildId) -> Option<File> {
+/// What a file must hold to be of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holding {
+    /// Instructions: the file that was mapped.
+    Code,
+    /// DWARF: a debug file, or an executable that was not stripped.
+    Dwarf,
+}
+
+impl Holding {
+    fn is_in(self, image: &Image) -> bool {
+        let sections: &[&str] = match self {
+            Self::Code => &[".text"],
+            Self::Dwarf => &[".debug_info", ".zdebug_info"],
+        };
+        sections.iter().any(|name| image.section_range(name).is_some())
+    }
+}
+
+/// The first of `paths` that is a file with this build-id and holds what is asked for. Others are
+/// passed over: a cache entry may hold another build than its name says (perf hard-links files
+/// into its own, and overwriting the original in place changes the entry).
+pub fn open_matching(
+    paths: impl IntoIterator<Item = PathBuf>,
+    id: BuildId,
+    holding: Holding,
+) -> Option<File> {
     paths.into_iter().find_map(|path| {
         let file = open_regular(&path)?;
-        (identity::build_id(&file).ok()? == Some(id)).then_some(file)
+        let image = identity::image(&file).ok()??;
+        let is_it = identity::build_id_of(&image) == Some(id) && holding.is_in(&image);
+        is_it.then_some(file)
     })
 }
 
@@ -228,7 +254,7 @@ mod tests {
         let other = BuildId::from_hex("9f31c07a").unwrap();
         let paths =
             || [PathBuf::from("/dev/zero"), "/nowhere".into(), "/etc/passwd".into(), this.clone()];
-        assert!(open_matching(paths(), id).is_some());
-        assert!(open_matching(paths(), other).is_none());
+        assert!(open_matching(paths(), id, Holding::Code).is_some());
+        assert!(open_matching(paths(), other, Holding::Code).is_none());
     }
 }

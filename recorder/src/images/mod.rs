@@ -6,3 +6,4 @@
 
 pub mod identity;
 pub mod local;
+pub mod search;

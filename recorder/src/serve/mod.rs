@@ -13,7 +13,7 @@ mod route;
 use std::env;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ use self::route::{Route, RouteError};
 use crate::cli::ViewArgs;
 use crate::output::{self, Outcome, Results};
 use crate::page::PAGE;
-use crate::recording::Recording;
+use crate::recording::{Recording, USUAL_NAME};
 
 struct Server {
     guard: Guard,
-    profiles: Vec<Recording>,
+    profiles: Arc<[Recording]>,
     lookup: Arc<Lookup>,
 }
 
 /// Serves until Ctrl-C.
 pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
-    let profiles = open_profiles(&args.files)?;
+    let profiles: Arc<[Recording]> = open_profiles(&args.files)?.into();
     let asked = args.port.unwrap_or(0);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, asked))
         .with_context(|| format!("can't listen on 127.0.0.1:{asked}; name another --port"))?;
@@ -49,8 +49,8 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     let url = format!("http://127.0.0.1:{port}/?token={token}");
     let server = Server {
         guard: Guard::new(token, port),
+        lookup: Arc::new(Lookup::new(&args.images, Arc::clone(&profiles))),
         profiles,
-        lookup: Arc::new(Lookup::new(&args.images)),
     };
     announce(&url)?;
     if !args.no_open {
@@ -62,15 +62,26 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
 
 /// The recordings named; without a name, `perf.data` where there is one.
 fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Recording>> {
-    let usual = PathBuf::from("perf.data");
+    let usual = PathBuf::from(USUAL_NAME);
     match files {
         [] if usual.exists() => Ok(vec![Recording::open(&usual)?]),
         [] => {
             output::notice("no recording named and no perf.data here; the page can open one");
             Ok(Vec::new())
         }
-        named => named.iter().map(|path| Recording::open(path)).collect(),
+        named => named.iter().map(|path| open(path)).collect(),
     }
+}
+
+fn open(path: &Path) -> anyhow::Result<Recording> {
+    let recording = Recording::open(path)?;
+    if path == Path::new("-") {
+        let size = output::size(recording.size);
+        output::notice(format_args!(
+            "standard input, {size}, is kept in a temporary file until this ends"
+        ));
+    }
+    Ok(recording)
 }
 
 fn announce(url: &str) -> anyhow::Result<()> {

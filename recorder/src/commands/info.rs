@@ -1,0 +1,74 @@
+//! `perftab info`: what a recording says of itself, and what is known of its DSOs.
+
+use std::io::{self, Write};
+
+use perftab_core::session::{DsoRow, ProfileInfo};
+
+use super::{finish, read_named};
+use crate::cli::InfoArgs;
+use crate::output::{Outcome, Results, grouped, percent, printable};
+
+/// Prints everything that is in a recording but its samples.
+pub fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
+    let session = read_named(&args.input, &args.images)?;
+    let info = session.info();
+    let mut results = Results::new();
+    if args.json {
+        serde_json::to_writer(&mut results, &info).map_err(io::Error::from)?;
+        writeln!(results)?;
+    } else {
+        write_facts(&mut results, &info)?;
+        write_dsos(&mut results, &info.dsos)?;
+    }
+    results.flush()?;
+    Ok(finish(&session))
+}
+
+fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
+    let host = &info.host;
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+    let mut fact = |name: &str, value: &str| writeln!(results, "{name:<11} {}", printable(value));
+    let format = &info.format;
+    fact("Format", &format!("{} mode, compression {}", format.mode, format.compression))?;
+    fact("Host", &known(&host.hostname))?;
+    fact("Kernel", &format!("{} {}", known(&host.os_release), known(&host.arch)))?;
+    if let Some(cpus) = host.cpus {
+        fact("CPUs", &grouped(cpus.into()))?;
+    }
+    if !host.cmdline.is_empty() {
+        fact("Command", &host.cmdline.join(" "))?;
+    }
+    if let (Some(start), Some(end)) = (info.time.start, info.time.end) {
+        fact("Duration", &format!("{:.3} s", end.saturating_sub(start) as f64 / 1e9))?;
+    }
+    for event in &info.events {
+        let (samples, weight) = (grouped(event.samples), grouped(event.weight));
+        fact("Event", &format!("{}: {samples} samples, weight {weight}", event.name))?;
+    }
+    let (processes, threads) = (grouped(info.processes as u64), grouped(info.threads as u64));
+    fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
+    let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));
+    fact("Lost", &format!("{events} records, {samples} samples"))?;
+    let records = info.records.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
+    fact("Records", &records.collect::<Vec<_>>().join(", "))
+}
+
+fn write_dsos(results: &mut Results, dsos: &[DsoRow]) -> io::Result<()> {
+    writeln!(results, "\n  Self    Status       Build-id  DSO")?;
+    for dso in dsos {
+        let id = dso.build_id.as_deref().unwrap_or("-");
+        let short = id.get(..8).unwrap_or(id);
+        let status = dso.status.name();
+        let share = percent(dso.leaf_share, 1.0);
+        writeln!(results, "{share:>7}   {status:<11}  {short:<8}  {}", printable(&dso.path))?;
+        let detail = [&dso.reason, &dso.gives].into_iter().flatten().next();
+        let image = dso.image.as_ref().map(|image| format!("from {image}"));
+        let found = dso.found.as_ref().map(|found| format!("found {found}"));
+        let details = [detail, image.as_ref(), found.as_ref()].into_iter().flatten();
+        let details: Vec<&str> = details.map(String::as_str).collect();
+        if !details.is_empty() {
+            writeln!(results, "{:33}{}", "", printable(&details.join(", ")))?;
+        }
+    }
+    Ok(())
+}

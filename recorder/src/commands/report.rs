@@ -1,0 +1,170 @@
+//! `perftab report`: where the samples ended, by function.
+
+use std::io::{self, Write};
+
+use perftab_core::session::{Report, ReportFunction, Session};
+use perftab_core::views::functions::{FunctionKey, FunctionOrder, SortDirection};
+use perftab_core::views::label::mark;
+use perftab_core::views::{Direction, Group, Inlines, Query};
+
+use super::{event_number, finish, read_named};
+use crate::cli::{ReportArgs, SortKey};
+use crate::output::{self, Outcome, Results, percent, printable};
+
+/// Callers below this share of the whole are not printed by `--inverted`.
+const LEAST_SHARE: f64 = 0.005;
+/// Levels of callers that `--inverted` prints.
+const MOST_LEVELS: usize = 32;
+/// Longer names push the DSO to the right instead of every row.
+const NAME_WIDTH: usize = 60;
+
+/// Prints the functions of one event.
+pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+    let mut session = read_named(&args.input, &args.images)?;
+    let query = Query {
+        event: event_number(&session, args.event.as_deref())?,
+        direction: Direction::Callees,
+        group: Group::None,
+        inlines: if args.no_inline { Inlines::Merged } else { Inlines::Shown },
+    };
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let report = session.report(&query, order(args.sort), limit);
+    let mut results = Results::new();
+    if args.json {
+        serde_json::to_writer(&mut results, &report).map_err(io::Error::from)?;
+        writeln!(results)?;
+    } else {
+        write_head(&mut results, &report)?;
+        if args.inverted {
+            Callers::new(&mut session, query).write(&mut results, limit)?;
+        } else {
+            write_table(&mut results, &report)?;
+        }
+    }
+    results.flush()?;
+    Ok(finish(&session))
+}
+
+fn order(key: SortKey) -> FunctionOrder {
+    let (key, direction) = match key {
+        SortKey::Own => (FunctionKey::SelfWeight, SortDirection::Descending),
+        SortKey::Total => (FunctionKey::Total, SortDirection::Descending),
+        SortKey::Name => (FunctionKey::Name, SortDirection::Ascending),
+        SortKey::Dso => (FunctionKey::Dso, SortDirection::Ascending),
+    };
+    FunctionOrder { key, direction }
+}
+
+/// Lines before the table, marked as `perf report` marks them.
+fn write_head(results: &mut Results, report: &Report) -> io::Result<()> {
+    let coverage = &report.coverage;
+    writeln!(
+        results,
+        "# {}: {} samples, weight {}",
+        printable(&report.event),
+        output::grouped(report.samples),
+        output::grouped(report.weight)
+    )?;
+    let named = percent(coverage.named_leaves as f64, coverage.samples as f64);
+    writeln!(results, "# {named} of samples end in a named function\n#")
+}
+
+fn write_table(results: &mut Results, report: &Report) -> io::Result<()> {
+    let names: Vec<String> = report.functions.iter().map(shown_name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let width = width.clamp("Function".len(), NAME_WIDTH);
+    writeln!(results, "#  Self    Total   {:width$}  DSO", "Function")?;
+    let whole = report.weight as f64;
+    for (function, name) in report.functions.iter().zip(names) {
+        writeln!(
+            results,
+            "{:>7} {:>7}   {name:width$}  {}",
+            percent(function.self_weight as f64, whole),
+            percent(function.total as f64, whole),
+            printable(file_name(function.dso.as_deref().unwrap_or("")))
+        )?;
+    }
+    Ok(())
+}
+
+/// A function's name, or its address where it has none.
+fn shown_name(function: &ReportFunction) -> String {
+    let forced = if function.forced { "≠ " } else { "" };
+    let inlined = if function.inlined { " (inlined)" } else { "" };
+    match (&function.name, &function.address) {
+        (Some(name), _) => format!("{forced}{}{inlined}", printable(name)),
+        (None, Some(address)) => format!("0x{address}"),
+        (None, None) => "[no mapping]".to_owned(),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((_, name)) if !path.starts_with('[') => name,
+        _ => path,
+    }
+}
+
+/// Functions with the callers that led to them below: the call tree from the leaves up.
+struct Callers<'a> {
+    session: &'a mut Session,
+    query: Query,
+    whole: f64,
+}
+
+impl<'a> Callers<'a> {
+    fn new(session: &'a mut Session, query: Query) -> Self {
+        let query = Query { direction: Direction::Inverted, ..query };
+        let whole = session.total(&query).weight as f64;
+        Self { session, query, whole }
+    }
+
+    fn write(&mut self, results: &mut Results, limit: usize) -> io::Result<()> {
+        writeln!(results, "#  Self   Function, callers below")?;
+        self.write_level(results, 0, 0, limit)
+    }
+
+    fn write_level(
+        &mut self,
+        results: &mut Results,
+        call_node: u32,
+        level: usize,
+        limit: usize,
+    ) -> io::Result<()> {
+        let rows = self.session.call_tree_children(&self.query, call_node);
+        for (index, name) in rows.names.iter().enumerate().take(limit) {
+            let share = rows.total[index] / self.whole.max(1.0);
+            if level > 0 && share < LEAST_SHARE {
+                break;
+            }
+            let marks = rows.marks[index];
+            let forced = if marks & mark::FORCED != 0 { "≠ " } else { "" };
+            let inlined = if marks & mark::INLINED != 0 { " (inlined)" } else { "" };
+            writeln!(
+                results,
+                "{:>7}   {:indent$}{forced}{}{inlined}  {}",
+                percent(rows.total[index], self.whole),
+                "",
+                printable(name),
+                printable(&rows.dsos[index]),
+                indent = 2 * level
+            )?;
+            if level < MOST_LEVELS {
+                self.write_level(results, rows.call_node[index], level + 1, usize::MAX)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dsos_are_shown_by_file_name() {
+        assert_eq!(file_name("/usr/lib/libc.so.6"), "libc.so.6");
+        assert_eq!(file_name("[kernel.kallsyms]"), "[kernel.kallsyms]");
+        assert_eq!(file_name(""), "");
+    }
+}

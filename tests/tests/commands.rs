@@ -1,0 +1,321 @@
+//! The commands over recordings, run as users run them, on recordings by the real perf.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use perftab_tests::folder::TestFolder;
+use perftab_tests::http::{self, FakeServer};
+use perftab_tests::perf;
+use perftab_tests::perftab_binary;
+use perftab_tests::program::compile;
+use perftab_tests::served::{Debuginfod, Viewer};
+
+const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
+const OTHER: &str = "41b7e2c041b7e2c041b7e2c041b7e2c041b7e2c0";
+const SOURCE: &str = "
+static volatile unsigned long sum;
+__attribute__((noinline)) void spin(unsigned long n) { while (n--) sum += n; }
+int main(void) { spin(200000000); return 0; }
+";
+
+/// A recording of a program, in a folder of its own.
+struct Recorded {
+    folder: TestFolder,
+    program: PathBuf,
+    recording: PathBuf,
+}
+
+impl Recorded {
+    fn new(test: &str) -> Option<Self> {
+        Self::named(test, "spinner")
+    }
+
+    fn named(test: &str, name: &str) -> Option<Self> {
+        let folder = TestFolder::new();
+        let program = compile(&folder, name, ID, SOURCE);
+        let recording = perf::record(test, &program, &folder.join("perf.data"))?;
+        Some(Self { folder, program, recording })
+    }
+
+    /// Runs a command over the recording, in its folder.
+    fn perftab(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("perftab runs")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(perftab_binary());
+        command
+            .args(arguments)
+            .env("HOME", &*self.folder)
+            .env_remove("XDG_CACHE_HOME")
+            .env_remove("DEBUGINFOD_CACHE_PATH")
+            .env_remove("DEBUGINFOD_URLS")
+            .current_dir(&*self.folder);
+        command
+    }
+
+    /// Names of the functions in the program.
+    fn named_functions(&self, arguments: &[&str]) -> BTreeSet<String> {
+        let output = self.perftab(&[&["report", "--json"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let functions = report["functions"].as_array().expect("functions");
+        let of_program =
+            functions.iter().filter(|f| f["dso"].as_str().map(Path::new) == Some(&self.program));
+        of_program.filter_map(|f| f["name"].as_str().map(str::to_owned)).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn report_names_what_the_build_id_allows() {
+    let Some(recorded) = Recorded::new("report_names_what_the_build_id_allows") else { return };
+    assert!(recorded.named_functions(&[]).contains("spin"), "found by its recorded path");
+    assert_eq!(recorded.named_functions(&["--no-local"]), BTreeSet::new());
+
+    // Renamed and in a folder of other files: the path decides nothing.
+    let elsewhere = recorded.folder.write("elsewhere/below/renamed", b"");
+    fs::rename(&recorded.program, &elsewhere).expect("it is moved");
+    recorded.folder.write("elsewhere/text", b"not an image");
+    assert_eq!(recorded.named_functions(&[]), BTreeSet::new());
+    assert!(recorded.named_functions(&["--image", "elsewhere"]).contains("spin"));
+    let file = elsewhere.to_str().expect("UTF-8");
+    assert!(recorded.named_functions(&["--no-local", "--image", file]).contains("spin"));
+
+    // Another build under the recorded path.
+    compile(&recorded.folder, "spinner", OTHER, SOURCE);
+    assert_eq!(recorded.named_functions(&[]), BTreeSet::new());
+    let output = recorded.perftab(&["report", "--image", "spinner"]);
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains(ID) && stderr.contains(OTHER), "both ids are said: {stderr}");
+}
+
+#[test]
+fn report_prints_a_table_or_callers() {
+    let Some(recorded) = Recorded::new("report_prints_a_table_or_callers") else { return };
+    let table = text(&recorded.perftab(&["report", "--limit", "1"]).stdout);
+    let rows: Vec<&str> = table.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(rows.len(), 1, "{table}");
+    let cells: Vec<&str> = rows[0].split_whitespace().collect();
+    assert!(cells.contains(&"spin") && cells.contains(&"spinner"), "{table}");
+    let callers = text(&recorded.perftab(&["report", "--inverted"]).stdout);
+    let mut lines = callers.lines().skip_while(|line| !line.contains("spin "));
+    lines.next().expect("spin");
+    assert!(lines.next().is_some_and(|line| line.contains("  main ")), "{callers}");
+
+    let unknown = recorded.perftab(&["report", "--event", "cycles:u"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("cpu-clock"), "{}", text(&unknown.stderr));
+}
+
+#[test]
+fn names_come_from_a_real_debuginfod() {
+    let test = "names_come_from_a_real_debuginfod";
+    let Some(recorded) = Recorded::new(test) else { return };
+    let served = TestFolder::new();
+    fs::rename(&recorded.program, served.join("program")).expect("it is moved");
+    let Some(server) = Debuginfod::start(&served) else {
+        println!("SKIPPED: {test}: debuginfod is not installed");
+        return;
+    };
+    let named = ["--no-local", "--debuginfod", &server.url()];
+    assert!(recorded.named_functions(&named).contains("spin"));
+    drop(server);
+    // What was fetched is kept, and is one of this machine's files from then on.
+    assert!(recorded.named_functions(&[]).contains("spin"));
+}
+
+#[test]
+fn a_false_debuginfod_gives_no_names() {
+    let Some(recorded) = Recorded::new("a_false_debuginfod_gives_no_names") else { return };
+    let other = fs::read(compile(&recorded.folder, "spinner", OTHER, SOURCE)).expect("it");
+    let server = FakeServer::start([(format!("/buildid/{ID}/debuginfo"), other)]);
+    let output = recorded.perftab(&["report", "--no-local", "--debuginfod", &server.url()]);
+    assert_eq!(output.status.code(), Some(0));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains(&server.url()) && stderr.contains(OTHER), "{stderr}");
+    assert!(!text(&output.stdout).contains("spin "), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_server_that_is_down_is_named_once() {
+    let Some(recorded) = Recorded::new("a_server_that_is_down_is_named_once") else { return };
+    let down = format!("http://127.0.0.1:{}", http::free_port());
+    let output = recorded.perftab(&["report", "--no-local", "--debuginfod", &down]);
+    assert_eq!(output.status.code(), Some(0));
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().filter(|line| line.contains(&down)).count(), 1, "{stderr}");
+}
+
+#[test]
+fn b27_buildid_list_agrees_with_perf() {
+    let Some(recorded) = Recorded::new("b27_buildid_list_agrees_with_perf") else { return };
+    let ours = recorded.perftab(&["buildid", "list", "-H"]);
+    assert_eq!(ours.status.code(), Some(0), "{}", text(&ours.stderr));
+    let ours = text(&ours.stdout);
+    assert!(ours.contains(&format!("{ID} {}\n", recorded.program.display())), "{ours}");
+    let perf = Command::new("perf")
+        .args(["buildid-list", "-H", "-i"])
+        .arg(&recorded.recording)
+        .env("HOME", &*recorded.folder)
+        .output()
+        .expect("perf runs");
+    // perf 6.1 pads the path to a column and lists a DSO without an id under spaces.
+    let lines = |text: &str| -> BTreeSet<String> {
+        let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        words.filter(|line| line.contains(' ')).collect()
+    };
+    let (ours, perf) = (lines(&ours), lines(&text(&perf.stdout)));
+    let missing: Vec<&String> = perf.difference(&ours).collect();
+    assert!(missing.is_empty(), "perf lists {missing:?}, we list {ours:?}");
+}
+
+#[test]
+fn b34_the_kernels_id_alone() {
+    let Some(recorded) = Recorded::new("b34_the_kernels_id_alone") else { return };
+    let all = text(&recorded.perftab(&["buildid", "list"]).stdout);
+    let kernel = all.lines().find(|line| line.contains("[kernel.kallsyms]")).expect("the kernel");
+    let alone = text(&recorded.perftab(&["buildid", "list", "--kernel"]).stdout);
+    assert_eq!(alone, format!("{}\n", kernel.split(' ').next().expect("its id")));
+}
+
+#[test]
+fn collapsed_stacks_hold_the_whole_weight() {
+    let Some(recorded) = Recorded::new("collapsed_stacks_hold_the_whole_weight") else { return };
+    let info = recorded.perftab(&["info", "--json"]);
+    let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
+    let weight = info["events"][0]["weight"].as_u64().expect("a weight");
+    recorded.perftab(&["export", "--to", "collapsed", "-o", "stacks.txt"]);
+    let stacks = fs::read_to_string(recorded.folder.join("stacks.txt")).expect("the stacks");
+    let line_weight = |line: &str| line.rsplit(' ').next().and_then(|w| w.parse::<u64>().ok());
+    let sum: u64 = stacks.lines().map(|line| line_weight(line).expect("a weight")).sum();
+    assert!(weight > 0 && sum == weight, "{sum} of {weight}");
+    assert!(stacks.lines().any(|line| line.contains(";main;spin ")), "{stacks}");
+}
+
+#[test]
+fn a_recording_is_read_from_standard_input() {
+    let Some(recorded) = Recorded::new("a_recording_is_read_from_standard_input") else { return };
+    let input = fs::File::open(&recorded.recording).expect("the recording");
+    let piped =
+        recorded.command(&["report", "--json", "-"]).stdin(input).output().expect("it runs");
+    let named = recorded.perftab(&["report", "--json", "perf.data"]);
+    assert_eq!(piped.status.code(), Some(0), "{}", text(&piped.stderr));
+    assert_eq!(text(&piped.stdout), text(&named.stdout));
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_failure() {
+    let Some(recorded) = Recorded::new("a_reader_that_has_enough_is_no_failure") else { return };
+    let mut child = recorded
+        .command(&["info", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("perftab runs");
+    // Closed before anything is written.
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let test = "control_characters_do_not_reach_the_terminal";
+    let Some(recorded) = Recorded::named(test, "spin\x1b]0;title\x07ner") else { return };
+    for command in [&["report"][..], &["report", "--inverted"], &["info"], &["buildid", "list"]] {
+        let output = recorded.perftab(command);
+        let shown = text(&output.stdout) + &text(&output.stderr);
+        assert!(shown.contains("title"), "{command:?}: {shown}");
+        let control = |c: char| c.is_control() && c != '\n';
+        assert!(!shown.contains(control), "{command:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn what_was_lost_decides_the_exit_code_under_strict() {
+    let test = "what_was_lost_decides_the_exit_code_under_strict";
+    let Some(recorded) = Recorded::new(test) else { return };
+    assert_eq!(recorded.perftab(&["report", "--strict"]).status.code(), Some(0));
+    let whole = fs::read(&recorded.recording).expect("the recording");
+    recorded.folder.write("cut.data", &whole[..whole.len() / 2]);
+    let cut = recorded.perftab(&["report", "cut.data"]);
+    assert_eq!(cut.status.code(), Some(0), "{}", text(&cut.stderr));
+    assert!(text(&cut.stderr).contains("warning: "), "{}", text(&cut.stderr));
+    assert_eq!(recorded.perftab(&["report", "cut.data", "--strict"]).status.code(), Some(3));
+}
+
+#[test]
+fn failures_are_one_line_and_usage_is_told_apart() {
+    let folder = TestFolder::new();
+    folder.write("picture.png", b"\x89PNG\r\n\x1a\n and so on");
+    let perftab = |arguments: &[&str]| {
+        let mut command = Command::new(perftab_binary());
+        command.args(arguments).current_dir(&*folder).output().expect("perftab runs")
+    };
+    for (arguments, says) in [
+        (&["report", "picture.png"][..], "89 50 4e 47"),
+        (&["info", "no.data"], "no.data"),
+        (&["report"], "perftab record"),
+        (&["buildid", "list", "."], "folder"),
+        (&["export", "--to", "collapsed", "picture.png"], "not a perf.data file"),
+    ] {
+        let output = perftab(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let stderr = text(&output.stderr);
+        assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+        assert!(stderr.contains(says), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments:?} prints on standard output");
+    }
+    for arguments in [
+        &["frobnicate"][..],
+        &["report", "--sort", "size"],
+        &["export", "perf.data"],
+        &["view", "--debuginfod", "ftp://host"],
+        &["share", "--budget", "fax"],
+    ] {
+        assert_eq!(perftab(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn view_finds_files_by_the_paths_of_the_recording() {
+    let test = "view_finds_files_by_the_paths_of_the_recording";
+    let Some(recorded) = Recorded::new(test) else { return };
+    let bytes = fs::read(&recorded.program).expect("the program");
+    let viewer = Viewer::start(&[recorded.recording.to_str().expect("UTF-8")]);
+    for artifact in ["executable", "debuginfo"] {
+        let answer = viewer.get(&format!("/debuginfod/buildid/{ID}/{artifact}"));
+        assert!(answer.status == 200 && answer.body == bytes, "{artifact}: {}", answer.status);
+    }
+    // Another build under the path is not it.
+    compile(&recorded.folder, "spinner", OTHER, SOURCE);
+    for id in [ID, OTHER] {
+        let answer = viewer.get(&format!("/debuginfod/buildid/{id}/executable"));
+        assert_eq!(answer.status, 404, "{id}");
+    }
+}
+
+#[test]
+fn spooling_ends_when_the_writer_does() {
+    let mut child = Command::new(perftab_binary())
+        .args(["report", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("perftab runs");
+    let mut stdin = child.stdin.take().expect("its standard input");
+    stdin.write_all(b"PERF").expect("it reads");
+    drop(stdin);
+    let stderr = BufReader::new(child.stderr.take().expect("its standard error"));
+    let line = stderr.lines().next().expect("a line").expect("text");
+    assert!(line.contains("standard input"), "{line}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+}
