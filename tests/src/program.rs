@@ -11,13 +11,8 @@ pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathB
     fs::write(&file, source).expect("the source is written");
     let program = folder.join(name);
     let status = Command::new("gcc")
-        .args([
-            "-g",
-            "-O1",
-            "-fno-omit-frame-pointer",
-            &format!("-Wl,--build-id=0x{build_id}"),
-            "-o",
-        ])
+        .args(["-g", "-O1", "-fno-omit-frame-pointer"])
+        .arg(format!("-Wl,--build-id=0x{build_id}"))
         .args([Path::new("-o"), &program, &file])
         .status()
         .expect("gcc runs");

@@ -17,7 +17,11 @@ const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 const OTHER: &str = "41b7e2c041b7e2c041b7e2c041b7e2c041b7e2c0";
 const SOURCE: &str = "
 static volatile unsigned long sum;
-__attribute__((noinline)) void spin(unsigned long n) { while (n--) sum += n; }
+static void *volatile frame;
+__attribute__((noinline)) void spin(unsigned long n) {
+    frame = __builtin_frame_address(0); // gcc gives it a frame, which leads to its caller
+    while (n--) sum += n;
+}
 int main(void) { spin(200000000); return 0; }
 ";
 
