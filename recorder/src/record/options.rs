@@ -46,7 +46,7 @@ pub struct RecordArgs {
     /// Everything on these CPUs: 0-3,7
     #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
     pub cpu: Option<String>,
-    /// Write here; a recording that is there already is kept as FILE.old
+    /// Write here; one that is there is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub output: PathBuf,
     /// End after this time: 10, 10s, 500ms, 2m
