@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
     let outcome = match command {
         // Its exit code may be that of the command it recorded.
-        Command::Record(args) => return record::run(&args),
+        Command::Record(args) => return record::run(&args, losses),
         Command::View(args) => serve::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Info(args) => commands::info::run(&args),

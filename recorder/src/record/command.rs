@@ -10,13 +10,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, io};
 
+use super::explain;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+
+use super::explain;
 
 /// What the copy of ourselves is called with.
 const SELF: &str = "/proc/self/exe";
 
-/// A process that is or will be the command. Killed when dropped before it has ended.
+/// A process that is or will be the command. Killed when dropped while it is still stopped.
 pub struct StoppedCommand {
     pid: Pid,
     state: State,
@@ -73,29 +76,23 @@ impl StoppedCommand {
         }
     }
 
-    /// Asks it to end, as perf does when a recording ends before the command, and waits for it.
-    pub fn terminate(&mut self) {
-        if self.has_ended() {
-            return;
+    /// Asks it to end if it still runs, as perf does when a recording ends before the command, and
+    /// waits for it. Returns the exit code that a shell would give: its own, or 128 + the signal.
+    pub fn terminate(&mut self) -> Option<u8> {
+        if !self.has_ended() {
+            let _ = kill_process(self.pid, Signal::TERM);
         }
-        let _ = kill_process(self.pid, Signal::TERM);
-        while !self.has_ended() {
+        loop {
+            if let State::Ended(status) = self.state {
+                let signal = status.terminating_signal().map(|signal| 128 + signal);
+                return u8::try_from(status.exit_status().or(signal)?).ok();
+            }
             match waitpid(Some(self.pid), WaitOptions::empty()) {
-                Ok(Some((_, status))) if status.exited() || status.signaled() => {
-                    self.state = State::Ended(status);
-                }
-                Ok(_) => {}
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return,
+                Ok(Some((_, status))) => self.state = State::Ended(status),
+                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return None,
             }
         }
-    }
-
-    /// The exit code that a shell would give, if it has ended: its own, or 128 + the signal.
-    pub fn exit_code(&self) -> Option<u8> {
-        let State::Ended(status) = self.state else { return None };
-        let signal = status.terminating_signal().map(|signal| 128 + signal);
-        status.exit_status().or(signal).and_then(|code| u8::try_from(code).ok())
     }
 }
 
@@ -145,5 +142,5 @@ fn check_executable(path: &Path) -> io::Result<()> {
 }
 
 fn cannot_start(program: &OsStr, error: &io::Error) -> String {
-    format!("cannot start '{}': {error}", program.display())
+    format!("cannot start '{}': {}", program.display(), explain::reason(error))
 }

@@ -294,8 +294,9 @@ fn permitted(
             }
             Err(error) => {
                 return Err(anyhow!(
-                    "this machine does not count {} ({error}); it counts {}",
+                    "this machine does not count {} ({}); it counts {}",
                     spec.name,
+                    explain::reason(&error),
                     supported_names(plan)
                 ));
             }

@@ -97,9 +97,12 @@ pub fn parse_list(options: &[String]) -> Result<Vec<EventSpec>> {
     options.iter().flat_map(|option| option.split(',')).map(EventSpec::parse).collect()
 }
 
-/// Every event there is a name for.
+/// Every event there is a name for and that can have samples.
 pub fn all() -> impl Iterator<Item = EventSpec> {
-    HARDWARE_EVENTS.iter().chain(&SOFTWARE_EVENTS).filter_map(|name| EventSpec::parse(name).ok())
+    let names = HARDWARE_EVENTS.iter().chain(&SOFTWARE_EVENTS);
+    names
+        .filter(|name| !matches!(**name, "dummy" | "bpf-output"))
+        .filter_map(|name| EventSpec::parse(name).ok())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope) -> Error {
                  raise it with ulimit -n, or choose CPUs with -a -C"
             );
         }
-        _ => return anyhow!("the event cannot be opened: {error}"),
+        _ => return anyhow!("the event cannot be opened: {}", reason(error)),
     }
     match (&plan.target, scope) {
         (Target::Cpus(_), Scope::Cpu(_)) => anyhow!(paranoid("the whole system", 0)),
@@ -55,8 +55,14 @@ pub fn ring(error: &io::Error, bytes: usize) -> Error {
             sysctl_number::<u64>("kernel/perf_event_mlock_kb").unwrap_or(0)
         ),
         Some(Errno::NOMEM) => anyhow!("no memory for a ring of {size}; take a smaller one with -m"),
-        _ => anyhow!("a ring of {size} cannot be mapped: {error}"),
+        _ => anyhow!("a ring of {size} cannot be mapped: {}", reason(error)),
     }
+}
+
+/// The system's words without `(os error N)`.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(words, _)| words).to_owned()
 }
 
 fn is_ours(tid: i32) -> bool {

@@ -1,77 +1,71 @@
 //! The end of a recording: feature sections, the final header, and what the user is told.
 
-use std::process::ExitCode;
-
 use anyhow::Result;
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
 use perftab_core::format::write::{self, CpuMode, EventDescription};
 
+use super::explain;
 use super::host;
-use super::kernel::KERNEL_NAME;
+use super::kernel::{KERNEL_NAME, RunningKernel};
 use super::options::RecordArgs;
 use super::recording_file::is_full;
 use super::session::{Ending, Session};
 use super::sys;
-use super::tally::VdsoSeen;
+use super::tally::{Tally, VdsoSeen};
 use crate::output::{self, notice};
+
+/// What came of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Every sample that was taken.
+    All,
+    /// The kernel had to drop some.
+    WithLosses,
+    /// Those before the disk was full.
+    UntilFull,
+}
 
 impl Session {
     /// Completes the file and says what is in it.
-    pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<ExitCode> {
+    pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<Kept> {
         let features = self.features();
         let lost = self.counters.lost().unwrap_or(0).max(self.tally.lost_records);
         let Self { file, tally, kernel, counters, .. } = self;
         let (size, left_out) = file.finish(features)?;
+        warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
         let path = args.output.display();
-        for name in tally.replaced_files() {
-            let name = String::from_utf8_lossy(&name);
-            notice(format_args!("{name} was replaced while it was recorded: two build-ids"));
-        }
-        if kernel.is_some_and(|kernel| kernel.addresses_are_hidden()) {
-            notice(
-                "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \
-                 record as root, or after sysctl kernel.kptr_restrict=0",
-            );
-        }
-        if lost > 0 {
-            let share = output::percent(lost as f64, (lost + tally.samples) as f64);
-            let larger = output::size(4 * counters.ring_bytes as u64);
-            notice(format_args!(
-                "{} samples lost ({share}): take a lower -F, or larger rings than {} with -m \
-                 (-m {}K is {larger})",
-                output::grouped(lost),
-                output::size(counters.ring_bytes as u64),
-                4 * counters.ring_bytes / 1024,
-            ));
-        }
-        if tally.throttled > 0 {
-            notice(format_args!(
-                "the kernel throttled sampling {} times; take a lower -F",
-                output::grouped(tally.throttled)
-            ));
-        }
+        let samples = output::grouped(tally.samples);
         if let Ending::WriteFailed(error) = ending {
+            let without = if left_out.is_empty() { "" } else { ", without build-ids or symbols" };
             let remedy =
-                if is_full(error) { "free some space or write elsewhere with -o" } else { "" };
-            let left_out = if left_out.is_empty() { "" } else { " (without build-ids or symbols)" };
+                if is_full(error) { "; free some space, or write elsewhere with -o" } else { "" };
+            let reason = explain::reason(error);
             notice(format_args!(
-                "{path} could not take more: {error}; the {} samples until then are kept{left_out}; \
-                 {remedy}",
-                output::grouped(tally.samples),
+                "{path} could not be written further: {reason}; it holds the {samples} samples \
+                 until then{without}{remedy}"
             ));
-            return Ok(ExitCode::FAILURE);
+            return Ok(Kept::UntilFull);
         }
         if !args.quiet {
-            let lost = if lost == 0 { ", none lost" } else { "" };
-            notice(format_args!(
-                "{} samples{lost}, {} in {path}; next: perftab report {path}, or perftab view {path}",
-                output::grouped(tally.samples),
-                output::size(size),
-            ));
+            let size = output::size(size);
+            notice(match (tally.samples, lost) {
+                (0, 0) => format!(
+                    "no samples, {size} in {path}: nothing ran long enough; raise -F, or record longer"
+                ),
+                (_, 0) => format!(
+                    "{samples} samples, none lost, {size} in {path}; \
+                     next: perftab report {path}, or perftab view {path}"
+                ),
+                _ => format!(
+                    "{samples} samples, {} lost, {size} in {path}; \
+                     next: perftab report {path}, or perftab view {path}",
+                    output::grouped(lost)
+                ),
+            });
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(if lost > 0 { Kept::WithLosses } else { Kept::All })
     }
 
     fn features(&self) -> Vec<(Feature, Vec<u8>)> {
@@ -126,5 +120,33 @@ impl Session {
         let mut payload = Vec::new();
         write::event_desc(&mut payload, &descriptions);
         payload
+    }
+}
+
+/// What the user should know of the recording and can do about it.
+fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: usize) {
+    for name in tally.replaced_files() {
+        let name = String::from_utf8_lossy(&name);
+        notice(format_args!("{name} was replaced while it was recorded: two build-ids"));
+    }
+    if kernel.is_some_and(RunningKernel::addresses_are_hidden) {
+        notice(
+            "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \
+             record as root, or after sysctl kernel.kptr_restrict=0",
+        );
+    }
+    if lost > 0 {
+        let share = output::percent(lost as f64, (lost + tally.samples) as f64);
+        notice(format_args!(
+            "{} samples lost ({share}): take a lower -F, or larger rings with -m {}K",
+            output::grouped(lost),
+            4 * ring_bytes / 1024,
+        ));
+    }
+    if tally.throttled > 0 {
+        notice(format_args!(
+            "the kernel throttled sampling {} times; take a lower -F",
+            output::grouped(tally.throttled)
+        ));
     }
 }

@@ -38,17 +38,28 @@ pub use options::RecordArgs;
 
 use self::command::StoppedCommand;
 use self::counters::Counters;
+use self::finish::Kept;
 use self::options::Plan;
 use self::session::{Ending, Session};
 use self::signals::Signals;
-use crate::output::notice;
+use crate::output::{self, notice};
 
-/// Records as the options say, and tells on standard error what came of it.
-pub fn run(args: &RecordArgs) -> Result<ExitCode> {
+/// Wrong usage, as clap has it too.
+const USAGE: u8 = 2;
+
+/// Records as the options say, and tells on standard error what came of it. `losses` is the exit
+/// code if samples were lost.
+pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     if args.exec_when_continued {
         return command::become_command(&args.command);
     }
-    let plan = Plan::new(args)?;
+    let plan = match Plan::new(args) {
+        Ok(plan) => plan,
+        Err(error) => {
+            output::failure(&error);
+            return Ok(ExitCode::from(USAGE));
+        }
+    };
     let signals = Signals::install()?;
     let mut command = match plan.command.is_empty() {
         true => None,
@@ -64,12 +75,13 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode> {
         command.go()?;
     }
     let ending = session.run(&plan, signals, command.as_mut())?;
-    let exit_code = session.finish(&ending, args)?;
-    let Some(command) = &mut command else { return Ok(exit_code) };
-    let by_itself = matches!(ending, Ending::CommandEnded);
-    command.terminate();
-    match command.exit_code() {
-        Some(code) if by_itself => Ok(ExitCode::from(code)),
-        _ => Ok(exit_code),
-    }
+    let kept = session.finish(&ending, args)?;
+    // Only now: a command that takes its time to end must not keep the file incomplete.
+    let code = command.as_mut().and_then(StoppedCommand::terminate);
+    Ok(match (kept, ending, code) {
+        (Kept::UntilFull, ..) => ExitCode::FAILURE,
+        (_, Ending::CommandEnded, Some(code)) if code != 0 => ExitCode::from(code),
+        (Kept::WithLosses, ..) => losses,
+        (Kept::All, ..) => ExitCode::SUCCESS,
+    })
 }

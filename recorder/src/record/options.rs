@@ -61,9 +61,8 @@ pub struct RecordArgs {
     /// Internal: stop, then become the command once continued.
     #[arg(long, hide = true)]
     pub exec_when_continued: bool,
-    /// The command to run and record
+    /// The command to record; with -a, -C, -p or -t they are recorded until it ends
     #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["pid", "tid"])]
     pub command: Vec<OsString>,
 }
 
@@ -142,6 +141,9 @@ pub struct Plan {
 impl Plan {
     /// Checks the options against each other and against this machine.
     pub fn new(args: &RecordArgs) -> Result<Self> {
+        if args.output.as_os_str() == "-" {
+            bail!("-o -: recording to standard output is not there yet; name a file");
+        }
         let online_cpus = host::online_cpus()?;
         let mut notices = Vec::new();
         Ok(Self {

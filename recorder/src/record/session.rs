@@ -117,7 +117,7 @@ impl Session {
         mut command: Option<&mut StoppedCommand>,
     ) -> Result<Ending> {
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
-        let mut polled = Polled::new(&self.counters, plan);
+        let mut polled = Polled::new(&self.counters);
         let mut modules_checked = Instant::now();
         let ending = loop {
             let now = Instant::now();
@@ -199,7 +199,7 @@ struct Polled {
 }
 
 impl Polled {
-    fn new(counters: &Counters, _plan: &Plan) -> Self {
+    fn new(counters: &Counters) -> Self {
         Self { open: (0..counters.events[0].fds.len()).collect() }
     }
 
