@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::{env, io};
 
-use super::explain;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 

@@ -289,6 +289,9 @@ fn permitted(
                 ));
                 permitted.push(user_only);
             }
+            Err(error) if is_refused(&error) && spec.privilege == Privilege::KernelOnly => {
+                bail!(explain::paranoid("the kernel", 1));
+            }
             Err(error) if is_refused(&error) => {
                 return Err(explain::refused(&error, plan, Scope::Own));
             }

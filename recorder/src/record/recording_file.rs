@@ -1,9 +1,10 @@
 //! The file that is written: header, ids, attrs, data, then the feature sections.
 //!
-//! At any moment it is a file that tools read: until the end the header says that the data has no
-//! size, which means "up to the end of the file". The disk may fill up at any write, so space for
-//! the end is allocated before the data that could take it; what was recorded until then is
-//! completed like any other recording.
+//! At any moment it is a file that tools read: after each round the header says how much data there
+//! is, and names no feature sections until they are there; so a recorder that is killed leaves all
+//! but its last second. (perf leaves a size of zero until the end, and then refuses to read on.)
+//! The disk may fill up at any write, so space for the end is allocated before the data that could
+//! take it; what was recorded until then is completed like any other recording.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use perftab_core::format::feature::Feature;
-use perftab_core::format::header::{FILE_HEADER_SIZE, SECTION_SIZE};
+use perftab_core::format::header::{DATA_SIZE_OFFSET, FILE_HEADER_SIZE, SECTION_SIZE};
 use perftab_core::format::write::{self, FileHeader, Section};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -85,6 +86,11 @@ impl RecordingFile {
         }
         self.end = end;
         Ok(())
+    }
+
+    /// Says in the header how much data there is by now. A failure is that of the next write too.
+    pub fn acknowledge(&mut self) {
+        let _ = self.file.write_all_at(&self.data_size().to_ne_bytes(), DATA_SIZE_OFFSET);
     }
 
     /// Allocates up to `needed`, and more if there is more.
@@ -187,7 +193,6 @@ fn keep_old(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perftab_core::format::header::DATA_SIZE_OFFSET;
 
     fn temporary(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("perftab-unit-{}", std::process::id()));
@@ -207,8 +212,10 @@ mod tests {
         let event = EventHead { attr: &[0; 112], ids: &[1, 2] };
         let mut file = RecordingFile::create(&path, &[event]).unwrap();
         file.append(&[7; 64]).unwrap();
+        file.acknowledge();
         let before = fs::read(&path).unwrap();
-        assert_eq!(data_size_in(&before), 0);
+        assert_eq!(data_size_in(&before), 64);
+        assert_eq!(before[72..104], [0; 32], "no features yet");
         assert_eq!(before.len(), 104 + 16 + 128 + 64);
         let (size, left_out) = file.finish(vec![(Feature::HOSTNAME, vec![1; 8])]).unwrap();
         let after = fs::read(&path).unwrap();

@@ -155,10 +155,12 @@ impl Session {
     fn round(&mut self) {
         let before = self.file.data_size();
         self.empty_rings();
-        if self.file.data_size() > before || !self.buffer.is_empty() {
-            write::finished_round(&mut self.buffer);
+        if self.file.data_size() == before && self.buffer.is_empty() {
+            return;
         }
+        write::finished_round(&mut self.buffer);
         self.write_buffer();
+        self.file.acknowledge();
     }
 
     fn empty_rings(&mut self) {
