@@ -22,5 +22,6 @@ pub mod format;
 pub mod ingest;
 pub mod profile;
 pub mod session;
+pub mod snapshot;
 pub mod symbolize;
 pub mod views;

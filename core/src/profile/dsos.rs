@@ -60,6 +60,8 @@ pub enum DsoKind {
     Anon,
     /// Not mapped at all: a run of call chain words in no mapping.
     Unmapped,
+    /// Not code: in a link, the weight of what was left out below a call.
+    Folded,
 }
 
 /// Where a recorded identity stands in the file.
@@ -176,7 +178,13 @@ impl Dsos {
         id
     }
 
-    /// The DSO of an id; ids are only made by [`Self::intern`].
+    /// Adds a DSO that is known to be another than all there are.
+    pub fn add(&mut self, dso: Dso) -> DsoId {
+        self.dsos.push(dso);
+        DsoId(self.dsos.len() as u32 - 1)
+    }
+
+    /// The DSO of an id; ids are only made by [`Self::intern`] and [`Self::add`].
     pub fn get(&self, id: DsoId) -> &Dso {
         &self.dsos[id.index()]
     }

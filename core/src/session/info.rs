@@ -306,6 +306,6 @@ fn kind_name(kind: DsoKind) -> &'static str {
         DsoKind::Module => "module",
         DsoKind::Vdso => "vdso",
         DsoKind::Jit => "jit",
-        DsoKind::Anon | DsoKind::Unmapped => "anon",
+        DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded => "anon",
     }
 }

@@ -107,7 +107,8 @@ impl Build {
                 Some(Placement::Slide(reference.wrapping_sub(svma.0)))
             }
             // Where the sections of a module lie is not known here.
-            DsoKind::Module | DsoKind::Anon | DsoKind::Jit | DsoKind::Unmapped => None,
+            DsoKind::Module | DsoKind::Anon | DsoKind::Jit => None,
+            DsoKind::Unmapped | DsoKind::Folded => None,
             DsoKind::User | DsoKind::Vdso if has_code(image) => Some(Placement::Segments(image)),
             DsoKind::User | DsoKind::Vdso => {
                 let start = dso.executable_offset.map(FileOffset);

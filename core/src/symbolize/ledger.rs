@@ -153,10 +153,11 @@ impl Ledger {
 }
 
 impl LedgerRow {
-    fn new(dso: &Dso) -> Self {
+    /// Before any file is given.
+    pub fn new(dso: &Dso) -> Self {
         let (status, reason) = match (dso.kind, dso.identity) {
             (_, Some(_)) => (Status::Missing, None),
-            (DsoKind::Unmapped, None) => {
+            (DsoKind::Unmapped | DsoKind::Folded, None) => {
                 (Status::NoIdentity, Some("these addresses were in no mapping"))
             }
             (DsoKind::Anon | DsoKind::Jit, None) => {
@@ -168,6 +169,18 @@ impl LedgerRow {
             }
         };
         Self::with_status(status, reason.map(str::to_owned))
+    }
+
+    /// What the matched files hold together.
+    pub fn holds(&self) -> Gives {
+        self.holds
+    }
+
+    /// For links: what the sender's files held.
+    pub fn set_holds(&mut self, holds: Gives) {
+        self.holds = holds;
+        self.image_holds = holds;
+        self.gives = (holds != Gives::default()).then(|| holds.sentence());
     }
 
     /// A row with nothing but a status.

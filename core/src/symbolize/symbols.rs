@@ -9,7 +9,7 @@
 //! is taken where there is one, so that a function is the same whether inlines are shown or
 //! merged, and has the same self weight as in perf. Levels inside it have DWARF's names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::address::Svma;
 use super::demangle::demangle;
@@ -93,6 +93,8 @@ pub struct Symbols {
     levels: Vec<Level>,
     /// Entries of `levels` that no frame refers to.
     unused_levels: usize,
+    /// Frames whose names came with a link.
+    known: HashSet<FrameId>,
     /// Frames by DSO, in ascending order of address.
     order: Vec<FrameId>,
     /// Where each DSO's frames begin in `order`; one more at the end.
@@ -229,11 +231,14 @@ impl Symbols {
         let mut levels = Vec::new();
         while work.next < end {
             let frame = self.order[work.next];
+            work.next += 1;
+            if self.known.contains(&frame) {
+                continue;
+            }
             let address = profile.frames.get(frame).address;
             let svma = placement.svma(address);
             let merged = self.look_up(build, work, svma, address, &mut levels);
             self.replace(frame, merged, &levels);
-            work.next += 1;
         }
         self.drop_unused_levels();
     }
@@ -325,6 +330,25 @@ impl Symbols {
         let function = self.named(work.dso, &demangle(name), provenance);
         work.met.insert(name.to_owned(), function);
         function
+    }
+
+    /// For links: the levels of a frame, outermost first, as the sender knew them. No file names
+    /// it again.
+    pub(crate) fn set_known(&mut self, frame: FrameId, levels: &[Level]) {
+        if let Some(outermost) = levels.first() {
+            self.replace(frame, outermost.function, levels);
+            self.known.insert(frame);
+        }
+    }
+
+    /// The function at an address without a name.
+    pub(crate) fn unnamed(&mut self, dso: DsoId, address: u64) -> FunctionId {
+        self.function_id(FunctionKey::Unnamed { dso, address })
+    }
+
+    /// The path of a source file.
+    pub(crate) fn file_of_path(&mut self, path: &str) -> FileId {
+        FileId(self.texts.intern(path).0)
     }
 
     /// The function of a name as it is shown.

@@ -94,7 +94,7 @@ pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     coverage
 }
 
-/// True for what can be in a list of DSOs: an unmapped run is no file.
+/// True for what can be in a list of DSOs: an unmapped run is no file, nor is a folded rest.
 pub fn is_listed(dso: &Dso) -> bool {
-    dso.kind != DsoKind::Unmapped
+    !matches!(dso.kind, DsoKind::Unmapped | DsoKind::Folded)
 }

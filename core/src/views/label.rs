@@ -94,6 +94,7 @@ impl<'a> Labels<'a> {
         let function = self.symbols.function(function);
         let dso = self.profile.dsos.get(function.dso);
         match (function.name, dso.kind) {
+            (_, DsoKind::Folded) => Kind::Folded,
             (None, _) | (_, DsoKind::Unmapped) => Kind::Unnamed,
             (Some(_), DsoKind::Kernel | DsoKind::Module) => Kind::Kernel,
             (Some(_), DsoKind::Jit | DsoKind::Anon) => Kind::Jit,
@@ -111,7 +112,8 @@ impl<'a> Labels<'a> {
             _ => 0,
         };
         let forced = label.function().is_some_and(|function| self.is_forced(function));
-        inlined | if forced { mark::FORCED } else { 0 }
+        let folded = self.kind(label) == Kind::Folded;
+        inlined | if forced { mark::FORCED } else { 0 } | if folded { mark::PSEUDO } else { 0 }
     }
 
     /// True if the function's name comes from a file that does not match.
@@ -126,7 +128,7 @@ impl<'a> Labels<'a> {
 }
 
 /// Objects in the folders of the system's packages; executables there are somebody's program.
-fn is_system(dso: &Dso) -> bool {
+pub(crate) fn is_system(dso: &Dso) -> bool {
     let folders = ["/usr/lib", "/lib", "/usr/lib64", "/lib64", "/usr/libexec"];
     let in_system = folders.iter().any(|folder| {
         dso.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '3', '6', 'x']))

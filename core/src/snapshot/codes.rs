@@ -1,0 +1,59 @@
+//! Numbers that stand for kinds of things. They are part of the format: positions never change,
+//! new ones are appended.
+
+use crate::error::WarningKind;
+use crate::profile::{DsoKind, RecordedBy};
+use crate::symbolize::{Gives, Provenance, Status};
+
+pub(super) const DSO_KINDS: [DsoKind; 6] =
+    [DsoKind::User, DsoKind::Kernel, DsoKind::Module, DsoKind::Vdso, DsoKind::Jit, DsoKind::Anon];
+
+pub(super) const RECORDED_BY: [Option<RecordedBy>; 4] =
+    [None, Some(RecordedBy::Mmap), Some(RecordedBy::Table), Some(RecordedBy::Stream)];
+
+pub(super) const STATUSES: [Status; 6] = [
+    Status::Matched,
+    Status::Embedded,
+    Status::Missing,
+    Status::Mismatched,
+    Status::NoIdentity,
+    Status::Forced,
+];
+
+pub(super) const PROVENANCES: [Provenance; 3] =
+    [Provenance::Matched, Provenance::Embedded, Provenance::Forced];
+
+pub(super) const WARNING_KINDS: [WarningKind; 9] = [
+    WarningKind::Unfinished,
+    WarningKind::Truncated,
+    WarningKind::Unreadable,
+    WarningKind::Unsupported,
+    WarningKind::Lost,
+    WarningKind::OutOfOrder,
+    WarningKind::UnknownEvent,
+    WarningKind::BuildIdConflict,
+    WarningKind::Ambiguous,
+];
+
+/// Length that says that an identity is a content hash; others are those of build-ids.
+pub(super) const CONTENT_HASH: u8 = 32;
+
+/// What a function is called with: the first two are no functions.
+pub(super) const CODE_FOLDED: u64 = 0;
+pub(super) const CODE_NO_MAPPING: u64 = 1;
+pub(super) const CODE_FUNCTIONS: u64 = 2;
+/// In place of a caller's code: a process.
+pub(super) const CODE_GROUP: u64 = u64::MAX;
+
+/// Position of a thing in its table. What is in none is written as the first.
+pub(super) fn code<T: PartialEq>(table: &[T], thing: &T) -> u8 {
+    table.iter().position(|known| known == thing).unwrap_or_default() as u8
+}
+
+pub(super) fn gives_code(gives: Gives) -> u8 {
+    u8::from(gives.functions) | u8::from(gives.inlines) << 1 | u8::from(gives.unwinding) << 2
+}
+
+pub(super) fn gives_of(code: u8) -> Gives {
+    Gives { functions: code & 1 != 0, inlines: code & 2 != 0, unwinding: code & 4 != 0 }
+}

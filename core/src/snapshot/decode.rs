@@ -1,0 +1,600 @@
+//! Opens a snapshot as a profile.
+//!
+//! Stacks are call nodes. An inlined call node is no frame of its own but the last level of one,
+//! as in a recording, so that inlines can be merged here too. Frames of code with a name have
+//! addresses made up here; no file names them again.
+
+use std::collections::HashMap;
+
+use super::codes::{self, gives_of};
+use super::container;
+use super::fields::{Field, Reader, unzigzag};
+use super::{Contents, FOLDED, Facts, Fidelity, Snapshot, SnapshotError};
+use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_WARNINGS};
+use crate::error::Warning;
+use crate::format::BuildId;
+use crate::profile::{
+    ContentHash, Dso, DsoId, DsoKind, Event, EventId, Frame, FrameId, Host, Identity, Lost,
+    MappedFrom, Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
+};
+use crate::symbolize::{
+    FileId, FunctionId, Inlining, Ledger, LedgerRow, Level, Provenance, Symbols,
+};
+use crate::views::coverage::DsoUse;
+
+/// Addresses made up for frames begin here; no code lies there.
+const MADE_UP: u64 = 1 << 63;
+/// A snapshot with more events is not one.
+const MAX_EVENTS: usize = 1024;
+/// Levels of all frames; what is inlined beyond is shown as called.
+const MAX_LEVELS: usize = 8 << 20;
+
+/// Opens a payload (`p1.…`).
+pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
+    let body = container::unpack(payload)?;
+    let mut read = Reader::new(&body)?;
+    let mut profile = Profile::default();
+    let (facts, fidelity, lost) = read_facts(&mut read)?;
+    profile.lost = lost;
+    profile.host = read_host(&mut read)?;
+    let warnings = read_warnings(&mut read)?;
+    let (mut rows, uses) = read_dsos(&mut read, &mut profile)?;
+    let functions = read_functions(&mut read, &profile)?;
+    let nodes = read_nodes(&mut read, &functions)?;
+
+    let folded = add_pseudo_dso(&mut profile, DsoKind::Folded, FOLDED);
+    let unmapped = add_pseudo_dso(&mut profile, DsoKind::Unmapped, "[no mapping]");
+    for dso in [folded, unmapped] {
+        rows.push(LedgerRow::new(profile.dsos.get(dso)));
+    }
+    let mut builder = Builder::new(profile, functions, folded, unmapped);
+    let places = builder.add_nodes(&nodes)?;
+    builder.add_samples(&mut read, &places)?;
+    let (profile, symbols) = builder.finish();
+    let ledger = Ledger::from_rows(rows);
+    Ok(Snapshot { profile, symbols, ledger, warnings, facts: Facts { uses, ..facts }, fidelity })
+}
+
+impl Snapshot {
+    /// For another snapshot of this one.
+    pub fn contents(&self) -> Contents<'_> {
+        Contents {
+            profile: &self.profile,
+            symbols: &self.symbols,
+            ledger: &self.ledger,
+            warnings: &self.warnings,
+            facts: &self.facts,
+        }
+    }
+}
+
+fn invalid<T>(what: &'static str) -> Result<T, SnapshotError> {
+    Err(SnapshotError::Invalid { what })
+}
+
+/// A number of things that a snapshot may have.
+fn at_most(limit: usize, count: usize) -> Result<usize, SnapshotError> {
+    if count > limit { invalid("more than a snapshot can hold") } else { Ok(count) }
+}
+
+fn read_facts(read: &mut Reader<'_>) -> Result<(Facts, Fidelity, Lost), SnapshotError> {
+    let mut next = || read.number(Field::Facts);
+    let has_time = next()? != 0;
+    let (start, length) = (next()?, next()?);
+    let time = has_time.then(|| (start, start.saturating_add(length)));
+    let facts = Facts { time, processes: next()?, threads: next()?, uses: Vec::new() };
+    let lost = Lost { events: next()?, samples: next()? };
+    let fidelity = Fidelity {
+        kept_nodes: next()?,
+        total_nodes: next()?,
+        kept_weight_share: share(next()?),
+        threshold_share: share(next()?),
+        folded_weight: next()?,
+    };
+    Ok((facts, fidelity, lost))
+}
+
+fn share(billionths: u64) -> f64 {
+    (billionths as f64 / 1e9).min(1.0)
+}
+
+fn read_host(read: &mut Reader<'_>) -> Result<Host, SnapshotError> {
+    if read.left(Field::Host) == 0 {
+        return Ok(Host::default());
+    }
+    let mut text = || read.optional_text(Field::Host);
+    let (hostname, os_release, arch) = (text()?, text()?, text()?);
+    let cpus = read.number(Field::Host)?.checked_sub(1).map(|cpus| cpus.min(1 << 20) as u32);
+    let arguments = read.count(Field::Host, Field::Host)?;
+    let cmdline: Result<_, _> = (0..arguments).map(|_| read.text(Field::Host)).collect();
+    Ok(Host { hostname, os_release, arch, cpus, cmdline: cmdline? })
+}
+
+fn read_warnings(read: &mut Reader<'_>) -> Result<Vec<Warning>, SnapshotError> {
+    let count = at_most(MAX_WARNINGS, read.count(Field::Warnings, Field::Warnings)?)?;
+    let mut warnings = Vec::new();
+    for _ in 0..count {
+        let kind = entry(&codes::WARNING_KINDS, read.byte(Field::Warnings)?)?;
+        let offset = read.number(Field::Warnings)?.checked_sub(1);
+        let count = read.number(Field::Warnings)?;
+        warnings.push(Warning { kind, offset, count, message: read.text(Field::Warnings)? });
+    }
+    Ok(warnings)
+}
+
+fn entry<T: Copy>(table: &[T], code: u8) -> Result<T, SnapshotError> {
+    table.get(usize::from(code)).copied().ok_or(SnapshotError::Invalid { what: "a kind" })
+}
+
+fn read_dsos(
+    read: &mut Reader<'_>,
+    profile: &mut Profile,
+) -> Result<(Vec<LedgerRow>, Vec<DsoUse>), SnapshotError> {
+    let count = at_most(MAX_DSOS, read.count(Field::PathLengths, Field::PathLengths)?)?;
+    let mut path = String::new();
+    let (mut rows, mut uses) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        path = read.next_text(Field::PATHS, &path)?;
+        let kind = read.byte(Field::DsoKinds)?;
+        let identity = read_identity(read)?;
+        let status = read.byte(Field::DsoStatuses)?;
+        let mut row = LedgerRow::with_status(entry(&codes::STATUSES, status & 7)?, None);
+        row.set_holds(gives_of(status >> 3));
+        row.reason = read.optional_text(Field::DsoTexts)?;
+        row.image = read.optional_text(Field::DsoTexts)?;
+        row.found = read.optional_text(Field::DsoTexts)?;
+        rows.push(row);
+        profile.dsos.add(Dso {
+            path: path.clone(),
+            kind: entry(&codes::DSO_KINDS, kind & 15)?,
+            mapped_from: match identity {
+                Some(Identity::Gnu(id)) => MappedFrom::BuildId(id),
+                _ => MappedFrom::Nothing,
+            },
+            identity,
+            recorded_by: entry(&codes::RECORDED_BY, kind >> 4)?,
+            no_identity_because: None,
+            executable_offset: read.number(Field::DsoPlaces)?.checked_sub(1),
+            process: None,
+            kernel_reference: read.number(Field::DsoPlaces)?.checked_sub(1),
+        });
+        uses.push(DsoUse {
+            leaf_samples: read.number(Field::DsoUses)?,
+            samples: read.number(Field::DsoUses)?,
+        });
+    }
+    Ok((rows, uses))
+}
+
+fn read_identity(read: &mut Reader<'_>) -> Result<Option<Identity>, SnapshotError> {
+    let length = read.byte(Field::DsoIdentityLengths)?;
+    if length == codes::CONTENT_HASH {
+        let bytes = read.bytes(Field::DsoIdentities, 16)?;
+        return Ok(bytes.try_into().ok().map(|hash| Identity::Content(ContentHash(hash))));
+    }
+    if length == 0 {
+        return Ok(None);
+    }
+    let id = BuildId::new(read.bytes(Field::DsoIdentities, usize::from(length))?);
+    match id {
+        Some(id) => Ok(Some(Identity::Gnu(id))),
+        None => invalid("a build-id"),
+    }
+}
+
+/// A function as it was written.
+enum Known {
+    Named { dso: DsoId, name: String, provenance: Provenance, file: Option<usize> },
+    Unnamed { dso: DsoId, address: u64 },
+}
+
+struct Functions {
+    known: Vec<Known>,
+    files: Vec<String>,
+}
+
+fn read_functions(read: &mut Reader<'_>, profile: &Profile) -> Result<Functions, SnapshotError> {
+    let count = at_most(MAX_NODES, read.count(Field::FileLengths, Field::FileLengths)?)?;
+    let mut files: Vec<String> = Vec::new();
+    for _ in 0..count {
+        let before = files.last().map_or("", String::as_str);
+        let file = read.next_text(Field::FILES, before)?;
+        files.push(file);
+    }
+    let mut known = Vec::new();
+    let mut name = String::new();
+    for (dso, _) in profile.dsos.iter() {
+        let named = read.count(Field::DsoFunctions, Field::NameProvenances)?;
+        let unnamed = read.count(Field::DsoFunctions, Field::Addresses)?;
+        at_most(MAX_NODES, known.len() + named + unnamed)?;
+        for _ in 0..named {
+            name = read.next_text(Field::NAMES, &name)?;
+            let provenance = entry(&codes::PROVENANCES, read.byte(Field::NameProvenances)?)?;
+            let file = match read.number(Field::NameFiles)?.checked_sub(1) {
+                None => None,
+                Some(file) if file < files.len() as u64 => Some(file as usize),
+                Some(_) => return invalid("a source file"),
+            };
+            known.push(Known::Named { dso, name: name.clone(), provenance, file });
+        }
+        let mut address = 0u64;
+        for _ in 0..unnamed {
+            address = address.wrapping_add(read.number(Field::Addresses)?);
+            known.push(Known::Unnamed { dso, address });
+        }
+    }
+    Ok(Functions { known, files })
+}
+
+/// A call node as it was written.
+struct Node {
+    parent: u32,
+    what: What,
+}
+
+enum What {
+    Root,
+    Group(String),
+    Folded,
+    NoMapping,
+    Function { index: usize, inlining: Inlining, line: Option<u32> },
+}
+
+/// Reads the tree; callers come before what they call.
+fn read_nodes(read: &mut Reader<'_>, functions: &Functions) -> Result<Vec<Node>, SnapshotError> {
+    let groups = read.count(Field::GroupLengths, Field::GroupLengths)?;
+    // Each that was kept may have a folded one below it.
+    at_most(MAX_NODES * 2, read.left(Field::NodeChildren))?;
+    let mut nodes: Vec<Node> = Vec::new();
+    // Callers whose calls are not complete: index, code, calls left.
+    let mut callers: Vec<(u32, u64, u64)> = Vec::new();
+    let mut met: HashMap<u64, Vec<u64>> = HashMap::new();
+    let mut lines: HashMap<u64, i64> = HashMap::new();
+    let mut group = String::new();
+    loop {
+        let children = read.number(Field::NodeChildren)?;
+        let caller = callers.last_mut().map(|(index, code, left)| {
+            *left -= 1;
+            (*index, *code)
+        });
+        let (parent, code, what) = match caller {
+            None if children != groups as u64 => return invalid("processes"),
+            None => (0, codes::CODE_GROUP, What::Root),
+            Some((0, _)) => {
+                group = read.next_text(Field::GROUPS, &group)?;
+                (0, codes::CODE_GROUP, What::Group(group.clone()))
+            }
+            Some((parent, caller)) => {
+                let call = read_call(read, met.entry(caller).or_default())?;
+                let code = call >> 1;
+                let what = read_what(read, functions, call, &mut lines)?;
+                (parent, code, what)
+            }
+        };
+        at_most(MAX_DEPTH + 1, callers.len())?;
+        nodes.push(Node { parent, what });
+        while callers.last().is_some_and(|&(_, _, left)| left == 0) {
+            callers.pop();
+        }
+        if children > read.left(Field::NodeChildren) as u64 {
+            return invalid("a call tree");
+        }
+        if children > 0 {
+            callers.push((nodes.len() as u32 - 1, code, children));
+        }
+        if callers.is_empty() {
+            return Ok(nodes);
+        }
+    }
+}
+
+/// A call: its number among those met under the same caller, or a new one.
+fn read_call(read: &mut Reader<'_>, met: &mut Vec<u64>) -> Result<u64, SnapshotError> {
+    match read.number(Field::NodePairs)?.checked_sub(1) {
+        None => {
+            let call = read.number(Field::NodeFunctions)?;
+            met.push(call);
+            Ok(call)
+        }
+        Some(number) => {
+            let call = usize::try_from(number).ok().and_then(|number| met.get(number));
+            call.copied().ok_or(SnapshotError::Invalid { what: "a call" })
+        }
+    }
+}
+
+fn read_what(
+    read: &mut Reader<'_>,
+    functions: &Functions,
+    call: u64,
+    lines: &mut HashMap<u64, i64>,
+) -> Result<What, SnapshotError> {
+    let code = call >> 1;
+    let inlining = if call & 1 == 0 { Inlining::Called } else { Inlining::Inlined };
+    if code == codes::CODE_FOLDED {
+        return Ok(What::Folded);
+    }
+    let Some(index) = code.checked_sub(codes::CODE_FUNCTIONS) else { return Ok(What::NoMapping) };
+    let index = usize::try_from(index).unwrap_or(usize::MAX);
+    let line = match functions.known.get(index) {
+        None => return invalid("a function"),
+        Some(Known::Named { file: Some(_), .. }) => {
+            let line = lines.entry(code).or_default();
+            *line = line.wrapping_add(unzigzag(read.number(Field::NodeLines)?));
+            u32::try_from(*line).ok().filter(|&line| line != 0)
+        }
+        Some(_) => None,
+    };
+    Ok(What::Function { index, inlining, line })
+}
+
+fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -> DsoId {
+    profile.dsos.add(Dso {
+        path: path.to_owned(),
+        kind,
+        mapped_from: MappedFrom::Nothing,
+        identity: None,
+        recorded_by: None,
+        no_identity_because: None,
+        executable_offset: None,
+        process: None,
+        kernel_reference: None,
+    })
+}
+
+/// Where a call node is in the profile.
+#[derive(Clone, Copy)]
+struct Place {
+    /// `None` for the root.
+    thread: Option<ThreadId>,
+    /// The stack that ends in it.
+    stack: StackId,
+    /// What its frame was called from: an inlined call node's frame takes the place of its
+    /// caller's.
+    below: StackId,
+    /// Its frame, as a position in [`Builder::chains`].
+    chain: Option<usize>,
+}
+
+impl Place {
+    fn outermost(thread: Option<ThreadId>) -> Self {
+        Self { thread, stack: Stacks::EMPTY, below: Stacks::EMPTY, chain: None }
+    }
+}
+
+/// A frame to be: a function, and what is inlined into it.
+struct Chain {
+    frame: FrameId,
+    outer: Option<usize>,
+    level: Written,
+    depth: usize,
+}
+
+/// A level to be.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Written {
+    index: usize,
+    inlining: Inlining,
+    line: Option<u32>,
+}
+
+/// A process of this name, with a thread of this name.
+fn add_thread(profile: &mut Profile, name: &str) -> ThreadId {
+    let name = profile.strings.intern(name);
+    let number = profile.threads.processes.len() as u32;
+    let process = profile.threads.add_process(Process { pid: number, name });
+    profile.threads.add_thread(Thread { process, tid: number, name })
+}
+
+struct Builder {
+    profile: Profile,
+    functions: Functions,
+    folded: DsoId,
+    unmapped: DsoId,
+    chains: Vec<Chain>,
+    chain_ids: HashMap<(Option<usize>, Written), usize>,
+    made_up: u64,
+    /// Levels of all chains.
+    levels: usize,
+    folded_thread: Option<ThreadId>,
+}
+
+impl Builder {
+    fn new(profile: Profile, functions: Functions, folded: DsoId, unmapped: DsoId) -> Self {
+        Self {
+            profile,
+            functions,
+            folded,
+            unmapped,
+            chains: Vec::new(),
+            chain_ids: HashMap::new(),
+            made_up: MADE_UP,
+            levels: 0,
+            folded_thread: None,
+        }
+    }
+
+    /// Makes the stacks of all call nodes; returns where each is.
+    fn add_nodes(&mut self, nodes: &[Node]) -> Result<Vec<Place>, SnapshotError> {
+        let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let caller = places.get(node.parent as usize).copied();
+            let place = match (&node.what, caller) {
+                (What::Root, _) => Place::outermost(None),
+                (What::Group(name), _) => {
+                    Place::outermost(Some(add_thread(&mut self.profile, name)))
+                }
+                (_, None) => return invalid("a call tree"),
+                (What::Folded, Some(caller)) => {
+                    let frame = self.pseudo_frame(self.folded);
+                    self.call(caller, frame, None)
+                }
+                (What::NoMapping, Some(caller)) => {
+                    let frame = self.pseudo_frame(self.unmapped);
+                    self.call(caller, frame, None)
+                }
+                (&What::Function { index, inlining, line }, Some(caller)) => {
+                    let level = Written { index, inlining, line };
+                    self.add_function(caller, level)
+                }
+            };
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    fn pseudo_frame(&mut self, dso: DsoId) -> FrameId {
+        self.profile.frames.intern(Frame { dso, address: 1 })
+    }
+
+    /// A frame called from where `caller` is.
+    fn call(&mut self, caller: Place, frame: FrameId, chain: Option<usize>) -> Place {
+        let below = caller.stack;
+        let stack = self.profile.stacks.intern(below, frame);
+        Place { thread: caller.thread, stack, below, chain }
+    }
+
+    fn add_function(&mut self, caller: Place, level: Written) -> Place {
+        match (level.inlining, caller.chain) {
+            (Inlining::Inlined, Some(outer)) if self.levels < MAX_LEVELS => {
+                let chain = self.chain(Some(outer), level);
+                let frame = self.chains[chain].frame;
+                let stack = self.profile.stacks.intern(caller.below, frame);
+                Place { stack, chain: Some(chain), ..caller }
+            }
+            _ => {
+                // Inlined into nothing cannot be: then it is a call.
+                let chain = self.chain(None, Written { inlining: Inlining::Called, ..level });
+                let frame = self.chains[chain].frame;
+                self.call(caller, frame, Some(chain))
+            }
+        }
+    }
+
+    fn chain(&mut self, outer: Option<usize>, level: Written) -> usize {
+        if let Some(&known) = self.chain_ids.get(&(outer, level)) {
+            return known;
+        }
+        let (dso, address) = match &self.functions.known[level.index] {
+            Known::Unnamed { dso, address } if outer.is_none() => (*dso, *address),
+            Known::Named { dso, .. } | Known::Unnamed { dso, .. } => {
+                self.made_up += 1;
+                (outer.map_or(*dso, |outer| self.dso_of(outer)), self.made_up)
+            }
+        };
+        let frame = self.profile.frames.intern(Frame { dso, address });
+        let depth = outer.map_or(1, |outer| self.chains[outer].depth + 1);
+        self.levels += depth;
+        self.chains.push(Chain { frame, outer, level, depth });
+        self.chain_ids.insert((outer, level), self.chains.len() - 1);
+        self.chains.len() - 1
+    }
+
+    fn dso_of(&self, chain: usize) -> DsoId {
+        self.profile.frames.get(self.chains[chain].frame).dso
+    }
+
+    /// Reads the events and, for each, the sums of all call nodes.
+    fn add_samples(
+        &mut self,
+        read: &mut Reader<'_>,
+        places: &[Place],
+    ) -> Result<(), SnapshotError> {
+        let events = at_most(MAX_EVENTS, read.count(Field::Events, Field::Events)?)?;
+        for event in 0..events {
+            let name = read.text(Field::Events)?;
+            let (samples, weight) = (read.number(Field::Events)?, read.number(Field::Events)?);
+            let unit = read.number(Field::Events)?;
+            let is_regular = read.number(Field::Events)? != 0;
+            self.profile.events.push(Event { name, samples, weight });
+            for place in places {
+                let count = read.number(Field::NodeCounts)?;
+                let units = if is_regular { count } else { read.number(Field::NodeWeights)? };
+                let Some(weight) = units.checked_mul(unit) else { return invalid("a weight") };
+                self.add_sum(EventId(event as u32), *place, count, weight)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_sum(
+        &mut self,
+        event: EventId,
+        place: Place,
+        count: u64,
+        weight: u64,
+    ) -> Result<(), SnapshotError> {
+        let Ok(count) = u32::try_from(count) else { return invalid("a count") };
+        if count == 0 && weight == 0 {
+            return Ok(());
+        }
+        at_most(MAX_NODES * 2, self.profile.samples.len())?;
+        let thread = match place.thread {
+            Some(thread) => thread,
+            // The weight of processes that were left out.
+            None => {
+                *self.folded_thread.get_or_insert_with(|| add_thread(&mut self.profile, FOLDED))
+            }
+        };
+        self.profile.samples.push(Sample {
+            time_nanos: 0,
+            thread,
+            stack: place.stack,
+            event,
+            cpu: u16::MAX,
+            weight,
+        });
+        self.profile.samples.count.push(count);
+        Ok(())
+    }
+
+    /// Names the frames.
+    fn finish(self) -> (Profile, Symbols) {
+        let Self { profile, functions, folded, chains, .. } = self;
+        let mut symbols = Symbols::new(&profile);
+        let files: Vec<FileId> =
+            functions.files.iter().map(|file| symbols.file_of_path(file)).collect();
+        let ids: Vec<Option<FunctionId>> = functions
+            .known
+            .iter()
+            .map(|known| match known {
+                Known::Named { dso, name, provenance, .. } => {
+                    Some(symbols.named(*dso, name, *provenance))
+                }
+                Known::Unnamed { .. } => None,
+            })
+            .collect();
+        let mut levels = Vec::new();
+        for index in 0..chains.len() {
+            levels.clear();
+            let mut next = Some(index);
+            while let Some(chain) = next.map(|next| &chains[next]) {
+                let Written { index, inlining, line } = chain.level;
+                let function = match (&functions.known[index], ids[index]) {
+                    (_, Some(function)) => function,
+                    (Known::Unnamed { dso, address }, None) => symbols.unnamed(*dso, *address),
+                    (Known::Named { .. }, None) => symbols.merged(chain.frame),
+                };
+                let file = match &functions.known[index] {
+                    Known::Named { file: Some(file), .. } => Some(files[*file]),
+                    _ => None,
+                };
+                levels.push(Level { function, file, line, inlining });
+                next = chain.outer;
+            }
+            levels.reverse();
+            let is_open = levels.len() == 1 && ids[chains[index].level.index].is_none();
+            if !is_open {
+                symbols.set_known(chains[index].frame, &levels);
+            }
+        }
+        let function = symbols.named(folded, FOLDED, Provenance::Unnamed);
+        for (id, frame) in profile.frames.iter() {
+            if frame.dso == folded {
+                let level = Level { function, file: None, line: None, inlining: Inlining::Called };
+                symbols.set_known(id, &[level]);
+            }
+        }
+        (profile, symbols)
+    }
+}

@@ -1,0 +1,243 @@
+//! The payload of a share link or a self-contained page: a whole profile, small enough for a URL.
+//!
+//! What is written is the call tree with its names, the ledger of DSOs, and numbers that say what
+//! was left out; never addresses of named code, and no folders, host name or command line unless
+//! asked for. `docs/snapshot-v1.md` describes every byte.
+//!
+//! A snapshot opens as a [`crate::profile::Profile`] again, whose stacks are the kept call nodes
+//! and whose samples are their sums, so every view works on it unchanged. Code without a name
+//! keeps DSO and address: whoever opens a link can drop the binary, and the same gate names it.
+//!
+//! **Fidelity.** Call nodes are kept by their share of the weight, heaviest first, as many as fit.
+//! The weight of the rest stays where it was called from, under the name [`FOLDED`], so that every
+//! total is exact.
+//!
+//! **Hostile input.** Counts are bounded by the bytes that are there, inflating, texts, depth and
+//! nodes have caps, and nothing here recurses. A damaged payload is an error, never a panic.
+
+mod codes;
+mod container;
+mod decode;
+mod encode;
+mod fields;
+mod selection;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::fmt;
+
+use crate::error::Warning;
+use crate::profile::Profile;
+use crate::symbolize::{Ledger, Symbols};
+use crate::views::coverage::{self, DsoUse};
+
+pub use decode::decode;
+pub use encode::encode;
+
+/// Name of the frame, and of the process, that has the weight of what was left out.
+pub const FOLDED: &str = "[folded]";
+/// The version written, and the newest that is read.
+pub const VERSION: u8 = 1;
+
+/// Longest text kept; the rest of a longer one is cut off.
+const MAX_TEXT: usize = 16 << 10;
+/// Call nodes deeper than this are folded into their callers.
+const MAX_DEPTH: usize = 16 << 10;
+/// Call nodes times events; more are folded.
+const MAX_NODES: usize = 1 << 20;
+/// More than are ever mapped.
+const MAX_DSOS: usize = 1 << 16;
+/// Later ones are left out.
+const MAX_WARNINGS: usize = 32;
+/// Neither written nor read.
+const MAX_INFLATED: usize = 64 << 20;
+
+/// What goes into a snapshot.
+#[derive(Clone, Copy)]
+pub struct Contents<'a> {
+    /// Samples.
+    pub profile: &'a Profile,
+    /// Names.
+    pub symbols: &'a Symbols,
+    /// What is known of each DSO.
+    pub ledger: &'a Ledger,
+    /// What was lost or is doubtful.
+    pub warnings: &'a [Warning],
+    /// What folding would falsify.
+    pub facts: &'a Facts,
+}
+
+/// How much may be written, and what of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Characters that the payload may have, the address before it not counted.
+    pub characters: usize,
+    /// What of paths is written.
+    pub paths: Paths,
+    /// What of the host is written.
+    pub host: HostFields,
+}
+
+/// What of paths is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// File names, and the folders of the system's own objects, which everybody has.
+    Names,
+    /// Folders too: they may tell of users and projects.
+    Full,
+}
+
+/// What of the host is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostFields {
+    /// Architecture and kernel release are left out too.
+    None,
+    /// Host name, kernel release, architecture, CPUs and the recorder's command line.
+    All,
+}
+
+/// A payload and what of the profile it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shared {
+    /// `p1.…`, ready to follow `#`.
+    pub payload: String,
+    /// What it holds.
+    pub fidelity: Fidelity,
+}
+
+/// What of a profile a snapshot holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fidelity {
+    /// Call nodes under their own names.
+    pub kept_nodes: u64,
+    /// Call nodes that there were.
+    pub total_nodes: u64,
+    /// Weight of the first event that ended in kept call nodes, 0 to 1.
+    pub kept_weight_share: f64,
+    /// Share of the lightest call node that was kept; 0 if all were.
+    pub threshold_share: f64,
+    /// Weight of the first event that was folded.
+    pub folded_weight: u64,
+}
+
+/// Numbers of the recording that cannot be counted again once call nodes are folded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// First and last sample, in nanoseconds of the recorder's clock.
+    pub time: Option<(u64, u64)>,
+    /// Processes, between execs.
+    pub processes: u64,
+    /// Threads, by name.
+    pub threads: u64,
+    /// By DSO: samples in it.
+    pub uses: Vec<DsoUse>,
+}
+
+impl Facts {
+    /// Counts them in a recording.
+    pub fn of(profile: &Profile) -> Self {
+        let times = || profile.samples.time_nanos.iter().copied().filter(|&time| time != 0);
+        Self {
+            time: times().min().zip(times().max()),
+            processes: profile.threads.processes.len() as u64,
+            threads: profile.threads.threads.len() as u64,
+            uses: coverage::dso_use(profile),
+        }
+    }
+}
+
+/// A snapshot, opened.
+pub struct Snapshot {
+    /// Kept call nodes as stacks, and their sums as samples.
+    pub profile: Profile,
+    /// Their names.
+    pub symbols: Symbols,
+    /// The sender's.
+    pub ledger: Ledger,
+    /// The sender's.
+    pub warnings: Vec<Warning>,
+    /// The recording's.
+    pub facts: Facts,
+    /// What it holds of the recording.
+    pub fidelity: Fidelity,
+}
+
+/// Why nothing can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooSmall {
+    /// Characters that the payload needs at least.
+    pub needed: usize,
+}
+
+impl fmt::Display for TooSmall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a link needs at least {} characters after #", self.needed)
+    }
+}
+
+impl std::error::Error for TooSmall {}
+
+/// Why a payload cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SnapshotError {
+    /// It is something else.
+    NotASnapshot,
+    /// Its end is missing.
+    CutOff {
+        /// Characters that are there.
+        arrived: usize,
+        /// Characters that were written; `None`: so much is missing that it cannot be told.
+        expected: Option<usize>,
+    },
+    /// A newer perftab wrote it.
+    NewerVersion {
+        /// The version needed to read it.
+        needed: u32,
+    },
+    /// Characters were changed on the way: the checksum is another.
+    Damaged,
+    /// The checksum is right, but what was written cannot be.
+    Invalid {
+        /// Which part.
+        what: &'static str,
+    },
+}
+
+impl SnapshotError {
+    /// A stable word for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotASnapshot => "not-a-snapshot",
+            Self::CutOff { .. } => "cut-off",
+            Self::NewerVersion { .. } => "newer-version",
+            Self::Damaged => "damaged",
+            Self::Invalid { .. } => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotASnapshot => f.write_str("this is not a perftab link"),
+            Self::CutOff { arrived, expected: Some(expected) } => write!(
+                f,
+                "the link was cut off: {arrived} of {expected} characters arrived; send it as a \
+                 file or make a shorter one"
+            ),
+            Self::CutOff { arrived, expected: None } => {
+                write!(f, "the link was cut off after {arrived} characters")
+            }
+            Self::NewerVersion { needed } => {
+                write!(f, "the link needs version {needed} of the format; use a newer perftab")
+            }
+            Self::Damaged => {
+                f.write_str("the link was changed on the way: its checksum does not match")
+            }
+            Self::Invalid { what } => write!(f, "the link holds {what} that cannot be"),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {}
