@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
@@ -29,10 +30,10 @@ fn a_real_debuginfod_answers_through_it() {
         println!("SKIPPED: a_real_debuginfod_answers_through_it: debuginfod is not installed");
         return;
     };
-    let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
-
-    // Not stripped, so debuginfod gives the same file as both.
+    // Not stripped, so debuginfod gives the same file as both; what one viewer keeps, another
+    // with a home of its own has to fetch.
     for artifact in ["executable", "debuginfo"] {
+        let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
         let answer = viewer.get(&path(ID, artifact));
         assert_eq!(answer.status, 200, "{artifact}: {}", answer.text());
         assert_eq!(answer.header("content-length"), bytes.len().to_string());
@@ -40,6 +41,7 @@ fn a_real_debuginfod_answers_through_it() {
         let kept = viewer.home.join(format!(".cache/debuginfod_client/{ID}/{artifact}"));
         assert!(fs::read(&kept).expect("it is kept") == bytes, "{artifact} is kept changed");
     }
+    let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
     let source = viewer.get(&path(ID, &format!("source{}/program.c", folder.display())));
     assert_eq!((source.status, source.text().as_str()), (200, SOURCE));
     let section = viewer.get(&path(ID, "section/.text"));
@@ -155,6 +157,45 @@ fn bytes_are_passed_on_while_they_come() {
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).expect("the rest");
     assert!([first, rest].concat() == whole, "the bytes differ");
+}
+
+#[test]
+fn a_page_that_hangs_up_ends_the_download() {
+    let (upstream, ended) = endless(4_000_000_000);
+    let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
+    let mut stream = viewer.send(&path(ID, "executable"));
+    assert_eq!(http::read_head(&mut stream).status, 200);
+    drop(stream);
+    ended.recv_timeout(Duration::from_secs(60)).expect("the download ends");
+    assert_eq!(viewer.get("/profiles").status, 200, "it serves on");
+    viewer.end_by("INT");
+}
+
+#[test]
+fn a_file_that_is_too_large_is_refused() {
+    let (upstream, ended) = endless(1_000_000_000_000);
+    let viewer = Viewer::start(&["--debuginfod", &upstream.url()]);
+    let answer = viewer.get(&path(ID, "executable"));
+    assert_eq!(answer.status, 502);
+    assert!(answer.text().contains(&upstream.url()), "{}", answer.text());
+    ended.recv_timeout(Duration::from_secs(60)).expect("the download ends");
+    assert_eq!(files_below(&viewer.home), [""; 0], "what was refused is kept");
+}
+
+/// A server that announces so many bytes, begins with a program that has [`ID`], and sends until
+/// the other side hangs up; then it says so.
+fn endless(announced: usize) -> (FakeServer, mpsc::Receiver<()>) {
+    let folder = TestFolder::new();
+    let program = fs::read(compile(&folder, "program", ID, SOURCE)).expect("the program");
+    let (ended, end) = mpsc::channel();
+    let server = FakeServer::start_with(move |_, stream| {
+        let _ = http::write_head(stream, "200 OK", announced);
+        let _ = stream.write_all(&program);
+        let block = vec![7; 1 << 20];
+        while stream.write_all(&block).is_ok() {}
+        let _ = ended.send(());
+    });
+    (server, end)
 }
 
 #[test]
