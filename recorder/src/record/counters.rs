@@ -346,8 +346,6 @@ fn attr(
     attr.set_exclude_guest(1);
     attr.set_precise_ip(spec.precise.into());
     attr.set_sample_id_all(1);
-    attr.set_watermark(1);
-    attr.wakeup_watermark = (plan.ring.bytes / 4) as u32;
     if role == Role::Tracking {
         attr.set_mmap(1);
         attr.set_mmap2(1);

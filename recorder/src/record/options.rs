@@ -13,8 +13,15 @@ use super::host;
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
 /// costs a quarter, and an odd number does not keep step with timers of 1000 Hz.
 const DEFAULT_FREQUENCY: u64 = 999;
-/// Bytes of each CPU's ring; perf's default too. It is what `perf_event_mlock_kb` allows anybody.
-const DEFAULT_RING: usize = 512 << 10;
+/// Smallest default of a CPU's ring, and perf's only one: what `perf_event_mlock_kb` allows anybody.
+const RING_MIN: usize = 512 << 10;
+/// Largest default: machines have hundreds of CPUs.
+const RING_MAX: usize = 8 << 20;
+/// A ring should hold half a second of samples, so that nothing is lost while we wait for a CPU.
+const RINGS_PER_SECOND: u64 = 2;
+/// Bytes of a sample with a call chain of usual depth, and without one.
+const CHAIN_SAMPLE: u64 = 400;
+const PLAIN_SAMPLE: u64 = 48;
 
 /// `perftab record`.
 #[derive(Debug, Args)]
@@ -52,7 +59,7 @@ pub struct RecordArgs {
     /// End after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Ring buffer of each CPU: pages, or bytes as 2M [default: 512K]
+    /// Ring buffer of each CPU: pages, or bytes as 2M [default: by -F, from 512K]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
     /// Say nothing unless something is wrong
@@ -146,13 +153,18 @@ impl Plan {
         }
         let online_cpus = host::online_cpus()?;
         let mut notices = Vec::new();
+        let rate = rate(args, &mut notices)?;
+        let chains = call_chains(args)?;
         Ok(Self {
             target: target(args, &online_cpus)?,
             command: args.command.clone(),
             events: events::parse_list(&args.event)?,
-            rate: rate(args, &mut notices)?,
-            chains: call_chains(args)?,
-            ring: ring_size(args.mmap_pages.as_deref())?,
+            rate,
+            chains,
+            ring: match args.mmap_pages.as_deref() {
+                Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
+                None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
+            },
             duration: args.duration,
             online_cpus,
             notices,
@@ -223,27 +235,31 @@ fn call_chains(args: &RecordArgs) -> Result<CallChains> {
     }
 }
 
-fn ring_size(text: Option<&str>) -> Result<RingSize> {
-    let page = rustix::param::page_size();
-    let Some(text) = text else {
-        return Ok(RingSize { bytes: DEFAULT_RING.max(page), origin: RingOrigin::Default });
+fn default_ring(rate: Rate, chains: CallChains) -> usize {
+    let bytes = match (rate, chains) {
+        (Rate::Period(_), _) => 0,
+        (Rate::Frequency(hz), CallChains::None) => hz.saturating_mul(PLAIN_SAMPLE),
+        (Rate::Frequency(hz), CallChains::FramePointers) => hz.saturating_mul(CHAIN_SAMPLE),
     };
+    let bytes = usize::try_from(bytes / RINGS_PER_SECOND).unwrap_or(RING_MAX);
+    bytes.clamp(RING_MIN, RING_MAX).next_power_of_two().max(rustix::param::page_size())
+}
+
+/// A number of pages, or of bytes with a unit; rounded up to a power of two of pages, as perf does.
+fn ring_size(text: &str) -> Result<usize> {
+    let page = rustix::param::page_size();
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => page,
-        "B" => 1,
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        _ => bail!("-m {text}: pages, or bytes with B, K, M or G"),
+        "" => Some(page),
+        "B" => Some(1),
+        "K" => Some(1 << 10),
+        "M" => Some(1 << 20),
+        "G" => Some(1 << 30),
+        _ => None,
     };
-    let bytes = digits.parse().ok().and_then(|number: usize| number.checked_mul(unit));
-    // perf rounds up to a power of two of pages as well.
+    let bytes = unit.and_then(|unit| digits.parse::<usize>().ok()?.checked_mul(unit));
     let bytes = bytes.and_then(|bytes| bytes.max(page).checked_next_power_of_two());
-    match bytes {
-        Some(bytes) => Ok(RingSize { bytes, origin: RingOrigin::Given }),
-        None => bail!("-m {text}: pages, or bytes with B, K, M or G"),
-    }
+    bytes.with_context(|| format!("-m {text}: pages, or bytes with B, K, M or G"))
 }
 
 /// Seconds, or a number with ms, s, m or h; fractions too.
@@ -278,14 +294,21 @@ mod tests {
     }
 
     #[test]
+    fn the_default_ring_grows_with_the_rate() {
+        let ring = |hz| default_ring(Rate::Frequency(hz), CallChains::FramePointers);
+        assert_eq!(ring(999), 512 << 10);
+        assert_eq!(ring(19_999), 4 << 20);
+        assert_eq!(ring(u64::MAX), RING_MAX);
+    }
+
+    #[test]
     fn ring_sizes_are_powers_of_two_of_pages() {
         let page = rustix::param::page_size();
-        assert_eq!(ring_size(None).unwrap().origin, RingOrigin::Default);
-        assert_eq!(ring_size(Some("3")).unwrap().bytes, 4 * page);
-        assert_eq!(ring_size(Some("1B")).unwrap().bytes, page);
-        assert_eq!(ring_size(Some("2M")).unwrap().bytes, 2 << 20);
+        assert_eq!(ring_size("3").unwrap(), 4 * page);
+        assert_eq!(ring_size("1B").unwrap(), page);
+        assert_eq!(ring_size("2M").unwrap(), 2 << 20);
         for bad in ["", "M", "1T", "-1", "18446744073709551615G"] {
-            assert!(ring_size(Some(bad)).is_err(), "{bad}");
+            assert!(ring_size(bad).is_err(), "{bad}");
         }
     }
 }
