@@ -5,7 +5,9 @@
 
 pub mod folder;
 pub mod http;
+pub mod open;
 pub mod perf;
+pub mod perf_data;
 pub mod program;
 pub mod served;
 
