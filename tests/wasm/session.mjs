@@ -1,0 +1,58 @@
+// The WebAssembly session under Node: the page's own façade, fed from files.
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import * as facade from "../../www/src/generated/perftab_web.js";
+
+const wasm =
+  process.env.PERFTAB_WASM ??
+  new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url);
+facade.initSync({ module: readFileSync(wasm) });
+
+/** A file as the façade reads it; the worker has `FileReaderSync` in this place. */
+class FileSource {
+  #file;
+
+  constructor(path) {
+    this.#file = openSync(path, "r");
+    this.size = fstatSync(this.#file).size;
+  }
+
+  read(offset, length) {
+    const bytes = new Uint8Array(length);
+    let filled = 0;
+    while (filled < length) {
+      const read = readSync(this.#file, bytes, filled, length - filled, offset + filled);
+      if (read === 0) throw new Error(`the file ends at ${offset + filled}`);
+      filled += read;
+    }
+    return bytes;
+  }
+
+  close() {
+    closeSync(this.#file);
+  }
+}
+
+/** Opens a recording as the worker does: header by random access, records pushed in blocks. */
+export function open(path, blockSize = 256 * 1024) {
+  const source = new FileSource(path);
+  try {
+    const opening = new facade.Opening(source);
+    const end = opening.dataOffset + opening.dataSize;
+    for (let offset = opening.dataOffset; offset < end; offset += blockSize) {
+      opening.push(source.read(offset, Math.min(blockSize, end - offset)));
+    }
+    return opening.finish();
+  } finally {
+    source.close();
+  }
+}
+
+/** Offers a file of this machine under a name, and names every frame. */
+export function admit(session, name, path) {
+  const admission = session.admit(name, new FileSource(path));
+  for (let left = 1; left > 0; ) {
+    const { done, total } = session.nameFrames(10_000);
+    left = total - done;
+  }
+  return admission;
+}
