@@ -120,7 +120,7 @@ pub enum WarningKind {
 
 /// Something that was lost or is doubtful, in a file that was opened all the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 pub struct Warning {
     /// What kind.
     pub kind: WarningKind,

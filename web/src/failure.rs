@@ -14,9 +14,11 @@ pub struct Failure {
     /// A sentence for humans.
     message: String,
     /// Where in the file.
+    #[tsify(optional)]
     #[serde(skip_serializing_if = "Option::is_none")]
     offset: Option<f64>,
     /// What a file that is no recording begins with.
+    #[tsify(optional)]
     #[serde(skip_serializing_if = "Option::is_none")]
     first_bytes: Option<Vec<u8>>,
 }

@@ -26,6 +26,15 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
+/// Leaves what a panic says where the worker finds it: WebAssembly itself only stops.
+#[wasm_bindgen(start)]
+fn keep_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let words = panic.to_string();
+        columns::add(&js_sys::global(), "perftabPanic", words);
+    }));
+}
+
 /// A recording that is being read.
 #[wasm_bindgen]
 pub struct Opening(session::Opening);

@@ -74,7 +74,7 @@ test("ids are grouped by four, and groups that differ are marked", () => {
 
 test("a drop says what was used and why the rest was not", () => {
   const report = {
-    used: [{ file: "nginx", dso: 1, gives: "inlines" }],
+    used: [{ file: "nginx", dsos: [1], gives: "inlines" }],
     notUsed: [
       {
         file: "edge-auth",

@@ -5,7 +5,6 @@ import { describeFailure, payloadOf } from "../src/open/failure.ts";
 import { readServed } from "../src/open/served.ts";
 import { sniffBytes } from "../src/open/sniff.ts";
 import { readBase, shareBase } from "../src/share/base.ts";
-import { groupWarnings } from "../src/shell/Warnings.tsx";
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
 
@@ -26,7 +25,7 @@ test("a link is found in what was pasted", () => {
 });
 
 test("a file that is no profile is answered with its first bytes", () => {
-  const failure = { kind: "not-a-profile", message: "", firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] };
+  const failure = { kind: "not-perf-data", message: "", firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] };
   assert.equal(describeFailure("notes.txt", failure), "notes.txt is not a perf.data file. It begins with 23 20 4e 6f.");
   assert.equal(describeFailure("x", { ...failure, firstBytes: [] }), "x is not a perf.data file. It is empty.");
 });
@@ -58,13 +57,4 @@ test("what perftab view serves is read with suspicion", () => {
   for (const reply of [null, 3, "x", {}, { profiles: {} }]) {
     assert.equal(readServed("t", reply), null);
   }
-});
-
-test("equal warnings are counted, most frequent first", () => {
-  const cut = { kind: "cut", offset: 8, message: "A chain was cut." };
-  const lost = { kind: "lost", offset: null, message: "3 samples were lost." };
-  assert.deepEqual(groupWarnings([lost, cut, { ...cut, offset: 80 }]), [
-    { kind: "cut", message: "A chain was cut.", times: 2, offset: 8 },
-    { kind: "lost", message: "3 samples were lost.", times: 1, offset: null },
-  ]);
 });

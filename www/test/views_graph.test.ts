@@ -40,6 +40,7 @@ function graph(...rows: string[]): FlameGraph {
     rootTotal: 10,
     rootSamples: 10,
     allTotal: 10,
+    allSamples: 100,
     generation: 0,
   };
 }

@@ -41,7 +41,7 @@ pub struct PathStep {
 
 /// Everything that a card says of a call node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(rename_all = "camelCase")]
 pub struct CallNodeDetail {
     /// Its id.

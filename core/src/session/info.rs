@@ -15,7 +15,7 @@ use crate::views::serialize_weight;
 
 /// Everything that `perftab info --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null, hashmap_as_object))]
 pub struct ProfileInfo {
     /// How the file is made.
     pub format: FormatInfo,
@@ -67,7 +67,7 @@ impl FormatInfo {
 
 /// Where a recording was made; what is not known is null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 pub struct HostInfo {
     /// `uname -n`.
     pub hostname: Option<String>,
@@ -96,7 +96,7 @@ pub struct EventInfo {
 
 /// First and last sample, in nanoseconds of the recorder's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 pub struct TimeInfo {
     /// First; null if samples have no time.
     #[serde(serialize_with = "serialize_time")]
@@ -127,7 +127,7 @@ pub struct LostInfo {
 
 /// A mapped file: how much was sampled in it, and what is known of its names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 pub struct DsoRow {
     /// Number of the DSO in this session.
     pub id: u32,

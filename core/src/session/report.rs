@@ -62,7 +62,7 @@ pub struct ReportFunction {
 
 /// How much of what was sampled has names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(hashmap_as_object))]
 pub struct Coverage {
     /// Frames of all samples: a stack seen twice counts twice.
     pub frames: u64,

@@ -154,7 +154,7 @@ pub struct SameName {
 
 /// Why a file is not used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Rejection {
     /// It is no ELF file; these are the bytes it begins with (at most 16).

@@ -73,16 +73,21 @@ function meaning(row: DsoRow): string {
   }
 }
 
+const RECORDED_BY: Record<string, string> = {
+  mmap: "by mmap event",
+  table: "in the build-id table",
+  stream: "by build-id event",
+};
+
 function Ids({ row }: { row: DsoRow }): JSX.Element | null {
   const recorded = row.build_id;
   if (recorded === null) {
     return null;
   }
   const found = row.status === "mismatched" ? row.found : null;
-  const by = { mmap: "by mmap event", table: "in the build-id table", stream: "by build-id event" };
   return (
     <dl class="ids">
-      <dt>Recorded <span>{row.recorded_by === null ? "" : by[row.recorded_by]}</span></dt>
+      <dt>Recorded <span>{RECORDED_BY[row.recorded_by ?? ""]}</span></dt>
       <dd><IdText id={recorded} other={recorded} /></dd>
       {found !== null && (
         <>

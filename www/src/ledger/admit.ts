@@ -50,7 +50,10 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
   } catch (error) {
     if (error instanceof SessionError) {
       toast("error", `The files could not be read: ${error.message}.`);
-    } else if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+    } else if (error instanceof Cancelled) {
+      // What was named until then has names.
+      await refreshNames();
+    } else if (!(error instanceof WorkerDied)) {
       throw error;
     }
   }
@@ -62,11 +65,12 @@ export async function refreshNames(): Promise<void> {
   if (present === null) {
     return;
   }
-  const [rows, read] = await Promise.all([present.call("dsos", {}), present.call("info", {})]);
+  const [read, generation] = await Promise.all([present.call("info", {}), present.call("generation", {})]);
   batch(() => {
-    dsos.value = rows;
+    present.generation = generation;
+    dsos.value = read.dsos;
     info.value = read;
-    namesGeneration.value += 1;
+    namesGeneration.value = generation;
   });
 }
 

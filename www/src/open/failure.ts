@@ -9,15 +9,17 @@ export function hexBytes(values: readonly number[]): string {
 
 export function describeFailure(name: string, failure: SessionFailure): string {
   switch (failure.kind) {
-    case "not-a-profile": {
+    case "not-perf-data": {
       const first = failure.firstBytes ?? [];
       const begins = first.length > 0 ? `It begins with ${hexBytes(first.slice(0, 4))}.` : "It is empty.";
       return `${name} is not a perf.data file. ${begins}`;
     }
     case "out-of-memory":
       return `This tab ran out of memory. Open ${name} with perftab view, or narrow it with perftab report.`;
-    case "unreachable":
-      return `${name} could not be read from the server: ${failure.message}`;
+    case "read":
+      return `${name} could not be read: ${failure.message}.`;
+    case "unsupported":
+      return `${name}: ${failure.message}.`;
     case "snapshot":
       return failure.message;
     default: {

@@ -94,7 +94,7 @@ export async function openServed(name: string, url: string, size: number): Promi
     bytes: size,
     origin: "served",
     payload: null,
-    read: (options) => need().call("openUrl", { url, name, size }, options),
+    read: (options) => need().call("openUrl", { url: new URL(url, location.href).href, size }, options),
   });
 }
 
@@ -116,12 +116,13 @@ async function open(opening: Opening): Promise<void> {
   }
   try {
     const read = await runTask(`Reading ${opening.name}`, opening.read);
-    const rows = await need().call("dsos", {});
+    const generation = await need().call("generation", {});
     batch(() => {
+      need().generation = generation;
       info.value = read;
-      dsos.value = rows;
+      dsos.value = read.dsos;
       opened.value = { name: opening.name, bytes: opening.bytes, origin: opening.origin };
-      namesGeneration.value += 1;
+      namesGeneration.value = generation;
       zoomRoot.value = ALL;
       selection.value = null;
       selectedDso.value = null;

@@ -1,6 +1,6 @@
 // The page's end of the session: one typed, asynchronous method over one worker.
 //
-// Calls are answered in order. A call that is cancelled before its turn is never run; one that is running stops at its
+// Calls are answered in order; those that wait for a network or a stream let others pass. A call that is cancelled before its turn is never run; one that is running stops at its
 // next slice. Both reject with `Cancelled`, so a caller that replaced its own question can ignore the answer to the old
 // one. If the worker dies, every pending and every later call rejects with `WorkerDied`.
 
@@ -25,6 +25,7 @@ export interface CallOptions {
 
 /** What views need of the session; the fake of the tests and of the development harness is one too. */
 export interface Session {
+  generation: number;
   call<M extends Method>(method: M, args: Args<M>, options?: CallOptions): Promise<Result<M>>;
 }
 
@@ -47,6 +48,8 @@ export class SessionClient implements Session {
   readonly #port: Port;
   readonly #pending = new Map<number, Pending>();
   readonly #onDeath: (message: string) => void;
+  /** The generation of names whose call nodes the page knows. */
+  generation = 0;
   #lastId = 0;
   #death: string | null = null;
 
@@ -82,7 +85,7 @@ export class SessionClient implements Session {
         onProgress: options.onProgress,
         release: () => options.signal?.removeEventListener("abort", cancel),
       });
-      this.#port.postMessage({ type: "call", id, method, args });
+      this.#port.postMessage({ type: "call", id, method, args, generation: this.generation });
     });
   }
 
@@ -101,7 +104,7 @@ export class SessionClient implements Session {
     } else if ("error" in reply) {
       if (reply.error.kind === "died") {
         this.#die(reply.error.message);
-      } else if (reply.error.kind === "cancelled") {
+      } else if (reply.error.kind === "cancelled" || reply.error.kind === "stale") {
         this.#take(reply.id)?.reject(new Cancelled());
       } else {
         this.#take(reply.id)?.reject(new SessionError(reply.error));

@@ -5,7 +5,7 @@ import { dsos, info } from "../state/app.ts";
 import { Icon } from "./icons.tsx";
 
 export function Banner(): JSX.Element | null {
-  const rows = dsos.value.filter((row) => row.samples > 0 && row.kind !== "unmapped" && row.kind !== "anon");
+  const rows = dsos.value.filter((row) => row.samples > 0 && row.kind !== "anon" && row.kind !== "jit");
   if (rows.length > 0 && rows.every((row) => row.identity === "none")) {
     return (
       <p class="banner" role="status">
@@ -15,7 +15,7 @@ export function Banner(): JSX.Element | null {
       </p>
     );
   }
-  const damage = info.value?.warnings.find((warning) => warning.kind === "truncated-file" || warning.kind === "damaged");
+  const damage = info.value?.warnings.find((warning) => warning.kind === "unfinished" || warning.kind === "truncated");
   if (damage !== undefined) {
     return (
       <p class="banner" role="status">

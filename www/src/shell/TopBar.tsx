@@ -64,7 +64,7 @@ function factsOf({ host, time, samples }: ProfileInfo): { kind: string; text: st
     { kind: "host", text: host.hostname },
     { kind: "kernel", text: host.os_release === null ? null : `Linux ${host.os_release}` },
     { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
-    { kind: "time", text: time === null ? null : seconds(time.end - time.start) },
+    { kind: "time", text: time.start === null || time.end === null ? null : seconds(time.end - time.start) },
     { kind: "samples", text: `${count(samples)} samples` },
   ];
   return facts.flatMap(({ kind, text }) => (text === null ? [] : [{ kind, text }]));

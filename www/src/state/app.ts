@@ -33,7 +33,7 @@ export const opened = signal<{ name: string; bytes: number | null; origin: Origi
 export const info = signal<ProfileInfo | null>(null);
 export const dsos = signal<readonly DsoRow[]>([]);
 
-/** Counts the times that names changed: a view that asked before must ask again. */
+/** Changes whenever names do: a view that asked before must ask again, and its call node numbers mean nothing now. */
 export const namesGeneration = signal(0);
 
 // What is shown -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ export async function runTask<T>(label: string, work: (options: Required<CallOpt
   }
 }
 
-/** "Reading 61.0 of 182.0 MB", "Naming 412 of 1,204 functions", or the task's own label before it reports. */
+/** "Reading 61.0 of 182.0 MB", "Naming 412 of 1,204 frames", or the task's own label before it reports. */
 export function describeProgress(label: string, progress: Progress | null): string {
   if (progress === null) {
     return label;
@@ -33,14 +33,12 @@ export function describeProgress(label: string, progress: Progress | null): stri
   switch (stage) {
     case "reading":
       return `Reading ${bytesOf(done, total)}`;
-    case "fetching":
-      return total === undefined ? label : `Fetching ${count(Math.min(done + 1, total))} of ${count(total)}`;
+    case "offering":
+      return total === undefined ? label : `Reading ${count(done)} of ${count(total)} files`;
     case "naming":
-      return total === undefined ? "Naming" : `Naming ${count(done)} of ${count(total)} functions`;
-    case "ordering":
-      return "Ordering by time";
-    case "sharing":
-      return "Making the link";
+      return total === undefined ? "Naming" : `Naming ${count(done)} of ${count(total)} frames`;
+    case "fetching":
+      return label;
   }
 }
 

@@ -36,6 +36,7 @@ export function denseGraph(window: FlameWindow): FlameGraph {
     rootTotal: 1e6,
     rootSamples: 1e6,
     allTotal: 1e6,
+    allSamples: 100,
     generation: 0,
   };
 }

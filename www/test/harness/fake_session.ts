@@ -14,6 +14,7 @@ const PERIOD = 250_000;
 export class FakeSession implements Session {
   readonly #trees: Record<Query["direction"], TreeNode[]>;
   calls = 0;
+  generation = 0;
 
   readonly #dense: boolean;
 
@@ -209,6 +210,7 @@ export function layOut(root: TreeNode, window: FlameWindow, allTotal: number): F
     rootTotal: root.total * PERIOD,
     rootSamples: root.total,
     allTotal: allTotal * PERIOD,
+    allSamples: 100,
     generation: 0,
   };
 }

@@ -25,13 +25,13 @@ view.value = (options.get("view") ?? "flame") as typeof view.value;
 search.value = options.get("search") ?? "";
 info.value = {
   format: { mode: "file", byte_order: "little", compression: "none" },
-  host: { hostname: "web-07", os_release: null, arch: "x86_64", cpus: 16, cmdline: null },
+  host: { hostname: "web-07", os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
   events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000 }],
   samples: fake.samples,
   records: {},
   processes: 4,
   threads: 4,
-  time: null,
+  time: { start: null, end: null },
   lost: { events: 0, samples: 0 },
   dsos: [],
   warnings: [],

@@ -1,0 +1,93 @@
+// Every method of the protocol, over the one session that is open.
+
+import type { Session } from "../generated/perftab_web.js";
+import type { Args, FunctionsOrder, Method, Result } from "../session/types.ts";
+import { fetchDso } from "./debuginfod.ts";
+import { admit } from "./naming.ts";
+import { readFile, readUrl } from "./reading.ts";
+import type { Slices } from "./slices.ts";
+import type { Memory } from "./wasm.ts";
+
+/** What a call of method `M` knows besides its arguments. */
+interface Context {
+  slices: Slices;
+}
+
+type Handlers = {
+  [M in Method]: (args: Args<M>, context: Context) => Result<M> | Promise<Result<M>>;
+};
+
+export class Calls {
+  readonly #memory: Memory;
+  #session: Session | null = null;
+  /** Counts sessions, so that no two of them have a generation in common. */
+  #opened = 0;
+
+  constructor(memory: Memory) {
+    this.#memory = memory;
+  }
+
+  /** Ids of call nodes are of one generation: names that change, or another profile, begin a new one. */
+  get generation(): number {
+    return this.#opened * 1e6 + (this.#session?.generation ?? 0);
+  }
+
+  readonly handlers: Handlers = {
+    open: async ({ file }, { slices }) => this.#replace(await readFile(file, slices)),
+    openUrl: async ({ url, size }, { slices }) => this.#replace(await readUrl(url, size, slices)),
+    openLink: ({ payload }) => this.#replace(openPayload(payload)),
+    info: () => this.#open.info(),
+    dsos: () => this.#open.dsos(),
+    coverage: () => this.#open.coverage(),
+    generation: () => this.generation,
+    admit: ({ files }, { slices }) => admit(this.#open, files, slices),
+    fetchDebuginfod: (request, { slices }) => fetchDso(this.#open, request, slices),
+    flameGraph: ({ query, window }) => this.#open.flameGraph(query, window),
+    callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
+    callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
+    functions: ({ query, order, from, to }) => this.#open.functions(query, orderFor(order), from, to),
+    search: ({ query, text }) => this.#open.search(query, text),
+    share: ({ budget, base }) => share(this.#open, budget, base),
+    exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
+    memory: () => this.#memory.buffer.byteLength,
+  };
+
+  get #open(): Session {
+    if (this.#session === null) {
+      throw { kind: "nothing-open", message: "no profile is open" };
+    }
+    return this.#session;
+  }
+
+  #replace(session: Session): Result<"info"> {
+    this.#session?.free();
+    this.#session = session;
+    this.#opened += 1;
+    return session.info();
+  }
+}
+
+/** What asks by the number of a call node; the root's number is always the same. */
+export function asksByCallNode(method: Method, args: unknown): boolean {
+  switch (method) {
+    case "callNodeDetail":
+    case "callTreeChildren":
+      return (args as Args<"callNodeDetail">).callNode !== 0;
+    case "flameGraph":
+      return (args as Args<"flameGraph">).window.root !== 0;
+    default:
+      return false;
+  }
+}
+
+function orderFor({ key, descending }: FunctionsOrder): { key: FunctionsOrder["key"]; direction: "descending" | "ascending" } {
+  return { key, direction: descending ? "descending" : "ascending" };
+}
+
+function openPayload(_payload: string): Session {
+  throw { kind: "snapshot", message: "links cannot be opened yet" };
+}
+
+function share(_session: Session, _budget: number, _base: string): Result<"share"> {
+  throw { kind: "snapshot", message: "links cannot be made yet" };
+}
