@@ -26,7 +26,12 @@ pub struct Failure {
 impl Failure {
     /// Something between page and WebAssembly that cannot be the user's doing.
     pub fn internal(message: String) -> JsValue {
-        Self { kind: "internal".to_owned(), message, offset: None, first_bytes: None }.throw()
+        Self::thrown("internal", message)
+    }
+
+    /// A failure that has no place in a file.
+    pub fn thrown(kind: &str, message: String) -> JsValue {
+        Self { kind: kind.to_owned(), message, offset: None, first_bytes: None }.throw()
     }
 
     fn throw(&self) -> JsValue {

@@ -10,11 +10,13 @@ mod failure;
 mod source;
 
 use js_sys::Object;
-use perftab_core::session::{self, FlameWindow};
+use perftab_core::session::{self, FlameWindow, ShareOptions};
+use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tsify::Tsify;
 use wasm_bindgen::prelude::*;
 
 use failure::{Failure, to_failure};
@@ -210,6 +212,34 @@ impl Session {
         Ok(columns::search_result(&self.0.search(&from_js(query)?, text)))
     }
 
+    /// Opens a link's payload (`p1.…`). Throws a `Failure` if it cannot be read.
+    #[wasm_bindgen(js_name = openLink)]
+    pub fn open_link(payload: &str) -> Result<Session, JsValue> {
+        match session::Session::from_snapshot(payload) {
+            Ok(session) => Ok(Self(session)),
+            Err(error) => Err(Failure::thrown(error.name(), error.to_string())),
+        }
+    }
+
+    /// A link's payload of at most so many characters; throws a `Failure` if nothing fits.
+    #[wasm_bindgen(unchecked_return_type = "SharedLink")]
+    pub fn share(
+        &self,
+        characters: usize,
+        #[wasm_bindgen(unchecked_param_type = "SharedParts")] parts: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        let parts: SharedParts = from_js(parts)?;
+        let options = ShareOptions {
+            characters,
+            paths: if parts.folders { Paths::Full } else { Paths::Names },
+            host: if parts.host { HostFields::All } else { HostFields::None },
+        };
+        match self.0.share(&options) {
+            Ok(shared) => to_js(&shared),
+            Err(error) => Err(Failure::thrown("too-small", error.to_string())),
+        }
+    }
+
     /// Stacks as text, one a line.
     #[wasm_bindgen(js_name = exportCollapsed)]
     pub fn export_collapsed(
@@ -218,6 +248,15 @@ impl Session {
     ) -> Result<String, JsValue> {
         Ok(self.0.export_collapsed(&from_js(query)?))
     }
+}
+
+/// What a link may tell beyond names and numbers; ticks of a dialog.
+#[derive(Clone, Copy, Debug, Deserialize, Tsify)]
+pub struct SharedParts {
+    /// Folders of DSOs and sources.
+    pub folders: bool,
+    /// Host name, kernel and command line.
+    pub host: bool,
 }
 
 /// As JSON has it: absent values are null, maps are objects.

@@ -9,6 +9,7 @@ use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{Dso, DsoId, DsoKind, Identity, RecordedBy};
 use crate::session::Session;
+use crate::session::share::FidelityInfo;
 use crate::symbolize::Status;
 use crate::views::coverage::{self, DsoUse};
 use crate::views::serialize_weight;
@@ -28,9 +29,11 @@ pub struct ProfileInfo {
     /// Records by type.
     pub records: BTreeMap<&'static str, u64>,
     /// Processes, between execs.
-    pub processes: usize,
+    #[serde(serialize_with = "serialize_weight")]
+    pub processes: u64,
     /// Threads, by name.
-    pub threads: usize,
+    #[serde(serialize_with = "serialize_weight")]
+    pub threads: u64,
     /// When.
     pub time: TimeInfo,
     /// What was dropped.
@@ -39,6 +42,8 @@ pub struct ProfileInfo {
     pub dsos: Vec<DsoRow>,
     /// What was lost or is doubtful.
     pub warnings: Vec<Warning>,
+    /// What a link holds of its recording; null for a recording.
+    pub fidelity: Option<FidelityInfo>,
 }
 
 /// How a recording is made.
@@ -144,8 +149,10 @@ pub struct DsoRow {
     /// `mmap`, `table` or `stream`.
     pub recorded_by: Option<&'static str>,
     /// Samples that ended in it.
+    #[serde(serialize_with = "serialize_weight")]
     pub leaf_samples: u64,
     /// Samples that it is anywhere in.
+    #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
     /// Part of all samples that ended in it, 0 to 1.
     pub leaf_share: f64,
@@ -203,7 +210,7 @@ impl Session {
             samples: event.samples,
             weight: event.weight,
         });
-        let times = || profile.samples.time_nanos.iter().copied().filter(|&time| time != 0);
+        let time = self.facts.time;
         ProfileInfo {
             format: self.format.clone(),
             host: HostInfo {
@@ -216,18 +223,19 @@ impl Session {
             events: events.collect(),
             samples: profile.events.iter().map(|event| event.samples).sum(),
             records: profile.records.clone(),
-            processes: profile.threads.processes.len(),
-            threads: profile.threads.threads.len(),
-            time: TimeInfo { start: times().min(), end: times().max() },
+            processes: self.facts.processes,
+            threads: self.facts.threads,
+            time: TimeInfo { start: time.map(|time| time.0), end: time.map(|time| time.1) },
             lost: LostInfo { events: profile.lost.events, samples: profile.lost.samples },
             dsos: self.dsos(),
             warnings: self.warnings.clone(),
+            fidelity: self.fidelity.map(FidelityInfo::from),
         }
     }
 
     /// The ledger: every mapped file, most samples first.
     pub fn dsos(&self) -> Vec<DsoRow> {
-        let uses = coverage::dso_use(&self.profile);
+        let uses = &self.facts.uses;
         let samples: u64 = self.profile.events.iter().map(|event| event.samples).sum();
         let listed = self.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
         let mut rows: Vec<DsoRow> =
@@ -272,7 +280,7 @@ impl Session {
 
     /// DSOs that were sampled and can still be named, most samples first.
     pub fn wanted(&self) -> Vec<Wanted> {
-        let uses = coverage::dso_use(&self.profile);
+        let uses = &self.facts.uses;
         let mut wanted: Vec<Wanted> = self
             .profile
             .dsos

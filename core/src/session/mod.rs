@@ -9,11 +9,13 @@ mod answers;
 mod info;
 mod opening;
 mod report;
+mod share;
 
 use crate::decode::ByteSource;
 use crate::error::Warning;
 use crate::export::collapsed;
 use crate::profile::{DsoId, Profile};
+use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingWork,
     RecordedIdentities, Rejection, Symbols,
@@ -29,6 +31,7 @@ pub use info::{
 };
 pub use opening::{Opening, OpeningProgress};
 pub use report::{Coverage, Report, ReportFunction};
+pub use share::{ShareOptions, SharedLink};
 
 /// Trees kept: one for each direction is enough for a page that shows two views.
 const TREES_KEPT: usize = 2;
@@ -38,6 +41,10 @@ pub struct Session {
     profile: Profile,
     format: FormatInfo,
     warnings: Vec<Warning>,
+    /// What was counted once, when everything had been read.
+    facts: Facts,
+    /// What a link holds of its recording; `None` for a recording.
+    fidelity: Option<Fidelity>,
     symbols: Symbols,
     ledger: Ledger,
     recorded: RecordedIdentities,
@@ -84,10 +91,13 @@ impl Session {
         let symbols = Symbols::new(&profile);
         let ledger = Ledger::new(&profile.dsos);
         let recorded = RecordedIdentities::new(&profile.dsos);
+        let facts = Facts::of(&profile);
         let mut session = Self {
             profile,
             format,
             warnings,
+            facts,
+            fidelity: None,
             symbols,
             ledger,
             recorded,

@@ -83,7 +83,7 @@ impl Session {
     pub fn coverage(&self) -> Coverage {
         let frames = coverage::frames(&self.profile, &self.symbols);
         let mut by_status = BTreeMap::new();
-        for (id, used) in coverage::dso_use(&self.profile).iter().enumerate() {
+        for (id, used) in self.facts.uses.iter().enumerate() {
             let status = self.ledger.row(DsoId(id as u32)).status.name();
             *by_status.entry(status).or_default() += used.leaf_samples;
         }
