@@ -169,14 +169,14 @@ impl Session {
         to_js(&self.0.call_node_detail(&from_js(query)?, call_node))
     }
 
-    /// The call node at the end of a path of texts, as far as the path is there.
+    /// Where a call node of an earlier generation is now.
     #[wasm_bindgen(js_name = findCallNode)]
     pub fn find_call_node(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        path: Vec<String>,
+        #[wasm_bindgen(unchecked_param_type = "Place")] place: JsValue,
     ) -> Result<u32, JsValue> {
-        Ok(self.0.find_call_node(&from_js(query)?, &path))
+        Ok(self.0.find_call_node(&from_js(query)?, &from_js(place)?))
     }
 
     /// The callees of a call node, heaviest first.

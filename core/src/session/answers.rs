@@ -39,6 +39,17 @@ pub struct PathStep {
     pub name: String,
 }
 
+/// What a call node can be found again by, when ids have changed because names did.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct Place {
+    /// Texts from the first level down.
+    pub path: Vec<String>,
+    /// Frames from the first level down.
+    pub path_frames: Vec<Option<u32>>,
+}
+
 /// Everything that a card says of a call node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
@@ -80,6 +91,8 @@ pub struct CallNodeDetail {
     pub path: Vec<String>,
     /// The same, as ids.
     pub path_nodes: Vec<u32>,
+    /// A frame that led to each, where it stands for code. Names change, frames do not.
+    pub path_frames: Vec<Option<u32>>,
     /// 0 for the root.
     pub depth: u32,
     /// Caller.
@@ -193,18 +206,42 @@ impl Session {
         tree.path(id).into_iter().map(step).collect()
     }
 
-    /// The call node at the end of a path of texts, as far as the path is there. Ids change when
-    /// names do; texts of what is selected mostly do not.
-    pub fn find_call_node(&mut self, query: &Query, path: &[String]) -> u32 {
+    /// Where a call node of an earlier generation is now: the end of its path, as far as that is
+    /// still there. `place` is what [`CallNodeDetail`] said of it then.
+    pub fn find_call_node(&mut self, query: &Query, place: &Place) -> u32 {
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
+        let leads_to = |frame: u32, child: CallNodeId| {
+            let known = (frame as usize) < profile.frames.len();
+            known.then_some(FrameId(frame)).zip(tree.label(child).function()).is_some_and(
+                |(frame, function)| {
+                    let mut levels = symbols.levels(frame).iter();
+                    levels.any(|level| level.function == function)
+                        || symbols.merged(frame) == function
+                },
+            )
+        };
+        let by_frame = |at: CallNodeId, frame: Option<u32>| {
+            let mut children = tree.children(at).iter().copied();
+            frame.and_then(|frame| children.find(|&child| leads_to(frame, child)))
+        };
+        let child = |at: CallNodeId, name: &String, frame: Option<u32>| {
+            let mut children = tree.children(at).iter().copied();
+            children
+                .find(|&child| labels.text(tree.label(child)) == *name)
+                .or_else(|| by_frame(at, frame))
+        };
         let mut at = CallNodeId::ROOT;
-        for name in path {
-            let children = tree.children(at).iter().copied();
-            match children.into_iter().find(|&id| labels.text(tree.label(id)) == *name) {
-                Some(child) => at = child,
+        let mut before = None;
+        for (index, name) in place.path.iter().enumerate() {
+            let frame = place.path_frames.get(index).copied().flatten();
+            // Names may have brought inlined levels of the frame before: the way leads past them.
+            let levels = std::iter::successors(Some(at), |&at| by_frame(at, before));
+            match levels.into_iter().find_map(|at| child(at, name, frame)) {
+                Some(found) => at = found,
                 None => break,
             }
+            before = frame;
         }
         at.0
     }
@@ -243,6 +280,7 @@ impl Session {
             self_samples: self_sum.samples,
             path: labels.path(tree, id),
             path_nodes: path.iter().skip(1).map(|id| id.0).collect(),
+            path_frames: path.iter().skip(1).map(|&id| tree.frame(id).map(|id| id.0)).collect(),
             depth: path.len() as u32 - 1,
             parent: tree.parent(id).map(|id| id.0),
             heaviest_child: tree.children(id).first().map(|id| id.0),
