@@ -24,7 +24,7 @@ use crate::views::Query;
 use crate::views::call_tree::CallTree;
 
 pub use answers::{
-    CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, SearchResult,
+    CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
 };
 pub use info::{
     DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo, TimeInfo, Wanted,
