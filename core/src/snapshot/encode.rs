@@ -121,7 +121,7 @@ struct Tables {
 
 impl Body<'_> {
     /// The bytes, and how many DSOs they tell of.
-    fn write(&self, total_nodes: usize) -> (Vec<u8>, usize) {
+    fn write(&self, total_nodes: usize) -> (container::Body, usize) {
         let mut out = Writer::new();
         let tables = self.write_dsos_and_functions(&mut out);
         self.write_facts(&mut out, total_nodes);

