@@ -35,21 +35,31 @@ const ROWS = [
   row("f", "missing", 0, 0),
 ];
 
-test("coverage counts what is named once, and every part adds up to 100.0", () => {
-  const parts = coverageParts(ROWS);
-  assert.deepEqual(
-    parts.map(({ status, percent }) => [status, percent]),
-    [["named", 60], ["mismatched", 25], ["missing", 10], ["no-identity", 5]],
-  );
+function parts(samples: number, namedLeaves: number, byStatus: Record<string, number>): [string, number][] {
+  const coverage = { frames: 0, named: 0, samples, named_leaves: namedLeaves, by_status: byStatus, truncated_stacks: 0 };
+  return coverageParts(coverage).map(({ status, percent }) => [status, percent]);
+}
+
+test("coverage counts samples that end in a named frame, and every part adds up to 100.0", () => {
+  assert.deepEqual(parts(1000, 590, { matched: 400, embedded: 200, mismatched: 250, missing: 100, "no-identity": 50 }), [
+    ["named", 59],
+    ["mismatched", 25],
+    ["missing", 10],
+    ["no-symbol", 1],
+    ["no-identity", 5],
+  ]);
+});
+
+test("what ended in no mapping is counted too", () => {
+  assert.deepEqual(parts(3, 1, { matched: 1, missing: 1 }), [["named", 33.4], ["missing", 33.3], ["no-identity", 33.3]]);
 });
 
 test("forced names are a part of their own and never count as named", () => {
-  const parts = coverageParts([row("a", "matched", 0.5), row("b", "forced", 0.5)]);
-  assert.deepEqual(parts.map(({ status, percent }) => [status, percent]), [["named", 50], ["forced", 50]]);
+  assert.deepEqual(parts(10, 10, { matched: 5, forced: 5 }), [["named", 50], ["forced", 50]]);
 });
 
 test("a profile without samples has no parts", () => {
-  assert.deepEqual(coverageParts([]), []);
+  assert.deepEqual(parts(0, 0, {}), []);
 });
 
 test("the first row is the next thing to drop", () => {

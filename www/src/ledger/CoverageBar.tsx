@@ -8,6 +8,7 @@ const LOOK: Record<CoveragePart["status"], { word: string; tone: string }> = {
   forced: { word: "forced", tone: "guru" },
   mismatched: { word: "mismatched", tone: "bad" },
   missing: { word: "missing", tone: "warn" },
+  "no-symbol": { word: "no symbol", tone: "quiet" },
   "no-identity": { word: "no identity", tone: "mute" },
 };
 
@@ -32,11 +33,6 @@ export function CoverageLegend({ parts }: { parts: readonly CoveragePart[] }): J
       ))}
     </ul>
   );
-}
-
-/** Percent of samples that end in a named frame. */
-export function namedPercent(parts: readonly CoveragePart[]): number {
-  return parts.find((part) => part.status === "named")?.percent ?? 0;
 }
 
 function describeCoverage(parts: readonly CoveragePart[]): string {

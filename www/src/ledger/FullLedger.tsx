@@ -8,13 +8,13 @@ import { count, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Icon } from "../shell/icons.tsx";
 import type { LedgerGroup } from "./coverage.ts";
-import { CoverageBar, namedPercent } from "./CoverageBar.tsx";
+import { CoverageBar } from "./CoverageBar.tsx";
 import { Explanation } from "./Explanation.tsx";
 import { DropButton, FetchButton } from "./Ledger.tsx";
 import { OrderField } from "./OrderMenu.tsx";
 import { DsoAction, fetchResult } from "./Row.tsx";
 import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
-import { barShare, coverage, ledger, namedCount } from "./state.ts";
+import { barShare, ledger, namedCount, namedPercent, parts } from "./state.ts";
 
 const close = (): void => {
   ledgerFull.value = false;
@@ -31,9 +31,9 @@ export function FullLedger(): JSX.Element {
       <header class="full-head">
         <h2>DSOs</h2>
         <span class="ink-mute">{namedCount}</span>
-        <CoverageBar parts={coverage.value} kind="meter wide" />
+        <CoverageBar parts={parts.value} kind="meter wide" />
         <span class="full-named">
-          <strong>{namedPercent(coverage.value).toFixed(1)} %</strong> of samples end in a named frame
+          <strong>{namedPercent.value.toFixed(1)} %</strong> of samples end in a named frame
         </span>
         <span class="push-right button-row">
           <OrderField />

@@ -5,10 +5,10 @@ import { count, percent } from "../state/format.ts";
 import { pickFiles } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
 import type { LedgerGroup } from "./coverage.ts";
-import { CoverageBar, CoverageLegend, namedPercent } from "./CoverageBar.tsx";
+import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
 import { fetchable, fetching, requestFetch } from "./debuginfod.ts";
 import { LedgerRow } from "./Row.tsx";
-import { coverage, ledger } from "./state.ts";
+import { ledger, namedPercent, parts } from "./state.ts";
 
 export function Ledger(): JSX.Element {
   const { groups, unused } = ledger.value;
@@ -27,10 +27,10 @@ function Coverage(): JSX.Element {
   return (
     <section class="coverage-block" aria-label="Coverage">
       <p class="coverage-line">
-        <strong>{namedPercent(coverage.value).toFixed(1)} % of samples end in a named frame</strong>
+        <strong>{namedPercent.value.toFixed(1)} % of samples end in a named frame</strong>
       </p>
-      <CoverageBar parts={coverage.value} kind="thick" />
-      <CoverageLegend parts={coverage.value} />
+      <CoverageBar parts={parts.value} kind="thick" />
+      <CoverageLegend parts={parts.value} />
       <p class="button-row">
         <DropButton />
         <FetchButton />
@@ -66,7 +66,7 @@ function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.E
         {title} <span>{count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}</span>
         <span class="push-right">{percent(share)}</span>
       </h3>
-      <ul class="rows">
+      <ul>
         {rows.map((row) => (
           <LedgerRow key={row.id} row={row} />
         ))}

@@ -3,7 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DropReport } from "../session/types.ts";
-import { dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
+import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
 import { describeDrop } from "./outcome.ts";
@@ -65,10 +65,15 @@ export async function refreshNames(): Promise<void> {
   if (present === null) {
     return;
   }
-  const [read, generation] = await Promise.all([present.call("info", {}), present.call("generation", {})]);
+  const [read, covered, generation] = await Promise.all([
+    present.call("info", {}),
+    present.call("coverage", {}),
+    present.call("generation", {}),
+  ]);
   batch(() => {
     present.generation = generation;
     dsos.value = read.dsos;
+    coverage.value = covered;
     info.value = read;
     namesGeneration.value = generation;
   });

@@ -1,36 +1,38 @@
 // How much of the profile has names, and the ledger's order.
 
-import type { DsoRow, DsoStatus } from "../session/types.ts";
+import type { Coverage, DsoRow, DsoStatus } from "../session/types.ts";
 import { largestRemainder } from "../state/format.ts";
 
-/** A part of the coverage bar. */
+/** A part of the coverage bar. `no-symbol`: in a DSO that has names, but not for this address. */
 export interface CoveragePart {
-  status: "named" | Exclude<DsoStatus, "matched" | "embedded">;
+  status: "named" | "no-symbol" | Exclude<DsoStatus, "matched" | "embedded">;
   /** Percent, one decimal; all parts add up to 100.0. */
   percent: number;
   /** 0 to 1, for the width. */
   share: number;
 }
 
-/** Parts of the weight by the status of the DSO of its leaf frame; those without any weight are left out. */
-export function coverageParts(rows: readonly DsoRow[]): CoveragePart[] {
-  const order: CoveragePart["status"][] = ["named", "forced", "mismatched", "missing", "no-identity"];
-  const shares = order.map((status) =>
-    rows.reduce((sum, row) => sum + (partOf(row.status) === status ? row.leaf_share : 0), 0),
-  );
-  const whole = shares.reduce((sum, share) => sum + share, 0);
-  const percents = largestRemainder(shares);
-  return order
-    .map((status, index) => ({
-      status,
-      percent: percents[index] ?? 0,
-      share: whole > 0 ? (shares[index] ?? 0) / whole : 0,
-    }))
+/** Parts of all samples by what is known of their leaf frame; those without any sample are left out. */
+export function coverageParts(coverage: Coverage): CoveragePart[] {
+  const of = (status: DsoStatus): number => coverage.by_status[status] ?? 0;
+  const withNames = of("matched") + of("embedded");
+  const forced = of("forced");
+  const named = Math.max(0, coverage.named_leaves - forced);
+  const counts: [CoveragePart["status"], number][] = [
+    ["named", named],
+    ["forced", forced],
+    ["mismatched", of("mismatched")],
+    ["missing", of("missing")],
+    ["no-symbol", Math.max(0, withNames - named)],
+  ];
+  // What is left ended in no mapping, or has no stack: no file could ever name it.
+  const known = counts.reduce((sum, [, samples]) => sum + samples, 0);
+  counts.push(["no-identity", Math.max(0, coverage.samples - known)]);
+  const percents = largestRemainder(counts.map(([, samples]) => samples));
+  const whole = Math.max(1, coverage.samples);
+  return counts
+    .map(([status, samples], index) => ({ status, percent: percents[index] ?? 0, share: samples / whole }))
     .filter((part) => part.share > 0);
-}
-
-function partOf(status: DsoStatus): CoveragePart["status"] {
-  return status === "matched" || status === "embedded" ? "named" : status;
 }
 
 export function isNamed(row: DsoRow): boolean {

@@ -2,13 +2,16 @@
 
 import { computed, signal } from "@preact/signals";
 import type { DsoRow } from "../session/types.ts";
-import { dsos } from "../state/app.ts";
+import { coverage, dsos } from "../state/app.ts";
 import type { LedgerOrder } from "./coverage.ts";
 import { coverageParts, ledgerGroups } from "./coverage.ts";
 
 export const order = signal<LedgerOrder>("to-name");
 export const ledger = computed(() => ledgerGroups(dsos.value, order.value));
-export const coverage = computed(() => coverageParts(dsos.value));
+export const parts = computed(() => (coverage.value === null ? [] : coverageParts(coverage.value)));
+
+/** Percent of samples that end in a named frame. */
+export const namedPercent = computed(() => parts.value.find((part) => part.status === "named")?.percent ?? 0);
 
 /** "8 of 12 named" */
 export const namedCount = computed(() => `${ledger.value.named} of ${ledger.value.listed} named`);

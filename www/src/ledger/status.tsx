@@ -40,14 +40,29 @@ export function statusDetail(row: DsoRow): string | null {
     case "embedded":
       return row.gives ?? "Symbols recorded with the profile";
     case "missing":
-      return row.reason ?? `Drop ${row.name} or its .debug`;
+      return row.reason ?? whatToDrop(row);
     case "mismatched":
       return `You gave build ${shortId(row.found ?? "")}; the profile has ${shortId(row.build_id ?? "")}`;
     case "no-identity":
-      return row.reason ?? "Recorded without a build-id";
+      return capital(row.reason ?? "recorded without a build-id");
     case "forced":
       return `Unsafe: from build ${shortId(row.found ?? "")}`;
   }
+}
+
+function whatToDrop(row: DsoRow): string {
+  switch (row.kind) {
+    case "kernel":
+      return `Drop the vmlinux of this kernel`;
+    case "module":
+      return `Drop ${row.name.replace(/^\[|\]$/g, "")}.ko or its .debug`;
+    default:
+      return `Drop ${row.name} or its .debug`;
+  }
+}
+
+function capital(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 /** The recorded build-id, short, or what stands in its place. */

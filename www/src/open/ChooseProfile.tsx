@@ -17,7 +17,7 @@ export function ChooseProfile(): JSX.Element | null {
         choices.value = [];
       }}
     >
-      <ul class="rows">
+      <ul>
         {choices.value.map((file, index) => (
           <li key={index} class="served-row">
             <strong>{file.name}</strong> <span class="ink-mute">{bytes(file.size)}</span>

@@ -150,7 +150,7 @@ function ServedProfiles(): JSX.Element | null {
   return (
     <section class="card">
       <h2 class="card-head">Served here <span>by perftab view</span></h2>
-      <ul class="rows">
+      <ul>
         {profiles.map(({ name, url, size }) => (
           <li key={url} class="served-row">
             <Icon name="file" size={14} />

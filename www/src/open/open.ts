@@ -6,11 +6,11 @@ import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import { admitFiles, forgetDrops } from "../ledger/admit.ts";
+import { admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
 import { forgetFetches } from "../ledger/debuginfod.ts";
 import type { Origin } from "../state/app.ts";
 import {
-  dockOpen, dsos, info, ledgerFull, namesGeneration, opened, phase, query, selectedDso, selection, session, zoomRoot,
+  dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
 } from "../state/app.ts";
 import { keepPayload } from "../state/history.ts";
 import { runTask } from "../state/tasks.ts";
@@ -115,20 +115,16 @@ async function open(opening: Opening): Promise<void> {
     phase.value = { kind: "opening", name: opening.name };
   }
   try {
-    const read = await runTask(`Reading ${opening.name}`, opening.read);
-    const generation = await need().call("generation", {});
+    await runTask(`Reading ${opening.name}`, opening.read);
+    await refreshNames();
     batch(() => {
-      need().generation = generation;
-      info.value = read;
-      dsos.value = read.dsos;
       opened.value = { name: opening.name, bytes: opening.bytes, origin: opening.origin };
-      namesGeneration.value = generation;
       zoomRoot.value = ALL;
       selection.value = null;
       selectedDso.value = null;
       ledgerFull.value = false;
       dockOpen.value = true;
-      query.value = { ...query.peek(), event: eventToShow(read, query.peek().event) };
+      query.value = { ...query.peek(), event: eventToShow(info.peek(), query.peek().event) };
       forgetDrops();
       forgetFetches();
       phase.value = { kind: "open" };
@@ -145,13 +141,14 @@ async function open(opening: Opening): Promise<void> {
 }
 
 /** The event asked for if it has samples, else the one with the most. */
-function eventToShow(profile: ProfileInfo, asked: number): number {
-  if ((profile.events[asked]?.samples ?? 0) > 0) {
+function eventToShow(profile: ProfileInfo | null, asked: number): number {
+  const events = profile?.events ?? [];
+  if ((events[asked]?.samples ?? 0) > 0) {
     return asked;
   }
   let best = 0;
-  profile.events.forEach((event, index) => {
-    if (event.samples > (profile.events[best]?.samples ?? 0)) {
+  events.forEach((event, index) => {
+    if (event.samples > (events[best]?.samples ?? 0)) {
       best = index;
     }
   });

@@ -2,33 +2,32 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { createRef } from "preact";
 import { dock, dockOpen, search, searchResult, searchStep } from "../state/app.ts";
 import { count, percent } from "../state/format.ts";
 import { stepSearch } from "../state/search.ts";
-import { namedPercent } from "../ledger/CoverageBar.tsx";
-import { coverage } from "../ledger/state.ts";
+import { namedPercent } from "../ledger/state.ts";
 import { Icon } from "./icons.tsx";
 
-/** Counts requests for the focus, from `/` and from the phone's button. */
-export const searchWanted = signal(0);
 /** On a phone the field shows only while it is used. */
 const unfolded = signal(false);
+const input = createRef<HTMLInputElement>();
 
+/** At once, so that what is typed right after `/` goes to the field; and once more when a phone has unfolded it. */
 export function focusSearch(): void {
   unfolded.value = true;
-  searchWanted.value += 1;
+  focusField();
+  if (document.activeElement !== input.current) {
+    requestAnimationFrame(focusField);
+  }
+}
+
+function focusField(): void {
+  input.current?.focus();
+  input.current?.select();
 }
 
 export function SearchField(): JSX.Element {
-  const input = useRef<HTMLInputElement>(null);
-  const wanted = searchWanted.value;
-  useEffect(() => {
-    if (wanted > 0) {
-      input.current?.focus();
-      input.current?.select();
-    }
-  }, [wanted]);
   return (
     <search class={`search${unfolded.value ? " unfolded" : ""}`}>
       <button type="button" class="quiet icon-only search-open" aria-label="Search" onClick={focusSearch}>
@@ -47,7 +46,7 @@ export function SearchField(): JSX.Element {
           onInput={(event) => {
             search.value = event.currentTarget.value;
           }}
-          onKeyDown={(event) => onKey(event, input.current)}
+          onKeyDown={onKey}
           onBlur={() => {
             unfolded.value = search.value !== "";
           }}
@@ -58,14 +57,14 @@ export function SearchField(): JSX.Element {
   );
 }
 
-function onKey(event: KeyboardEvent, input: HTMLInputElement | null): void {
+function onKey(event: KeyboardEvent): void {
   if (event.key === "Enter") {
     event.preventDefault();
     stepSearch(event.shiftKey ? -1 : 1);
   } else if (event.key === "Escape") {
     event.preventDefault();
     if (search.value === "") {
-      input?.blur();
+      input.current?.blur();
     }
     search.value = "";
   }
@@ -82,7 +81,7 @@ function Result(): JSX.Element {
         aria-label="Clear the search"
         onClick={() => {
           search.value = "";
-          searchWanted.value += 1;
+          focusField();
         }}
       >
         <Icon name="close" size={12} />
@@ -103,7 +102,7 @@ function Found(): JSX.Element {
 }
 
 function NothingFound(): JSX.Element {
-  const unnamed = 100 - namedPercent(coverage.value);
+  const unnamed = 100 - namedPercent.value;
   const words = `Nothing named “${search.value}”.`;
   return unnamed < 0.05 ? (
     <span title={words}>none</span>

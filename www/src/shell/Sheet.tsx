@@ -2,9 +2,9 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { CoverageBar, namedPercent } from "../ledger/CoverageBar.tsx";
+import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { Ledger } from "../ledger/Ledger.tsx";
-import { coverage, namedCount } from "../ledger/state.ts";
+import { namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { selection } from "../state/app.ts";
 import { detail, SelectionPanel } from "./SelectionPanel.tsx";
 
@@ -36,9 +36,9 @@ export function Sheet(): JSX.Element {
         <span class="sheet-line">
           <strong>{chosen && detail.value !== null ? detail.value.name : "DSOs"}</strong>
           {!chosen && <span class="ink-mute">{namedCount}</span>}
-          <strong class="push-right">{namedPercent(coverage.value).toFixed(1)} %</strong>
+          <strong class="push-right">{namedPercent.value.toFixed(1)} %</strong>
         </span>
-        <CoverageBar parts={coverage.value} kind="thick" />
+        <CoverageBar parts={parts.value} kind="thick" />
       </button>
       {stop.value !== "peek" && (
         <div class="sheet-body">

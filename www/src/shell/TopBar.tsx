@@ -1,12 +1,12 @@
 // The top bar: what is open, search, how complete it is, what was lost, sharing.
 
 import type { JSX } from "preact";
-import { CoverageBar, namedPercent } from "../ledger/CoverageBar.tsx";
-import { coverage, namedCount } from "../ledger/state.ts";
+import { CoverageBar } from "../ledger/CoverageBar.tsx";
+import { namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
 import type { ProfileInfo } from "../session/types.ts";
-import { dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
-import { bytes, count, seconds } from "../state/format.ts";
+import { coverage, dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
+import { bytes, count, percent, seconds } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { ProgressBar } from "./Bar.tsx";
 import { Logo } from "./icons.tsx";
@@ -71,12 +71,12 @@ function factsOf({ host, time, samples }: ProfileInfo): { kind: string; text: st
 }
 
 function CoverageMeter(): JSX.Element {
-  const named = namedPercent(coverage.value).toFixed(1);
+  const named = namedPercent.value.toFixed(1);
   return (
     <button
       type="button"
       class="quiet coverage-meter"
-      title={`${named} % of samples end in a named frame; ${namedCount.value} DSOs. Shows the DSOs.`}
+      title={coverageTip()}
       onClick={() => {
         const shown = dockOpen.value && dock.value === "dsos" && !ledgerFull.value;
         ledgerFull.value = false;
@@ -84,10 +84,17 @@ function CoverageMeter(): JSX.Element {
         dockOpen.value = !shown;
       }}
     >
-      <CoverageBar parts={coverage.value} kind="meter" />
+      <CoverageBar parts={parts.value} kind="meter" />
       <span><strong>{named} %</strong> named</span>
     </button>
   );
+}
+
+/** Both ways to count: by samples, as the meter does, and by frames, as `report --json` does. */
+function coverageTip(): string {
+  const { frames = 0, named = 0 } = coverage.value ?? {};
+  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames have a name.` : "";
+  return `${namedPercent.value.toFixed(1)} % of samples end in a named frame.${byFrames} DSOs: ${namedCount.value}.`;
 }
 
 /** The thin bar under the top bar while something takes a while. */

@@ -3,7 +3,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
-import type { DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure } from "../session/types.ts";
+import type { Coverage, DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import type { View, ViewState } from "./url.ts";
 import { DEFAULT_VIEW_STATE } from "./url.ts";
@@ -32,6 +32,7 @@ export const session = signal<Session | null>(null);
 export const opened = signal<{ name: string; bytes: number | null; origin: Origin } | null>(null);
 export const info = signal<ProfileInfo | null>(null);
 export const dsos = signal<readonly DsoRow[]>([]);
+export const coverage = signal<Coverage | null>(null);
 
 /** Changes whenever names do: a view that asked before must ask again, and its call node numbers mean nothing now. */
 export const namesGeneration = signal(0);

@@ -19,7 +19,9 @@ let lastId = 0;
 
 export function toast(tone: Toast["tone"], text: string, action?: Toast["action"]): void {
   const id = ++lastId;
-  toasts.value = [...toasts.value, { id, tone, text, ...(action === undefined ? {} : { action }) }];
+  // News replaces news: only errors wait for somebody to read them.
+  const errors = toasts.value.filter((each) => each.tone === "error");
+  toasts.value = [...errors, { id, tone, text, ...(action === undefined ? {} : { action }) }];
   spoken.value = text;
   // What asks for an action stays as long as an error does: a person must have time to find it.
   if (tone === "info" && action === undefined) {
