@@ -15,6 +15,7 @@ import { followHistory } from "./state/history.ts";
 import { followSearch } from "./state/search.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment } from "./state/url.ts";
+import { followPlaces } from "./views/places.ts";
 
 /** What the page opens by itself: a link before the profile that the page carries before what a server offers. */
 async function openWhatIsHere(): Promise<void> {
@@ -54,6 +55,7 @@ if (root !== null) {
   followLinks();
   followSearch();
   followSelection();
+  followPlaces();
   followShare();
   followKeys();
   followDrops();

@@ -41,7 +41,7 @@ pub struct PathStep {
 
 /// What a call node can be found again by, when ids have changed because names did.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
     /// Texts from the first level down.

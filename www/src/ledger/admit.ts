@@ -6,6 +6,7 @@ import type { DropReport } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
+import { findPlaces } from "../views/places.ts";
 import { describeDrop } from "./outcome.ts";
 
 /** What of the last drops was not used, newest first. */
@@ -65,13 +66,15 @@ export async function refreshNames(): Promise<void> {
   if (present === null) {
     return;
   }
-  const [read, covered, generation] = await Promise.all([
+  const [read, covered, generation, keepPlaces] = await Promise.all([
     present.call("info", {}),
     present.call("coverage", {}),
     present.call("generation", {}),
+    findPlaces(present),
   ]);
   batch(() => {
     present.generation = generation;
+    keepPlaces();
     dsos.value = read.dsos;
     coverage.value = covered;
     info.value = read;

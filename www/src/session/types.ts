@@ -7,11 +7,11 @@
 
 import type {
   CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo,
-  Failure, Query as PartialQuery, Rejection, SearchResult, Status, Warning,
+  Failure, Place, Query as PartialQuery, Rejection, SearchResult, Status, Warning,
 } from "../generated/perftab_web.js";
 
 export type {
-  CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
+  CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, Place, ProfileInfo, Rejection,
   SearchResult, Warning,
 };
 export type SessionFailure = Failure;
@@ -100,6 +100,8 @@ export interface Protocol {
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   /** null if there is no such call node (any more). */
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
+  /** Where a call node of an earlier generation is now. */
+  findCallNode: { args: { query: Query; place: Place }; result: number };
   callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; from: number; to: number }; result: FunctionRows };
   search: { args: { query: Query; text: string }; result: SearchResult };

@@ -44,6 +44,7 @@ export class Calls {
     fetchDebuginfod: (request, { slices }) => fetchDso(this.#open, request, slices),
     flameGraph: ({ query, window }) => this.#open.flameGraph(query, window),
     callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
+    findCallNode: ({ query, place }) => this.#open.findCallNode(query, place),
     callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
     functions: ({ query, order, from, to }) => this.#open.functions(query, orderFor(order), from, to),
     search: ({ query, text }) => this.#open.search(query, text),

@@ -87,6 +87,7 @@ export class FakeSession implements Session {
       selfSamples: node.self,
       path: pathOf(node).slice(1).map((each) => each.name),
       pathNodes: pathOf(node).slice(1).map((each) => each.id),
+      pathFrames: pathOf(node).slice(1).map((each) => each.id),
       depth: node.depth,
       parent: node.parent?.id ?? null,
       heaviestChild: node.children[0]?.id ?? null,

@@ -35,6 +35,7 @@ info.value = {
   lost: { events: 0, samples: 0 },
   dsos: [],
   warnings: [],
+  fidelity: null,
 };
 session.value = fake;
 phase.value = { kind: "open" };
