@@ -2,7 +2,7 @@
 // `perftab view`, hosted as a static site, and opened from file:// (where a browser refuses to
 // fetch siblings, and Chromium refuses module workers).
 //
-//   node build.mjs page OUT.html WASM     bundle src/ and write the page
+//   node build.mjs page OUT.html WASM.gz  bundle src/ and write the page
 //   node build.mjs tests OUT_DIR          bundle test/*.test.ts for `node --test`
 //
 // In the page the wasm is a data block, gzip in base64: `DecompressionStream('gzip')` opens it.
@@ -13,7 +13,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 
 const www = dirname(fileURLToPath(import.meta.url));
 
@@ -64,13 +64,13 @@ function policy(script, style) {
   ].join("; ");
 }
 
-async function page(out, wasmFile) {
+async function page(out, wasmGzip) {
   const [main, worker, style] = await Promise.all([
     bundle("src/main.tsx", browser),
     bundle("src/worker/worker.ts", browser),
     bundle("src/style.css", browser),
   ]);
-  const wasm = gzip(readFileSync(wasmFile));
+  const wasm = readFileSync(wasmGzip);
 
   const parts = {
     csp: `<meta http-equiv="Content-Security-Policy" content="${policy(main, style)}">`,
@@ -95,7 +95,7 @@ async function page(out, wasmFile) {
   report("script", gzip(main).length, main.length);
   report("worker", gzip(worker).length, worker.length);
   report("style", gzip(style).length, style.length);
-  report("wasm", wasm.length, readFileSync(wasmFile).length);
+  report("wasm", wasm.length, gunzipSync(wasm).length);
   report("page", gzip(html).length, Buffer.byteLength(html));
 }
 
@@ -127,6 +127,6 @@ const [what, ...rest] = process.argv.slice(2);
 if (what === "page" && rest.length === 2) await page(rest[0], rest[1]);
 else if (what === "tests" && rest.length === 1) await tests(rest[0]);
 else {
-  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM | tests OUT_DIR`);
+  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM.gz | tests OUT_DIR`);
   process.exit(2);
 }
