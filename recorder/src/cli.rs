@@ -75,7 +75,7 @@ pub struct ImageArgs {
     #[arg(long, value_name = "FILE|DIR")]
     pub image: Vec<PathBuf>,
     /// Ask this debuginfod server [default: $DEBUGINFOD_URLS]
-    #[arg(long, value_name = "URL", value_parser = server_url)]
+    #[arg(long, value_name = "URL", value_parser = http_url)]
     pub debuginfod: Vec<String>,
     /// Do not search this machine for binaries
     #[arg(long)]
@@ -225,15 +225,15 @@ pub struct ShareArgs {
     #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
     pub budget: u32,
     /// Address of a perftab page [default: $PERFTAB_BASE_URL]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = http_url)]
     pub base: Option<String>,
     /// Sources of names.
     #[command(flatten)]
     pub images: ImageArgs,
 }
 
-/// A server that can be asked.
-fn server_url(text: &str) -> Result<String, &'static str> {
+/// The URL of a server or page.
+fn http_url(text: &str) -> Result<String, &'static str> {
     if is_http(text) { Ok(text.to_owned()) } else { Err("not an http or https URL") }
 }
 

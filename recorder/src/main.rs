@@ -51,7 +51,7 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
             BuildidCommand::List(args) => commands::buildid_list::run(&args),
         },
         Command::Export(args) => commands::export::run(&args),
-        Command::Share(_) => anyhow::bail!("share: this build can't make links yet"),
+        Command::Share(args) => commands::share::run(&args),
     }?;
     Ok(match outcome {
         Outcome::Complete => ExitCode::SUCCESS,

@@ -6,6 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use perftab_core::session::Session;
+use perftab_core::views::functions::FunctionOrder;
+use perftab_core::views::{Group, Query};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
@@ -204,6 +207,52 @@ fn collapsed_stacks_hold_the_whole_weight() {
 }
 
 #[test]
+fn a_link_holds_the_profile() {
+    let Some(recorded) = Recorded::new("a_link_holds_the_profile") else { return };
+    let output = recorded.perftab(&["share", "--budget", "slack", "--base", "https://host/page"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(" of 4,000"), "{}", text(&output.stderr));
+    let link = text(&output.stdout);
+    assert!(link.trim_end().len() <= 4_000);
+    let payload = link.trim_end().strip_prefix("https://host/page#").expect("the base");
+
+    // Whoever opens it has no file, and sees the same names, totals and build-ids.
+    let mut opened = Session::from_snapshot(payload).expect("the link opens");
+    let query = Query { group: Group::None, ..Query::default() };
+    let there = opened.report(&query, FunctionOrder::default(), usize::MAX);
+    let here: serde_json::Value =
+        serde_json::from_slice(&recorded.perftab(&["report", "--json"]).stdout).expect("JSON");
+    assert_eq!(serde_json::json!(there.weight), here["weight"]);
+    let spin = there.functions.iter().find(|f| f.name.as_deref() == Some("spin")).expect("spin");
+    let functions = here["functions"].as_array().expect("functions");
+    let spin_here = functions.iter().find(|f| f["name"] == "spin").expect("spin");
+    assert_eq!(serde_json::json!(spin.self_weight), spin_here["self"]);
+    assert_eq!(spin.build_id.as_deref(), Some(ID));
+
+    let elsewhere = recorded.command(&["share"]).env("PERFTAB_BASE_URL", "http://other/").output();
+    let link = text(&elsewhere.expect("perftab runs").stdout);
+    assert!(link.starts_with("http://other/#p1."), "{link}");
+    let nowhere = recorded.perftab(&["share", "--budget", "100"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(text(&nowhere.stderr).contains("--budget"), "{}", text(&nowhere.stderr));
+}
+
+#[test]
+fn a_page_carries_the_profile() {
+    let Some(recorded) = Recorded::new("a_page_carries_the_profile") else { return };
+    let output = recorded.perftab(&["export", "--to", "html", "-o", "profile.html"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let page = fs::read_to_string(recorded.folder.join("profile.html")).expect("the page");
+    let element = "<script type=\"application/octet-stream\" id=\"profile\">";
+    let (_, after) = page.split_once(element).expect("the profile's element");
+    let payload = after.split('<').next().expect("the payload");
+    let opened = Session::from_snapshot(payload).expect("it opens");
+    let info: serde_json::Value =
+        serde_json::from_slice(&recorded.perftab(&["info", "--json"]).stdout).expect("JSON");
+    assert_eq!(serde_json::json!(opened.info().events[0].weight), info["events"][0]["weight"]);
+}
+
+#[test]
 fn a_recording_is_read_from_standard_input() {
     let Some(recorded) = Recorded::new("a_recording_is_read_from_standard_input") else { return };
     let input = fs::File::open(&recorded.recording).expect("the recording");
@@ -284,6 +333,7 @@ fn failures_are_one_line_and_usage_is_told_apart() {
         &["export", "perf.data"],
         &["view", "--debuginfod", "ftp://host"],
         &["share", "--budget", "fax"],
+        &["share", "--base", "javascript:alert(1)"],
     ] {
         assert_eq!(perftab(arguments).status.code(), Some(2), "{arguments:?}");
     }

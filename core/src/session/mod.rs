@@ -31,7 +31,7 @@ pub use info::{
 };
 pub use opening::{Opening, OpeningProgress};
 pub use report::{Coverage, Report, ReportFunction};
-pub use share::{ShareOptions, SharedLink};
+pub use share::{FidelityInfo, ShareOptions, SharedLink};
 
 /// Trees kept: one for each direction is enough for a page that shows two views.
 const TREES_KEPT: usize = 2;

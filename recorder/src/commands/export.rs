@@ -5,11 +5,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use perftab_core::session::{Session, ShareOptions};
+use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
 
-use super::{event_number, finish, read_named};
+use super::{event_number, finish, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::output::{Outcome, Results};
+use crate::output::{self, Outcome, Results};
+use crate::page;
 
 /// Writes the export to a file or standard output.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
@@ -18,11 +21,20 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let query = Query { event, ..Query::default() };
     let text = match args.to {
         ExportFormat::Collapsed => session.export_collapsed(&query),
-        ExportFormat::Html => anyhow::bail!("html: this build can't write pages yet"),
+        ExportFormat::Html => page(&session)?,
     };
     write(&args.output, text.as_bytes())
         .with_context(|| format!("writing {}", args.output.display()))?;
     Ok(finish(&session))
+}
+
+/// The viewer with the profile inside, as much of it as a page can carry.
+fn page(session: &Session) -> anyhow::Result<String> {
+    let options =
+        ShareOptions { characters: usize::MAX, paths: Paths::Names, host: HostFields::None };
+    let shared = session.share(&options)?;
+    output::notice(share::keeps(&shared.fidelity));
+    Ok(page::with_profile(&shared.payload))
 }
 
 fn write(output: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -45,7 +45,7 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         let (samples, weight) = (grouped(event.samples), grouped(event.weight));
         fact("Event", &format!("{}: {samples} samples, weight {weight}", event.name))?;
     }
-    let (processes, threads) = (grouped(info.processes as u64), grouped(info.threads as u64));
+    let (processes, threads) = (grouped(info.processes), grouped(info.threads));
     fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
     let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));
     fact("Lost", &format!("{events} records, {samples} samples"))?;

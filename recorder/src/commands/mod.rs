@@ -4,6 +4,7 @@ pub mod buildid_list;
 pub mod export;
 pub mod info;
 pub mod report;
+pub mod share;
 
 use anyhow::bail;
 use perftab_core::error::WarningKind;
