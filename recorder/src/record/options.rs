@@ -59,7 +59,7 @@ pub struct RecordArgs {
     /// End after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Ring buffer of each CPU: pages, or bytes as 2M [default: by -F, from 512K]
+    /// Ring of each CPU: pages, or bytes as 2M [default: by -F, from 512K]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
     /// Say nothing unless something is wrong
