@@ -7,6 +7,7 @@ import {
   boxAt, boxOfCallNode, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowAt, rowOf, siblingBox,
   widestChild,
 } from "../src/views/flame/hit_test.ts";
+import { seen } from "../src/views/flame/minimap.tsx";
 import { darken, FILL_FORCED, FILL_MATCH } from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
 import { screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
@@ -169,6 +170,19 @@ test("edges snap to device pixels, the gap is cut off the right, nothing visible
   assert.equal(widthWithGap(3, 10, 1), 6);
   assert.equal(widthWithGap(3, 4, 2), 1);
   assert.equal(widthWithGap(3, 3, 1), 0);
+});
+
+test("the minimap marks what is seen, or the nearest frame above it", () => {
+  const laid = (root: number, ...above: number[]) => ({
+    graph: { ...letters, path: above.map((callNode) => ({ callNode, name: "" })) },
+    root,
+    layoutPx: 10,
+    searching: false,
+  });
+  assert.deepEqual(seen(letters, laid(0), { left: 0.5, span: 0.25 }), [0.5, 0.75]);
+  assert.deepEqual(seen(letters, laid(2, 0), { left: 0, span: 1 }), [0.4, 0.9]);
+  assert.deepEqual(seen(letters, laid(2, 0), { left: 0.5, span: 0.5 }), [0.65, 0.9]);
+  assert.deepEqual(seen(letters, laid(77, 0, 1), { left: 0, span: 1 }), [0, 0.4], "77 has no box, 1 is above it");
 });
 
 test("shades are black over the fill", () => {

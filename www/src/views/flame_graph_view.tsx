@@ -7,6 +7,7 @@ import { emptyWords } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
 import { Breadcrumb, rootName } from "./flame/breadcrumb.tsx";
 import { HoverCardView } from "./flame/hover_card.tsx";
+import { Minimap } from "./flame/minimap.tsx";
 import { Mirror } from "./flame/mirror.tsx";
 import { FlameModel } from "./flame/model.ts";
 
@@ -59,6 +60,7 @@ export function FlameGraphView(): JSX.Element {
     <section class="flame-view" aria-label="Flame graph">
       <Breadcrumb laid={laid} />
       <EmptyView words={emptyWords(laid, model.failure.value)} />
+      <Minimap model={model} />
       <div class="flame-viewport">
         <Mirror model={model} tree={tree} />
         <div class="flame-scroller" ref={scroller}>

@@ -18,6 +18,8 @@ import type { FlameAction } from "./keys.ts";
 import { followPointer } from "./pointer.ts";
 import type { Laid, StageElements } from "./stage.ts";
 import { FlameStage } from "./stage.ts";
+import type { View } from "./zoom.ts";
+import { WHOLE } from "./zoom.ts";
 
 /** Calls narrower than this many CSS pixels are folded. */
 const FOLD_BELOW_PX = 0.5;
@@ -32,6 +34,9 @@ interface LayoutQuestion {
 
 export class FlameModel {
   readonly laid = signal<Laid | null>(null);
+  /** What of the root is, or is being, moved on screen, and the canvas's width in CSS pixels. */
+  readonly view = signal<View>(WHOLE);
+  readonly width = signal(0);
   readonly failure = signal<string | null>(null);
   readonly card = new HoverCard();
   #stage: FlameStage | null = null;
@@ -66,6 +71,10 @@ export class FlameModel {
         zoomInto: (box, x) => this.#zoomInto(box, stage.across(x)),
       }),
       effect(() => this.#ask(stage)),
+      effect(() => {
+        this.view.value = stage.target.value;
+        this.width.value = stage.width.value;
+      }),
       effect(() => this.#followSelection(stage)),
       effect(() => {
         void themeGeneration.value;

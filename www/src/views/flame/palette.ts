@@ -21,8 +21,8 @@ export interface Palette {
   /** Text and outlines on boxes. */
   frameInk: string;
   ink: string;
-  ink2: string;
   panel: string;
+  accent: string;
   guru: string;
   /** Every box gets an outline, every label a ground of `panel`. */
   outlined: boolean;
@@ -36,7 +36,7 @@ export function readPalette(ratio: number): Palette {
 function themePalette(ratio: number): Palette {
   const t = readTokens([
     "g-proc", "g-own", "g-sys", "g-ker", "g-jit", "g-unk", "hatch", "line-2",
-    "search", "guru", "guru-soft", "frame-ink", "ink", "ink-2", "panel",
+    "search", "guru", "guru-soft", "frame-ink", "ink", "panel", "accent",
   ]);
   const byKind: [number, string][] = [
     [Kind.Own, t["g-own"]],
@@ -59,8 +59,8 @@ function themePalette(ratio: number): Palette {
     fills,
     frameInk: t["frame-ink"],
     ink: t.ink,
-    ink2: t["ink-2"],
     panel: t.panel,
+    accent: t.accent,
     guru: t.guru,
     outlined: false,
   };
@@ -82,7 +82,7 @@ function forcedPalette(ratio: number): Palette {
   }
   fills[FILL_MATCH] = systemColour("Mark");
   const highlight = systemColour("Highlight");
-  return { fills, frameInk: text, ink: highlight, ink2: text, panel: canvas, guru: text, outlined: true };
+  return { fills, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
 }
 
 function systemColour(name: string): string {

@@ -1,0 +1,131 @@
+// While the graph is zoomed: all of it, 40 px high, with the part that is seen below marked.
+
+import { useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Session } from "../../session/client.ts";
+import type { FlameGraph, Query } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
+import { namesGeneration, query, search, session } from "../../state/app.ts";
+import { themeGeneration } from "../../state/theme.ts";
+import { latest } from "../latest.ts";
+import { fillOf } from "./box_list.ts";
+import { boxOfCallNode, NO_BOX, rowRange } from "./hit_test.ts";
+import type { FlameModel } from "./model.ts";
+import type { Palette } from "./palette.ts";
+import { readPalette } from "./palette.ts";
+import { hairline, snap } from "./snap.ts";
+import type { Laid } from "./stage.ts";
+import type { View } from "./zoom.ts";
+
+const HEIGHT = 40;
+/** Opacity of what is out of sight below. */
+const OUT_OF_SIGHT = 0.35;
+
+interface Question {
+  session: Session;
+  query: Query;
+  widthPx: number;
+  search: string;
+}
+
+export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
+  const laid = model.laid.value;
+  const view = model.view.value;
+  return laid !== null && (laid.root !== ALL || view.span < 1) ? <Map model={model} laid={laid} view={view} /> : null;
+}
+
+function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View }): JSX.Element {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [all, setAll] = useState<FlameGraph | null>(null);
+  const questions = useMemo(
+    () =>
+      latest<Question, FlameGraph>({
+        ask: ({ session, query, widthPx, search }) =>
+          session.call("flameGraph", { query, window: { root: ALL, widthPx, minPx: 1, search } }),
+        deliver: setAll,
+      }),
+    [],
+  );
+  useSignalEffect(() => {
+    void namesGeneration.value;
+    const widthPx = Math.round(model.width.value);
+    if (session.value !== null && widthPx > 0) {
+      questions.ask({ session: session.value, query: query.value, widthPx, search: search.value });
+    }
+  });
+  useEffect(() => () => questions.drop(), [questions]);
+  const theme = themeGeneration.value;
+  const palette = useMemo(() => readPalette(devicePixelRatio), [theme]);
+  const width = model.width.value;
+  useEffect(() => {
+    const ctx = canvas.current?.getContext("2d");
+    if (!ctx || !all) {
+      return;
+    }
+    const frame = requestAnimationFrame(() => paint(ctx, all, palette, width, seen(all, laid, view)));
+    return () => cancelAnimationFrame(frame);
+  }, [all, laid, view, width, palette]);
+  return <canvas ref={canvas} class="minimap" aria-hidden="true" style={{ width: `${width}px` }} />;
+}
+
+/** What of the whole, 0 to 1, is on screen below. */
+export function seen(all: FlameGraph, laid: Laid, view: View): [number, number] {
+  // A root too narrow for a box of its own is marked by the nearest one above it.
+  const wanted = [laid.root, ...laid.graph.path.map((each) => each.callNode).reverse()];
+  const box = wanted.map((callNode) => boxOfCallNode(all, callNode)).find((each) => each !== NO_BOX) ?? 0;
+  const whole = (all.end[0] ?? 0) - (all.start[0] ?? 0);
+  if (whole <= 0) {
+    return [0, 1];
+  }
+  const start = (all.start[box] as number) / whole;
+  const width = ((all.end[box] as number) - (all.start[box] as number)) / whole;
+  return [start + view.left * width, start + (view.left + view.span) * width];
+}
+
+function paint(
+  ctx: CanvasRenderingContext2D,
+  all: FlameGraph,
+  palette: Palette,
+  width: number,
+  [from, to]: [number, number],
+): void {
+  const ratio = devicePixelRatio;
+  ctx.canvas.width = Math.round(width * ratio);
+  ctx.canvas.height = Math.round(HEIGHT * ratio);
+  const left = snap(from * width, ratio);
+  const right = Math.max(left + 2 * hairline(ratio), snap(to * width, ratio));
+  ctx.globalAlpha = OUT_OF_SIGHT;
+  paintRows(ctx, all, palette);
+  ctx.globalAlpha = 1;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, 0, right - left, ctx.canvas.height);
+  ctx.clip();
+  ctx.clearRect(left, 0, right - left, ctx.canvas.height);
+  paintRows(ctx, all, palette);
+  ctx.restore();
+  const line = hairline(ratio);
+  ctx.strokeStyle = palette.accent;
+  ctx.lineWidth = 2 * line;
+  ctx.strokeRect(left + line, line, right - left - 2 * line, ctx.canvas.height - 2 * line);
+}
+
+/** Every row, squeezed into the height; no gaps. */
+function paintRows(ctx: CanvasRenderingContext2D, all: FlameGraph, palette: Palette): void {
+  const { width, height } = ctx.canvas;
+  const scale = width / Math.max(1, (all.end[0] ?? 0) - (all.start[0] ?? 0));
+  const rowHeight = Math.min(height / Math.max(1, all.depths), height / 4);
+  for (let row = 0; row < all.depths; row++) {
+    const top = Math.floor(row * rowHeight);
+    const bottom = Math.max(top + 1, Math.floor((row + 1) * rowHeight));
+    const [first, last] = rowRange(all, row);
+    for (let box = first; box < last; box++) {
+      const fill = fillOf(all.kind[box] as number, all.shade[box] as number, all.flags[box] as number);
+      ctx.fillStyle = palette.fills[fill] ?? palette.panel;
+      const start = Math.floor((all.start[box] as number) * scale + 0.5);
+      const end = Math.floor((all.end[box] as number) * scale + 0.5);
+      ctx.fillRect(start, top, Math.max(1, end - start), bottom - top);
+    }
+  }
+}
