@@ -118,11 +118,14 @@ describe("flame graph", () => {
     await tab.keyboard.down("Control");
     for (let i = 0; i < 5; i++) await tab.mouse.wheel(0, -100);
     await tab.keyboard.up("Control");
-    await tab.mouse.click(...there);
+    // The map has appeared above the graph, and moved it down.
+    await tab.waitForSelector(".minimap");
+    await tab.mouse.click(there[0], (await onGraph(0, 2))[1]);
     assert.equal(await spoken(/0x/), under, "what was under the pointer still is");
     await tab.mouse.click(...(await onGraph(0.01, 1)));
     assert.doesNotMatch(await spoken(/total/), /^node/, "the window moved away from the left");
     await tree().press("0");
+    await tab.waitForSelector(".minimap", { state: "detached" });
     await tab.mouse.dblclick(...(await onGraph(0.2, 1)));
     await rootIs("node");
   });
