@@ -16,17 +16,23 @@ export function describeFailure(name: string, failure: SessionFailure): string {
     }
     case "out-of-memory":
       return `This tab ran out of memory. Open ${name} with perftab view, or narrow it with perftab report.`;
-    case "read":
-      return `${name} could not be read: ${failure.message}.`;
     case "unsupported":
       return `${name}: ${failure.message}.`;
-    case "snapshot":
-      return failure.message;
-    default: {
-      const place = failure.offset === undefined ? "" : ` (at 0x${failure.offset.toString(16)})`;
-      return `${name} could not be read: ${failure.message}${place}.`;
-    }
+    case "not-a-snapshot":
+    case "cut-off":
+    case "newer-version":
+    case "damaged":
+      return sentence(failure.message);
+    case "invalid":
+      // Of a link, which has no offsets, or of a recording.
+      return failure.offset === undefined ? sentence(failure.message) : `${name} could not be read: ${failure.message}.`;
+    default:
+      return `${name} could not be read: ${failure.message}.`;
   }
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** A binary that was dropped before any profile. */

@@ -7,12 +7,13 @@
 
 import type {
   CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo,
-  Failure, Place, Query as PartialQuery, Rejection, SearchResult, Status, Warning,
+  Failure, FidelityInfo, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts, Status,
+  Warning,
 } from "../generated/perftab_web.js";
 
 export type {
-  CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, Place, ProfileInfo, Rejection,
-  SearchResult, Warning,
+  CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
+  FidelityInfo, Place, SearchResult, SharedParts, Warning,
 };
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
@@ -61,20 +62,12 @@ export type FetchOutcome =
 export interface ShareRequest {
   budget: number;
   base: string;
+  parts: SharedParts;
 }
 
-export interface Shared {
-  /** `p1.…`, ready to follow `#`. */
-  payload: string;
+export interface Shared extends SharedLink {
   /** Of the whole link, base included. */
   characters: number;
-  keptNodes: number;
-  totalNodes: number;
-  /** Weight kept under its own name, 0 to 1. */
-  keptWeightShare: number;
-  /** Calls under this share are folded into their callers; 0 if none is. */
-  thresholdShare: number;
-  foldedWeight: number;
 }
 
 /** What a long call reports while it runs. `total` is absent where it is unknown. */
@@ -100,7 +93,7 @@ export interface Protocol {
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   /** null if there is no such call node (any more). */
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
-  /** Where a call node of an earlier generation is now. */
+  /** Where a call node of an older generation is now; its place is what its detail said then. */
   findCallNode: { args: { query: Query; place: Place }; result: number };
   callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; from: number; to: number }; result: FunctionRows };

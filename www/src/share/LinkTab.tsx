@@ -1,14 +1,14 @@
 // The link: where it will be pasted, what it keeps, and the link itself.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { Shared } from "../session/types.ts";
+import type { FidelityInfo, SharedParts } from "../session/types.ts";
 import { info } from "../state/app.ts";
-import { count, percent } from "../state/format.ts";
+import { count, fine, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { BUDGETS, LONGEST_EVERYWHERE } from "./budgets.ts";
-import { base, baseField, budget, chosen, link, made } from "./links.ts";
+import { base, baseField, budget, chosen, link, made, parts } from "./links.ts";
 
 export function LinkTab(): JSX.Element {
   return (
@@ -57,7 +57,7 @@ function BudgetResult({ characters }: { characters: number }): JSX.Element {
   if (result.kind === "failed") {
     return <span class="ink-bad">{result.message}</span>;
   }
-  const { keptWeightShare, thresholdShare } = result.shared;
+  const { keptWeightShare, thresholdShare } = result.shared.fidelity;
   return (
     <>
       <span>{thresholdShare > 0 ? `calls of ${fine(thresholdShare)} and more` : "every call"}</span>
@@ -67,31 +67,27 @@ function BudgetResult({ characters }: { characters: number }): JSX.Element {
   );
 }
 
-/** A threshold needs a second decimal: "0.11 %". */
-function fine(share: number): string {
-  return share < 0.01 ? `${(share * 100).toFixed(2)}\u2009%` : percent(share);
-}
-
 function Keeps(): JSX.Element {
   const result = chosen.value;
   return (
     <section class="keeps" aria-label="What this link keeps">
       <h3>What this link keeps</h3>
-      {result.kind === "made" ? <KeepsList shared={result.shared} /> : <p class="note">{result.kind === "making" ? "Making the link…" : result.message}</p>}
+      {result.kind === "made" ? <KeepsList fidelity={result.shared.fidelity} /> : <p class="note">{result.kind === "making" ? "Making the link…" : result.message}</p>}
     </section>
   );
 }
 
-function KeepsList({ shared }: { shared: Shared }): JSX.Element {
-  const folded = Math.max(0, 1 - shared.keptWeightShare);
+function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
+  const { keptNodes, totalNodes, keptWeightShare, thresholdShare, foldedWeight } = fidelity;
+  const folded = Math.max(0, 1 - keptWeightShare);
   const ids = info.value?.dsos.filter((dso) => dso.build_id !== null && dso.samples > 0).length ?? 0;
   return (
     <ul>
       <Kept
-        note={shared.foldedWeight > 0 ? `${percent(folded)} folded into callers` : "nothing folded"}
+        note={foldedWeight > 0 ? `${percent(folded)} folded into callers` : "nothing folded"}
       >
-        <strong>{count(shared.keptNodes)} of {count(shared.totalNodes)} call nodes</strong>
-        {shared.thresholdShare > 0 ? `, none under ${fine(shared.thresholdShare)}` : ""}
+        <strong>{count(keptNodes)} of {count(totalNodes)} call nodes</strong>
+        {thresholdShare > 0 ? `, none under ${fine(thresholdShare)}` : ""}
       </Kept>
       <Kept note="exact">Totals of the whole profile</Kept>
       <Kept note="as here">Coverage, build-ids of {count(ids)} {ids === 1 ? "DSO" : "DSOs"}, warnings</Kept>
@@ -169,11 +165,14 @@ function Readable(): JSX.Element {
   return (
     <aside class="share-side">
       <h3>Who opens it can read</h3>
+      <p class="note">Tick what may go along. The link is made again.</p>
       <ul class="plain-list">
-        <li>Function names of the calls that are kept</li>
-        <li>DSO names and their build-ids</li>
-        <li>Process and thread names</li>
-        <li>Event names, sample counts and weights</li>
+        <Told>Function names of the calls that are kept</Told>
+        <Told>DSO names and their build-ids</Told>
+        <Told>Process and thread names</Told>
+        <Told>Events, counts, first and last time</Told>
+        <MayTell part="folders">Folders of DSOs and sources</MayTell>
+        <MayTell part="host">Host name, kernel and command line</MayTell>
       </ul>
       <h3>Address in the link</h3>
       <label class="field">
@@ -193,5 +192,31 @@ function Readable(): JSX.Element {
         <Icon name="warning" size={14} /> A link cannot be taken back. Anyone who has it can open it.
       </p>
     </aside>
+  );
+}
+
+/** Without these it would be no profile. */
+function Told({ children }: { children: ComponentChildren }): JSX.Element {
+  return (
+    <li>
+      <label><input type="checkbox" checked disabled /> {children}</label>
+    </li>
+  );
+}
+
+function MayTell({ part, children }: { part: keyof SharedParts; children: ComponentChildren }): JSX.Element {
+  return (
+    <li>
+      <label>
+        <input
+          type="checkbox"
+          checked={parts.value[part]}
+          onChange={(event) => {
+            parts.value = { ...parts.value, [part]: event.currentTarget.checked };
+          }}
+        />{" "}
+        {children}
+      </label>
+    </li>
   );
 }

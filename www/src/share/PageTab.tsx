@@ -6,6 +6,7 @@ import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import { bytes } from "../state/format.ts";
+import { parts } from "./links.ts";
 import { fileNameFor, pageWith, saveFile } from "./page.ts";
 
 /** A file has no limit that matters: every call is kept. */
@@ -38,7 +39,7 @@ async function save(): Promise<void> {
   }
   try {
     const { payload } = await runTask("Making the page", (options) =>
-      present.call("share", { budget: NO_LIMIT, base: "" }, options),
+      present.call("share", { budget: NO_LIMIT, base: "", parts: parts.peek() }, options),
     );
     const page = new Blob([pageWith(document, payload)], { type: "text/html" });
     const name = fileNameFor(opened.peek()?.name ?? "profile", "html");

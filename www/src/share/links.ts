@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { Shared } from "../session/types.ts";
+import type { Shared, SharedParts, ShareRequest } from "../session/types.ts";
 import { namesGeneration, session } from "../state/app.ts";
 import { recallText, remember } from "../state/storage.ts";
 import { readBase, shareBase } from "./base.ts";
@@ -18,6 +18,9 @@ export const budget = signal(2);
 export const baseField = signal(recallText("base") ?? "");
 export const base = computed(() => readBase(baseField.value) ?? shareBase(location));
 
+/** What the link may tell beyond names and numbers. */
+export const parts = signal<SharedParts>({ folders: false, host: false });
+
 /** By budget in characters. */
 export const made = signal<ReadonlyMap<number, Made>>(new Map());
 
@@ -30,23 +33,24 @@ export function followShare(): void {
   effect(() => {
     const wanted = shareOpen.value && session.value !== null;
     const address = base.value;
+    const told = parts.value;
     void namesGeneration.value;
     pending?.abort();
     made.value = new Map();
     if (wanted) {
       remember("base", readBase(baseField.peek()) === null ? "" : baseField.peek());
       pending = new AbortController();
-      void makeAll(address, pending.signal);
+      void makeAll(address, told, pending.signal);
     }
   });
 }
 
 /** The chosen budget first, since its link is what the user waits for. */
-async function makeAll(address: string, signal: AbortSignal): Promise<void> {
+async function makeAll(address: string, told: SharedParts, signal: AbortSignal): Promise<void> {
   const first = BUDGETS[budget.peek()]?.characters ?? 0;
   const sizes = new Set([first, ...BUDGETS.map(({ characters }) => characters)]);
   for (const characters of sizes) {
-    const result = await makeOne(characters, address, signal);
+    const result = await makeOne({ budget: characters, base: address, parts: told }, signal);
     if (result === null || signal.aborted) {
       return;
     }
@@ -54,13 +58,13 @@ async function makeAll(address: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function makeOne(characters: number, address: string, signal: AbortSignal): Promise<Made | null> {
+async function makeOne(request: ShareRequest, signal: AbortSignal): Promise<Made | null> {
   const present = session.peek();
   if (present === null) {
     return null;
   }
   try {
-    return { kind: "made", shared: await present.call("share", { budget: characters, base: address }, { signal }) };
+    return { kind: "made", shared: await present.call("share", request, { signal }) };
   } catch (error) {
     if (error instanceof SessionError) {
       return { kind: "failed", message: error.message };

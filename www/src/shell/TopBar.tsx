@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
-import type { ProfileInfo } from "../session/types.ts";
+import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
-import { bytes, count, percent, seconds } from "../state/format.ts";
+import { bytes, count, fine, percent, seconds } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { ProgressBar } from "./Bar.tsx";
 import { Logo } from "./icons.tsx";
@@ -59,15 +59,21 @@ function FileFacts(): JSX.Element {
   );
 }
 
-function factsOf({ host, time, samples }: ProfileInfo): { kind: string; text: string }[] {
+function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string; text: string }[] {
   const facts = [
     { kind: "host", text: host.hostname },
     { kind: "kernel", text: host.os_release === null ? null : `Linux ${host.os_release}` },
     { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
     { kind: "time", text: time.start === null || time.end === null ? null : seconds(time.end - time.start) },
     { kind: "samples", text: `${count(samples)} samples` },
+    { kind: "kept", text: fidelity === null ? null : describeKept(fidelity) },
   ];
   return facts.flatMap(({ kind, text }) => (text === null ? [] : [{ kind, text }]));
+}
+
+/** What a link or page holds of its recording. */
+function describeKept({ keptWeightShare, thresholdShare }: FidelityInfo): string {
+  return thresholdShare > 0 ? `keeps ${percent(keptWeightShare)}, calls of ${fine(thresholdShare)} and more` : "keeps every call";
 }
 
 function CoverageMeter(): JSX.Element {

@@ -15,6 +15,11 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(1)}${THIN}%`;
 }
 
+/** A threshold, with a second decimal where it is small: "0.11 %". */
+export function fine(share: number): string {
+  return share < 0.01 ? `${(share * 100).toFixed(2)}${THIN}%` : percent(share);
+}
+
 /** Decimal units, three figures: "3,871 B", "61.3 MB", "182 MB", "1.43 GB". */
 export function bytes(value: number): string {
   return value < 10_000 ? `${count(value)} B` : scaled(value, ["B", "kB", "MB", "GB", "TB"], " ");

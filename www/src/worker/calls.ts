@@ -1,6 +1,6 @@
 // Every method of the protocol, over the one session that is open.
 
-import type { Session } from "../generated/perftab_web.js";
+import { Session } from "../generated/perftab_web.js";
 import type { Args, FunctionsOrder, Method, Result } from "../session/types.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { admit } from "./naming.ts";
@@ -35,7 +35,7 @@ export class Calls {
   readonly handlers: Handlers = {
     open: async ({ file }, { slices }) => this.#replace(await readFile(file, slices)),
     openUrl: async ({ url, size }, { slices }) => this.#replace(await readUrl(url, size, slices)),
-    openLink: ({ payload }) => this.#replace(openPayload(payload)),
+    openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
     coverage: () => this.#open.coverage(),
@@ -48,7 +48,7 @@ export class Calls {
     callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
     functions: ({ query, order, from, to }) => this.#open.functions(query, orderFor(order), from, to),
     search: ({ query, text }) => this.#open.search(query, text),
-    share: ({ budget, base }) => share(this.#open, budget, base),
+    share: (request) => share(this.#open, request),
     exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
     memory: () => this.#memory.buffer.byteLength,
   };
@@ -85,10 +85,9 @@ function orderFor({ key, descending }: FunctionsOrder): { key: FunctionsOrder["k
   return { key, direction: descending ? "descending" : "ascending" };
 }
 
-function openPayload(_payload: string): Session {
-  throw { kind: "snapshot", message: "links cannot be opened yet" };
-}
-
-function share(_session: Session, _budget: number, _base: string): Result<"share"> {
-  throw { kind: "snapshot", message: "links cannot be made yet" };
+/** The address and its `#` count as part of the link. */
+function share(session: Session, { budget, base, parts }: Args<"share">): Result<"share"> {
+  const before = base.length + 1;
+  const shared = session.share(Math.max(0, budget - before), parts);
+  return { ...shared, characters: before + shared.payload.length };
 }
