@@ -123,7 +123,7 @@ describe("flame graph", () => {
     await tab.mouse.click(there[0], (await onGraph(0, 2))[1]);
     assert.equal(await spoken(/0x/), under, "what was under the pointer still is");
     await tab.mouse.click(...(await onGraph(0.01, 1)));
-    assert.doesNotMatch(await spoken(/total/), /^node/, "the window moved away from the left");
+    await spoken(/^swapper/); // the window moved away from the left
     await tree().press("0");
     await tab.waitForSelector(".minimap", { state: "detached" });
     await tab.mouse.dblclick(...(await onGraph(0.2, 1)));

@@ -13,13 +13,14 @@ import { FlameModel } from "./flame/model.ts";
 
 export function FlameGraphView(): JSX.Element {
   const model = useMemo(() => new FlameModel(), []);
+  const area = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const frames = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
   const tree = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!scroller.current || !content.current || !frames.current || !overlay.current) {
+    if (!area.current || !scroller.current || !content.current || !frames.current || !overlay.current) {
       return;
     }
     const elements = {
@@ -28,7 +29,7 @@ export function FlameGraphView(): JSX.Element {
       frames: frames.current,
       overlay: overlay.current,
     };
-    return model.start(elements, () => {
+    return model.start(area.current, elements, () => {
       const el = tree.current;
       if (el && document.activeElement !== el) {
         // Focus that a pointer brought shows no ring until a key is pressed.
@@ -57,7 +58,7 @@ export function FlameGraphView(): JSX.Element {
     rootName: laid === null || laid.root === ALL ? null : rootName(laid),
   };
   return (
-    <section class="flame-view" aria-label="Flame graph">
+    <section class="flame-view" ref={area} aria-label="Flame graph">
       <Breadcrumb laid={laid} />
       <EmptyView words={emptyWords(laid, model.failure.value)} />
       <Minimap model={model} />

@@ -56,12 +56,12 @@ export class FlameModel {
     },
   });
 
-  /** Begins to work on the elements of the view; the answer ends it. `focus` is called when the pointer selects. */
-  start(elements: StageElements, focus: () => void): () => void {
+  /** Begins to work on the elements of the view, which is `area`; the answer ends it. `focus` is called when the pointer selects. */
+  start(area: HTMLElement, elements: StageElements, focus: () => void): () => void {
     const stage = new FlameStage(elements);
     this.#stage = stage;
     const stops = [
-      followPointer(elements.scroller, stage, {
+      followPointer(area, elements.scroller, stage, {
         hover: (box, x, y) => this.#hover(box, x, y),
         select: (box) => {
           this.#pointed = box === NO_BOX ? null : (this.laid.peek()?.graph.callNode[box] ?? null);

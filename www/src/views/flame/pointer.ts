@@ -30,12 +30,20 @@ interface Press {
   dragging: boolean;
 }
 
-/** Listens on `scroller`; the answer stops it. */
-export function followPointer(scroller: HTMLElement, stage: FlameStage, handlers: PointerHandlers): () => void {
+/**
+ * Listens on `scroller`, and for the wheel on all of `area`: the map that appears above the graph once it is magnified
+ * may slide under the pointer. The answer stops it.
+ */
+export function followPointer(
+  area: HTMLElement,
+  scroller: HTMLElement,
+  stage: FlameStage,
+  handlers: PointerHandlers,
+): () => void {
   const pointers = new Pointers(scroller, stage, handlers);
   const stop = new AbortController();
   const on = <K extends keyof HTMLElementEventMap>(type: K, listen: (event: HTMLElementEventMap[K]) => void): void =>
-    scroller.addEventListener(type, listen, { signal: stop.signal, passive: type !== "wheel" });
+    scroller.addEventListener(type, listen, { signal: stop.signal, passive: true });
   on("pointermove", (event) => pointers.move(event));
   on("pointerdown", (event) => pointers.down(event));
   on("pointerup", (event) => pointers.up(event));
@@ -43,7 +51,7 @@ export function followPointer(scroller: HTMLElement, stage: FlameStage, handlers
   on("pointerleave", () => handlers.hover(NO_BOX, 0, 0));
   on("scroll", () => handlers.hover(NO_BOX, 0, 0));
   on("dblclick", (event) => pointers.doubleClick(event));
-  on("wheel", (event) => wheel(event, stage));
+  area.addEventListener("wheel", (event) => wheel(event, stage), { signal: stop.signal, passive: false });
   return () => stop.abort();
 }
 
