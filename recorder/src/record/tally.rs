@@ -33,7 +33,8 @@ pub struct Tally {
     pub throttled: u64,
     /// Time of the earliest and of the latest sample.
     pub times: Option<(u64, u64)>,
-    /// Addresses executed in the kernel, return addresses minus one.
+    /// Addresses executed in the kernel; of return addresses also the byte before, which is
+    /// where the call is.
     pub kernel_addresses: HashSet<u64>,
     /// Whether the 64-bit vdso was mapped, and a vdso below 4 GiB, which is another file.
     pub vdso: VdsoSeen,
@@ -123,7 +124,12 @@ impl Tally {
                 CONTEXT_KERNEL => {}
                 CONTEXT_MARKER_MIN.. => return,
                 _ if index < 2 => {}
-                _ => self.kernel_address(word.wrapping_sub(1)),
+                _ => {
+                    // Below an interrupt stands the interrupted address, which nothing marks: it
+                    // may be the first of its function, so both are kept.
+                    self.kernel_address(word);
+                    self.kernel_address(word.wrapping_sub(1));
+                }
             }
         }
     }
@@ -249,7 +255,8 @@ mod tests {
         tally.walk(&records);
         assert_eq!(tally.samples, 2);
         assert_eq!(tally.times, Some((10, 20)));
-        let expected = HashSet::from([kernel_ip, 0xffff_ffff_8100_1fff]);
+        let caller = 0xffff_ffff_8100_2000;
+        let expected = HashSet::from([kernel_ip, caller, caller - 1]);
         assert_eq!(tally.kernel_addresses, expected);
     }
 

@@ -1,0 +1,172 @@
+//! What goes wrong is said in one line with the remedy, and what was recorded is kept.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use perftab_tests::perftab_binary;
+
+use crate::recorder::{Recorder, Running, busy, data_size, is_installed, is_root, wait_for};
+
+#[test]
+fn targets_that_do_not_exist() {
+    let recorder = Recorder::new();
+    // Beyond the largest pid that Linux gives out (2^22).
+    recorder.run(&["-p", "99999999"]).failed_with(1, &["99999999"]);
+    recorder.run(&["-t", "99999999"]).failed_with(1, &["99999999"]);
+    recorder.run(&["--", "no-such-command"]).failed_with(1, &["'no-such-command'", "No such file"]);
+    recorder.run(&["--", "/etc/passwd"]).failed_with(1, &["'/etc/passwd'", "Permission denied"]);
+    assert!(!recorder.file.exists(), "nothing was recorded");
+}
+
+#[test]
+fn wrong_usage() {
+    let recorder = Recorder::new();
+    recorder.run::<&str>(&[]).failed_with(2, &["-- CMD", "-p PID", "-a"]);
+    recorder.run(&["-e", "cycels", "--", "true"]).failed_with(2, &["'cycels'", "cpu-clock"]);
+    recorder.run(&["-F", "often", "--", "true"]).failed_with(2, &["-F often"]);
+    recorder.run(&["-C", "4096", "--", "true"]).failed_with(2, &["4096", "not online"]);
+    recorder.run(&["--call-graph", "dwarf", "--", "true"]).failed_with(2, &["dwarf", "fp"]);
+    assert!(!recorder.file.exists(), "nothing was recorded");
+}
+
+#[test]
+fn an_event_that_the_machine_does_not_count() {
+    let recorder = Recorder::new();
+    let recorded = recorder.run(&["-e", "ref-cycles", "--", "true"]);
+    if recorded.exit_code == Some(0) {
+        println!(
+            "SKIPPED: an_event_that_the_machine_does_not_count: this machine counts ref-cycles"
+        );
+        return;
+    }
+    recorded.failed_with(1, &["does not count ref-cycles", "it counts", "cpu-clock"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_written() {
+    let recorder = Recorder::new();
+    let output = Command::new(perftab_binary())
+        .args(["record", "-o", "/nonexistent/perf.data", "--", "true"])
+        .current_dir(&*recorder.folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("/nonexistent/perf.data cannot be written"), "{said}");
+}
+
+/// A file system with so little space that it fills up; unmounted when dropped.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(folder: &'a Path) -> Option<Self> {
+        fs::create_dir_all(folder).unwrap();
+        let status = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=1M", "none"])
+            .arg(folder)
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success()).then_some(Self(folder))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_a_complete_file() {
+    let test = "a_full_disk_leaves_a_complete_file";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let mut recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let folder = recorder.folder.join("small");
+    let Some(_disk) = SmallDisk::mount(&folder) else {
+        println!("SKIPPED: {test}: mounting a small file system is not permitted");
+        return;
+    };
+    recorder.file = folder.join("perf.data");
+    let recorded = recorder.run(&["-g", "-F", "9999", "--", program.to_str().unwrap()]);
+    recorded.failed_with(1, &["No space left", "free some space"]);
+    assert!(recorded.samples() > 100, "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    let header = recorder.perf(&["report", "--header-only"]);
+    assert!(header.contains("hostname :") && header.contains("cmdline :"), "{header}");
+    assert!(recorder.perf(&["buildid-list"]).contains("/busy"));
+}
+
+#[test]
+fn a_killed_recorder_leaves_what_it_had() {
+    let test = "a_killed_recorder_leaves_what_it_had";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let process = Running::program(&busy(&recorder.folder), &[]);
+    let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
+    wait_for("samples", || data_size(&recorder.file) > 20_000);
+    recording.0.kill().unwrap();
+    recording.0.wait().unwrap();
+    assert!(recorder.samples_by_perf() > 10);
+    assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"));
+}
+
+/// `perftab record` as somebody without privileges, in a folder of theirs.
+fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
+    // Their own copy: the build folder may not be readable for them.
+    let binary = recorder.folder.join("perftab");
+    fs::copy(perftab_binary(), &binary).unwrap();
+    fs::set_permissions(&*recorder.folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&binary)
+        .args(["record", "-o"])
+        .arg(&recorder.file)
+        .args(arguments)
+        .current_dir(&*recorder.folder)
+        .output()
+        .ok()?;
+    Some((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+#[test]
+fn without_privileges() {
+    let test = "without_privileges";
+    if !is_root(test) || !is_installed(test, "setpriv") || !is_installed(test, "perf") {
+        return;
+    }
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    if paranoid.trim() != "2" {
+        println!("SKIPPED: {test}: kernel.perf_event_paranoid is {}, not 2", paranoid.trim());
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let sysctl = "kernel.perf_event_paranoid is 2";
+
+    let (code, said) = as_nobody(&recorder, &["-a"]).unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(sysctl) && said.contains("CAP_PERFMON"), "{said}");
+    assert!(said.contains("sysctl kernel.perf_event_paranoid=0"), "{said}");
+
+    let (code, said) = as_nobody(&recorder, &["-p", "1"]).unwrap();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("process 1 belongs to another user"), "{said}");
+
+    let (code, said) =
+        as_nobody(&recorder, &["-g", "--", program.to_str().unwrap(), "200"]).unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("user space only") && said.contains(sysctl), "{said}");
+    let events = recorder.perf(&["report", "--header-only", "-f"]);
+    assert!(events.contains(":u,"), "the event's name says so: {events}");
+    let script = recorder.perf(&["script", "-f", "-F", "ip,sym"]);
+    assert!(script.contains("user_work"), "functions have names");
+    let kernel = script.lines().filter(|line| line.trim_start().starts_with("ffffffff"));
+    assert_eq!(kernel.count(), 0, "no frame of the kernel");
+}

@@ -1,0 +1,88 @@
+//! The identity recorded is that of the file as mapped.
+
+use std::fs;
+
+use perftab_core::format::build_id::BuildId;
+use perftab_core::format::feature::Feature;
+
+use crate::recorder::{
+    BUSY_ID, Recorder, Running, busy, busy_again, is_installed, is_root, wait_for,
+};
+
+const OTHER_ID: &str = "b0551e5b0551e5b0551e5b0551e5b0551e500002";
+
+/// b03, b04, b05: replaced while it is recorded, both builds keep their own id, and it is said.
+#[test]
+fn b04_a_replaced_binary_keeps_both_ids() {
+    let test = "b04_a_replaced_binary_keeps_both_ids";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let newer = busy_again(&recorder.folder, OTHER_ID);
+    // A rename, as package managers do it: another inode under the same path.
+    let script = format!(
+        "{0} 100 && mv {1} {0} && {0} 100",
+        program.to_str().unwrap(),
+        newer.to_str().unwrap()
+    );
+    let recorded = recorder.run(&["-g", "--", "sh", "-c", &script]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let replaced = format!("{} was replaced while it was recorded", program.display());
+    assert!(recorded.said.contains(&replaced), "{}", recorded.said);
+
+    let events = recorder.perf(&["script", "--show-mmap-events"]);
+    // perf 6.1 lists one id for each name, the last; the table itself has both.
+    let table = recorder.feature(Feature::BUILD_ID).unwrap();
+    for id in [BUSY_ID, OTHER_ID] {
+        let mapped = events.lines().any(|line| {
+            line.contains("PERF_RECORD_MMAP2") && line.contains(id) && line.contains("/busy")
+        });
+        assert!(mapped, "no mapping has {id}");
+        let id = BuildId::from_hex(id).unwrap();
+        assert!(table.windows(20).any(|bytes| bytes == id.as_bytes()), "{id} is not in the table");
+    }
+}
+
+/// b03, b07, b12: what ran before and was replaced since has the id of what is mapped.
+#[test]
+fn b07_a_running_process_has_the_id_of_its_inode() {
+    let test = "b07_a_running_process_has_the_id_of_its_inode";
+    if !is_installed(test, "perf") || !is_root(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let running = Running::program(&program, &[]);
+    wait_for("exec", || {
+        fs::read_link(format!("/proc/{}/exe", running.pid())).is_ok_and(|exe| exe == program)
+    });
+    let newer = busy_again(&recorder.folder, OTHER_ID);
+    fs::rename(newer, &program).unwrap();
+
+    let recorded = recorder.run(&["-p", &running.pid(), "--duration", "200ms"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert!(recorded.samples() > 0);
+    let events = recorder.perf(&["script", "--show-mmap-events"]);
+    let ours: Vec<&str> = events.lines().filter(|line| line.contains("/busy")).collect();
+    assert!(!ours.is_empty() && ours.iter().all(|line| !line.contains(OTHER_ID)), "{ours:?}");
+    assert!(ours.iter().any(|line| line.contains(BUSY_ID)), "{ours:?}");
+}
+
+/// b08: what the dynamic linker maps has an id too.
+#[test]
+fn b08_shared_libraries_have_ids() {
+    let test = "b08_shared_libraries_have_ids";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded = recorder.run(&["--", program.to_str().unwrap(), "50"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let table = recorder.perf(&["buildid-list"]);
+    for name in ["libc.so", "ld-linux", "[vdso]"] {
+        assert!(table.contains(name), "{name} is not in\n{table}");
+    }
+}

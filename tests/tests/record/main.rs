@@ -1,0 +1,9 @@
+//! `perftab record` on this machine, read back by tools that others wrote.
+//!
+//! What needs root, or a tool that is not installed, is skipped with a line that says so.
+
+mod failures;
+mod identity;
+mod peers;
+mod recorder;
+mod targets;

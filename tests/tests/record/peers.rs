@@ -1,0 +1,166 @@
+//! perf and hotspot read a recording of ours as their own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use perftab_core::format::feature::Feature;
+use perftab_core::format::perftab_section::{self, KernelImage};
+
+use crate::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
+
+#[test]
+fn perf_finds_every_sample_id_and_feature() {
+    let test = "perf_finds_every_sample_id_and_feature";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded = recorder.run(&["-g", "-F", "2999", "--", program.to_str().unwrap(), "300"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+
+    assert!(recorded.samples() > 100, "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    let script = recorder.perf(&["script", "-F", "event,ip,sym", "--no-inline"]);
+    let blocks = script.split("\n\n").filter(|block| !block.trim().is_empty()).count();
+    assert_eq!(blocks as u64, recorded.samples());
+    assert!(script.contains("user_work"), "perf names the program's functions");
+
+    let ids = recorder.perf(&["buildid-list"]);
+    assert!(ids.contains(&format!("{BUSY_ID} {}", program.display())), "{ids}");
+    let header = recorder.perf(&["report", "--header-only"]);
+    for field in [
+        "hostname :",
+        "os release :",
+        "perf version : perftab",
+        "arch :",
+        "nrcpus online :",
+        "nrcpus avail :",
+        "cmdline :",
+        "event : name = c",
+        "time of first sample :",
+    ] {
+        assert!(header.contains(field), "'{field}' is not in\n{header}");
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert!(header.contains(&format!("os release : {}", release.trim())), "{header}");
+}
+
+#[test]
+fn perf_finds_the_samples_of_several_events() {
+    let test = "perf_finds_the_samples_of_several_events";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let events = "cpu-clock:u,page-faults:u,task-clock:u";
+    let recorded =
+        recorder.run(&["-e", events, "-F", "1999", "-g", "--", program.to_str().unwrap(), "200"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    let stats = recorder.perf(&["report", "--stats"]);
+    for event in events.split(',') {
+        assert!(stats.contains(&format!("{event} stats:")), "{event} has no samples:\n{stats}");
+    }
+}
+
+#[test]
+fn the_system_is_recorded_with_what_ran_before() {
+    let test = "the_system_is_recorded_with_what_ran_before";
+    if !is_installed(test, "perf") || !is_root(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let before = crate::recorder::Running::program(&program, &[]);
+    let recorded = recorder.run(&["-a", "-g", "--", program.to_str().unwrap(), "200"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    // The one that ran before has a name, and its functions have theirs.
+    let script = recorder.perf(&["script", "-F", "comm,pid,ip,sym", "--no-inline"]);
+    let sample = script.split("\n\n").find(|block| {
+        let head = block.trim_start().lines().next().unwrap_or_default();
+        head.starts_with("busy") && head.contains(&before.pid()) && block.contains("user_work")
+    });
+    assert!(sample.is_some(), "no named sample of the process that ran before");
+}
+
+#[test]
+fn the_kernels_id_and_functions_are_those_that_perf_knows() {
+    let test = "the_kernels_id_and_functions_are_those_that_perf_knows";
+    if !is_installed(test, "perf") || !is_root(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded = recorder.run(&["-g", "-F", "4999", "--", program.to_str().unwrap(), "400"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+
+    let id = Command::new("perf").args(["buildid-list", "-k"]).output().unwrap();
+    let id = String::from_utf8(id.stdout).unwrap().trim().to_owned();
+    let listed = recorder.perf(&["buildid-list"]);
+    assert!(listed.contains(&format!("{id} [kernel.kallsyms]")), "{listed}");
+
+    let section = recorder.feature(Feature::PERFTAB).expect("kernel functions were hit");
+    let images = perftab_section::decode(&section).unwrap();
+    let kernel = images.iter().find(|image| image.image == KernelImage::Kernel).unwrap();
+    assert_eq!(kernel.build_id.to_string(), id);
+    let functions: BTreeMap<u64, _> =
+        kernel.symbols.iter().map(|symbol| (symbol.address, symbol)).collect();
+    let name_at = |address: u64| {
+        let (_, symbol) = functions.range(..=address).next_back()?;
+        (address - symbol.address < u64::from(symbol.size)).then_some(symbol.name.as_str())
+    };
+
+    // Every kernel address that perf prints has perf's name. perf looks each up as it stands, also
+    // a return address.
+    let script = recorder.perf(&["script", "-F", "ip,sym", "--no-inline"]);
+    let mut compared = 0;
+    for block in script.split("\n\n") {
+        for line in block.lines() {
+            let Some((address, name)) = line.trim().split_once(' ') else { continue };
+            let Ok(address) = u64::from_str_radix(address, 16) else { continue };
+            if address >> 63 == 0 {
+                continue;
+            }
+            assert_eq!(name_at(address), Some(name), "{address:#x}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "only {compared} kernel frames to compare");
+}
+
+#[test]
+fn hotspot_finds_every_sample() {
+    let parser = ["x86_64", "aarch64"]
+        .map(|arch| format!("/usr/lib/{arch}-linux-gnu/libexec/hotspot-perfparser"));
+    let Some(parser) = parser.iter().find(|path| fs::exists(path).unwrap_or(false)) else {
+        println!("SKIPPED: hotspot_finds_every_sample: hotspot-perfparser is not installed");
+        return;
+    };
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded = recorder.run(&["-g", "--", program.to_str().unwrap(), "300"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(parser);
+        command.arg("--input").arg(&recorder.file).args(arguments);
+        let output = command.current_dir(&*recorder.folder).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{errors}");
+        (output.stdout, errors)
+    };
+    let (stats, _) = run(&["--print-stats"]);
+    let stats = String::from_utf8_lossy(&stats);
+    let count = stats.lines().find_map(|line| line.strip_prefix("samples: ")).unwrap();
+    assert_eq!(count.parse(), Ok(recorded.samples()), "{stats}");
+    assert!(stats.contains("samples time violations: 0"), "{stats}");
+
+    let (converted, _) = run(&[]);
+    assert!(converted.starts_with(b"QPERFSTREAM"), "not what hotspot reads");
+    let has = |word: &str| converted.windows(word.len()).any(|window| window == word.as_bytes());
+    assert!(has("user_work") && has("[kernel.kallsyms]"), "functions and kernel have names");
+}

@@ -1,0 +1,239 @@
+//! Runs the recorder and waits for things without guessing how long they take.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use perftab_core::format::feature::Feature;
+use perftab_tests::folder::TestFolder;
+use perftab_tests::{perftab_binary, program};
+
+/// Longest wait for anything; then the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Uses the CPU until it has had the milliseconds named, or for ever; some of it in the kernel.
+const BUSY: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+volatile unsigned long sink;
+__attribute__((noinline)) void user_work(void) { for (int i = 0; i < 200000; i++) sink += i; }
+__attribute__((noinline)) void kernel_work(void) {
+    FILE *f = fopen("/proc/self/maps", "r");
+    char line[512];
+    if (!f) return;
+    while (fgets(line, sizeof line, f)) sink += line[0];
+    fclose(f);
+}
+int main(int argc, char **argv) {
+    long milliseconds = argc > 1 ? atol(argv[1]) : 0;
+    while (!milliseconds || clock() < milliseconds * (CLOCKS_PER_SEC / 1000)) {
+        user_work();
+        kernel_work();
+    }
+    return 0;
+}
+"#;
+
+/// The build-id that `busy` gives its program.
+pub const BUSY_ID: &str = "b0551e5b0551e5b0551e5b0551e5b0551e500001";
+
+/// Compiles the busy program into the folder.
+pub fn busy(folder: &Path) -> PathBuf {
+    program::compile(folder, "busy", BUSY_ID, BUSY)
+}
+
+/// The same source under another build-id, as an upgrade would bring it.
+pub fn busy_again(folder: &Path, build_id: &str) -> PathBuf {
+    program::compile(folder, "busy_again", build_id, BUSY)
+}
+
+/// Whether tests may record the kernel; says so if not.
+pub fn is_root(test: &str) -> bool {
+    let root = fs::metadata("/proc/self").is_ok_and(|meta| {
+        use std::os::unix::fs::MetadataExt;
+        meta.uid() == 0
+    });
+    if !root {
+        println!("SKIPPED: {test}: recording kernel and system needs root");
+    }
+    root
+}
+
+/// Whether a tool of others is installed; says so if not.
+pub fn is_installed(test: &str, tool: &str) -> bool {
+    let there = Command::new(tool)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok();
+    if !there {
+        println!("SKIPPED: {test}: {tool} is not installed");
+    }
+    there
+}
+
+/// `perftab record` with a file in a folder of its own.
+pub struct Recorder {
+    pub folder: TestFolder,
+    pub file: PathBuf,
+}
+
+impl Recorder {
+    pub fn new() -> Self {
+        let folder = TestFolder::new();
+        let file = folder.join("perf.data");
+        Self { folder, file }
+    }
+
+    /// The command with these arguments, output file included.
+    pub fn command<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Command {
+        let mut command = Command::new(perftab_binary());
+        command.arg("record").arg("-o").arg(&self.file).args(arguments);
+        command.current_dir(&*self.folder).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Recorded {
+        Recorded::of(self.command(arguments).output().expect("perftab runs"))
+    }
+
+    /// Starts it and returns once samples are in the file.
+    pub fn start<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Running {
+        let running = Running(self.command(arguments).spawn().expect("perftab runs"));
+        wait_for("the first records", || data_size(&self.file) > 0);
+        running
+    }
+
+    /// What perf prints of the recording.
+    pub fn perf(&self, arguments: &[&str]) -> String {
+        let output = Command::new("perf")
+            .args(arguments)
+            .arg("-i")
+            .arg(&self.file)
+            // Neither its cache nor its configuration may change what it says.
+            .env("HOME", &*self.folder)
+            .env("PERF_CONFIG", "/dev/null")
+            .output()
+            .expect("perf runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "perf {arguments:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Samples that perf finds.
+    pub fn samples_by_perf(&self) -> u64 {
+        let stats = self.perf(&["report", "--stats"]);
+        let line = stats.lines().find(|line| line.contains("SAMPLE events:"));
+        let count = line.and_then(|line| line.split(':').nth(1)?.split_whitespace().next());
+        count.map_or(0, |count| count.parse().expect("a number"))
+    }
+
+    /// The payload of a feature section, found by code that shares nothing with the encoder.
+    pub fn feature(&self, feature: Feature) -> Option<Vec<u8>> {
+        let bytes = fs::read(&self.file).expect("a recording");
+        let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let is_set = |bit: usize| word(72 + bit / 64 * 8) >> (bit % 64) & 1 == 1;
+        let wanted = usize::from(feature.0);
+        if !is_set(wanted) {
+            return None;
+        }
+        let table = word(40) + word(48);
+        let entry = table as usize + 16 * (0..wanted).filter(|bit| is_set(*bit)).count();
+        let (offset, size) = (word(entry) as usize, word(entry + 8) as usize);
+        Some(bytes[offset..offset + size].to_vec())
+    }
+}
+
+/// What `data.size` in the header says; 0 if there is no file yet.
+pub fn data_size(file: &Path) -> u64 {
+    let bytes = fs::read(file).unwrap_or_default();
+    let size = bytes.get(48..56).and_then(|bytes| bytes.try_into().ok());
+    size.map_or(0, u64::from_ne_bytes)
+}
+
+/// A recorder that has ended.
+#[derive(Debug)]
+pub struct Recorded {
+    pub exit_code: Option<i32>,
+    pub said: String,
+}
+
+impl Recorded {
+    fn of(output: Output) -> Self {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Self { exit_code: output.status.code(), said }
+    }
+
+    /// The number of samples in the last line.
+    pub fn samples(&self) -> u64 {
+        let end = self.said.find(" samples").unwrap_or_else(|| panic!("no count: {}", self.said));
+        let number = self.said[..end].rsplit(' ').next().unwrap_or_default().replace(',', "");
+        number.parse().unwrap_or_else(|_| panic!("no count: {}", self.said))
+    }
+
+    /// One line that begins with our name and holds all of these.
+    #[track_caller]
+    pub fn failed_with(&self, exit_code: i32, words: &[&str]) {
+        assert_eq!(self.exit_code, Some(exit_code), "{}", self.said);
+        let line = self.said.lines().last().unwrap_or_default();
+        assert!(line.starts_with("perftab: "), "{}", self.said);
+        for word in words {
+            assert!(line.contains(word), "'{word}' is not in: {line}");
+        }
+        assert!(!self.said.contains("panicked"), "{}", self.said);
+    }
+}
+
+/// A child process that does not outlive the test.
+pub struct Running(pub Child);
+
+impl Running {
+    /// Starts a program.
+    pub fn program(program: &Path, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        Self(command.args(arguments).stdout(Stdio::null()).spawn().expect("the program runs"))
+    }
+
+    pub fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+
+    /// Sends a signal by name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.pid()]).status();
+        assert!(status.expect("kill runs").success());
+    }
+
+    /// Waits for its end; for a recorder.
+    pub fn wait(mut self) -> Recorded {
+        let mut said = Vec::new();
+        if let Some(mut stderr) = self.0.stderr.take() {
+            std::io::Read::read_to_end(&mut stderr, &mut said).expect("its standard error");
+        }
+        let status = self.0.wait().expect("it ends");
+        Recorded::of(Output { status, stdout: Vec::new(), stderr: said })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,116 @@
+//! What is recorded, and when it ends.
+
+use std::fs;
+
+use crate::recorder::{Recorder, Running, busy, data_size, is_installed, is_root, wait_for};
+
+#[test]
+fn the_exit_code_is_the_commands() {
+    let recorder = Recorder::new();
+    assert_eq!(recorder.run(&["--", "sh", "-c", "exit 7"]).exit_code, Some(7));
+    assert_eq!(recorder.run(&["--", "sh", "-c", "kill -9 $$"]).exit_code, Some(128 + 9));
+    assert_eq!(recorder.run(&["--", "true"]).exit_code, Some(0));
+}
+
+#[test]
+fn a_command_is_recorded_from_its_exec_with_what_it_starts() {
+    let test = "a_command_is_recorded_from_its_exec_with_what_it_starts";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let script = format!("{} 100 & {0} 100; wait", program.display());
+    let recorded = recorder.run(&["--", "sh", "-c", &script]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let script = recorder.perf(&["script", "-F", "comm,pid"]);
+    let mut processes: Vec<&str> =
+        script.lines().filter(|line| line.trim_start().starts_with("busy")).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    assert_eq!(processes.len(), 2, "{processes:?}");
+    assert!(!script.contains("perftab"), "the recorder recorded itself");
+}
+
+#[test]
+fn several_processes_are_recorded_until_all_have_ended() {
+    let test = "several_processes_are_recorded_until_all_have_ended";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let processes = [Running::program(&program, &[]), Running::program(&program, &[])];
+    let pids = format!("{},{}", processes[0].pid(), processes[1].pid());
+    let recording = recorder.start(&["-g", "-p", &pids]);
+    for process in &processes {
+        process.signal("KILL");
+    }
+    let recorded = recording.wait();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    let script = recorder.perf(&["script", "-F", "pid,ip,sym"]);
+    for process in &processes {
+        assert!(script.contains(&process.pid()), "no sample of {}", process.pid());
+    }
+    assert!(script.contains("user_work"), "what ran before has names");
+}
+
+#[test]
+fn a_process_is_recorded_until_the_command_ends() {
+    let recorder = Recorder::new();
+    let process = Running::program(&busy(&recorder.folder), &[]);
+    let recorded = recorder.run(&["-p", &process.pid(), "--", "sh", "-c", "exit 3"]);
+    assert_eq!(recorded.exit_code, Some(3), "{}", recorded.said);
+}
+
+#[test]
+fn one_thread_and_a_time_limit() {
+    let recorder = Recorder::new();
+    let process = Running::program(&busy(&recorder.folder), &[]);
+    let recorded = recorder.run(&["-t", &process.pid(), "--duration", "300ms"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert!(recorded.samples() > 0, "{}", recorded.said);
+}
+
+#[test]
+fn ctrl_c_ends_a_recording_that_is_complete() {
+    let test = "ctrl_c_ends_a_recording_that_is_complete";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recording = recorder.start(&["-g", "--", program.to_str().unwrap()]);
+    wait_for("samples", || data_size(&recorder.file) > 10_000);
+    recording.signal("INT");
+    let recorded = recording.wait();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert_eq!(recorder.samples_by_perf(), recorded.samples());
+    assert!(recorder.perf(&["report", "--header-only"]).contains("hostname :"));
+}
+
+#[test]
+fn cpus_can_be_chosen() {
+    let test = "cpus_can_be_chosen";
+    if !is_installed(test, "perf") || !is_root(test) {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let pinned = ["-C", "0", "--", "taskset", "-c", "0", program.to_str().unwrap(), "100"];
+    let recorded = recorder.run(&pinned);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let cpus = recorder.perf(&["script", "-F", "cpu"]);
+    assert!(cpus.lines().all(|line| line.trim() == "[000]"), "{cpus}");
+    assert!(cpus.lines().count() > 10, "{cpus}");
+}
+
+#[test]
+fn the_older_recording_is_kept() {
+    let recorder = Recorder::new();
+    recorder.run(&["--", "true"]);
+    let first = fs::read(&recorder.file).unwrap();
+    recorder.run(&["--", "true"]);
+    assert_eq!(fs::read(recorder.folder.join("perf.data.old")).unwrap(), first);
+}
