@@ -66,6 +66,13 @@ await shot("zoomed", desk, async (tab) => {
   await tab.mouse.dblclick(200, 200);
   await tab.waitForTimeout(600);
 });
+const large = (tab) => tab.addStyleTag({ content: "html { font-size: 200% }" }).then(() => tab.waitForTimeout(300));
+await shot("large-text-flame", desk, async (tab) => {
+  await large(tab);
+  await tab.setViewportSize({ width: 1400, height: 880 });
+  await tab.waitForTimeout(300);
+});
+await shot("large-text-tree", { ...desk, query: "view=tree" }, large);
 await shot("forced-colors", { ...desk, more: { forcedColors: "active" } });
 await shot("phone-tree", { width: 420, height: 900, ratio: 2, touch: true, query: "view=tree" });
 await shot("phone-functions", { width: 420, height: 900, ratio: 2, touch: true, query: "view=functions" });

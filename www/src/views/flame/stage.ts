@@ -8,6 +8,7 @@
 import { signal } from "@preact/signals";
 import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
+import { textScale } from "../text_scale.ts";
 import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowAt, rowOf } from "./hit_test.ts";
 import { paintOverlay } from "./overlay.ts";
 import { FlamePainter } from "./painter.ts";
@@ -422,10 +423,4 @@ function fitBacking(canvas: HTMLCanvasElement, size: { width: number; height: nu
     canvas.width = size.width;
     canvas.height = size.height;
   }
-}
-
-/** How much larger than 16 px the user's text is. */
-function textScale(): number {
-  const size = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  return size > 0 ? size / 16 : 1;
 }

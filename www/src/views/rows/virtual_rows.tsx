@@ -4,6 +4,7 @@
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ListSize } from "./window.ts";
+import { textScale } from "../text_scale.ts";
 import { rowWindow, scrollToRow } from "./window.ts";
 
 export interface VirtualRows {
@@ -20,11 +21,12 @@ export interface VirtualRows {
 const TOUCH_ROWS = "(pointer: coarse), (max-width: 719px)";
 const TOUCH_ROW = 44;
 
-/** `rowHeight` in CSS pixels with a mouse; rows for fingers are 44. */
+/** `rowHeight` with a mouse, in 1/16 rem as the style sheet has it; rows for fingers are 44. */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [scrollTop, setScrollTop] = useState(0);
   const [height, setHeight] = useState(0);
+  const [scale, setScale] = useState(textScale);
   const [touch, setTouch] = useState(() => matchMedia(TOUCH_ROWS).matches);
   useLayoutEffect(() => {
     const el = scroller.current;
@@ -33,15 +35,22 @@ export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
     }
     const media = matchMedia(TOUCH_ROWS);
     const onMedia = (): void => setTouch(media.matches);
-    const resizes = new ResizeObserver(() => setHeight(usableHeight(el)));
+    const resizes = new ResizeObserver(() => {
+      setHeight(usableHeight(el));
+      setScale(textScale());
+    });
     resizes.observe(el);
+    // The header's height tells of a change of the text's size.
+    if (el.firstElementChild) {
+      resizes.observe(el.firstElementChild);
+    }
     media.addEventListener("change", onMedia);
     return () => {
       resizes.disconnect();
       media.removeEventListener("change", onMedia);
     };
   }, []);
-  const size = { count, rowHeight: touch ? TOUCH_ROW : rowHeight, height };
+  const size = { count, rowHeight: (touch ? TOUCH_ROW : rowHeight) * scale, height };
   const latest = useRef(size);
   latest.current = size;
   const [from, to] = rowWindow(scrollTop, size);
