@@ -110,7 +110,6 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.server;
         match &self.reason {
-            FailureReason::NotFound => write!(f, "{server} does not have it"),
             FailureReason::Unreachable(why) => write!(f, "{server} can't be reached: {why}"),
             FailureReason::Status(status) => write!(f, "{server} answered {status}"),
             FailureReason::WrongBuildId(Some(found)) => {
@@ -122,7 +121,6 @@ impl fmt::Display for Failure {
             FailureReason::TooLarge => {
                 write!(f, "{server} sent more than {} MB; refused", MAX_BYTES / 1_000_000)
             }
-            FailureReason::Cancelled => write!(f, "{server}: cancelled"),
             FailureReason::Storing(why) => write!(f, "the answer of {server} can't be kept: {why}"),
         }
     }
@@ -130,13 +128,24 @@ impl fmt::Display for Failure {
 
 #[derive(Debug)]
 enum FailureReason {
-    NotFound,
     Unreachable(String),
     Status(StatusCode),
     WrongBuildId(Option<BuildId>),
     TooLarge,
-    Cancelled,
     Storing(io::Error),
+}
+
+/// Why one server gave no file.
+enum NoFile {
+    NotFound,
+    Cancelled,
+    Failed(FailureReason),
+}
+
+impl From<FailureReason> for NoFile {
+    fn from(reason: FailureReason) -> Self {
+        Self::Failed(reason)
+    }
 }
 
 /// Follows an answer while it is received; `Break` from either ends it.
@@ -210,7 +219,8 @@ fn is_loopback(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = authority.split('/').next().unwrap_or(authority);
     let host = authority.rsplit('@').next().unwrap_or(authority);
-    host.starts_with("127.") || host.starts_with("[::1]") || host.starts_with("localhost")
+    let host = host.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(':');
+    host.starts_with("127.") || host == "[::1]" || host == "localhost"
 }
 
 /// The servers to ask, in their order, and where their answers are kept.
@@ -248,9 +258,11 @@ impl Client {
         for server in &self.servers {
             match self.fetch_from(server, id, artifact, receiver) {
                 Ok(file) => return Ok(file),
-                Err(FailureReason::NotFound) => {}
-                Err(FailureReason::Cancelled) => return Err(FetchError::Cancelled),
-                Err(reason) => failures.push(Failure { server: server.name(), reason }),
+                Err(NoFile::NotFound) => {}
+                Err(NoFile::Cancelled) => return Err(FetchError::Cancelled),
+                Err(NoFile::Failed(reason)) => {
+                    failures.push(Failure { server: server.name(), reason })
+                }
             }
         }
         if failures.is_empty() {
@@ -266,12 +278,12 @@ impl Client {
         id: BuildId,
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
-    ) -> Result<File, FailureReason> {
+    ) -> Result<File, NoFile> {
         let response = server.get(&format!("/buildid/{id}/{artifact}"))?;
         match response.status() {
             StatusCode::OK => {}
-            StatusCode::NOT_FOUND => return Err(FailureReason::NotFound),
-            status => return Err(FailureReason::Status(status)),
+            StatusCode::NOT_FOUND => return Err(NoFile::NotFound),
+            status => return Err(FailureReason::Status(status).into()),
         }
         let total = response.body().content_length();
         let mut answer = Answer::create(self.cache.as_deref(), id, artifact.cached_as())
@@ -284,10 +296,10 @@ impl Client {
         if artifact.cached_as().is_some() {
             let found = identity::build_id(&answer.file).unwrap_or(None);
             if found != Some(id) {
-                return Err(FailureReason::WrongBuildId(found));
+                return Err(FailureReason::WrongBuildId(found).into());
             }
         }
-        answer.keep().map_err(FailureReason::Storing)
+        Ok(answer.keep().map_err(FailureReason::Storing)?)
     }
 }
 
@@ -349,6 +361,7 @@ impl Answer {
             let passing = folder.join(format!(".{name}.{}", scratch::unique_suffix()));
             let create = || {
                 fs::create_dir_all(&folder)?;
+                remove_abandoned(&folder, name);
                 OpenOptions::new()
                     .read(true)
                     .write(true)
@@ -370,33 +383,33 @@ impl Answer {
         total: Option<u64>,
         mut check: Check,
         receiver: &mut dyn Receiver,
-    ) -> Result<(), FailureReason> {
+    ) -> Result<(), NoFile> {
         let mut block = vec![0; 256 << 10];
         let mut done = 0;
         loop {
             if total.unwrap_or(done) > MAX_BYTES || done > MAX_BYTES {
-                return Err(FailureReason::TooLarge);
+                return Err(FailureReason::TooLarge.into());
             }
             if receiver.received(done, total).is_break() {
-                return Err(FailureReason::Cancelled);
+                return Err(NoFile::Cancelled);
             }
             let count = match body.read(&mut block) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(FailureReason::Unreachable(error.to_string())),
+                Err(error) => return Err(FailureReason::Unreachable(error.to_string()).into()),
             };
             if count == 0 {
                 break;
             }
             self.file.write_all(&block[..count]).map_err(FailureReason::Storing)?;
             if check.block(&block[..count], total, receiver)?.is_break() {
-                return Err(FailureReason::Cancelled);
+                return Err(NoFile::Cancelled);
             }
             done += count as u64;
         }
         if total.is_some_and(|total| total != done) {
             let cut = format!("the answer ended after {done} bytes");
-            return Err(FailureReason::Unreachable(cut));
+            return Err(FailureReason::Unreachable(cut).into());
         }
         Ok(())
     }
@@ -421,6 +434,19 @@ impl Drop for Answer {
     fn drop(&mut self) {
         if let Some((passing, _)) = &self.names {
             let _ = fs::remove_file(passing);
+        }
+    }
+}
+
+/// Removes what processes left in `folder` that were killed while they received.
+fn remove_abandoned(folder: &Path, name: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let file_name = entry.file_name();
+        let suffix = file_name.to_str().and_then(|n| n.strip_prefix(&format!(".{name}.")));
+        if let Some(pid) = suffix.and_then(|suffix| suffix.split('-').next())
+            && !Path::new("/proc").join(pid).exists()
+        {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }
@@ -454,6 +480,23 @@ mod tests {
     }
 
     #[test]
+    fn what_killed_processes_left_is_removed() {
+        let folder = env::temp_dir().join(format!("perftab-{}", scratch::unique_suffix()));
+        fs::create_dir_all(&folder).unwrap();
+        let own = format!(".debuginfo.{}", scratch::unique_suffix());
+        // No process has an id beyond 2^22 (PID_MAX_LIMIT).
+        for name in [".debuginfo.99999999-0", &own, "debuginfo", ".executable.99999999-0"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        remove_abandoned(&folder, "debuginfo");
+        let left = |name: &str| folder.join(name).exists();
+        let (gone, others) = (!left(".debuginfo.99999999-0"), left(&own) && left("debuginfo"));
+        let other_artifact = left(".executable.99999999-0");
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(gone && others && other_artifact);
+    }
+
+    #[test]
     fn only_http_is_asked() {
         assert!(is_http("http://a") && is_http("https://a/b"));
         for word in ["ima:enforcing", "file:///srv", "http://", "http:///x", "ftp://a", ""] {
@@ -468,5 +511,6 @@ mod tests {
         }
         assert!(!is_loopback("https://debuginfod.debian.net"));
         assert!(!is_loopback("https://host/127.0.0.1"));
+        assert!(!is_loopback("https://localhost.example:80"));
     }
 }
