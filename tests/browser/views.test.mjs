@@ -202,7 +202,10 @@ describe("call tree", () => {
     await tab.getByRole("treegrid").focus();
     await tab.keyboard.press("ArrowDown");
     await tab.keyboard.press("*");
-    await tab.waitForFunction(() => Number(document.querySelector("[role=treegrid]").ariaRowCount) > 500);
+    await tab.waitForFunction(() => {
+      const grid = document.querySelector("[role=treegrid]");
+      return Number(grid.ariaRowCount) > 500 && grid.ariaBusy === "false";
+    });
     assert.ok((await tab.locator(".row").count()) < 100);
     await tab.keyboard.press("End");
     await tab.waitForFunction(() => {

@@ -67,6 +67,7 @@ export function CallTreeView(): JSX.Element {
         ref={list.scroller}
         aria-label={query.value.direction === "callees" ? "Call tree" : "Call tree, inverted"}
         aria-rowcount={rows.length + 1}
+        aria-busy={model.working.value > 0}
         aria-activedescendant={at >= list.from && at < list.to ? `${prefix}${selected}` : undefined}
         onScroll={list.onScroll}
         onKeyDown={onKeyDown}

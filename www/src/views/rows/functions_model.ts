@@ -132,7 +132,7 @@ export class FunctionsModel {
     batch(() => {
       this.failure.value = null;
       this.count.value = rows.totalCount;
-      this.arrivals.value += 1;
+      this.arrivals.value = this.arrivals.peek() + 1;
     });
   }
 

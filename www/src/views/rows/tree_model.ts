@@ -30,6 +30,8 @@ export class CallTreeModel {
   /** The weight that shares are of. */
   readonly whole = computed(() => this.children.value.get(ALL)?.total.reduce((sum, each) => sum + each, 0) ?? 0);
   readonly failure = signal<string | null>(null);
+  /** How many openings are under way. */
+  readonly working = signal(0);
   #question: TreeQuestion | null = null;
   /** Answers to what was asked before this changed are dropped. */
   #asked = 0;
@@ -162,12 +164,15 @@ export class CallTreeModel {
   }
 
   async #quietly(work: () => Promise<void>): Promise<void> {
+    this.working.value = this.working.peek() + 1;
     try {
       await work();
     } catch (error) {
       if (!(error instanceof Cancelled) && !(error instanceof WorkerDied)) {
         this.failure.value = error instanceof Error ? error.message : String(error);
       }
+    } finally {
+      this.working.value = this.working.peek() - 1;
     }
   }
 }
