@@ -73,21 +73,27 @@ impl RunningKernel {
         }
     }
 
-    /// Appends the mappings of modules that were loaded since the last call, and forgets those
-    /// that are gone.
+    /// Appends the mappings of modules that were loaded since the last call. What is known of those
+    /// that are gone stays: samples were taken in them.
     pub fn write_new_modules(&mut self, out: &mut Vec<u8>, trailer: SampleIdTrailer) {
-        let now = module_places(&self.root);
-        let known = |(name, address, _): &(String, u64, u64)| {
-            self.modules.iter().any(|module| module.name == *name && module.address == *address)
-        };
-        if now.len() == self.modules.len() && now.iter().all(known) {
+        let loaded = module_places(&self.root);
+        if loaded == self.loaded {
             return;
         }
-        let before = std::mem::replace(&mut self.modules, modules(&self.root));
-        for module in self.modules.iter().filter(|module| !before.contains(module)) {
-            write_module(module, out, trailer);
+        self.loaded = loaded;
+        let now = modules(&self.root);
+        let before = self.modules.len();
+        for module in now {
+            if !self.modules.contains(&module) {
+                write_module(&module, out, trailer);
+                self.modules.push(module);
+            }
         }
-        self.symbols = Kallsyms::read(&self.root.join("proc/kallsyms"));
+        if self.modules.len() > before {
+            let symbols = Kallsyms::read(&self.root.join("proc/kallsyms"));
+            let earlier = std::mem::replace(&mut self.symbols, symbols);
+            self.first_symbols.get_or_insert(earlier);
+        }
     }
 
     /// The functions that contain these addresses, by image. Images without a build-id could not
@@ -299,4 +305,148 @@ fn module_paths(root: &Path) -> HashMap<String, String> {
         Some((name.replace('-', "_"), format!("{folder}/{path}")))
     };
     list.lines().filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A root folder with what a kernel shows, removed when dropped.
+    struct FakeRoot(PathBuf);
+
+    impl FakeRoot {
+        fn new(name: &str) -> Self {
+            let folder = format!("perftab-kernel-{name}-{}", std::process::id());
+            Self(std::env::temp_dir().join(folder))
+        }
+
+        fn with(self, path: &str, bytes: &[u8]) -> Self {
+            let path = self.0.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+            self
+        }
+    }
+
+    impl Drop for FakeRoot {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const KALLSYMS: &str = "\
+0000000000001000 A per_cpu_start
+ffffffff81000000 T startup_64
+ffffffff81000000 T _stext
+ffffffff81000000 T _text
+ffffffff81000100 t do_one
+ffffffff81000180 T do_two
+ffffffff81000180 T do_two_again
+ffffffff81000200 r not_code
+ffffffff81001000 T _etext
+ffffffffc0001000 t ext4_read\t[ext4]
+ffffffffc0000800 t ext4_init\t[ext4]
+ffffffffc0900000 t bpf_prog_12ab\t[bpf]
+";
+
+    fn note(id: u8) -> Vec<u8> {
+        let mut note = Vec::new();
+        for word in [4u32, 20, 3] {
+            note.extend_from_slice(&word.to_ne_bytes());
+        }
+        note.extend_from_slice(b"GNU\0");
+        note.extend_from_slice(&[id; 20]);
+        note
+    }
+
+    fn fake(name: &str) -> FakeRoot {
+        FakeRoot::new(name)
+            .with("sys/kernel/notes", &note(0xaa))
+            .with("proc/kallsyms", KALLSYMS.as_bytes())
+            .with("proc/sys/kernel/osrelease", b"6.1.0-test\n")
+            .with(
+                "proc/modules",
+                b"ext4 4096 1 - Live 0xffffffffc0000000\nnf_nat 8192 0 - Live 0xffffffffc0100000 (E)\n",
+            )
+            .with("sys/module/ext4/notes/.note.Linux", b"\0\0")
+            .with("sys/module/ext4/notes/.note.gnu.build-id", &note(0xee))
+            .with("lib/modules/6.1.0-test/modules.dep", b"kernel/net/nf-nat.ko.xz: kernel/a.ko\n")
+    }
+
+    #[test]
+    fn kernel_and_modules_are_mapped_with_their_own_ids() {
+        let root = fake("mapped");
+        let kernel = RunningKernel::read(&root.0);
+        assert_eq!(kernel.build_id, BuildId::new(&[0xaa; 20]));
+        let text = KernelText {
+            reference: "_text",
+            start: 0xffff_ffff_8100_0000,
+            end: 0xffff_ffff_8100_1000,
+        };
+        assert_eq!(kernel.symbols.text, Some(text));
+        assert_eq!(kernel.modules.len(), 2);
+        assert_eq!(kernel.modules[0].build_id, BuildId::new(&[0xee; 20]));
+        assert_eq!(kernel.modules[0].path, "[ext4]");
+        assert_eq!(kernel.modules[1].build_id, None);
+        assert_eq!(kernel.modules[1].path, "/lib/modules/6.1.0-test/kernel/net/nf-nat.ko.xz");
+        let mut out = Vec::new();
+        kernel.write_mappings(&mut out, SampleIdTrailer::NONE);
+        let has = |name: &[u8]| out.windows(name.len()).any(|window| window == name);
+        assert!(has(b"[kernel.kallsyms]_text\0") && has(b"[ext4]\0") && has(b"nf-nat.ko.xz\0"));
+    }
+
+    #[test]
+    fn functions_are_keyed_by_image_and_bounded() {
+        let root = fake("functions");
+        let kernel = RunningKernel::read(&root.0);
+        let images = kernel.functions_at([
+            0x1500,
+            0xffff_ffff_8100_0050,
+            0xffff_ffff_8100_0190,
+            0xffff_ffff_8100_01ff,
+            0xffff_ffff_c000_0900,
+            0xffff_ffff_c090_0000,
+        ]);
+        let names = |image: &KernelSymbols| -> Vec<(String, u32)> {
+            image.symbols.iter().map(|symbol| (symbol.name.clone(), symbol.size)).collect()
+        };
+        // The per-CPU offset is no code, and the BPF program has no identity.
+        assert_eq!(images.len(), 2);
+        assert_eq!((images[0].image, images[0].name.as_str()), (KernelImage::Kernel, KERNEL_NAME));
+        let expected = [("_text".to_owned(), 0x100), ("do_two_again".to_owned(), 0xe80)];
+        assert_eq!(names(&images[0]), expected);
+        assert_eq!((images[1].image, images[1].name.as_str()), (KernelImage::Module, "ext4"));
+        assert_eq!(images[1].build_id, BuildId::new(&[0xee; 20]).unwrap());
+        assert_eq!(names(&images[1]), [("ext4_init".to_owned(), 0x800)]);
+    }
+
+    #[test]
+    fn a_module_that_is_loaded_later_is_mapped_then() {
+        let root = fake("later");
+        let mut kernel = RunningKernel::read(&root.0);
+        let mut out = Vec::new();
+        kernel.write_new_modules(&mut out, SampleIdTrailer::NONE);
+        assert!(out.is_empty(), "nothing has changed");
+        let root = root.with(
+            "proc/modules",
+            b"ext4 4096 1 - Live 0xffffffffc0000000\nbtrfs 1 1 - Live 0xffffffffc0200000\n",
+        );
+        kernel.write_new_modules(&mut out, SampleIdTrailer::NONE);
+        let has = |name: &[u8]| out.windows(name.len()).any(|window| window == name);
+        assert!(has(b"[btrfs]\0") && !has(b"[ext4]\0"));
+        drop(root);
+    }
+
+    #[test]
+    fn hidden_addresses_are_noticed() {
+        let zeros = KALLSYMS.lines().map(|line| format!("0000000000000000{}\n", &line[16..]));
+        let root =
+            FakeRoot::new("hidden").with("proc/kallsyms", zeros.collect::<String>().as_bytes());
+        let kernel = RunningKernel::read(&root.0);
+        assert!(kernel.addresses_are_hidden());
+        let mut out = Vec::new();
+        kernel.write_mappings(&mut out, SampleIdTrailer::NONE);
+        assert!(out.is_empty());
+        assert!(kernel.functions_at([0, 1, u64::MAX]).is_empty());
+    }
 }
