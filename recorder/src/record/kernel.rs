@@ -25,7 +25,12 @@ pub struct RunningKernel {
     /// From /sys/kernel/notes.
     pub build_id: Option<BuildId>,
     symbols: Kallsyms,
+    /// Those at the start, if modules came since.
+    first_symbols: Option<Kallsyms>,
+    /// Every module seen so far.
     modules: Vec<Module>,
+    /// Name, address and size of those that are loaded now.
+    loaded: Vec<(String, u64, u64)>,
 }
 
 /// A loaded kernel module.
@@ -48,7 +53,9 @@ impl RunningKernel {
         Self {
             build_id: build_id_in_notes(&notes, Endian::NATIVE),
             symbols: Kallsyms::read(&root.join("proc/kallsyms")),
+            first_symbols: None,
             modules: modules(root),
+            loaded: module_places(root),
             root: root.to_owned(),
         }
     }
@@ -101,7 +108,10 @@ impl RunningKernel {
     pub fn functions_at(&self, addresses: impl IntoIterator<Item = u64>) -> Vec<KernelSymbols> {
         let mut images: BTreeMap<String, BTreeMap<u64, KernelSymbol>> = BTreeMap::new();
         for address in addresses {
-            let Some(function) = self.symbols.function_at(address) else { continue };
+            let before = || self.first_symbols.as_ref()?.function_at(address);
+            let Some(function) = self.symbols.function_at(address).or_else(before) else {
+                continue;
+            };
             let image = images.entry(function.module.unwrap_or(KERNEL_NAME).to_owned());
             image.or_default().entry(function.address).or_insert_with(|| KernelSymbol {
                 address: function.address,
@@ -427,13 +437,15 @@ ffffffffc0900000 t bpf_prog_12ab\t[bpf]
         let mut out = Vec::new();
         kernel.write_new_modules(&mut out, SampleIdTrailer::NONE);
         assert!(out.is_empty(), "nothing has changed");
-        let root = root.with(
-            "proc/modules",
-            b"ext4 4096 1 - Live 0xffffffffc0000000\nbtrfs 1 1 - Live 0xffffffffc0200000\n",
-        );
+        let root = root
+            .with("proc/kallsyms", b"ffffffffc0200000 t btrfs_init\t[btrfs]\n")
+            .with("proc/modules", b"btrfs 1 1 - Live 0xffffffffc0200000\n");
         kernel.write_new_modules(&mut out, SampleIdTrailer::NONE);
         let has = |name: &[u8]| out.windows(name.len()).any(|window| window == name);
         assert!(has(b"[btrfs]\0") && !has(b"[ext4]\0"));
+        // What was hit in the one that is gone keeps its name.
+        let images = kernel.functions_at([0xffff_ffff_c000_0900]);
+        assert_eq!(images[0].symbols[0].name, "ext4_init");
         drop(root);
     }
 
