@@ -45,6 +45,11 @@ export function share(part: number, whole: number): number {
   return whole > 0 ? part / whole : 0;
 }
 
+/** What a box of folded calls is called; `name` is what the session calls it, if it does. */
+export function foldedCalls(number: number, name: string): string {
+  return name === "" ? `${count(number)} narrow ${number === 1 ? "call" : "calls"}` : name;
+}
+
 export function samples(number: number): string {
   return `${count(number)} ${number === 1 ? "sample" : "samples"}`;
 }

@@ -2,6 +2,7 @@
 
 import { ALL, Flag, Kind, NONE } from "../../session/types.ts";
 import { count, percent } from "../../state/format.ts";
+import { foldedCalls } from "../words.ts";
 import type { BoxList } from "./box_list.ts";
 import { Advances, LabelFitter } from "./labels.ts";
 import type { Palette } from "./palette.ts";
@@ -59,7 +60,8 @@ export class LabelPainter {
     }
     for (let i = 0; i < boxes.count; i++) {
       const box = boxes.box[i] as number;
-      if ((boxes.width[i] as number) >= narrowest && scene.graph.label[box] !== NONE) {
+      const hasName = scene.graph.label[box] !== NONE || scene.graph.folded[box] !== 0;
+      if ((boxes.width[i] as number) >= narrowest && hasName) {
         this.#todo[fontOf(scene.graph.kind[box] as number, scene.graph.flags[box] as number)].push(i);
       }
     }
@@ -105,6 +107,10 @@ export class LabelPainter {
   #name(scene: Scene, box: number): string {
     const { graph } = scene;
     const name = graph.labels[graph.label[box] as number] ?? "";
+    const folded = graph.folded[box] as number;
+    if (folded > 0) {
+      return foldedCalls(folded, name);
+    }
     return graph.callNode[box] === ALL ? `${name} · ${count(graph.rootSamples)} samples` : name;
   }
 
@@ -143,6 +149,9 @@ export class LabelPainter {
 function fontOf(kind: number, flags: number): FontName {
   if (kind === Kind.Unnamed) {
     return "mono";
+  }
+  if (kind === Kind.Folded) {
+    return "regular";
   }
   if (kind === Kind.Pseudo || flags & Flag.Pseudo) {
     return "bold";

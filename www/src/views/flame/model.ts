@@ -4,14 +4,15 @@
 import { effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import type { FlameGraph, FlameWindow, Query } from "../../session/types.ts";
-import { ALL, Kind } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
 import { hovered, namesGeneration, phase, query, search, selection, session, zoomRoot } from "../../state/app.ts";
-import { count, percent } from "../../state/format.ts";
+import { percent } from "../../state/format.ts";
 import { zoomTo } from "../../state/history.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import type { Latest } from "../latest.ts";
 import { latest } from "../latest.ts";
 import { setDirection } from "../query_steps.ts";
+import { foldedCalls } from "../words.ts";
 import { deepestHotLeaf, FOLDED, NO_BOX, parentBox, siblingBox, widestChild } from "./hit_test.ts";
 import { HoverCard } from "./hover.ts";
 import type { FlameAction } from "./keys.ts";
@@ -266,7 +267,7 @@ export class FlameModel {
     const folded = graph.folded[box] as number;
     const callNode = graph.callNode[box] as number;
     if (callNode === FOLDED) {
-      const what = graph.kind[box] === Kind.Unnamed && name !== "" ? name : `${count(folded)} narrow calls`;
+      const what = foldedCalls(folded, name);
       hovered.value = `${what}, ${of}`;
       this.card.overFolded(box, `${what}, ${of}`, x, y);
     } else {
