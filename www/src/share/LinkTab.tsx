@@ -1,14 +1,15 @@
 // The link: where it will be pasted, what it keeps, and the link itself.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { FidelityInfo, SharedParts } from "../session/types.ts";
+import type { FidelityInfo } from "../session/types.ts";
 import { info } from "../state/app.ts";
 import { count, fine, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { BUDGETS, LONGEST_EVERYWHERE } from "./budgets.ts";
-import { base, baseField, budget, chosen, link, made, parts } from "./links.ts";
+import { Readable } from "./Readable.tsx";
+import { base, baseField, budget, chosen, link, MADE_UNASKED, made } from "./links.ts";
 
 export function LinkTab(): JSX.Element {
   return (
@@ -20,7 +21,12 @@ export function LinkTab(): JSX.Element {
         <LinkText />
         <Actions />
       </div>
-      <Readable />
+      <Readable>
+        <BaseField />
+        <p class="caution">
+          <Icon name="warning" size={14} /> A link cannot be taken back. Anyone who has it can open it.
+        </p>
+      </Readable>
     </div>
   );
 }
@@ -41,7 +47,7 @@ function Budgets(): JSX.Element {
           />
           <strong>{each.name}</strong>
           <span class="number ink-mute">{count(each.characters)}</span>
-          <BudgetResult characters={each.characters} />
+          <BudgetResult characters={each.characters} isChosen={budget.value === index} />
         </label>
       ))}
       <p class="note">Characters that fit, what is kept, and the share of weight kept under its own name.</p>
@@ -49,10 +55,10 @@ function Budgets(): JSX.Element {
   );
 }
 
-function BudgetResult({ characters }: { characters: number }): JSX.Element {
+function BudgetResult({ characters, isChosen }: { characters: number; isChosen: boolean }): JSX.Element {
   const result = made.value.get(characters);
   if (result === undefined || result.kind === "making") {
-    return <span class="ink-mute">…</span>;
+    return <span class="ink-mute">{isChosen ? "making it…" : characters > MADE_UNASKED ? "as much as fits" : "…"}</span>;
   }
   if (result.kind === "failed") {
     return <span class="ink-bad">{result.message}</span>;
@@ -161,19 +167,9 @@ function Actions(): JSX.Element {
   );
 }
 
-function Readable(): JSX.Element {
+function BaseField(): JSX.Element {
   return (
-    <aside class="share-side">
-      <h3>Who opens it can read</h3>
-      <p class="note">Tick what may go along. The link is made again.</p>
-      <ul class="plain-list">
-        <Told>Function names of the calls that are kept</Told>
-        <Told>DSO names and their build-ids</Told>
-        <Told>Process and thread names</Told>
-        <Told>Events, counts, first and last time</Told>
-        <MayTell part="folders">Folders of DSOs and sources</MayTell>
-        <MayTell part="host">Host name, kernel and command line</MayTell>
-      </ul>
+    <>
       <h3>Address in the link</h3>
       <label class="field">
         <span class="note">Any perftab page opens the link, so it may name the one that your readers have.</span>
@@ -188,35 +184,6 @@ function Readable(): JSX.Element {
           }}
         />
       </label>
-      <p class="caution">
-        <Icon name="warning" size={14} /> A link cannot be taken back. Anyone who has it can open it.
-      </p>
-    </aside>
-  );
-}
-
-/** Without these it would be no profile. */
-function Told({ children }: { children: ComponentChildren }): JSX.Element {
-  return (
-    <li>
-      <label><input type="checkbox" checked disabled /> {children}</label>
-    </li>
-  );
-}
-
-function MayTell({ part, children }: { part: keyof SharedParts; children: ComponentChildren }): JSX.Element {
-  return (
-    <li>
-      <label>
-        <input
-          type="checkbox"
-          checked={parts.value[part]}
-          onChange={(event) => {
-            parts.value = { ...parts.value, [part]: event.currentTarget.checked };
-          }}
-        />{" "}
-        {children}
-      </label>
-    </li>
+    </>
   );
 }

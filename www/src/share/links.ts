@@ -30,25 +30,32 @@ export const link = computed(() => (chosen.value.kind === "made" ? `${base.value
 /** Makes the links again whenever the dialog is open and what they say has changed. Call once. */
 export function followShare(): void {
   let pending: AbortController | null = null;
+  // What the links made so far say; another budget does not change it.
+  let said: readonly unknown[] = [];
   effect(() => {
-    const wanted = shareOpen.value && session.value !== null;
-    const address = base.value;
-    const told = parts.value;
-    void namesGeneration.value;
+    const chosen = BUDGETS[budget.value]?.characters ?? 0;
+    const [address, told] = [base.value, parts.value];
+    const says = [session.value, address, told, namesGeneration.value];
     pending?.abort();
-    made.value = new Map();
-    if (wanted) {
+    if (says.some((each, index) => each !== said[index])) {
+      said = says;
+      made.value = new Map();
+    }
+    if (shareOpen.value && session.value !== null) {
       remember("base", readBase(baseField.peek()) === null ? "" : baseField.peek());
       pending = new AbortController();
-      void makeAll(address, told, pending.signal);
+      void makeAll(chosen, address, told, pending.signal);
     }
   });
 }
 
+/** A link of more than this takes the session so long that it is made only when it is chosen. */
+export const MADE_UNASKED = 65_536;
+
 /** The chosen budget first, since its link is what the user waits for. */
-async function makeAll(address: string, told: SharedParts, signal: AbortSignal): Promise<void> {
-  const first = BUDGETS[budget.peek()]?.characters ?? 0;
-  const sizes = new Set([first, ...BUDGETS.map(({ characters }) => characters)]);
+async function makeAll(first: number, address: string, told: SharedParts, signal: AbortSignal): Promise<void> {
+  const unasked = BUDGETS.map(({ characters }) => characters).filter((characters) => characters <= MADE_UNASKED);
+  const sizes = new Set([first, ...unasked].filter((characters) => !made.peek().has(characters)));
   for (const characters of sizes) {
     const result = await makeOne({ budget: characters, base: address, parts: told }, signal);
     if (result === null || signal.aborted) {

@@ -31,7 +31,8 @@ function EventChip(): JSX.Element | null {
       <span class="chip-kind">Event</span> <strong>{here.name}</strong> <span class="chip-count">{count(here.samples)}</span>
     </>
   );
-  if (events.length === 1) {
+  // perf records bookkeeping events that never have samples: they are nothing to choose.
+  if (here.samples > 0 && events.filter((each) => each.samples > 0).length === 1) {
     return <span class="chip still" title={weight(here.weight, here.name)}>{facts}</span>;
   }
   return (

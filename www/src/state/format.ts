@@ -17,6 +17,9 @@ export function percent(share: number): string {
 
 /** A threshold, with a second decimal where it is small: "0.11 %". */
 export function fine(share: number): string {
+  if (share > 0 && share < 0.00005) {
+    return `<${THIN}0.01${THIN}%`;
+  }
   return share < 0.01 ? `${(share * 100).toFixed(2)}${THIN}%` : percent(share);
 }
 
