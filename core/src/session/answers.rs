@@ -1,5 +1,7 @@
 //! Views as the page asks for them: columns and small structs.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 
 use crate::profile::FrameId;
@@ -270,7 +272,7 @@ impl Session {
             dso_status: dso.map(|dso| self.ledger.row(dso).status),
             build_id: recorded.and_then(|dso| dso.identity).map(|identity| identity.to_string()),
             file: level.and_then(|level| level.file).map(|id| self.symbols.file(id).to_owned()),
-            line: level.and_then(|level| level.line),
+            line: level.and_then(|level| level.line).map(NonZeroU32::get),
             inlined: matches!(label, Label::Inlined(_)),
             kind: labels.kind(label) as u8,
             flags: labels.marks(label),

@@ -5,6 +5,7 @@
 //! addresses made up here; no file names them again.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use super::codes::{self, gives_of};
 use super::container;
@@ -237,7 +238,7 @@ enum What {
     Group(String),
     Folded,
     NoMapping,
-    Function { index: usize, inlining: Inlining, line: Option<u32> },
+    Function { index: usize, inlining: Inlining, line: Option<NonZeroU32> },
 }
 
 /// Reads the tree; callers come before what they call.
@@ -321,7 +322,7 @@ fn read_what(
         Some(Known::Named { file: Some(_), .. }) => {
             let line = lines.entry(code).or_default();
             *line = line.wrapping_add(unzigzag(read.number(Field::NodeLines)?));
-            u32::try_from(*line).ok().filter(|&line| line != 0)
+            u32::try_from(*line).ok().and_then(NonZeroU32::new)
         }
         Some(_) => None,
     };
@@ -375,7 +376,7 @@ struct Chain {
 struct Written {
     index: usize,
     inlining: Inlining,
-    line: Option<u32>,
+    line: Option<NonZeroU32>,
 }
 
 /// A process of this name, with a thread of this name.
@@ -572,6 +573,9 @@ impl Builder {
                 let Written { index, inlining, line } = chain.level;
                 let function = match (&functions.known[index], ids[index]) {
                     (_, Some(function)) => function,
+                    (Known::Unnamed { .. }, None) if chain.outer.is_none() => {
+                        symbols.merged(chain.frame)
+                    }
                     (Known::Unnamed { dso, address }, None) => symbols.unnamed(*dso, *address),
                     (Known::Named { .. }, None) => symbols.merged(chain.frame),
                 };

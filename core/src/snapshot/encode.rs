@@ -1,6 +1,7 @@
 //! Writes a snapshot: as much of the call tree as fits.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::num::NonZeroU32;
 
 use super::codes::{self, code, gives_code};
 use super::fields::{Field, Writer, zigzag};
@@ -104,7 +105,7 @@ struct Entry {
     code: u64,
     label: Label,
     children: u64,
-    line: Option<u32>,
+    line: Option<NonZeroU32>,
     /// One for each event.
     own: Vec<Sum>,
 }
@@ -401,7 +402,7 @@ impl Body<'_> {
                     }
                 }
                 if tables.with_file.contains(&entry.code) {
-                    let line = i64::from(entry.line.unwrap_or_default());
+                    let line = entry.line.map_or(0, |line| i64::from(line.get()));
                     let before = lines.entry(entry.code).or_default();
                     out.number(Field::NodeLines, zigzag(line - *before));
                     *before = line;

@@ -1,6 +1,7 @@
 //! Random profiles there and back, and what happens to payloads on the way.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use super::*;
 use crate::format::BuildId;
@@ -137,17 +138,22 @@ fn random_symbols(random: &mut Random, profile: &Profile) -> Symbols {
             _ => Provenance::Matched,
         };
         let depth = if random.chance(30) { 1 + random.below(4) } else { 1 };
+        let without_name = symbols.merged(id);
         let levels: Vec<_> = (0..depth)
             .map(|depth| {
                 let number = random.below(12);
                 let name = format!("shop::basket<int>::ƒ{number}(int)");
-                let function = symbols.named(frame.dso, &name, provenance);
+                // DWARF may know what is inlined into code that has no name itself.
+                let function = match depth {
+                    0 if number == 11 => without_name,
+                    _ => symbols.named(frame.dso, &name, provenance),
+                };
                 let file = symbols.file_of_path(&format!("/home/me/secret-project/{number}.c"));
-                let has_place = number.is_multiple_of(2);
+                let has_place = number.is_multiple_of(2) && function != without_name;
                 Level {
                     function,
                     file: has_place.then_some(file),
-                    line: has_place.then(|| 1 + random.below(3000) as u32),
+                    line: NonZeroU32::new(random.below(3000) as u32).filter(|_| has_place),
                     inlining: if depth == 0 { Inlining::Called } else { Inlining::Inlined },
                 }
             })

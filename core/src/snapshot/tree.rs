@@ -1,6 +1,7 @@
 //! The call tree of all events together.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 use super::MAX_DEPTH;
 use crate::profile::{DsoKind, EventId};
@@ -25,7 +26,7 @@ pub(super) struct Node {
     pub label: Label,
     pub depth: u32,
     /// Line of the source file, counted from 1.
-    pub line: Option<u32>,
+    pub line: Option<NonZeroU32>,
     /// The largest part of an event's weight that passes through it, 0 to 1.
     pub share: f64,
 }
@@ -115,7 +116,7 @@ fn place(
     contents: &Contents<'_>,
     tree: &CallTree,
     id: crate::views::call_tree::CallNodeId,
-) -> (Option<FileId>, Option<u32>) {
+) -> (Option<FileId>, Option<NonZeroU32>) {
     let (function, inlining) = match tree.label(id) {
         Label::Function(function) => (function, Inlining::Called),
         Label::Inlined(function) => (function, Inlining::Inlined),

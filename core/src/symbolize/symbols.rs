@@ -10,34 +10,19 @@
 //! merged, and has the same self weight as in perf. Levels inside it have DWARF's names.
 
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
 
 use super::address::Svma;
 use super::demangle::demangle;
 use super::dso_images::{Build, DsoImages};
+use super::functions::{FunctionId, FunctionKey, Functions, Provenance};
 use super::matched_image::MatchedSymbols;
 use super::symbol_table::SymbolKind;
 use crate::profile::{DsoId, FrameId, Profile, StringId, Strings};
 
-/// A function in [`Symbols`]: the unit that views show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FunctionId(pub u32);
-
 /// The path of a source file in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileId(u32);
-
-/// How a name came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Provenance {
-    /// There is no name.
-    Unnamed,
-    /// From a file with the recorded identity.
-    Matched,
-    /// From the recording, which carries symbols of the recorded build.
-    Embedded,
-    /// From a file of another build, at the user's insistence.
-    Forced,
-}
+pub struct FileId(NonZeroU32);
 
 /// A function: all code in one DSO under one name, or one address without a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,23 +54,16 @@ pub struct Level {
     /// The source file, if known.
     pub file: Option<FileId>,
     /// The line in it, counted from 1, if known.
-    pub line: Option<u32>,
+    pub line: Option<NonZeroU32>,
     /// How it came to run.
     pub inlining: Inlining,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum FunctionKey {
-    Named { dso: DsoId, name: StringId, provenance: Provenance },
-    Unnamed { dso: DsoId, address: u64 },
 }
 
 /// Names of all frames of one profile.
 #[derive(Default)]
 pub struct Symbols {
     texts: Strings,
-    functions: Vec<FunctionKey>,
-    function_ids: HashMap<FunctionKey, FunctionId>,
+    functions: Functions,
     /// By frame: where its levels are in `levels`.
     ranges: Vec<LevelRange>,
     /// By frame: what the linker knows.
@@ -133,13 +111,15 @@ impl NamingWork {
 impl Symbols {
     /// All frames of `profile`, without names.
     pub fn new(profile: &Profile) -> Self {
-        let mut symbols = Self::default();
-        for (_, frame) in profile.frames.iter() {
-            let function = symbols
-                .function_id(FunctionKey::Unnamed { dso: frame.dso, address: frame.address });
-            symbols.add_frame(function, &[Level::plain(function)]);
-        }
-        symbols.order = profile.frames.iter().map(|(id, _)| id).collect();
+        let frames = || profile.frames.iter().map(|(id, _)| id);
+        let mut symbols = Self {
+            functions: Functions::of_frames(profile),
+            ranges: frames().map(|id| LevelRange { start: id.0, length: 1 }).collect(),
+            merged: frames().map(Functions::of_frame).collect(),
+            levels: frames().map(|id| Level::plain(Functions::of_frame(id))).collect(),
+            order: frames().collect(),
+            ..Self::default()
+        };
         symbols.order.sort_unstable_by_key(|&id| {
             let frame = profile.frames.get(id);
             (frame.dso, frame.address)
@@ -172,7 +152,7 @@ impl Symbols {
 
     /// What is known of a function.
     pub fn function(&self, id: FunctionId) -> Function<'_> {
-        match self.functions[id.0 as usize] {
+        match self.functions.get(id) {
             FunctionKey::Named { dso, name, provenance } => {
                 Function { name: Some(self.texts.get(name)), dso, address: 0, provenance }
             }
@@ -187,9 +167,18 @@ impl Symbols {
         self.functions.len()
     }
 
+    /// Bytes of memory held, texts apart.
+    pub fn memory(&self) -> usize {
+        self.functions.memory()
+            + self.ranges.capacity() * size_of::<LevelRange>()
+            + self.merged.capacity() * size_of::<FunctionId>()
+            + self.levels.capacity() * size_of::<Level>()
+            + self.order.capacity() * size_of::<FrameId>()
+    }
+
     /// Path of a source file.
     pub fn file(&self, id: FileId) -> &str {
-        self.texts.get(StringId(id.0))
+        self.texts.get(StringId(id.0.get() - 1))
     }
 
     /// Names all frames of a DSO again, from the files matched with it.
@@ -235,9 +224,8 @@ impl Symbols {
             if self.known.contains(&frame) {
                 continue;
             }
-            let address = profile.frames.get(frame).address;
-            let svma = placement.svma(address);
-            let merged = self.look_up(build, work, svma, address, &mut levels);
+            let svma = placement.svma(profile.frames.get(frame).address);
+            let merged = self.look_up(build, work, svma, frame, &mut levels);
             self.replace(frame, merged, &levels);
         }
         self.drop_unused_levels();
@@ -264,13 +252,13 @@ impl Symbols {
         self.drop_unused_levels();
     }
 
-    /// Fills `levels` with those at an address, outermost first; returns the merged function.
+    /// Fills `levels` with those of a frame, outermost first; returns the merged function.
     fn look_up(
         &mut self,
         build: &Build,
         work: &mut NamingWork,
         svma: Option<Svma>,
-        address: u64,
+        frame: FrameId,
         levels: &mut Vec<Level>,
     ) -> FunctionId {
         levels.clear();
@@ -292,21 +280,22 @@ impl Symbols {
             }
         });
 
-        let unnamed = FunctionKey::Unnamed { dso: work.dso, address };
+        let unnamed = Functions::of_frame(frame);
         if let (Some(svma), Some(inline_frames)) = (svma, build.inline_frames()) {
             inline_frames.at(svma, |level| {
                 let function = match level.function {
                     Some(name) => self.met_function(work, &name, Provenance::Matched),
-                    None => symbol.unwrap_or_else(|| self.function_id(unnamed)),
+                    None => symbol.unwrap_or(unnamed),
                 };
-                let file = level.file.map(|path| FileId(self.texts.intern(path).0));
+                let file = level.file.map(|path| self.file_of_path(path));
                 let inlining = Inlining::Inlined;
-                levels.push(Level { function, file, line: level.line, inlining });
+                let line = level.line.and_then(NonZeroU32::new);
+                levels.push(Level { function, file, line, inlining });
             });
             levels.reverse();
         }
         let outermost = levels.first().map(|level| level.function);
-        let merged = symbol.or(outermost).unwrap_or_else(|| self.function_id(unnamed));
+        let merged = symbol.or(outermost).unwrap_or(unnamed);
         match levels.first_mut() {
             Some(level) => {
                 level.function = merged;
@@ -343,33 +332,18 @@ impl Symbols {
 
     /// The function at an address without a name.
     pub(crate) fn unnamed(&mut self, dso: DsoId, address: u64) -> FunctionId {
-        self.function_id(FunctionKey::Unnamed { dso, address })
+        self.functions.intern(FunctionKey::Unnamed { dso, address })
     }
 
     /// The path of a source file.
     pub(crate) fn file_of_path(&mut self, path: &str) -> FileId {
-        FileId(self.texts.intern(path).0)
+        FileId(NonZeroU32::MIN.saturating_add(self.texts.intern(path).0))
     }
 
     /// The function of a name as it is shown.
     pub(crate) fn named(&mut self, dso: DsoId, name: &str, provenance: Provenance) -> FunctionId {
         let name = self.texts.intern(name);
-        self.function_id(FunctionKey::Named { dso, name, provenance })
-    }
-
-    fn function_id(&mut self, key: FunctionKey) -> FunctionId {
-        let functions = &mut self.functions;
-        *self.function_ids.entry(key).or_insert_with(|| {
-            functions.push(key);
-            FunctionId(functions.len() as u32 - 1)
-        })
-    }
-
-    fn add_frame(&mut self, merged: FunctionId, levels: &[Level]) {
-        self.ranges
-            .push(LevelRange { start: self.levels.len() as u32, length: levels.len() as u32 });
-        self.levels.extend_from_slice(levels);
-        self.merged.push(merged);
+        self.functions.intern(FunctionKey::Named { dso, name, provenance })
     }
 
     /// Gives a frame other levels. They take the place of the old ones if they fit.

@@ -6,6 +6,7 @@
 mod debug_files;
 mod gate;
 mod inlines;
+mod links;
 mod oracle;
 mod tables;
 mod workbench;

@@ -1,5 +1,6 @@
 //! Compiles programs, makes profiles of their code and names them.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -102,7 +103,7 @@ impl Bench {
         let symbols = &self.symbols;
         let level = |level: &perftab_core::symbolize::Level| {
             let file = level.file.map(|file| symbols.file(file));
-            (symbols.function(level.function).name, file, level.line)
+            (symbols.function(level.function).name, file, level.line.map(NonZeroU32::get))
         };
         symbols.levels(frame).iter().map(level).collect()
     }
