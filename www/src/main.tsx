@@ -1,7 +1,7 @@
 // The page starts: theme, session, and whatever the address or the document already holds.
 
 import { render } from "preact";
-import { followDrops } from "./open/drop.ts";
+import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
 import { openPayload, openServed } from "./open/open.ts";
 import { askServer } from "./open/served.ts";
@@ -59,6 +59,7 @@ if (root !== null) {
   followShare();
   followKeys();
   followDrops();
+  followPastes();
   render(<App />, root);
   void openWhatIsHere();
 }

@@ -67,6 +67,9 @@ function meaning(row: DsoRow): string {
     case "mismatched":
       return `The file you gave was not the one running. Its functions lie at other addresses, so its names would be wrong, and none were used. ${stay}`;
     case "no-identity":
+      if (row.kind === "anon" || row.kind === "jit") {
+        return `Code that was made in memory while it ran, by a JIT compiler for instance. No file holds it. ${stay}`;
+      }
       return `${statusDetail(row) ?? "Recorded without a build-id"}. Without one, nothing tells whether a file is the one that ran: ${stay} Record again with perftab record, or perf record --buildid-mmap.`;
     case "forced":
       return "Its names come from another build and may be wrong.";

@@ -6,6 +6,8 @@ import { ledgerFull, selectedDso } from "../state/app.ts";
 import { bytesOf, percent } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { Bar, ProgressBar } from "../shell/Bar.tsx";
+import { pickFiles } from "../open/pick.ts";
+import { admitFiles } from "./admit.ts";
 import { cancelFetch, fetchable, fetching, outcomes, requestFetch, server } from "./debuginfod.ts";
 import { describeFetch } from "./outcome.ts";
 import { barShare } from "./state.ts";
@@ -76,6 +78,13 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
     return (
       <button type="button" class="link" onClick={() => requestFetch([row.id])}>
         Fetch<span class="visually-hidden"> {row.name}</span>
+      </button>
+    );
+  }
+  if (row.status === "matched" && row.gives === "function names only") {
+    return (
+      <button type="button" class="link" onClick={() => void pickFiles("files").then(admitFiles)}>
+        Drop .debug<span class="visually-hidden"> of {row.name}</span>
       </button>
     );
   }

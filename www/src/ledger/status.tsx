@@ -38,7 +38,7 @@ export function statusDetail(row: DsoRow): string | null {
     case "matched":
       return row.gives;
     case "embedded":
-      return row.gives ?? "Symbols recorded with the profile";
+      return "Symbols recorded with the profile";
     case "missing":
       return row.reason ?? whatToDrop(row);
     case "mismatched":

@@ -94,7 +94,7 @@ function Opening({ name }: { name: string }): JSX.Element {
   const task = tasks.value.at(-1);
   const words = task === undefined ? "Starting" : describeProgress(task.label, task.progress);
   return (
-    <div class="opening" aria-live="polite">
+    <div class="opening">
       <h2>{name}</h2>
       <ProgressBar share={progressShare(task?.progress ?? null)} label={words} />
       <p class="button-row">

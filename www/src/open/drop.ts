@@ -1,7 +1,8 @@
-// Drops anywhere in the window, at any time.
+// Drops, and links that are pasted, anywhere in the window, at any time.
 
 import { signal } from "@preact/signals";
-import { takeFiles } from "./open.ts";
+import { payloadOf } from "./failure.ts";
+import { openPayload, takeFiles } from "./open.ts";
 import { filesOf } from "./pick.ts";
 
 /** Whether files hover over the window. */
@@ -32,6 +33,18 @@ export function followDrops(): void {
     if (event.dataTransfer !== null && hasFiles(event)) {
       event.preventDefault();
       void filesOf(event.dataTransfer).then(takeFiles);
+    }
+  });
+}
+
+/** Starts listening. A field that has the focus gets what is pasted, as everywhere. Call once. */
+export function followPastes(): void {
+  window.addEventListener("paste", (event) => {
+    const isField = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+    const payload = isField ? null : payloadOf(event.clipboardData?.getData("text/plain") ?? "");
+    if (payload !== null) {
+      event.preventDefault();
+      void openPayload(payload, "link");
     }
   });
 }

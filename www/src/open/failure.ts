@@ -44,7 +44,7 @@ export function describeWaiting(names: readonly string[]): string {
   return `${names.length} files waiting for a profile. Drop a perf.data too; each is used if its build-id was recorded.`;
 }
 
-/** The payload of a link, wherever in the pasted text it stands; null if there is none. */
+/** The payload of a link, wherever in the pasted text it stands; null if there is none. Mail programs break lines. */
 export function payloadOf(text: string): string | null {
-  return /(?:^|#)(p\d+\.[A-Za-z0-9_-]+)/.exec(text.trim())?.[1] ?? null;
+  return /(?:^|#)(p\d+\.[A-Za-z0-9_-]+)/.exec(text.trim().replace(/\r?\n/g, ""))?.[1] ?? null;
 }

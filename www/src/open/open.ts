@@ -14,6 +14,7 @@ import {
 } from "../state/app.ts";
 import { keepPayload } from "../state/history.ts";
 import { runTask } from "../state/tasks.ts";
+import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
 import { describeFailure } from "./failure.ts";
 import { sortFiles } from "./sniff.ts";
@@ -123,7 +124,8 @@ async function open(opening: Opening): Promise<void> {
       selection.value = null;
       selectedDso.value = null;
       ledgerFull.value = false;
-      dockOpen.value = true;
+      // Where it would lie over the graph it waits to be asked for.
+      dockOpen.value = !overlaid.value;
       query.value = { ...query.peek(), event: eventToShow(info.peek(), query.peek().event) };
       forgetDrops();
       forgetFetches();

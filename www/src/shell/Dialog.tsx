@@ -1,7 +1,7 @@
 // The page's dialogs and popovers, on the browser's own <dialog>: focus is trapped and returned by it, Esc closes.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "./icons.tsx";
 
 interface DialogProps {
@@ -16,7 +16,7 @@ interface DialogProps {
 
 export function Dialog({ title, kind, onClose, head, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
     // The browser returns the focus itself only when a dialog is closed, not when it is removed.
     const before = document.activeElement;

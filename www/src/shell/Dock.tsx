@@ -12,7 +12,7 @@ import { recallNumber, remember } from "../state/storage.ts";
 import { Icon } from "./icons.tsx";
 import { SelectionPanel } from "./SelectionPanel.tsx";
 import { Splitter } from "./Splitter.tsx";
-import { overlaid } from "./width.ts";
+import { overlaid } from "../state/width.ts";
 
 const LEAST = 280;
 const MOST = 560;

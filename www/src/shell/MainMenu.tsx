@@ -1,8 +1,9 @@
 // What is needed seldom: another file, a folder, the theme, the keys.
 
 import type { JSX } from "preact";
-import { takeFiles } from "../open/open.ts";
+import { openServed, takeFiles } from "../open/open.ts";
 import { pickFiles } from "../open/pick.ts";
+import { served } from "../open/served.ts";
 import { theme } from "../state/theme.ts";
 import { Icon } from "./icons.tsx";
 import { modifier } from "./keys.ts";
@@ -30,6 +31,7 @@ export function MainMenu(): JSX.Element {
               void pickFiles("folder").then(takeFiles);
             }}
           />
+          <ServedItems close={close} />
           <Item
             label="Keyboard shortcuts"
             keys="?"
@@ -42,6 +44,28 @@ export function MainMenu(): JSX.Element {
         </>
       )}
     </Popover>
+  );
+}
+
+/** The other profiles of `perftab view`. */
+function ServedItems({ close }: { close: () => void }): JSX.Element | null {
+  const profiles = served.value?.profiles ?? [];
+  if (profiles.length < 2) {
+    return null;
+  }
+  return (
+    <>
+      {profiles.map(({ name, url, size }) => (
+        <Item
+          key={url}
+          label={`Open ${name}`}
+          run={() => {
+            close();
+            void openServed(name, url, size);
+          }}
+        />
+      ))}
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 // A panel under the button that opens it. Closes by Esc, by the button, and by anything outside.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useId, useRef, useState } from "preact/hooks";
 
 interface PopoverProps {
   /** What the button shows. */
@@ -22,7 +22,7 @@ export function Popover({ label, name, buttonClass = "", panelClass = "", childr
     setOpen(false);
     button.current?.focus();
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!open) {
       return;
     }

@@ -11,7 +11,7 @@ import { Sheet } from "./Sheet.tsx";
 import { StatusBar } from "./StatusBar.tsx";
 import { TopBar } from "./TopBar.tsx";
 import { ViewTabs } from "./ViewTabs.tsx";
-import { narrow } from "./width.ts";
+import { narrow } from "../state/width.ts";
 
 export function Profile(): JSX.Element {
   return (

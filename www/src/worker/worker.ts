@@ -22,6 +22,7 @@ self.onmessage = ({ data }: MessageEvent<Request>): void => {
   switch (data.type) {
     case "start":
       started = start(data.wasm);
+      started.catch((error) => send({ id: 0, error: failureOf(error) }));
       break;
     case "call":
       queue.push(data);
