@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { timeLeft } from "../src/state/tasks.ts";
 import { bytes, bytesOf, count, largestRemainder, percent, seconds, shortId, weight } from "../src/state/format.ts";
 
 test("largest remainder adds up to 100.0 for any parts", () => {
@@ -57,4 +58,11 @@ test("a weight reads in its event's unit", () => {
 test("a long id is cut in the middle, a short one is not", () => {
   assert.equal(shortId("9f31c07a52e8b4d16c0b3f97e21a8844673bd05e"), "9f31c07a…d05e");
   assert.equal(shortId("9f31c07a52e8"), "9f31c07a52e8");
+});
+
+test("time left is guessed once there is something to guess from", () => {
+  const task = { id: 1, label: "Reading", began: 0, progress: { stage: "reading", done: 25, total: 100 }, cancel: null } as const;
+  assert.equal(timeLeft(task, 4_000), "");
+  assert.equal(timeLeft(task, 6_000), ", 18 s left");
+  assert.equal(timeLeft({ ...task, progress: { stage: "reading", done: 25 } }, 60_000), "");
 });

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { phase, tasks } from "../state/app.ts";
 import { bytes } from "../state/format.ts";
-import { describeProgress, progressShare } from "../state/tasks.ts";
+import { describeProgress, progressShare, timeLeft } from "../state/tasks.ts";
 import { ProgressBar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon, Logo } from "../shell/icons.tsx";
@@ -92,7 +92,7 @@ function Invitation(): JSX.Element {
 
 function Opening({ name }: { name: string }): JSX.Element {
   const task = tasks.value.at(-1);
-  const words = task === undefined ? "Starting" : describeProgress(task.label, task.progress);
+  const words = task === undefined ? "Starting" : describeProgress(task.label, task.progress) + timeLeft(task, performance.now());
   return (
     <div class="opening">
       <h2>{name}</h2>

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { batchState, cancelAll, sent, server } from "../ledger/debuginfod.ts";
 import { hovered, info, namesGeneration, session, tasks, workerBytes } from "../state/app.ts";
 import { bytes, count, percent } from "../state/format.ts";
-import { describeProgress } from "../state/tasks.ts";
+import { describeProgress, timeLeft } from "../state/tasks.ts";
 import { Icon } from "./icons.tsx";
 
 export function StatusBar(): JSX.Element {
@@ -29,7 +29,7 @@ function Work(): JSX.Element | null {
   if (task !== undefined) {
     return (
       <span class="status-work">
-        {describeProgress(task.label, task.progress)}
+        {describeProgress(task.label, task.progress)}{timeLeft(task, performance.now())}
         {task.cancel !== null && <button type="button" class="link" onClick={task.cancel}>Cancel</button>}
       </span>
     );

@@ -80,6 +80,8 @@ export interface Task {
   id: number;
   /** "Reading", "Naming" … */
   label: string;
+  /** `performance.now()` when it began. */
+  began: number;
   progress: Progress | null;
   cancel: (() => void) | null;
 }

@@ -2,6 +2,7 @@
 
 import type { CallOptions } from "../session/client.ts";
 import type { Progress } from "../session/types.ts";
+import type { Task } from "./app.ts";
 import { tasks } from "./app.ts";
 import { bytesOf, count } from "./format.ts";
 
@@ -13,7 +14,7 @@ let lastId = 0;
 export async function runTask<T>(label: string, work: (options: Required<CallOptions>) => Promise<T>): Promise<T> {
   const id = ++lastId;
   const abort = new AbortController();
-  tasks.value = [...tasks.value, { id, label, progress: null, cancel: () => abort.abort() }];
+  tasks.value = [...tasks.value, { id, label, began: performance.now(), progress: null, cancel: () => abort.abort() }];
   const onProgress = (progress: Progress): void => {
     tasks.value = tasks.value.map((task) => (task.id === id ? { ...task, progress } : task));
   };
@@ -40,6 +41,20 @@ export function describeProgress(label: string, progress: Progress | null): stri
     case "fetching":
       return label;
   }
+}
+
+/** Before this much time and this much work, a guess would only jump about. */
+const GUESS_AFTER_MS = 5_000;
+const GUESS_AFTER_SHARE = 0.05;
+
+/** ", 12 s left", for what takes long. */
+export function timeLeft({ began, progress }: Task, now: number): string {
+  const share = progressShare(progress);
+  const spent = now - began;
+  if (share === null || share < GUESS_AFTER_SHARE || spent < GUESS_AFTER_MS) {
+    return "";
+  }
+  return `, ${Math.max(1, Math.round((spent * (1 - share)) / share / 1000))} s left`;
 }
 
 /** The share that is done, null where it is unknown. */
