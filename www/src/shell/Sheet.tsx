@@ -7,6 +7,7 @@ import { Ledger } from "../ledger/Ledger.tsx";
 import { namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { selection } from "../state/app.ts";
 import { detail, SelectionPanel } from "./SelectionPanel.tsx";
+import { Network } from "./StatusBar.tsx";
 
 type Stop = "peek" | "half" | "full";
 const STOPS: readonly Stop[] = ["peek", "half", "full"];
@@ -44,6 +45,7 @@ export function Sheet(): JSX.Element {
         <div class="sheet-body">
           {chosen && <SelectionPanel />}
           <Ledger />
+          <p class="sheet-foot"><Network /></p>
         </div>
       )}
     </aside>
