@@ -164,3 +164,77 @@ fn hotspot_finds_every_sample() {
     let has = |word: &str| converted.windows(word.len()).any(|window| window == word.as_bytes());
     assert!(has("user_work") && has("[kernel.kallsyms]"), "functions and kernel have names");
 }
+
+#[test]
+fn linux_perf_data_parses_every_record() {
+    use linux_perf_data::linux_perf_event_reader::{EventRecord, Mmap2FileId};
+    use linux_perf_data::{PerfFileReader, PerfFileRecord};
+
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let process = crate::recorder::Running::program(&program, &[]);
+    let recorded = recorder.run(&["-g", "-p", &process.pid(), "--duration", "300ms"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+
+    let file = std::io::BufReader::new(fs::File::open(&recorder.file).unwrap());
+    let PerfFileReader { mut perf_file, mut record_iter } =
+        PerfFileReader::parse_file(file).unwrap();
+    let (mut samples, mut mapped) = (0, false);
+    while let Some(record) = record_iter.next_record(&mut perf_file).unwrap() {
+        let PerfFileRecord::EventRecord { record, .. } = record else { continue };
+        match record.parse().unwrap() {
+            EventRecord::Sample(sample) => {
+                assert!(sample.callchain.is_some() && sample.timestamp.is_some());
+                samples += 1;
+            }
+            EventRecord::Mmap2(map) if map.path.as_slice().ends_with(b"/busy") => {
+                let Mmap2FileId::BuildId(id) = map.file_id else {
+                    panic!("{} is recorded without its id", program.display())
+                };
+                let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(id, BUSY_ID);
+                mapped = true;
+            }
+            _ => {}
+        }
+    }
+    assert!(mapped, "the process that ran before has its mappings");
+    assert_eq!(samples, recorded.samples());
+    let names: Vec<_> = perf_file.event_attributes().iter().filter_map(|a| a.name()).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let ids = perf_file.build_ids().unwrap();
+    assert!(ids.values().any(|dso| dso.path.ends_with(b"/busy")), "no table entry");
+    let (first, last) = perf_file
+        .sample_time_range()
+        .unwrap()
+        .map(|r| (r.first_sample_time, r.last_sample_time))
+        .unwrap();
+    assert!(0 < first && first < last);
+}
+
+#[test]
+fn samply_finds_every_sample() {
+    let Some(samply) = std::env::var_os("PERFTAB_SAMPLY") else {
+        println!("SKIPPED: samply_finds_every_sample: run cargo xtask test --peers");
+        return;
+    };
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded = recorder.run(&["-g", "--", program.to_str().unwrap(), "300"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let profile = recorder.folder.join("profile.json");
+    let status = Command::new(samply)
+        .args(["import", "--save-only", "-o"])
+        .args([&profile, &recorder.file])
+        .current_dir(&*recorder.folder)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let profile: serde_json::Value = serde_json::from_slice(&fs::read(profile).unwrap()).unwrap();
+    let threads = profile["threads"].as_array().unwrap();
+    let samples: u64 =
+        threads.iter().map(|thread| thread["samples"]["length"].as_u64().unwrap()).sum();
+    assert_eq!(samples, recorded.samples());
+    let libs = profile["libs"].as_array().unwrap();
+    assert!(libs.iter().any(|lib| lib["codeId"] == BUSY_ID), "{libs:?}");
+}
