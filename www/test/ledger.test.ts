@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coverageParts, ledgerGroups } from "../src/ledger/coverage.ts";
 import { groupId } from "../src/ledger/identity.ts";
-import { describeDrop, fullReason } from "../src/ledger/outcome.ts";
+import { byInterest, describeDrop, fullReason } from "../src/ledger/outcome.ts";
 import type { DsoRow, DsoStatus } from "../src/session/types.ts";
 
 function row(name: string, status: DsoStatus, leafShare: number, samples = 10): DsoRow {
@@ -99,4 +99,13 @@ test("a drop says what was used and why the rest was not", () => {
     "Another build: it is 41b7, the profile has 9f31.",
     "Not an image: it begins with 23 20 4e 6f.",
   ]);
+});
+
+test("of many refusals, another build comes first and files that are no binaries last", () => {
+  const refused = (["not-an-image", "no-identity-in-file"] as const).map((kind) => ({
+    reason: kind === "not-an-image" ? { kind, firstBytes: [] } : { kind },
+  }));
+  const build = { reason: { kind: "nothing-recorded-has-it" as const, found: "a", sameName: { dso: 1, wanted: "b" } } };
+  const stranger = { reason: { kind: "nothing-recorded-has-it" as const, found: "a", sameName: null } };
+  assert.deepEqual(byInterest([...refused, stranger, build]), [build, refused[1], stranger, refused[0]]);
 });

@@ -3,24 +3,31 @@
 import type { JSX } from "preact";
 import { Dialog } from "../shell/Dialog.tsx";
 import { notUsed, notUsedOpen } from "./admit.ts";
-import { fullReason } from "./outcome.ts";
+import { count } from "../state/format.ts";
+import { byInterest, fullReason } from "./outcome.ts";
+
+/** Of a folder with thousands of files nobody reads the rest. */
+const MOST_LISTED = 200;
 
 export function NotUsed(): JSX.Element | null {
   if (!notUsedOpen.value) {
     return null;
   }
+  const shown = byInterest(notUsed.value).slice(0, MOST_LISTED);
+  const rest = notUsed.value.length - shown.length;
   const close = (): void => {
     notUsedOpen.value = false;
   };
   return (
     <Dialog title="Not used" kind="not-used" onClose={close}>
       <ul class="not-used-list">
-        {notUsed.value.map(({ file, reason }, index) => (
+        {shown.map(({ file, reason }, index) => (
           <li key={index}>
             <strong>{file}</strong>
             <span>{fullReason(reason)}</span>
           </li>
         ))}
+        {rest > 0 && <li>{count(rest)} more are not listed.</li>}
       </ul>
     </Dialog>
   );

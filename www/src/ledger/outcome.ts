@@ -11,7 +11,18 @@ export function describeDrop(given: number, { used, notUsed }: DropReport): stri
   if (notUsed.length === 0) {
     return head;
   }
-  return `${head} Not used: ${list(notUsed.map(({ file, reason }) => `${file} (${shortReason(reason)})`))}.`;
+  return `${head} Not used: ${list(byInterest(notUsed).map(({ file, reason }) => `${file} (${shortReason(reason)})`))}.`;
+}
+
+/** What a human asks about first: another build of something recorded, then what could not be told, then the rest. */
+const INTEREST: Rejection["kind"][] = [
+  "recorded-without-identity", "no-identity-in-file", "unreadable", "nothing-recorded-has-it", "not-an-image",
+];
+
+export function byInterest<T extends { reason: Rejection }>(refused: readonly T[]): T[] {
+  const rank = ({ reason }: T): number =>
+    reason.kind === "nothing-recorded-has-it" && reason.sameName ? -1 : INTEREST.indexOf(reason.kind);
+  return [...refused].sort((a, b) => rank(a) - rank(b));
 }
 
 /** A drop may be a folder of thousands: the toast names a few, the list names all. */

@@ -35,36 +35,22 @@ interface Opening {
 
 /** Takes whatever was dropped or chosen: profiles open, the rest is offered to the profile. */
 export async function takeFiles(files: readonly File[]): Promise<void> {
-  const { profiles, candidates } = await sortFiles(files);
-  const [profile, ...others] = profiles;
-  if (profile !== undefined && others.length > 0) {
-    waiting.value = [...waiting.value, ...candidates];
-    choices.value = profiles;
-  } else if (profile !== undefined) {
-    waiting.value = [...waiting.value, ...candidates];
-    await openFile(profile);
-  } else if (phase.value.kind === "open") {
+  const { profiles, binaries, others } = await sortFiles(files);
+  const candidates = [...binaries, ...others];
+  const [profile, ...more] = profiles;
+  const [other] = others;
+  if (profile === undefined && phase.value.kind === "open") {
     await admitFiles(candidates);
+  } else if (profile === undefined && binaries.length === 0 && other !== undefined) {
+    // Nothing that is known: opening it says what it is.
+    await openFile(other);
   } else {
-    await takeWithoutProfile(candidates);
-  }
-}
-
-/** Nothing among the files is known to be a profile and none is open: binaries wait, the first other file is tried. */
-async function takeWithoutProfile(files: readonly File[]): Promise<void> {
-  const binaries: File[] = [];
-  const others: File[] = [];
-  for (const file of files) {
-    const head = new Uint8Array(await file.slice(0, 4).arrayBuffer().catch(() => new ArrayBuffer(0)));
-    const isElf = head[0] === 0x7f && head[1] === 0x45 && head[2] === 0x4c && head[3] === 0x46;
-    (isElf || file.name.endsWith(".debug") ? binaries : others).push(file);
-  }
-  waiting.value = [...waiting.value, ...binaries];
-  const first = others[0];
-  if (first !== undefined && binaries.length === 0) {
-    await openFile(first);
-  } else {
-    waiting.value = [...waiting.value, ...others];
+    waiting.value = [...waiting.value, ...candidates];
+    if (profile !== undefined && more.length > 0) {
+      choices.value = profiles;
+    } else if (profile !== undefined) {
+      await openFile(profile);
+    }
   }
 }
 
