@@ -61,7 +61,6 @@ pub(super) struct Section {
     pub size: u64,
     /// Index of the section that this one refers to (the strings of a symbol table).
     pub link: u32,
-    pub align: u64,
 }
 
 impl Section {
@@ -343,7 +342,6 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
         offset: section.sh_offset(endian).into(),
         size: section.sh_size(endian).into(),
         link: section.sh_link(endian),
-        align: section.sh_addralign(endian).into(),
     });
     Some(sections.collect())
 }

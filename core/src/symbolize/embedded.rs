@@ -24,7 +24,7 @@ pub struct EmbeddedSymbols {
     pub kind: DsoKind,
     /// Path of the DSO, for humans.
     pub name: String,
-    /// By ascending address.
+    /// By ascending address; the gate sorts them.
     pub symbols: Vec<EmbeddedSymbol>,
 }
 
@@ -33,6 +33,6 @@ impl EmbeddedSymbols {
     pub(super) fn at(&self, avma: u64) -> Option<&EmbeddedSymbol> {
         let next = self.symbols.partition_point(|symbol| symbol.avma <= avma);
         let symbol = self.symbols.get(next.checked_sub(1)?)?;
-        (avma - symbol.avma < symbol.size).then_some(symbol)
+        (avma.checked_sub(symbol.avma)? < symbol.size).then_some(symbol)
     }
 }

@@ -6,18 +6,17 @@
 use std::fmt;
 use std::ops::Range;
 
-use object::{Endian, elf};
+use object::elf;
 use sha2::{Digest, Sha256};
 
 use super::elf::{Elf, ElfError, Section};
 use crate::decode::{ByteSource, ReadError};
 use crate::format::BuildId;
+use crate::format::elf_note::{Endian, build_id_in_notes};
 use crate::profile::{ContentHash, Identity};
 
 /// A note section or segment longer than this is not searched.
 const MAX_NOTES: u64 = 1 << 20;
-/// `NT_GNU_BUILD_ID`.
-const NT_GNU_BUILD_ID: u32 = 3;
 /// How much of each end of a file its content hash covers.
 const HASHED_END: u64 = 4096;
 
@@ -119,53 +118,22 @@ pub fn content_hash(source: &dyn ByteSource) -> Result<ContentHash, ReadError> {
 
 /// Searches note sections, then note segments (a file may have only one of both).
 fn gnu_build_id(elf: &Elf, source: &dyn ByteSource) -> Option<BuildId> {
+    let endian = match elf.endian {
+        object::Endianness::Little => Endian::Little,
+        object::Endianness::Big => Endian::Big,
+    };
     let sections = elf
         .sections
         .iter()
         .filter(|section| section.kind == elf::SHT_NOTE)
-        .map(|section| (section.offset, section.size, section.align));
+        .map(|section| (section.offset, section.size));
     let segments = elf
         .segments
         .iter()
         .filter(|segment| segment.kind == elf::PT_NOTE)
-        .map(|segment| (segment.offset, segment.file_size, segment.align));
-    sections.chain(segments).filter(|&(_, size, _)| size <= MAX_NOTES).find_map(
-        |(offset, size, align)| {
-            let bytes = source.read_vec(offset, size).ok()?;
-            find_gnu_build_id(&bytes, elf.endian, align)
-        },
-    )
-}
-
-/// Finds the GNU build-id among notes by parsing one after the other.
-///
-/// The kernel's `Elf_Nhdr` (include/uapi/linux/elf.h), which both classes share:
-///
-/// ```text
-/// u32 n_namesz; u32 n_descsz; u32 n_type; name and desc follow, each padded
-/// ```
-///
-/// Padding is to 4 bytes, in sections aligned to 8 to 8 (`.note.gnu.property`).
-pub fn find_gnu_build_id(notes: &[u8], endian: impl Endian, align: u64) -> Option<BuildId> {
-    let align = if align == 8 { 8 } else { 4 };
-    let mut rest = notes;
-    loop {
-        let word = |at: usize| {
-            let bytes = rest.get(at..)?.first_chunk()?;
-            Some(if endian.is_big_endian() {
-                u32::from_be_bytes(*bytes)
-            } else {
-                u32::from_le_bytes(*bytes)
-            })
-        };
-        let (name_size, desc_size, kind) = (word(0)? as usize, word(4)? as usize, word(8)?);
-        let name = rest.get(12..12usize.checked_add(name_size)?)?;
-        let desc_start = 12usize.checked_add(name_size)?.checked_next_multiple_of(align)?;
-        let desc_end = desc_start.checked_add(desc_size)?;
-        let desc = rest.get(desc_start..desc_end)?;
-        if kind == NT_GNU_BUILD_ID && name == b"GNU\0" {
-            return BuildId::new(desc);
-        }
-        rest = rest.get(desc_end.checked_next_multiple_of(align)?..)?;
-    }
+        .map(|segment| (segment.offset, segment.file_size));
+    sections
+        .chain(segments)
+        .filter(|&(_, size)| size <= MAX_NOTES)
+        .find_map(|(offset, size)| build_id_in_notes(&source.read_vec(offset, size).ok()?, endian))
 }

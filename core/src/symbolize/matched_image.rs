@@ -123,12 +123,13 @@ impl MatchedSymbols {
     /// Admits `symbols` if a DSO was recorded with their identity.
     pub fn admit(
         recorded: &RecordedIdentities,
-        symbols: EmbeddedSymbols,
+        mut symbols: EmbeddedSymbols,
     ) -> Result<Self, Rejection> {
         let dsos = recorded.with_identity(symbols.identity);
         if dsos.is_empty() {
             return Err(Rejection::nothing_recorded(recorded, &symbols.name, symbols.identity));
         }
+        symbols.symbols.sort_by_key(|symbol| symbol.avma);
         Ok(Self { dsos: dsos.to_vec(), symbols })
     }
 

@@ -24,7 +24,7 @@ pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages};
 pub use embedded::{EmbeddedSymbol, EmbeddedSymbols};
 pub use functions::{FunctionId, Provenance};
-pub use image::{Image, NotAnImage, content_hash, find_gnu_build_id};
+pub use image::{Image, NotAnImage, content_hash};
 pub use inline_frames::{InlineFrames, InlineLevel};
 pub use ledger::{Gives, Ledger, LedgerRow, Status};
 pub use matched_image::{MatchedImage, MatchedSymbols, RecordedIdentities, Rejection, SameName};
