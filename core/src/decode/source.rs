@@ -28,7 +28,12 @@ pub trait ByteSource {
         }
         let length =
             usize::try_from(length).map_err(|_| ReadError::out_of_bounds(offset, length))?;
-        let mut buffer = vec![0; length];
+        // In a tab, a debug file's section can be more than there is memory for.
+        let mut buffer = Vec::new();
+        buffer
+            .try_reserve_exact(length)
+            .map_err(|_| ReadError::new(format!("no memory for {length} bytes")))?;
+        buffer.resize(length, 0);
         self.read_at(offset, &mut buffer)?;
         Ok(buffer)
     }
