@@ -20,6 +20,13 @@ pub(super) struct Mapping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Version(pub u32);
 
+impl Version {
+    /// The kernel's, of which there is one at a time; processes count from below.
+    pub(super) fn kernel(number: u32) -> Self {
+        Self(u32::MAX - number)
+    }
+}
+
 /// The mappings of a process, ordered by address, without overlap.
 #[derive(Clone, Debug)]
 pub(super) struct AddressSpace {

@@ -95,7 +95,7 @@ impl CallChains {
         let address = if walk.exact { word } else { word.wrapping_sub(1) };
         walk.exact = false;
         let frame = match (walk.context, user) {
-            (Context::Kernel, _) => Some(self.kernel_frame(profile, kernel, address)),
+            (Context::Kernel, _) => self.kernel_frame(profile, kernel, address),
             (Context::User, Some(space)) => self.user_frame(profile, space, address),
             (Context::User, None) | (Context::Foreign, _) => None,
         };
@@ -114,15 +114,26 @@ impl CallChains {
         space: &AddressSpace,
         address: u64,
     ) -> Option<FrameId> {
-        let row = cache_row(address, space.version());
+        self.cached(address, space.version(), || {
+            let mapping = space.find(address)?;
+            let offset = (address - mapping.start).wrapping_add(mapping.page_offset);
+            Some(profile.frames.intern(Frame { dso: mapping.dso, address: offset }))
+        })
+    }
+
+    fn cached(
+        &mut self,
+        address: u64,
+        version: Version,
+        find: impl FnOnce() -> Option<FrameId>,
+    ) -> Option<FrameId> {
+        let row = cache_row(address, version);
         let cached = self.cache[row];
-        if cached.address == address && cached.version == space.version() {
+        if cached.address == address && cached.version == version {
             return Some(cached.frame);
         }
-        let mapping = space.find(address)?;
-        let offset = (address - mapping.start).wrapping_add(mapping.page_offset);
-        let frame = profile.frames.intern(Frame { dso: mapping.dso, address: offset });
-        self.cache[row] = CacheRow { address, version: space.version(), frame };
+        let frame = find()?;
+        self.cache[row] = CacheRow { address, version, frame };
         Some(frame)
     }
 
@@ -131,12 +142,14 @@ impl CallChains {
         profile: &mut Profile,
         kernel: &mut Kernel,
         address: u64,
-    ) -> FrameId {
-        let dso = match kernel.address_space().find(address) {
-            Some(mapping) => mapping.dso,
-            None => kernel.dso(&mut profile.dsos),
-        };
-        profile.frames.intern(Frame { dso, address })
+    ) -> Option<FrameId> {
+        self.cached(address, kernel.address_space().version(), || {
+            let dso = match kernel.address_space().find(address) {
+                Some(mapping) => mapping.dso,
+                None => kernel.dso(&mut profile.dsos),
+            };
+            Some(profile.frames.intern(Frame { dso, address }))
+        })
     }
 
     /// A run of words in no mapping is one frame that counts them: two thirds of the words of a

@@ -17,7 +17,7 @@ pub(super) struct Kernel {
 
 impl Default for Kernel {
     fn default() -> Self {
-        Self { space: AddressSpace::new(Version(0)), kernel: None, versions: 0 }
+        Self { space: AddressSpace::new(Version::kernel(0)), kernel: None, versions: 0 }
     }
 }
 
@@ -43,7 +43,7 @@ impl Kernel {
         self.versions += 1;
         // Frames keep their run-time address: the page offset is the address itself.
         let mapping = Mapping { start: mmap.address, end, page_offset: mmap.address, dso };
-        self.space.map(mapping, Version(self.versions));
+        self.space.map(mapping, Version::kernel(self.versions));
     }
 
     /// What is mapped where.

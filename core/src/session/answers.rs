@@ -250,8 +250,8 @@ impl Session {
 
     /// Everything about a call node; `None` if there is none with this id.
     pub fn call_node_detail(&mut self, query: &Query, call_node: u32) -> Option<CallNodeDetail> {
-        self.tree(query);
-        let (_, tree) = self.trees.iter().find(|(known, _)| known == query)?;
+        let shown = self.shown(query);
+        let tree = &self.shown[shown].tree;
         let id = tree.id(call_node)?;
         let label = tree.label(id);
         let labels = Labels::new(&self.profile, &self.symbols);
@@ -324,10 +324,12 @@ impl Session {
         to: usize,
     ) -> FunctionRows {
         let query = Query { direction: Direction::Callees, ..*query };
-        let (profile, symbols, tree) = self.parts(&query);
-        let all = functions::rows(profile, symbols, tree, order);
+        let all = self.ordered_functions(&query, order);
         let mut rows = FunctionRows { count: all.len() as u32, ..FunctionRows::default() };
-        for row in all.into_iter().take(to).skip(from) {
+        let to = to.min(all.len());
+        let wanted = all[from.min(to)..to].to_vec();
+        for sum in wanted {
+            let row = functions::row(&self.profile, &self.symbols, sum);
             let function = row.sum.label.function();
             rows.function.push(function.map_or(flame_graph::NONE, |function| function.0));
             rows.heaviest.push(row.sum.heaviest.0);

@@ -22,6 +22,7 @@ use crate::symbolize::{
 };
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
+use crate::views::functions::{self, FunctionOrder, FunctionSum};
 
 pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
@@ -51,9 +52,16 @@ pub struct Session {
     images: DsoImages,
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
-    trees: Vec<(Query, CallTree)>,
+    shown: Vec<Shown>,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
+}
+
+/// What has been made for a query.
+struct Shown {
+    query: Query,
+    tree: CallTree,
+    functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
 }
 
 /// A file that passed the gate.
@@ -103,7 +111,7 @@ impl Session {
             recorded,
             images: DsoImages::default(),
             to_name: Vec::new(),
-            trees: Vec::new(),
+            shown: Vec::new(),
             generation: 0,
         };
         for symbols in embedded {
@@ -185,35 +193,44 @@ impl Session {
     }
 
     fn names_changed(&mut self) {
-        self.trees.clear();
+        self.shown.clear();
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// The call tree of a query, made if it is not there.
-    fn tree(&mut self, query: &Query) -> &CallTree {
-        let position = match self.trees.iter().position(|(known, _)| known == query) {
-            Some(position) => position,
-            None => {
-                if self.trees.len() == TREES_KEPT {
-                    self.trees.remove(0);
-                }
-                let tree = CallTree::new(&self.profile, &self.symbols, query);
-                self.trees.push((*query, tree));
-                self.trees.len() - 1
-            }
-        };
-        &self.trees[position].1
+    /// Where the call tree of a query is, made if it was not there.
+    fn shown(&mut self, query: &Query) -> usize {
+        if let Some(known) = self.shown.iter().position(|shown| shown.query == *query) {
+            return known;
+        }
+        if self.shown.len() == TREES_KEPT {
+            self.shown.remove(0);
+        }
+        let tree = CallTree::new(&self.profile, &self.symbols, query);
+        self.shown.push(Shown { query: *query, tree, functions: None });
+        self.shown.len() - 1
     }
 
-    /// Makes the tree of a query and lends everything that views are made from.
+    /// The call tree of a query.
+    fn tree(&mut self, query: &Query) -> &CallTree {
+        let shown = self.shown(query);
+        &self.shown[shown].tree
+    }
+
+    /// Everything that the views of a query are made from.
     fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
-        self.tree(query);
-        let (_, tree) = self
-            .trees
-            .iter()
-            .find(|(known, _)| known == query)
-            .unwrap_or_else(|| unreachable!("the tree has just been made"));
-        (&self.profile, &self.symbols, tree)
+        let shown = self.shown(query);
+        (&self.profile, &self.symbols, &self.shown[shown].tree)
+    }
+
+    /// The functions of a query in order. A table that scrolls asks for the same ones again.
+    fn ordered_functions(&mut self, query: &Query, order: FunctionOrder) -> &[FunctionSum] {
+        let shown = self.shown(query);
+        let Shown { tree, functions, .. } = &mut self.shown[shown];
+        let known = functions.take().filter(|(known, _)| *known == order);
+        let (_, sums) = functions.insert(known.unwrap_or_else(|| {
+            (order, functions::ordered(&self.profile, &self.symbols, tree, order))
+        }));
+        sums
     }
 
     /// What was lost or is doubtful.

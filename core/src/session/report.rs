@@ -9,7 +9,7 @@ use crate::profile::{DsoId, Profile};
 use crate::session::{DsoRow, Session};
 use crate::symbolize::Symbols;
 use crate::views::call_tree::Label;
-use crate::views::functions::{FunctionOrder, FunctionRow, Inlining, rows};
+use crate::views::functions::{self, FunctionOrder, FunctionRow, Inlining};
 use crate::views::label::mark;
 use crate::views::{Direction, Query, coverage, serialize_weight};
 
@@ -103,9 +103,10 @@ impl Session {
         let (coverage, dsos) = (self.coverage(), self.dsos());
         let warnings = self.warnings.clone();
         let event = self.profile.events.get(query.event as usize).cloned();
-        let (profile, symbols, tree) = self.parts(&query);
-        let functions = rows(profile, symbols, tree, order);
-        let functions = functions.into_iter().take(limit);
+        let mut functions = self.ordered_functions(&query, order).to_vec();
+        functions.truncate(limit);
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let functions = functions.into_iter().map(|sum| functions::row(profile, symbols, sum));
         Report {
             event: event.as_ref().map_or_else(String::new, |event| event.name.clone()),
             samples: event.as_ref().map_or(0, |event| event.samples),

@@ -76,7 +76,7 @@ impl Session {
             recorded,
             images: DsoImages::default(),
             to_name: Vec::new(),
-            trees: Vec::new(),
+            shown: Vec::new(),
             generation: 0,
         })
     }

@@ -138,40 +138,52 @@ pub struct FunctionRow {
     pub marks: u8,
 }
 
-/// All functions of a call tree, in order.
-pub fn rows(
+/// The functions of a call tree, in order.
+pub fn ordered(
     profile: &Profile,
     symbols: &Symbols,
     tree: &CallTree,
     order: FunctionOrder,
-) -> Vec<FunctionRow> {
+) -> Vec<FunctionSum> {
     let labels = Labels::new(profile, symbols);
-    let mut rows: Vec<FunctionRow> = sums(tree)
-        .into_iter()
-        .map(|sum| FunctionRow {
-            name: labels.text(sum.label),
-            dso: labels
-                .dso(sum.label)
-                .map_or_else(String::new, |dso| profile.dsos.get(dso).name().to_owned()),
-            kind: labels.kind(sum.label),
-            marks: labels.marks(sum.label),
-            sum,
-        })
-        .collect();
-    rows.sort_by(|a, b| {
+    let dso = |sum: &FunctionSum| labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name());
+    let mut sums = sums(tree);
+    sums.sort_by(|a, b| {
         let directed = |ordering: Ordering| match order.direction {
             SortDirection::Descending => ordering.reverse(),
             SortDirection::Ascending => ordering,
         };
-        let by_self = a.sum.self_sum.weight.cmp(&b.sum.self_sum.weight);
-        let by_total = a.sum.total.weight.cmp(&b.sum.total.weight);
-        let by_name = a.name.cmp(&b.name).then_with(|| a.dso.cmp(&b.dso));
+        let by_self = || a.self_sum.weight.cmp(&b.self_sum.weight);
+        let by_total = || a.total.weight.cmp(&b.total.weight);
+        let by_dso = || dso(a).cmp(&dso(b));
+        // Hundreds of thousands of addresses may have no name: a text for each to compare by
+        // took longer than everything else.
+        let by_name = || labels.name_key(a.label).cmp(&labels.name_key(b.label)).then_with(by_dso);
         match order.key {
-            FunctionKey::SelfWeight => directed(by_self).then(directed(by_total)).then(by_name),
-            FunctionKey::Total => directed(by_total).then(directed(by_self)).then(by_name),
-            FunctionKey::Name => directed(by_name),
-            FunctionKey::Dso => directed(a.dso.cmp(&b.dso)).then(by_self.reverse()).then(by_name),
+            FunctionKey::SelfWeight => {
+                directed(by_self()).then_with(|| directed(by_total())).then_with(by_name)
+            }
+            FunctionKey::Total => {
+                directed(by_total()).then_with(|| directed(by_self())).then_with(by_name)
+            }
+            FunctionKey::Name => directed(by_name()),
+            FunctionKey::Dso => {
+                directed(by_dso()).then_with(|| by_self().reverse()).then_with(by_name)
+            }
         }
     });
-    rows
+    sums
+}
+
+/// How a function is shown.
+pub fn row(profile: &Profile, symbols: &Symbols, sum: FunctionSum) -> FunctionRow {
+    let labels = Labels::new(profile, symbols);
+    let dso = labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name().to_owned());
+    FunctionRow {
+        name: labels.text(sum.label),
+        dso: dso.unwrap_or_default(),
+        kind: labels.kind(sum.label),
+        marks: labels.marks(sum.label),
+        sum,
+    }
 }

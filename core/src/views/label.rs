@@ -43,6 +43,14 @@ pub mod mark {
 /// Text of what has no name because nothing was mapped there.
 pub const NO_MAPPING: &str = "[no mapping]";
 
+/// What orders the texts of labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NameKey<'a> {
+    Name(&'a str),
+    Address(u64),
+    Last,
+}
+
 /// Names call nodes and functions of one profile.
 #[derive(Clone, Copy)]
 pub struct Labels<'a> {
@@ -72,6 +80,18 @@ impl<'a> Labels<'a> {
         match function.name {
             Some(name) => name.to_owned(),
             None => format!("{:#x}", function.address),
+        }
+    }
+
+    /// What orders texts: names by alphabet, then addresses by number.
+    pub(super) fn name_key(&self, label: Label) -> NameKey<'a> {
+        match label {
+            Label::All | Label::NoMapping => NameKey::Last,
+            Label::Group(name) => NameKey::Name(self.profile.strings.get(name)),
+            Label::Function(function) | Label::Inlined(function) => {
+                let function = self.symbols.function(function);
+                function.name.map_or(NameKey::Address(function.address), NameKey::Name)
+            }
         }
     }
 

@@ -102,8 +102,9 @@ fn a_sample_without_frames_belongs_to_its_group() {
 
 fn function_text(fixture: &Fixture, order: FunctionOrder) -> String {
     let tree = CallTree::new(&fixture.profile, &fixture.symbols, &Query::default());
-    functions::rows(&fixture.profile, &fixture.symbols, &tree, order)
-        .iter()
+    functions::ordered(&fixture.profile, &fixture.symbols, &tree, order)
+        .into_iter()
+        .map(|sum| functions::row(&fixture.profile, &fixture.symbols, sum))
         .map(|row| format!("{} {} {}\n", row.name, row.sum.self_sum.weight, row.sum.total.weight))
         .collect()
 }
