@@ -149,6 +149,16 @@ fn a_killed_recorder_leaves_what_it_wrote() {
 }
 
 #[test]
+fn a_killed_recorder_that_kept_the_size_up_to_date_leaves_all_it_wrote() {
+    // The size is that of an earlier round, the feature bits are clear.
+    let mut file = recording().unfinished();
+    file[48..56].copy_from_slice(&200u64.to_le_bytes());
+    let session = open(&file).expect("records are there");
+    assert_eq!(session.info().samples, 4);
+    assert!(session.warnings().iter().any(|warning| warning.kind == WarningKind::Unfinished));
+}
+
+#[test]
 fn blocks_of_any_size_give_the_same_profile() {
     let file = recording().finish();
     let whole = open(&file).expect("a whole recording");

@@ -62,7 +62,7 @@ pub struct Header {
 pub enum RecordingEnd {
     /// The recorder finished the file.
     Finished,
-    /// The size of the data was never written: the recorder died.
+    /// It died: the data goes on to the end of the file, and no feature says more.
     Died,
 }
 
@@ -94,7 +94,7 @@ impl Header {
         }
 
         let events = read_attrs(source, order, attr_size, attrs)?;
-        let end = if data.size == 0 { RecordingEnd::Died } else { RecordingEnd::Finished };
+        let end = recording_end(data, attrs, feature_words);
         let features = match end {
             RecordingEnd::Finished => read_feature_table(source, order, data, feature_words),
             RecordingEnd::Died => {
@@ -103,6 +103,19 @@ impl Header {
             }
         };
         Ok(Self { order, events, data, end, features })
+    }
+}
+
+/// A recorder writes the size of its data, and then its features, when it ends. perf leaves the
+/// size 0 until then and sets the bits before, so that they say nothing; perftab keeps the size
+/// up to date and the bits clear.
+fn recording_end(data: Section, attrs: Section, feature_words: [u64; 4]) -> RecordingEnd {
+    let has_features = feature_words.iter().any(|&word| word != 0);
+    let data_is_last = attrs.offset < data.offset;
+    match data.size {
+        0 => RecordingEnd::Died,
+        _ if !has_features && data_is_last => RecordingEnd::Died,
+        _ => RecordingEnd::Finished,
     }
 }
 
