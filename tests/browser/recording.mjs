@@ -1,0 +1,140 @@
+// What browser tests open: programs compiled here, recordings of them, and the servers that hand them out. All of it real.
+//
+//   const parts = new Parts();   a folder of its own; `parts.end()` ends all servers and removes it
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+export const binary = process.env.PERFTAB_BIN ?? join(root, "target/release/perftab");
+export const html = process.env.PERFTAB_HTML ?? join(root, "target/page/perftab.html");
+export const tidesSource = join(root, "tests/programs/tides.c");
+
+/** Nothing of the person who runs the tests: no servers, no cache. */
+function environment(home) {
+  const { DEBUGINFOD_URLS, DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, PERFTAB_BASE_URL, ...rest } = process.env;
+  return { ...rest, HOME: home };
+}
+
+/** The build-id in an ELF file, as binutils read it. */
+export function buildId(file) {
+  const notes = execFileSync("readelf", ["--notes", "--wide", file], { encoding: "utf8" });
+  return /Build ID: ([0-9a-f]+)/.exec(notes)[1];
+}
+
+export function isInstalled(command) {
+  return (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, command)));
+}
+
+export class Parts {
+  #ends = [];
+  folder = mkdtempSync(join(tmpdir(), "perftab-browser-"));
+
+  /** Ends what was started, then removes the folder. */
+  async end() {
+    for (const end of this.#ends.reverse()) await end();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** A path below the folder; folders on the way are made. */
+  path(...names) {
+    const path = join(this.folder, ...names);
+    mkdirSync(dirname(path), { recursive: true });
+    return path;
+  }
+
+  /** Compiles tests/programs/tides.c to `names`, with lines, frame pointers and a build-id made of its content. */
+  compile(names, ...options) {
+    const program = this.path(...names);
+    const common = ["-g", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1", "-o", program, tidesSource];
+    execFileSync("gcc", [...(options.length > 0 ? options : ["-O2"]), ...common]);
+    return program;
+  }
+
+  /** Records a command; `options` are those of `perftab record`. */
+  record(name, options, command) {
+    const recording = this.path(name);
+    execFileSync(binary, ["record", "-q", "-g", ...options, "-o", recording, "--", ...command], {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: environment(this.folder),
+    });
+    return recording;
+  }
+
+  /** Serves the page as a static host does; answers its address. */
+  async host() {
+    const page = readFileSync(html);
+    const server = createServer((request, response) => {
+      const isPage = new URL(request.url, "http://localhost").pathname === "/";
+      response.writeHead(isPage ? 200 : 404, { "content-type": "text/html" });
+      response.end(isPage ? page : "");
+    });
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    this.#ends.push(() => new Promise((done) => {
+      server.close(done);
+      server.closeAllConnections();
+    }));
+    return `http://127.0.0.1:${server.address().port}/`;
+  }
+
+  /** Runs `perftab view`; answers the address that it prints. */
+  async view(...options) {
+    const home = this.path("home-of-view", "empty");
+    const child = this.#spawn(binary, ["view", "--no-open", ...options], environment(dirname(home)));
+    for await (const line of createInterface({ input: child.stdout })) return line.trim();
+    throw new Error("perftab view ended without an address");
+  }
+
+  /** Runs elfutils' debuginfod over a folder; answers its address once it has read all of it. */
+  async debuginfod(folder) {
+    const port = await freePort();
+    const options = ["-d", ":memory:", "-p", String(port), "-F", folder];
+    const child = this.#spawn("debuginfod", options, environment(this.folder));
+    child.stdout.resume();
+    const address = `http://127.0.0.1:${port}`;
+    // It has no other way to tell than to be asked.
+    for (const giveUp = Date.now() + 30_000; Date.now() < giveUp; await tick()) {
+      const metrics = await fetch(`${address}/metrics`).then((reply) => reply.text(), () => "");
+      const lines = metrics.split("\n");
+      if (lines.includes("ready 1") && lines.includes('thread_work_pending{role="scan"} 0')) return address;
+    }
+    throw new Error("debuginfod is not ready after half a minute");
+  }
+
+  /** A server that dies with this process, whatever happens to it. */
+  #spawn(program, options, env) {
+    const child = spawn("setpriv", ["--pdeathsig", "KILL", "--", program, ...options], {
+      env,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    this.#ends.push(() => new Promise((done) => {
+      child.once("exit", done);
+      if (child.exitCode !== null || !child.kill("SIGKILL")) done();
+    }));
+    return child;
+  }
+}
+
+const tick = () => new Promise((done) => setTimeout(done, 50));
+
+function freePort() {
+  return new Promise((done) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => done(port));
+    });
+  });
+}
+
+/** The lines of a function in tides.c, from its head to its closing brace. */
+export function linesOf(name) {
+  const lines = readFileSync(tidesSource, "utf8").split("\n");
+  const first = lines.findIndex((line) => new RegExp(`^\\S.*\\b${name}\\(.*\\{$`).test(line));
+  const length = lines.slice(first).indexOf("}");
+  return { first: first + 1, last: first + 1 + length };
+}

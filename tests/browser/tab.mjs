@@ -1,0 +1,299 @@
+// The page as a person uses it, and as its worker answers it: for tests that open real files in the real page.
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { launch } from "./chromium.mjs";
+
+const screenshots = fileURLToPath(new URL("../../target/screenshots/", import.meta.url));
+
+/** Where a picture is kept. */
+export function pictureOf(name) {
+  mkdirSync(screenshots, { recursive: true });
+  return join(screenshots, `${name}.png`);
+}
+
+/** Runs in the page before its own script: remembers every text that the worker sends, and asks it questions. */
+function listenToWorker() {
+  const texts = new Set();
+  const answers = new Map();
+  let worker;
+  let lastId = 1e9; // Far from the numbers that the page gives its own questions.
+  const collect = (value) => {
+    if (typeof value === "string") texts.add(value);
+    else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) Object.values(value).forEach(collect);
+  };
+  window.Worker = class extends window.Worker {
+    constructor(...args) {
+      super(...args);
+      worker = this;
+      this.addEventListener("message", ({ data }) => {
+        collect(data);
+        if ("progress" in data) return;
+        answers.get(data.id)?.(data);
+        answers.delete(data.id);
+      });
+    }
+  };
+  const ask = (method, args, generation = 0) => new Promise((resolve) => {
+    const id = ++lastId;
+    answers.set(id, resolve);
+    worker.postMessage({ type: "call", id, method, args, generation });
+  });
+  window.perftabTest = { texts, ask };
+}
+
+/** Those that are open, so that a failure can show and close them. */
+const tabs = new Set();
+
+/** A test in which every tab that is open is pictured when it fails, and those that it opened are closed. */
+export function scene(name, body) {
+  test(name, async (t) => {
+    const before = new Set(tabs);
+    try {
+      await body(t);
+    } catch (error) {
+      for (const [number, tab] of [...tabs].entries()) {
+        await tab.page.screenshot({ path: pictureOf(`failed-${name.split(" ")[0]}-${number}`) });
+        if (!before.has(tab)) await tab.browser.close();
+      }
+      throw error;
+    }
+  });
+}
+
+/** What a query asks for where a test does not care. */
+export const QUERY = { event: 0, direction: "callees", group: "process", inlines: "shown" };
+
+export class Tab {
+  static async open(address, { spy = true, offline = false, init, ...options } = {}) {
+    const browser = await launch(options);
+    const tab = new Tab(browser);
+    tabs.add(tab);
+    if (spy) await tab.page.addInitScript(listenToWorker);
+    if (init) await tab.page.addInitScript(init);
+    if (offline) await tab.#keepWithin(address);
+    await tab.page.goto(address);
+    return tab;
+  }
+
+  constructor(browser) {
+    this.browser = browser;
+    this.page = browser.page;
+    this.page.setDefaultTimeout(20_000);
+    /** Requests to anywhere but the page's own address, where `offline`. */
+    this.refused = [];
+  }
+
+  async #keepWithin(address) {
+    const own = address.startsWith("file:") ? "file://" : new URL(address).origin + "/";
+    await this.page.context().route("**/*", (route) => {
+      if (route.request().url().startsWith(own)) return route.continue();
+      this.refused.push(route.request().url());
+      return route.abort();
+    });
+    if (own === "file://") await this.page.context().setOffline(true);
+  }
+
+  /** Closes the browser; a page that reported an error is a failure. */
+  async close() {
+    tabs.delete(this);
+    await this.browser.close();
+    assert.deepEqual(this.browser.errors, []);
+  }
+
+  // Files ------------------------------------------------------------------------------------------------------------
+
+  /** Drops files on the window, as a file manager does. */
+  async drop(...paths) {
+    const input = await this.page.evaluateHandle(() => {
+      const input = document.createElement("input");
+      input.type = "file";
+      input.multiple = true;
+      return document.body.appendChild(input);
+    });
+    await input.asElement().setInputFiles(paths);
+    await input.evaluate((input) => {
+      input.remove();
+      const dataTransfer = new DataTransfer();
+      for (const file of input.files) dataTransfer.items.add(file);
+      for (const type of ["dragenter", "dragover", "drop"]) {
+        const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+        document.elementFromPoint(innerWidth / 2, innerHeight / 2).dispatchEvent(event);
+        if (!event.defaultPrevented && type !== "dragenter") throw new Error(`the page leaves ${type} to the browser`);
+      }
+    });
+  }
+
+  /** Chooses files in the picker that `open` brings up. */
+  async pick(open, ...paths) {
+    const [chooser] = await Promise.all([this.page.waitForEvent("filechooser"), open()]);
+    await chooser.setFiles(paths);
+  }
+
+  /** Waits until a profile is open and its flame graph painted. */
+  async opened() {
+    await this.page.locator(".file-name").waitFor();
+    await this.page.waitForFunction(() => performance.getEntriesByName("perftab:flame-graph").length > 0);
+    await this.settled();
+  }
+
+  /** Waits until the worker has answered what the page asked, and the page has painted that. */
+  async settled() {
+    for (let round = 0; round < 2; round++) {
+      await this.page.evaluate(async () => {
+        await window.perftabTest?.ask("generation", {});
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      });
+    }
+  }
+
+  // What the worker says ---------------------------------------------------------------------------------------------
+
+  /** Asks the worker; fails on an error. */
+  async ask(method, args = {}) {
+    const reply = await this.page.evaluate(async ([method, args]) => {
+      const { ok: generation } = await window.perftabTest.ask("generation", {});
+      const reply = await window.perftabTest.ask(method, args, generation);
+      // Typed arrays do not cross to the test as arrays.
+      return JSON.parse(JSON.stringify(reply, (_, value) => (ArrayBuffer.isView(value) ? [...value] : value)));
+    }, [method, args]);
+    assert.equal(reply.error, undefined, `${method}: ${JSON.stringify(reply.error)}`);
+    return reply.ok;
+  }
+
+  /** Every function: name, DSO, weights, flags. Sorted by name and DSO, since the order among equals means nothing. */
+  async functions() {
+    const order = { key: "self", descending: true };
+    const rows = await this.ask("functions", { query: QUERY, order, from: 0, to: 1_000_000 });
+    return rows.names
+      .map((name, i) => ({ name, dso: rows.dsos[i], self: rows.self[i], total: rows.total[i], flags: rows.flags[i] }))
+      .sort((a, b) => (a.name + a.dso < b.name + b.dso ? -1 : 1));
+  }
+
+  /** Every text that the worker ever sent to this page. */
+  async said() {
+    return this.page.evaluate(() => [...window.perftabTest.texts]);
+  }
+
+  // What is on the screen --------------------------------------------------------------------------------------------
+
+  /** The ledger as it stands in the dock: status and shown ids by DSO. */
+  async ledger() {
+    await this.page.locator(".dso-row").first().waitFor();
+    const rows = await this.page.locator(".dso-row").evaluateAll((rows) =>
+      rows.map((row) => [row.querySelector(".dso-name").textContent, {
+        status: row.dataset.status,
+        buildId: row.querySelector("code").title,
+        share: row.querySelector(".dso-share").textContent,
+        detail: row.querySelector(".dso-detail")?.textContent ?? null,
+      }]));
+    return Object.fromEntries(rows);
+  }
+
+  /** The same, after bringing it to the front. */
+  async ledgerInDock() {
+    await this.page.getByRole("tab", { name: "DSOs" }).click();
+    return this.ledger();
+  }
+
+  /** Waits until the ledger gives a DSO this status. */
+  async status(name, status) {
+    const row = this.page.locator(`.dso-row[data-status="${status}"]`).filter({ hasText: name });
+    await row.first().waitFor();
+    return row.first();
+  }
+
+  /** Every text and every attribute of the page as it stands, without what the page carries as data. */
+  async everything() {
+    return this.page.evaluate(() => {
+      const texts = [document.title];
+      for (const element of document.querySelectorAll("#app, #app *")) {
+        texts.push(...[...element.attributes].map(({ value }) => value));
+        texts.push(...[...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data));
+      }
+      return texts;
+    });
+  }
+
+  view(name) {
+    return this.page.getByRole("tab", { name }).click();
+  }
+
+  /** Shows all frames that there are, one view after the other, and answers what stood on the screen. */
+  async everythingInAllViews() {
+    const texts = [];
+    const look = async () => {
+      await this.settled();
+      texts.push(...(await this.everything()));
+    };
+    await this.view(/Functions/);
+    await this.page.locator(".row:not(.loading)").first().waitFor();
+    await look();
+    await this.page.getByRole("grid", { name: "Functions" }).press("End");
+    await look();
+    await this.view(/Call tree/);
+    await this.page.locator(".row").first().waitFor();
+    await this.page.getByRole("button", { name: "Expand hottest path" }).click();
+    await look();
+    await this.view(/Flame graph/);
+    await this.tree().focus();
+    for (const key of ["ArrowDown", "ArrowDown", "End"]) {
+      await this.page.keyboard.press(key);
+      await look();
+    }
+    return texts;
+  }
+
+  /** The flame graph for the keyboard. */
+  tree() {
+    return this.page.getByRole("tree");
+  }
+
+  /** Selects the leaf at the end of the heaviest path. */
+  async hotLeaf() {
+    const selected = this.tree().locator('[aria-selected="true"]');
+    await this.tree().press("Home");
+    await this.page.waitForFunction(
+      () => document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel.startsWith("all,"));
+    await this.tree().press("End");
+    await this.page.waitForFunction(
+      () => !document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel.startsWith("all,"));
+    return selected.getAttribute("aria-label");
+  }
+
+  /** Looks for a function and selects its heaviest call; shows what is known of it. */
+  async select(text) {
+    await this.page.keyboard.press("/");
+    await this.page.locator(".search input:focus").waitFor();
+    await this.page.keyboard.type(text);
+    await this.page.locator(".search-result", { hasText: /function/ }).waitFor();
+    await this.page.keyboard.press("Enter");
+    await this.page.getByRole("tab", { name: "Selection" }).click();
+    const panel = this.page.locator(".selection");
+    await panel.filter({ hasText: text }).waitFor();
+    return panel;
+  }
+
+  /** Keeps a picture of the page, in the window's size and theme. */
+  async picture(name) {
+    await this.settled();
+    await this.page.screenshot({ path: pictureOf(name) });
+  }
+
+  /** The same in light and dark, at the three widths that the design is made for. */
+  async pictures(name) {
+    const before = this.page.viewportSize();
+    for (const [width, height] of [[1440, 900], [1280, 800], [420, 860]]) {
+      await this.page.setViewportSize({ width, height });
+      for (const colorScheme of ["light", "dark"]) {
+        await this.page.emulateMedia({ colorScheme });
+        await this.picture(`${name}-${width}-${colorScheme}`);
+      }
+    }
+    await this.page.emulateMedia({ colorScheme: "light" });
+    await this.page.setViewportSize(before);
+    await this.settled();
+  }
+}
