@@ -27,6 +27,11 @@ export function buildId(file) {
   return /Build ID: ([0-9a-f]+)/.exec(notes)[1];
 }
 
+/** The innermost function at an address of a program, as binutils read it. */
+export function functionAt(program, address) {
+  return execFileSync("addr2line", ["--functions", "--exe", program, address], { encoding: "utf8" }).split("\n")[0];
+}
+
 export function isInstalled(command) {
   return (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, command)));
 }

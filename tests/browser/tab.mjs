@@ -251,18 +251,6 @@ export class Tab {
     return this.page.getByRole("tree");
   }
 
-  /** Selects the leaf at the end of the heaviest path. */
-  async hotLeaf() {
-    const selected = this.tree().locator('[aria-selected="true"]');
-    await this.tree().press("Home");
-    await this.page.waitForFunction(
-      () => document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel.startsWith("all,"));
-    await this.tree().press("End");
-    await this.page.waitForFunction(
-      () => !document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel.startsWith("all,"));
-    return selected.getAttribute("aria-label");
-  }
-
   /** Looks for a function and selects its heaviest call; shows what is known of it. */
   async select(text) {
     await this.page.keyboard.press("/");
