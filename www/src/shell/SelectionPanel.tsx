@@ -108,7 +108,7 @@ function Amount({ weightOf, samples }: { weightOf: number; samples: number | nul
   return (
     <>
       <strong>{percent(all > 0 ? weightOf / all : 0)}</strong>{" "}
-      <span>{samples === null ? "" : `${count(samples)} samples, `}{weight(weightOf, name)}</span>
+      <span>{samples === null ? "" : `${count(samples)} ${samples === 1 ? "sample" : "samples"}, `}{weight(weightOf, name)}</span>
     </>
   );
 }
