@@ -153,6 +153,7 @@ fn a_killed_recorder_that_kept_the_size_up_to_date_leaves_all_it_wrote() {
     // The size is that of an earlier round, the feature bits are clear.
     let mut file = recording().unfinished();
     file[48..56].copy_from_slice(&200u64.to_le_bytes());
+    file[72..104].fill(0);
     let session = open(&file).expect("records are there");
     assert_eq!(session.info().samples, 4);
     assert!(session.warnings().iter().any(|warning| warning.kind == WarningKind::Unfinished));
