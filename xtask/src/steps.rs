@@ -6,6 +6,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -108,8 +109,20 @@ pub fn have(command: &str) -> bool {
 
 /// The Cargo that started this, in the repository's folder.
 pub fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    named_cargo(&std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A certain Cargo, without what `cargo run` tells xtask about xtask: some build scripts of others
+/// watch those variables, and would rebuild whenever a build by hand follows one of ours.
+pub fn named_cargo(program: &OsStr) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(root());
+    let about_xtask = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+    for (name, _) in std::env::vars_os() {
+        if about_xtask.iter().any(|prefix| name.to_string_lossy().starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 

@@ -4,7 +4,7 @@
 //! sources, which builds it. Both give the same façade; which one was taken is said.
 
 use crate::apt;
-use crate::steps::{output, root, run, step, step_once, target};
+use crate::steps::{cargo, named_cargo, output, root, run, step, step_once, target};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use std::fs;
@@ -63,7 +63,7 @@ fn choose(wanted: Option<Std>) -> Result<Std> {
 }
 
 fn with_rustup() -> Result<PathBuf> {
-    let mut command = Command::new("cargo");
+    let mut command = cargo();
     compile("rustup's target", &mut command, "wasm-rustup")
 }
 
@@ -74,7 +74,7 @@ fn with_debian() -> Result<PathBuf> {
     if !linker.exists() {
         bail!("{} is not there; a Rust toolchain from rustup has it", linker.display());
     }
-    let mut command = Command::new("/usr/bin/cargo");
+    let mut command = named_cargo("/usr/bin/cargo".as_ref());
     command
         .env("RUSTC", "/usr/bin/rustc")
         .env("RUSTC_BOOTSTRAP", "1")
@@ -91,8 +91,7 @@ fn compile(how: &str, command: &mut Command, folder: &str) -> Result<PathBuf> {
             .args(["build", "--quiet", "--locked", "--package=perftab-web", "--profile=wasm"])
             .args(["--target", TRIPLE])
             .arg("--target-dir")
-            .arg(target(folder))
-            .current_dir(root());
+            .arg(target(folder));
         run(command)
     })?;
     Ok(target(folder).join(TRIPLE).join("wasm/perftab_web.wasm"))
