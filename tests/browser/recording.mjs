@@ -27,9 +27,10 @@ export function buildId(file) {
   return /Build ID: ([0-9a-f]+)/.exec(notes)[1];
 }
 
-/** The innermost function at an address of a program, as binutils read it. */
+/** The function whose code lies at an address of a program, past all that was inlined into it, as binutils read it. */
 export function functionAt(program, address) {
-  return execFileSync("addr2line", ["--functions", "--exe", program, address], { encoding: "utf8" }).split("\n")[0];
+  const output = execFileSync("addr2line", ["--functions", "--inlines", "--exe", program, address], { encoding: "utf8" });
+  return output.trim().split("\n").at(-2);
 }
 
 export function isInstalled(command) {
