@@ -61,7 +61,7 @@ export function FullLedger(): JSX.Element {
               <Rows key={group.title} group={group} />
             ))}
           </table>
-          {unused > 0 && <p class="ledger-rest">{count(unused)} more were mapped; no sample passes through them.</p>}
+          {unused > 0 && <p class="ledger-rest">No sample passes through {count(unused)} more.</p>}
         </div>
         {chosen !== null && <Explanation row={chosen} />}
       </div>

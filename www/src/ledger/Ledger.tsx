@@ -18,7 +18,7 @@ export function Ledger(): JSX.Element {
       {groups.map((group) => (
         <Group key={group.title} group={group} />
       ))}
-      {unused > 0 && <p class="ledger-rest">{count(unused)} more were mapped; no sample passes through them.</p>}
+      {unused > 0 && <p class="ledger-rest">No sample passes through {count(unused)} more.</p>}
     </div>
   );
 }

@@ -78,6 +78,17 @@ export function requestFetch(ids: readonly number[]): void {
   }
 }
 
+/** True where `perftab view` looks on its own machine alone, so that asking it sends nothing anywhere. */
+const staysHere = computed(() => served.value !== null && served.value.debuginfod.length === 0);
+
+/** What this machine has needs no question: a recording opened where it was made has its names at once. */
+export function fetchFromThisMachine(): void {
+  if (staysHere.value && server.value !== null) {
+    allowed.value = new Set([...allowed.value, server.value.url]);
+    startFetch(fetchable.value.map((row) => row.id));
+  }
+}
+
 /** The explicit click: this server may be asked from now on. */
 export function allowAndFetch(): void {
   const chosen = server.value;
@@ -140,7 +151,9 @@ async function fetchOne(id: number): Promise<void> {
   }
   const abort = new AbortController();
   running.set(id, abort);
-  sent.value = { ids: new Set([...sent.value.ids, row.build_id]), hosts: new Set([...sent.value.hosts, asked.host]) };
+  if (!staysHere.value) {
+    sent.value = { ids: new Set([...sent.value.ids, row.build_id]), hosts: new Set([...sent.value.hosts, asked.host]) };
+  }
   try {
     const { url, token } = asked;
     const request = { url, dso: id, ...(token === undefined ? {} : { token }) };

@@ -7,7 +7,7 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
-import { forgetFetches } from "../ledger/debuginfod.ts";
+import { fetchFromThisMachine, forgetFetches } from "../ledger/debuginfod.ts";
 import type { Origin } from "../state/app.ts";
 import {
   dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
@@ -120,6 +120,7 @@ async function open(opening: Opening): Promise<void> {
     keepPayload(opening.payload);
     document.title = `${opening.name} · perftab`;
     await admitWaiting();
+    fetchFromThisMachine();
   } catch (error) {
     if (phase.peek().kind === "opening") {
       phase.value = before;
