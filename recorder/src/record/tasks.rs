@@ -12,7 +12,6 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use perftab_core::decode::{ByteSource, ReadError};
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
 use perftab_core::format::write::{
@@ -20,6 +19,7 @@ use perftab_core::format::write::{
 };
 
 use super::sys::{self, QueriedMapping, WithBuildId};
+use crate::file_source::FileSource;
 
 /// What the kernel itself calls executable memory without a file (`perf_event_mmap_event`).
 const ANONYMOUS: &[u8] = b"//anon";
@@ -256,29 +256,6 @@ fn build_id_of_mapped_file(pid: i32, mapping: &QueriedMapping) -> Option<BuildId
     // Opening a device could do things; only files have notes.
     file.metadata().ok().filter(fs::Metadata::is_file)?;
     build_id_of_elf(&FileSource::new(file).ok()?)
-}
-
-/// Reads a file at any offset.
-struct FileSource {
-    file: File,
-    length: u64,
-}
-
-impl FileSource {
-    fn new(file: File) -> io::Result<Self> {
-        let length = file.metadata()?.len();
-        Ok(Self { file, length })
-    }
-}
-
-impl ByteSource for FileSource {
-    fn len(&self) -> u64 {
-        self.length
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
-        self.file.read_exact_at(buffer, offset).map_err(|error| ReadError::new(error.to_string()))
-    }
 }
 
 /// The vdso of a 32-bit process is another file, and lies where such a process can reach it.
