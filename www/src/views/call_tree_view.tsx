@@ -19,8 +19,8 @@ import { idAt, nameClass, share, swatchClass } from "./words.ts";
 
 const ROW_HEIGHT = 22;
 const INDENT = 14;
-/** Deeper rows are indented no further, or names would leave the column. */
-const DEEPEST_INDENT = 40;
+/** What the column keeps for the name, however deep: deeper rows are indented no further. */
+const NAME_WIDTH = 220;
 
 export function CallTreeView(): JSX.Element {
   const model = callTree;
@@ -187,7 +187,7 @@ function Row({ id, row, rowIndex, isOpen, isSelected, whole, onSelect, onToggle 
       <span role="gridcell" class="number strong">{percent(total)}</span>
       <ShareBar share={total} />
       <span role="gridcell" class="number">{percent(share(columns.self[index] as number, whole))}</span>
-      <span role="gridcell" class="name" style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * INDENT}px` }}>
+      <span role="gridcell" class="name" style={{ paddingLeft: `max(0px, min(${depth * INDENT}px, 100% - ${NAME_WIDTH}px))` }}>
         <span
           class={canOpen ? (isOpen ? "twisty open" : "twisty") : "twisty none"}
           aria-hidden="true"
