@@ -24,6 +24,10 @@ function resize(next: number): void {
   remember("dock", String(width.value));
 }
 
+function presentWidth(): number {
+  return document.querySelector<HTMLElement>(".dock")?.offsetWidth ?? LEAST;
+}
+
 export function Dock(): JSX.Element {
   useEffect(() => {
     if (overlaid.value) {
@@ -32,7 +36,7 @@ export function Dock(): JSX.Element {
   }, []);
   return (
     <aside class="dock" aria-label="Dock" style={width.value === 0 ? {} : { width: `${width.value}px` }}>
-      <Splitter label="Width of the dock" edge="left" size={() => document.querySelector<HTMLElement>(".dock")?.offsetWidth ?? LEAST} onResize={resize} />
+      <Splitter label="Width of the dock" edge="left" size={presentWidth} least={LEAST} most={MOST} onResize={resize} />
       <header class="dock-head">
         <div role="tablist" aria-label="Dock" class="dock-tabs">
           <Tab tab="dsos" label="DSOs" />

@@ -29,11 +29,11 @@ export function Sheet(): JSX.Element {
         type="button"
         class="sheet-handle"
         aria-expanded={stop.value !== "peek"}
-        aria-label="Selection and DSOs"
         onClick={() => moveSheet(stop.peek() === "full" ? -2 : 1)}
         onPointerDown={swipe}
       >
         <span class="sheet-grip" aria-hidden="true" />
+        <span class="visually-hidden">Selection and DSOs: </span>
         <span class="sheet-line">
           <strong>{chosen && detail.value !== null ? detail.value.name : "DSOs"}</strong>
           {!chosen && <span class="ink-mute">{namedCount}</span>}
