@@ -56,7 +56,7 @@ export function scene(name, body) {
     } catch (error) {
       for (const [number, tab] of [...tabs].entries()) {
         await tab.page.screenshot({ path: pictureOf(`failed-${name.split(" ")[0]}-${number}`) });
-        if (!before.has(tab)) await tab.browser.close();
+        if (!before.has(tab)) await tab.discard();
       }
       throw error;
     }
@@ -67,12 +67,13 @@ export function scene(name, body) {
 export const QUERY = { event: 0, direction: "callees", group: "process", inlines: "shown" };
 
 export class Tab {
-  static async open(address, { spy = true, offline = false, init, ...options } = {}) {
+  static async open(address, { spy = true, offline = false, init, initPath, ...options } = {}) {
     const browser = await launch(options);
     const tab = new Tab(browser);
     tabs.add(tab);
     if (spy) await tab.page.addInitScript(listenToWorker);
     if (init) await tab.page.addInitScript(init);
+    if (initPath) await tab.page.addInitScript({ path: initPath });
     if (offline) await tab.#keepWithin(address);
     await tab.page.goto(address);
     return tab;
@@ -82,6 +83,8 @@ export class Tab {
     this.browser = browser;
     this.page = browser.page;
     this.page.setDefaultTimeout(20_000);
+    // Pickers are caught from now on: one that opens while a listener is being added is lost.
+    this.page.on("filechooser", () => {});
     /** Requests to anywhere but the page's own address, where `offline`. */
     this.refused = [];
   }
@@ -96,10 +99,15 @@ export class Tab {
     if (own === "file://") await this.page.context().setOffline(true);
   }
 
-  /** Closes the browser; a page that reported an error is a failure. */
-  async close() {
+  /** Closes the browser, whatever the page said. */
+  async discard() {
     tabs.delete(this);
     await this.browser.close();
+  }
+
+  /** Closes the browser; a page that reported an error is a failure. */
+  async close() {
+    await this.discard();
     assert.deepEqual(this.browser.errors, []);
   }
 

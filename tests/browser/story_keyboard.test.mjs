@@ -1,0 +1,182 @@
+// Without a pointer: a recording is opened, read, searched and shared by keys alone. And axe finds nothing serious on any
+// screen, light and dark.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { after, before, describe } from "node:test";
+import { Parts } from "./recording.mjs";
+import { Tab, scene } from "./tab.mjs";
+
+const require = createRequire(new URL("../../www/package.json", import.meta.url));
+const axe = require.resolve("axe-core/axe.min.js");
+
+const parts = new Parts();
+let recording;
+let program;
+let rebuilt;
+let host;
+
+before(async () => {
+  program = parts.compile(["tides"]);
+  rebuilt = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
+  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+describe("10 keyboard and assistive technology", () => {
+  scene("10a everything by keys", async () => {
+    const tab = await Tab.open(host);
+    const { page } = tab;
+    const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+
+    /** Goes on with Tab until this has the focus. */
+    async function tabTo(locator) {
+      for (let steps = 0; steps < 60; steps++) {
+        await press("Tab");
+        if (await locator.evaluate((element) => element === document.activeElement)) return;
+      }
+      assert.fail(`Tab never reaches ${locator}`);
+    }
+
+    /** The words for the selected frame, once they match. */
+    async function spoken(pattern) {
+      await page.waitForFunction(
+        (source) => new RegExp(source).test(document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel ?? ""),
+        pattern.source,
+      );
+      return tab.tree().locator('[aria-selected="true"]').getAttribute("aria-label");
+    }
+
+    await tabTo(page.getByRole("button", { name: /Choose files/ }));
+    await tab.picture("10-focus-on-open-screen");
+    await tab.pick(() => press("Enter"), recording);
+    await tab.opened();
+    await tab.pick(() => press("Control+o"), program);
+    await tab.status("tides", "matched");
+
+    await tabTo(tab.tree());
+    await press("ArrowDown");
+    await spoken(/^all, total 100\.0 percent/);
+    await press("ArrowDown");
+    await spoken(/^tides, total/);
+    await press("ArrowDown");
+    const below = await spoken(/^(?!tides, total|all,)/);
+    await press("ArrowUp");
+    await spoken(/^tides, total/);
+    await press("ArrowDown");
+    assert.equal(await spoken(/^(?!tides, total|all,)/), below);
+    await press("End");
+    const leaf = await spoken(/self (?!0\.0)/);
+    await press("Enter");
+    await page.locator(".breadcrumb [aria-current=location]", { hasText: leaf.split(",")[0] }).waitFor();
+    await press("0");
+    await page.locator(".breadcrumb [aria-current=location]").waitFor({ state: "detached" });
+    await tab.picture("10-by-keys");
+
+    await press("/");
+    const field = page.getByRole("textbox", { name: "Search functions and DSOs" });
+    await page.locator(".search input:focus").waitFor();
+    await page.keyboard.type("i");
+    const found = page.locator(".search-result");
+    await found.filter({ hasText: /^\d+ functions/ }).waitFor();
+    await press("Enter");
+    await found.filter({ hasText: /^1 of \d+ functions/ }).waitFor();
+    await press("Enter");
+    await found.filter({ hasText: /^2 of \d+ functions/ }).waitFor();
+    await press("Shift+Enter");
+    await found.filter({ hasText: /^1 of \d+ functions/ }).waitFor();
+    await press("Escape");
+    assert.equal(await field.inputValue(), "");
+    await press("Escape");
+    assert.ok(!(await field.evaluate((element) => element === document.activeElement)), "Esc leaves the field");
+
+    await press("3");
+    await page.getByRole("grid", { name: "Functions" }).waitFor();
+    await press("4");
+    await page.getByRole("treegrid", { name: "Call tree" }).waitFor();
+    await press("2");
+    await tab.tree().waitFor();
+
+    const share = page.getByRole("button", { name: "Share" });
+    await tabTo(share);
+    await press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Share this profile" });
+    await dialog.getByText(/of \d+ call nodes/).waitFor();
+    for (let steps = 0; steps < 12; steps++) {
+      await press("Tab");
+      assert.ok(await page.evaluate(() =>
+        document.activeElement === document.body || document.querySelector("dialog[open]").contains(document.activeElement)),
+      "the focus stays within the dialog");
+    }
+    await press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(await share.evaluate((element) => element === document.activeElement), "and returns to where it was");
+
+    await press("?");
+    await page.getByRole("dialog", { name: /shortcuts/i }).waitFor();
+    await tab.picture("10-shortcuts");
+    await press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await tab.close();
+  });
+
+  /** Serious and critical findings in words: rule, and where. */
+  async function findings(tab) {
+    await tab.settled();
+    const violations = await tab.page.evaluate(async () => {
+      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+      return violations;
+    });
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
+  }
+
+  for (const colorScheme of ["light", "dark"]) {
+    scene(`10b axe finds nothing serious, ${colorScheme}`, async () => {
+      const tab = await Tab.open(host, { colorScheme, initPath: axe });
+      const { page } = tab;
+      const all = {};
+      const look = async (screen) => {
+        const found = await findings(tab);
+        if (found.length > 0) all[screen] = found;
+      };
+      await look("open screen");
+      await tab.drop(recording);
+      await tab.opened();
+      await look("flame graph");
+      await tab.drop(rebuilt);
+      await tab.status("tides", "mismatched");
+      await look("a refused binary");
+      await page.getByRole("button", { name: "Why?" }).click();
+      await page.locator(".explanation").waitFor();
+      await look("full ledger");
+      await page.keyboard.press("Escape");
+      await tab.drop(program);
+      await tab.status("tides", "matched");
+      await tab.select("rolling_sea");
+      await look("selection and search");
+      await page.keyboard.press("Escape");
+      await tab.view(/Functions/);
+      await page.locator(".row:not(.loading)").first().waitFor();
+      await look("functions");
+      await tab.view(/Call tree/);
+      await page.locator(".row").first().waitFor();
+      await look("call tree");
+      await page.getByRole("button", { name: "Share" }).click();
+      const dialog = page.getByRole("dialog", { name: "Share this profile" });
+      await dialog.getByText(/of \d+ call nodes/).waitFor();
+      await look("share: link");
+      await dialog.getByRole("button", { name: "Page", exact: true }).click();
+      await look("share: page");
+      await dialog.getByRole("button", { name: "Export", exact: true }).click();
+      await look("share: export");
+      await page.keyboard.press("Escape");
+      await page.setViewportSize({ width: 420, height: 860 });
+      await look("phone");
+      assert.deepEqual(all, {});
+      await tab.close();
+    });
+  }
+});
