@@ -45,11 +45,15 @@ function followLinks(): void {
   });
 }
 
-const root = document.getElementById("app");
-if (root !== null) {
+function start(): void {
   session.value = startSession((message) => {
     phase.value = { kind: "died", message };
   });
+  void openWhatIsHere();
+}
+
+const root = document.getElementById("app");
+if (root !== null) {
   followTheme();
   followHistory();
   followLinks();
@@ -61,5 +65,6 @@ if (root !== null) {
   followDrops();
   followPastes();
   render(<App />, root);
-  void openWhatIsHere();
+  // After the first picture: making the worker takes as long as drawing the page.
+  setTimeout(start, 0);
 }
