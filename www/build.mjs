@@ -17,7 +17,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 
 const www = dirname(fileURLToPath(import.meta.url));
 
-// The same for every bundle of the page; the browsers that have DecompressionStream('deflate-raw').
+// The same for every bundle of the page; the browsers that have light-dark().
 const browser = {
   bundle: true,
   write: false,
@@ -26,7 +26,7 @@ const browser = {
   legalComments: "none",
   logLevel: "warning",
   format: "iife",
-  target: ["chrome111", "firefox114", "safari16.4"],
+  target: ["chrome123", "firefox120", "safari17.5"],
   jsx: "automatic",
   jsxImportSource: "preact",
 };
