@@ -28,7 +28,7 @@ export function AskServer(): JSX.Element | null {
         <p>{sees(what)}</p>
         <p class="button-row end">
           <button type="button" onClick={close}>Not now</button>
-          <button type="submit" class="primary" disabled={server.value === null}>Fetch {count(ids.length)}</button>
+          <button type="submit" class="primary" disabled={server.value === null || ids.length === 0}>Fetch {count(ids.length)}</button>
         </p>
       </form>
     </Dialog>

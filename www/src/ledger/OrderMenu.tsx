@@ -1,9 +1,11 @@
-// The ledger's order: a field where there is room, an icon in the dock.
+// The ledger's order: a field where there is room; in the dock a menu, which also has the debuginfod's address.
 
 import type { JSX } from "preact";
 import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
+import { served } from "../open/served.ts";
 import type { LedgerOrder } from "./coverage.ts";
+import { asking, fetchable } from "./debuginfod.ts";
 import { order } from "./state.ts";
 
 const ORDERS: readonly { value: LedgerOrder; label: string }[] = [
@@ -32,23 +34,37 @@ export function OrderField(): JSX.Element {
 export function OrderMenu(): JSX.Element {
   const present = ORDERS.find(({ value }) => value === order.value)?.label ?? "";
   return (
-    <Popover label={<Icon name="order" />} name={`Order of DSOs: ${present}`} buttonClass="quiet icon-only" panelClass="menu">
-      {(close) =>
-        ORDERS.map(({ value, label }) => (
-          <button
-            key={value}
-            type="button"
-            class="menu-item"
-            aria-pressed={order.value === value}
-            onClick={() => {
-              order.value = value;
-              close();
-            }}
-          >
-            {label}
-          </button>
-        ))
-      }
+    <Popover label={<Icon name="order" />} name={`DSOs: ${present}`} buttonClass="quiet icon-only" panelClass="menu">
+      {(close) => (
+        <>
+          {ORDERS.map(({ value, label }) => (
+            <button
+              key={value}
+              type="button"
+              class="menu-item"
+              aria-pressed={order.value === value}
+              onClick={() => {
+                order.value = value;
+                close();
+              }}
+            >
+              {label}
+            </button>
+          ))}
+          {served.value === null && (
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close();
+                asking.value = fetchable.value.map((row) => row.id);
+              }}
+            >
+              Debuginfod server…
+            </button>
+          )}
+        </>
+      )}
     </Popover>
   );
 }

@@ -3,11 +3,11 @@
 import type { JSX } from "preact";
 import { phase, tasks } from "../state/app.ts";
 import { bytes } from "../state/format.ts";
+import { modifier } from "../state/platform.ts";
 import { describeProgress, progressShare, timeLeft } from "../state/tasks.ts";
 import { ProgressBar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon, Logo } from "../shell/icons.tsx";
-import { modifier } from "../shell/keys.ts";
 import { ThemeChoice } from "../shell/MainMenu.tsx";
 import { Popover } from "../shell/Popover.tsx";
 import { shortcutsOpen } from "../shell/ShortcutsDialog.tsx";

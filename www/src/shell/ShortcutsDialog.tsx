@@ -2,31 +2,38 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { modifier } from "../state/platform.ts";
 import { Dialog } from "./Dialog.tsx";
 
 export const shortcutsOpen = signal(false);
 
 const ANYWHERE: readonly [string, string][] = [
   ["2 3 4", "Flame graph, functions, call tree"],
-  ["/ or Ctrl F", "Search; Enter and Shift Enter step, Esc leaves"],
+  [`/ or ${modifier} F`, "Search; Enter and Shift Enter step, Esc leaves"],
   ["l", "DSOs"],
   ["e", "Events"],
-  ["Ctrl O", "Open files"],
-  ["Ctrl S", "Share"],
-  ["Ctrl Z, Ctrl Shift Z", "Undo and redo a step of the view"],
+  [`${modifier} O`, "Open files"],
+  [`${modifier} S`, "Share"],
+  [`${modifier} Z, ${modifier} Shift Z`, "Undo and redo a step of the view"],
   ["?", "This list"],
   ["Esc", "Close the topmost: dialog, search, selection"],
 ];
 
-const IN_VIEWS: readonly [string, string][] = [
+const IN_GRAPH: readonly [string, string][] = [
   ["↑ ↓ ← →", "Caller, heaviest callee, siblings"],
   ["Home, End", "Root, deepest hot leaf"],
   ["Enter", "Zoom into the selection"],
-  ["Backspace", "Zoom out by one"],
-  ["0", "Zoom out to all"],
-  ["+ −, w s", "Zoom in and out"],
-  ["*", "Expand all below, in the call tree"],
+  ["Backspace, 0", "Zoom out by one, to all"],
+  ["+ −, w s", "Magnify, and back"],
+  ["Shift ← →", "Pan"],
   ["i", "Callees or inverted"],
+  ["Alt", "Pin the card under the pointer"],
+];
+
+const IN_TABLES: readonly [string, string][] = [
+  ["↑ ↓", "Rows"],
+  ["→ ←, Enter", "Open and close a call"],
+  ["*", "Open all below"],
 ];
 
 export function ShortcutsDialog(): JSX.Element | null {
@@ -43,7 +50,10 @@ export function ShortcutsDialog(): JSX.Element | null {
     >
       <div class="shortcuts-columns">
         <Keys title="Anywhere" rows={ANYWHERE} />
-        <Keys title="In a view" rows={IN_VIEWS} />
+        <div>
+          <Keys title="Flame graph" rows={IN_GRAPH} />
+          <Keys title="Call tree and functions" rows={IN_TABLES} />
+        </div>
       </div>
     </Dialog>
   );

@@ -5,12 +5,10 @@ import { pickFiles } from "../open/pick.ts";
 import { takeFiles } from "../open/open.ts";
 import { shareOpen } from "../share/links.ts";
 import { dock, dockOpen, ledgerFull, phase, search, selection } from "../state/app.ts";
+import { isMac } from "../state/platform.ts";
 import { focusSearch } from "./SearchField.tsx";
 import { shortcutsOpen } from "./ShortcutsDialog.tsx";
 import { showView, VIEWS } from "./ViewTabs.tsx";
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
-export const modifier = isMac ? "Cmd" : "Ctrl";
 
 /** Starts listening. Call once. */
 export function followKeys(): void {
