@@ -178,6 +178,12 @@ fn what_is_no_recording_is_said_with_its_first_bytes() {
     assert_eq!(open(b"").err().expect("nothing").to_string(), "not a perf.data file: it is empty");
 }
 
+#[test]
+fn a_header_cut_short_says_so() {
+    let error = open(&recording().finish()[..150]).err().expect("no event is whole");
+    assert_eq!(error.to_string(), "the file ends inside the list of events, at 0x68");
+}
+
 /// Asks for everything that a host asks for.
 fn use_everything(session: &mut Session) {
     let query = Query::default();

@@ -83,7 +83,7 @@ impl Features {
         if !wanted || section.size == 0 || section.size > MAX_FEATURE_SIZE {
             return Ok(());
         }
-        let bytes = read(source, section.offset, section.size)?;
+        let bytes = read(source, section.offset, section.size, "a feature section")?;
         let mut cursor = Cursor::new(&bytes, section.offset, order, "a feature section");
         match feature {
             Feature::BUILD_ID => self.build_ids = read_build_ids(&bytes, section.offset, order),

@@ -69,7 +69,7 @@ pub enum RecordingEnd {
 impl Header {
     /// Reads the header of a recording in file mode.
     pub fn read(source: &dyn ByteSource) -> Result<Self, DecodeError> {
-        let start = read(source, 0, source.len().min(FILE_HEADER_SIZE))?;
+        let start = read(source, 0, source.len().min(FILE_HEADER_SIZE), "the file header")?;
         let order = byte_order(&start)?;
         let mut cursor = Cursor::new(&start, 0, order, "the file header");
         cursor.take(8)?;
@@ -123,12 +123,16 @@ fn unsupported(what: &'static str, offset: u64) -> DecodeError {
     DecodeErrorKind::Unsupported { what }.at(offset)
 }
 
-/// `read_vec` with a decode error.
+/// Reads `length` bytes of something that must be there.
 pub(super) fn read(
     source: &dyn ByteSource,
     offset: u64,
     length: u64,
+    what: &'static str,
 ) -> Result<Vec<u8>, DecodeError> {
+    if offset.checked_add(length).is_none_or(|end| end > source.len()) {
+        return Err(DecodeErrorKind::Truncated { what }.at(source.len().min(offset)));
+    }
     source
         .read_vec(offset, length)
         .map_err(|error| DecodeErrorKind::Read { message: error.to_string() }.at(offset))
@@ -167,7 +171,7 @@ fn read_attrs(
     if count == 0 || count > MAX_ATTRS {
         return Err(invalid("the number of events", count, 32));
     }
-    let bytes = read(source, attrs.offset, count * attr_size)?;
+    let bytes = read(source, attrs.offset, count * attr_size, "the list of events")?;
     let mut events = Vec::new();
     for (index, entry) in bytes.chunks_exact(attr_size as usize).enumerate() {
         let offset = attrs.offset + index as u64 * attr_size;
@@ -179,7 +183,8 @@ fn read_attrs(
             return Err(invalid("the number of ids of an event", ids.size / 8, section_offset));
         }
         // Ids out of the file cost the distinction between events, not the file.
-        let ids = read(source, ids.offset, ids.size / 8 * 8).unwrap_or_default();
+        let ids =
+            read(source, ids.offset, ids.size / 8 * 8, "the ids of an event").unwrap_or_default();
         let ids = ids.chunks_exact(8).map(|id| order.u64(id.try_into().unwrap_or_default()));
         events.push(EventAttr { attr, ids: ids.collect() });
     }
