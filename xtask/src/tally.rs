@@ -41,11 +41,16 @@ pub struct Reader {
     /// Lines `SKIPPED: name: why`. A Rust test that skips says so and returns, so libtest counts it
     /// as passed; the tally takes it from there. Node knows skips itself.
     said: u64,
+    /// Tests that the filter leaves out: Node counts them as skipped.
+    left_out: u64,
 }
+
+/// How Node marks a test that `--test-name-pattern` leaves out.
+pub const LEFT_OUT: &str = "# test name does not match pattern";
 
 impl Reader {
     pub fn new(runner: Runner) -> Self {
-        Self { runner, counted: Tally::default(), said: 0 }
+        Self { runner, counted: Tally::default(), said: 0, left_out: 0 }
     }
 
     pub fn read_line(&mut self, line: &str) {
@@ -63,6 +68,8 @@ impl Reader {
             Runner::Node => {
                 if let Some(count) = line.strip_prefix("ℹ ") {
                     self.count(count.split_whitespace());
+                } else if line.ends_with(LEFT_OUT) {
+                    self.left_out += 1;
                 }
             }
         }
@@ -70,7 +77,11 @@ impl Reader {
 
     pub fn finish(self) -> Tally {
         let Tally { passed, failed, skipped } = self.counted;
-        Tally { passed: passed.saturating_sub(self.said), failed, skipped: skipped + self.said }
+        Tally {
+            passed: passed.saturating_sub(self.said),
+            failed,
+            skipped: (skipped + self.said).saturating_sub(self.left_out),
+        }
     }
 
     /// Adds `passed 3` and the like; anything else is none of our business.
@@ -125,6 +136,13 @@ mod tests {
     fn a_skip_that_node_counts_is_not_counted_twice() {
         let lines = ["SKIPPED: x: no debuginfod here", "ℹ pass 1", "ℹ skipped 1"];
         let expected = Tally { passed: 1, failed: 0, skipped: 1 };
+        assert_eq!(tally(Runner::Node, &lines), expected);
+    }
+
+    #[test]
+    fn a_test_that_the_filter_leaves_out_is_not_a_skip() {
+        let lines = ["﹣ a (0.1ms) # test name does not match pattern", "ℹ pass 1", "ℹ skipped 1"];
+        let expected = Tally { passed: 1, failed: 0, skipped: 0 };
         assert_eq!(tally(Runner::Node, &lines), expected);
     }
 }

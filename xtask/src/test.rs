@@ -3,7 +3,7 @@
 //! Everything runs even if something before it failed; the last line counts it all.
 
 use crate::steps::{cargo, line, root, run, step, step_once, target};
-use crate::tally::{Reader, Runner, Tally};
+use crate::tally::{LEFT_OUT, Reader, Runner, Tally};
 use crate::{apt, npm, page};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -170,10 +170,12 @@ fn counted(command: &mut Command, runner: Runner) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Lines of libtest that say nothing, once for each of many crates.
+/// Lines that say nothing: of libtest, once for each of many crates; of Node, left out tests.
 fn is_noise(line: &str) -> bool {
     let empty = ["", "successes:", "running 0 tests"];
-    empty.contains(&line) || line.starts_with("test result: ok. 0 passed; 0 failed; 0 ignored")
+    empty.contains(&line)
+        || line.starts_with("test result: ok. 0 passed; 0 failed; 0 ignored")
+        || line.ends_with(LEFT_OUT)
 }
 
 /// Scheduler tracepoints are read from tracefs, which minimal systems leave unmounted.
