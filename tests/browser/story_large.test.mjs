@@ -82,7 +82,9 @@ describe("9 a large recording", () => {
     const totals = async (of) => {
       const graph = await of.ask("flameGraph", { query: QUERY, window: { root: 0, widthPx: 1000, minPx: 0.5, search: "" } });
       const { events } = await of.ask("info");
-      return { all: graph.allTotal, samples: graph.rootSamples, events: events.map(({ name, weight, samples }) => [name, weight, samples]) };
+      const { frames, named, samples, named_leaves } = await of.ask("coverage");
+      const coverage = { frames, named, samples, named_leaves };
+      return { coverage, all: graph.allTotal, samples: graph.rootSamples, events: events.map(({ name, weight, samples }) => [name, weight, samples]) };
     };
     assert.deepEqual(await totals(short), await totals(tab));
     const facts = await short.page.locator(".facts-line").innerText();

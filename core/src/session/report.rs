@@ -81,7 +81,7 @@ pub struct Coverage {
 impl Session {
     /// How much has names.
     pub fn coverage(&self) -> Coverage {
-        let frames = coverage::frames(&self.profile, &self.symbols);
+        let frames = coverage::frames(&self.profile, &self.symbols).with(&self.facts.folded);
         let mut by_status = BTreeMap::new();
         for (id, used) in self.facts.uses.iter().enumerate() {
             let status = self.ledger.row(DsoId(id as u32)).status.name();

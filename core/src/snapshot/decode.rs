@@ -21,7 +21,7 @@ use crate::profile::{
 use crate::symbolize::{
     FileId, FunctionId, Inlining, Ledger, LedgerRow, Level, Provenance, Symbols,
 };
-use crate::views::coverage::DsoUse;
+use crate::views::coverage::{self, DsoUse, FrameCoverage};
 
 /// Addresses made up for frames begin here; no code lies there.
 const MADE_UP: u64 = 1 << 63;
@@ -35,7 +35,7 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     let body = container::unpack(payload)?;
     let mut read = Reader::new(&body)?;
     let mut profile = Profile::default();
-    let (facts, fidelity, lost) = read_facts(&mut read)?;
+    let (facts, fidelity, lost, recorded) = read_facts(&mut read)?;
     profile.lost = lost;
     profile.host = read_host(&mut read)?;
     let warnings = read_warnings(&mut read)?;
@@ -53,7 +53,9 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     builder.add_samples(&mut read, &places)?;
     let (profile, symbols) = builder.finish();
     let ledger = Ledger::from_rows(rows);
-    Ok(Snapshot { profile, symbols, ledger, warnings, facts: Facts { uses, ..facts }, fidelity })
+    let folded = recorded.without(&coverage::frames(&profile, &symbols));
+    let facts = Facts { uses, folded, ..facts };
+    Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity })
 }
 
 impl Snapshot {
@@ -78,12 +80,15 @@ fn at_most(limit: usize, count: usize) -> Result<usize, SnapshotError> {
     if count > limit { invalid("more than a snapshot can hold") } else { Ok(count) }
 }
 
-fn read_facts(read: &mut Reader<'_>) -> Result<(Facts, Fidelity, Lost), SnapshotError> {
+/// Facts, fidelity, losses, and how much of the recording had names.
+fn read_facts(
+    read: &mut Reader<'_>,
+) -> Result<(Facts, Fidelity, Lost, FrameCoverage), SnapshotError> {
     let mut next = || read.number(Field::Facts);
     let has_time = next()? != 0;
     let (start, length) = (next()?, next()?);
     let time = has_time.then(|| (start, start.saturating_add(length)));
-    let facts = Facts { time, processes: next()?, threads: next()?, uses: Vec::new() };
+    let facts = Facts { time, processes: next()?, threads: next()?, ..Facts::default() };
     let lost = Lost { events: next()?, samples: next()? };
     let fidelity = Fidelity {
         kept_nodes: next()?,
@@ -92,7 +97,9 @@ fn read_facts(read: &mut Reader<'_>) -> Result<(Facts, Fidelity, Lost), Snapshot
         threshold_share: share(next()?),
         folded_weight: next()?,
     };
-    Ok((facts, fidelity, lost))
+    let recorded =
+        FrameCoverage { frames: next()?, named: next()?, samples: 0, named_leaves: next()? };
+    Ok((facts, fidelity, lost, recorded))
 }
 
 fn share(billionths: u64) -> f64 {

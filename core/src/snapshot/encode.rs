@@ -15,6 +15,7 @@ use super::{container, fields};
 use crate::profile::{Dso, DsoId, DsoKind, Identity};
 use crate::symbolize::{FileId, FunctionId};
 use crate::views::call_tree::Label;
+use crate::views::coverage::FrameCoverage;
 use crate::views::label::is_system;
 use crate::views::weights::Sum;
 
@@ -26,10 +27,12 @@ pub fn encode(contents: &Contents<'_>, options: &Options) -> Result<Shared, TooS
     let tree = Tree::new(contents);
     let order = Order::new(contents, &tree);
     let paths = Written::new(contents, options);
+    let coverage = contents.coverage();
     let attempt = |count: usize| {
         let selection = order.select(&tree, count);
         let fidelity = selection.fidelity(contents, order.total);
-        let body = Body { contents, options, paths: &paths, tree: &tree, selection: &selection };
+        let body =
+            Body { contents, options, paths: &paths, tree: &tree, selection: &selection, coverage };
         let (body, dsos) = body.write(order.total);
         let fits = body.len() <= MAX_INFLATED && dsos <= MAX_DSOS;
         let payload = container::pack(&body);
@@ -71,6 +74,7 @@ struct Body<'a> {
     paths: &'a Written,
     tree: &'a Tree,
     selection: &'a Selection,
+    coverage: FrameCoverage,
 }
 
 /// The paths of all DSOs as they are written, and their order.
@@ -152,6 +156,9 @@ impl Body<'_> {
             billionths(fidelity.kept_weight_share),
             billionths(fidelity.threshold_share),
             fidelity.folded_weight,
+            self.coverage.frames,
+            self.coverage.named,
+            self.coverage.named_leaves,
         ] {
             out.number(Field::Facts, number);
         }

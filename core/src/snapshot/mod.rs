@@ -30,7 +30,7 @@ use std::fmt;
 use crate::error::Warning;
 use crate::profile::Profile;
 use crate::symbolize::{Ledger, Symbols};
-use crate::views::coverage::{self, DsoUse};
+use crate::views::coverage::{self, DsoUse, FrameCoverage};
 
 pub use decode::decode;
 pub use encode::encode;
@@ -66,6 +66,13 @@ pub struct Contents<'a> {
     pub warnings: &'a [Warning],
     /// What folding would falsify.
     pub facts: &'a Facts,
+}
+
+impl Contents<'_> {
+    /// How much of the recording has names, with what an earlier snapshot folded away.
+    pub fn coverage(&self) -> FrameCoverage {
+        coverage::frames(self.profile, self.symbols).with(&self.facts.folded)
+    }
 }
 
 /// How much may be written, and what of it.
@@ -132,6 +139,8 @@ pub struct Facts {
     pub threads: u64,
     /// By DSO: samples in it.
     pub uses: Vec<DsoUse>,
+    /// What of the coverage was folded away; its `samples` are 0.
+    pub folded: FrameCoverage,
 }
 
 impl Facts {
@@ -143,6 +152,7 @@ impl Facts {
             processes: profile.threads.processes.len() as u64,
             threads: profile.threads.threads.len() as u64,
             uses: coverage::dso_use(profile),
+            folded: FrameCoverage::default(),
         }
     }
 }

@@ -25,6 +25,28 @@ pub struct FrameCoverage {
     pub named_leaves: u64,
 }
 
+impl FrameCoverage {
+    /// The frames of both; the samples of this one, since they are the same.
+    pub fn with(&self, more: &Self) -> Self {
+        Self {
+            frames: self.frames.saturating_add(more.frames),
+            named: self.named.saturating_add(more.named),
+            samples: self.samples,
+            named_leaves: self.named_leaves.saturating_add(more.named_leaves),
+        }
+    }
+
+    /// The frames that are not among those of `part`, without samples.
+    pub fn without(&self, part: &Self) -> Self {
+        Self {
+            frames: self.frames.saturating_sub(part.frames),
+            named: self.named.saturating_sub(part.named),
+            samples: 0,
+            named_leaves: self.named_leaves.saturating_sub(part.named_leaves),
+        }
+    }
+}
+
 /// Samples that end in each stack, and that pass through it.
 struct StackCounts {
     leaf: Vec<u64>,
@@ -74,7 +96,7 @@ fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
     profile.stacks.frames(stack).any(|frame| profile.frames.get(frame).dso == dso)
 }
 
-/// How much has names, over all events.
+/// How much has names, over all events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     let counts = StackCounts::new(profile);
     let mut coverage = FrameCoverage {
@@ -84,6 +106,9 @@ pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     for stack in (1..profile.stacks.len()).map(|stack| StackId(stack as u32)) {
         debug_assert_ne!(stack, Stacks::EMPTY);
         let Some((_, frame)) = profile.stacks.get(stack) else { continue };
+        if profile.dsos.get(profile.frames.get(frame).dso).kind == DsoKind::Folded {
+            continue; // It stands for frames that may have had names.
+        }
         coverage.frames = coverage.frames.saturating_add(counts.total[stack.index()]);
         if symbols.is_named(frame) {
             coverage.named = coverage.named.saturating_add(counts.total[stack.index()]);
