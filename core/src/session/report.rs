@@ -87,6 +87,9 @@ impl Session {
             let status = self.ledger.row(DsoId(id as u32)).status.name();
             *by_status.entry(status).or_default() += used.leaf_samples;
         }
+        for (status, samples) in self.facts.left_out.leaf_samples().filter(|(_, n)| *n > 0) {
+            *by_status.entry(status.name()).or_default() += samples;
+        }
         Coverage {
             frames: frames.frames,
             named: frames.named,

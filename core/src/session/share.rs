@@ -49,13 +49,25 @@ pub struct FidelityInfo {
     /// Weight that was folded into callers.
     #[serde(serialize_with = "serialize_weight")]
     pub folded_weight: u64,
+    /// DSOs in the link's ledger.
+    #[serde(serialize_with = "serialize_weight")]
+    pub kept_dsos: u64,
+    /// DSOs that samples pass through.
+    #[serde(serialize_with = "serialize_weight")]
+    pub total_dsos: u64,
 }
 
 impl From<Fidelity> for FidelityInfo {
     fn from(fidelity: Fidelity) -> Self {
-        let Fidelity { kept_nodes, total_nodes, kept_weight_share, threshold_share, folded_weight } =
-            fidelity;
-        Self { kept_nodes, total_nodes, kept_weight_share, threshold_share, folded_weight }
+        Self {
+            kept_nodes: fidelity.kept_nodes,
+            total_nodes: fidelity.total_nodes,
+            kept_weight_share: fidelity.kept_weight_share,
+            threshold_share: fidelity.threshold_share,
+            folded_weight: fidelity.folded_weight,
+            kept_dsos: fidelity.kept_dsos,
+            total_dsos: fidelity.total_dsos,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use super::codes::{self, gives_of};
 use super::container;
 use super::fields::{Field, Reader, unzigzag};
-use super::{Contents, FOLDED, Facts, Fidelity, Snapshot, SnapshotError};
+use super::{Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError};
 use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
@@ -55,6 +55,10 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     let ledger = Ledger::from_rows(rows);
     let folded = recorded.without(&coverage::frames(&profile, &symbols));
     let facts = Facts { uses, folded, ..facts };
+    // Two of the DSOs are the pseudo ones of this side.
+    let kept_dsos = profile.dsos.len() as u64 - 2;
+    let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);
+    let fidelity = Fidelity { kept_dsos, total_dsos, ..fidelity };
     Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity })
 }
 
@@ -96,10 +100,15 @@ fn read_facts(
         kept_weight_share: share(next()?),
         threshold_share: share(next()?),
         folded_weight: next()?,
+        ..Fidelity::default()
     };
     let recorded =
         FrameCoverage { frames: next()?, named: next()?, samples: 0, named_leaves: next()? };
-    Ok((facts, fidelity, lost, recorded))
+    let mut left_out = LeftOut { dsos: next()?, ..LeftOut::default() };
+    for samples in &mut left_out.leaf_samples {
+        *samples = next()?;
+    }
+    Ok((Facts { left_out, ..facts }, fidelity, lost, recorded))
 }
 
 fn share(billionths: u64) -> f64 {

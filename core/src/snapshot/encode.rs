@@ -8,8 +8,8 @@ use super::fields::{Field, Writer, zigzag};
 use super::selection::{Order, Selection};
 use super::tree::Tree;
 use super::{
-    Contents, FOLDED, HostFields, MAX_DSOS, MAX_INFLATED, MAX_WARNINGS, Options, Paths, Shared,
-    TooSmall,
+    Contents, FOLDED, Fidelity, HostFields, LeftOut, MAX_DSOS, MAX_INFLATED, MAX_WARNINGS, Options,
+    Paths, Shared, TooSmall,
 };
 use super::{container, fields};
 use crate::profile::{Dso, DsoId, DsoKind, Identity};
@@ -30,11 +30,10 @@ pub fn encode(contents: &Contents<'_>, options: &Options) -> Result<Shared, TooS
     let coverage = contents.coverage();
     let attempt = |count: usize| {
         let selection = order.select(&tree, count);
-        let fidelity = selection.fidelity(contents, order.total);
         let body =
             Body { contents, options, paths: &paths, tree: &tree, selection: &selection, coverage };
-        let (body, dsos) = body.write(order.total);
-        let fits = body.len() <= MAX_INFLATED && dsos <= MAX_DSOS;
+        let (body, fidelity) = body.write(order.total);
+        let fits = body.len() <= MAX_INFLATED && fidelity.kept_dsos <= MAX_DSOS as u64;
         let payload = container::pack(&body);
         let characters = if fits { payload.len() } else { usize::MAX };
         (characters, Shared { payload, fidelity })
@@ -125,23 +124,43 @@ struct Tables {
 }
 
 impl Body<'_> {
-    /// The bytes, and how many DSOs they tell of.
-    fn write(&self, total_nodes: usize) -> (container::Body, usize) {
+    /// The bytes, and what they hold.
+    fn write(&self, total_nodes: usize) -> (container::Body, Fidelity) {
         let mut out = Writer::new();
         let tables = self.write_dsos_and_functions(&mut out);
-        self.write_facts(&mut out, total_nodes);
+        let left_out = self.left_out(&tables.dsos);
+        let kept_dsos = tables.dsos.len() as u64;
+        let fidelity = Fidelity {
+            kept_dsos,
+            total_dsos: kept_dsos.saturating_add(left_out.dsos),
+            ..self.selection.fidelity(self.contents, total_nodes)
+        };
+        self.write_facts(&mut out, &fidelity, &left_out);
         self.write_host(&mut out);
         self.write_warnings(&mut out);
         let entries = self.entries(&mut out, &tables);
         self.write_entries(&mut out, &tables, &entries);
         self.write_sums(&mut out, &entries);
-        (out.finish(), tables.dsos.len())
+        (out.finish(), fidelity)
     }
 
-    fn write_facts(&self, out: &mut Writer, total_nodes: usize) {
+    /// DSOs that samples pass through and that are not written, nor were before.
+    fn left_out(&self, written: &[DsoId]) -> LeftOut {
+        let Contents { profile, ledger, facts, .. } = self.contents;
+        let mut left_out = facts.left_out;
+        let written: HashSet<DsoId> = written.iter().copied().collect();
+        for (id, dso) in profile.dsos.iter() {
+            let used = facts.uses.get(id.index()).copied().unwrap_or_default();
+            if is_written(dso) && used.samples > 0 && !written.contains(&id) {
+                left_out.add(ledger.row(id).status, used.leaf_samples);
+            }
+        }
+        left_out
+    }
+
+    fn write_facts(&self, out: &mut Writer, fidelity: &Fidelity, left_out: &LeftOut) {
         let facts = self.contents.facts;
         let lost = self.contents.profile.lost;
-        let fidelity = self.selection.fidelity(self.contents, total_nodes);
         let (start, end) = facts.time.unwrap_or_default();
         for number in [
             u64::from(facts.time.is_some()),
@@ -159,9 +178,11 @@ impl Body<'_> {
             self.coverage.frames,
             self.coverage.named,
             self.coverage.named_leaves,
+            left_out.dsos,
         ] {
             out.number(Field::Facts, number);
         }
+        left_out.leaf_samples().for_each(|(_, samples)| out.number(Field::Facts, samples));
     }
 
     fn write_host(&self, out: &mut Writer) {

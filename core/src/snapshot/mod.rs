@@ -29,7 +29,7 @@ use std::fmt;
 
 use crate::error::Warning;
 use crate::profile::Profile;
-use crate::symbolize::{Ledger, Symbols};
+use crate::symbolize::{Ledger, Status, Symbols};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
 
 pub use decode::decode;
@@ -126,6 +126,32 @@ pub struct Fidelity {
     pub threshold_share: f64,
     /// Weight of the first event that was folded.
     pub folded_weight: u64,
+    /// DSOs in the ledger.
+    pub kept_dsos: u64,
+    /// DSOs that samples pass through.
+    pub total_dsos: u64,
+}
+
+/// What is still known of DSOs that are not in a snapshot's ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many there were.
+    pub dsos: u64,
+    /// Samples that ended in them, by what was known of their names.
+    leaf_samples: [u64; codes::STATUSES.len()],
+}
+
+impl LeftOut {
+    /// Samples that ended in them, for each status.
+    pub fn leaf_samples(&self) -> impl Iterator<Item = (Status, u64)> {
+        codes::STATUSES.into_iter().zip(self.leaf_samples)
+    }
+
+    fn add(&mut self, status: Status, leaf_samples: u64) {
+        self.dsos = self.dsos.saturating_add(1);
+        let sum = &mut self.leaf_samples[usize::from(codes::code(&codes::STATUSES, &status))];
+        *sum = sum.saturating_add(leaf_samples);
+    }
 }
 
 /// Numbers of the recording that cannot be counted again once call nodes are folded.
@@ -141,6 +167,8 @@ pub struct Facts {
     pub uses: Vec<DsoUse>,
     /// What of the coverage was folded away; its `samples` are 0.
     pub folded: FrameCoverage,
+    /// DSOs that a snapshot left out.
+    pub left_out: LeftOut,
 }
 
 impl Facts {
@@ -153,6 +181,7 @@ impl Facts {
             threads: profile.threads.threads.len() as u64,
             uses: coverage::dso_use(profile),
             folded: FrameCoverage::default(),
+            left_out: LeftOut::default(),
         }
     }
 }

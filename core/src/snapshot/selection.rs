@@ -103,6 +103,7 @@ impl Selection {
             kept_weight_share: if weight == 0 { 1.0 } else { kept as f64 / weight as f64 },
             threshold_share: self.threshold_share,
             folded_weight: folded,
+            ..Fidelity::default()
         }
     }
 }
