@@ -24,4 +24,5 @@ pub mod profile;
 pub mod session;
 pub mod snapshot;
 pub mod symbolize;
+pub mod text;
 pub mod views;

@@ -3,12 +3,13 @@
 //! Constraint: names come from files of strangers, so control characters never reach the terminal
 //! ([`printable`]); a reader that went away ([`is_closed`]) is no failure.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+pub use perftab_core::text::printable;
 
 /// How a command ended when it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,23 +77,6 @@ pub fn notice(text: impl fmt::Display) {
 /// The one line of a failed command: what failed, then why.
 pub fn failure(error: &anyhow::Error) {
     notice(format_args!("{error:#}"));
-}
-
-/// `text` with control characters (C0, DEL, C1, line separators, bidirectional overrides) written
-/// as escapes, so that a name can't move the cursor, retitle a window or forge a line.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unprintable) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_unprintable(c) { safe.extend(c.escape_default()) } else { safe.push(c) }
-    }
-    Cow::Owned(safe)
-}
-
-fn is_unprintable(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `412806` as `412,806`.
@@ -182,13 +166,6 @@ impl Drop for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_are_escaped() {
-        assert_eq!(printable("a::b<c>"), "a::b<c>");
-        assert_eq!(printable("a\x1b[31mb\n"), "a\\u{1b}[31mb\\n");
-        assert_eq!(printable("\u{9b}2J\u{202e}x"), "\\u{9b}2J\\u{202e}x");
-    }
 
     #[test]
     fn numbers_are_grouped() {

@@ -1,6 +1,6 @@
 //! A recording on disk, pinned: what was opened stays, whatever happens to the path since.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -34,19 +34,21 @@ impl Recording {
             return Self::spool();
         }
         let name = path.display();
-        let file = File::open(path).with_context(|| {
+        let missing = || {
             let is_default = path == Path::new(USUAL_NAME);
             let remedy =
                 if is_default { " (name the recording, or make one: perftab record)" } else { "" };
             format!("{name}{remedy}")
-        })?;
-        let metadata = file.metadata().with_context(|| format!("{name}"))?;
+        };
+        // Asked before it is opened: opening a FIFO waits for its writer.
+        let metadata = fs::metadata(path).with_context(missing)?;
         if metadata.is_dir() {
             bail!("{name}: is a folder; name the perf.data file in it");
         }
         if !metadata.is_file() {
             bail!("{name}: is no regular file; pipe it in and name - instead");
         }
+        let file = File::open(path).with_context(missing)?;
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
         Ok(Self { name, size: metadata.len(), file })
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::FrameId;
 use crate::session::Session;
 use crate::symbolize::{Level, Status};
+use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::flame_graph::{self, FlameGraph, Window};
 use crate::views::functions::{self, FunctionOrder};
@@ -268,10 +269,12 @@ impl Session {
             name: labels.text(label),
             function_id: label.function().map(|function| function.0),
             dso_id: dso.map(|dso| dso.0),
-            dso: recorded.map(|dso| dso.name().to_owned()),
+            dso: recorded.map(|dso| printable(dso.name()).into_owned()),
             dso_status: dso.map(|dso| self.ledger.row(dso).status),
             build_id: recorded.and_then(|dso| dso.identity).map(|identity| identity.to_string()),
-            file: level.and_then(|level| level.file).map(|id| self.symbols.file(id).to_owned()),
+            file: level
+                .and_then(|level| level.file)
+                .map(|id| printable(self.symbols.file(id)).into_owned()),
             line: level.and_then(|level| level.line).map(NonZeroU32::get),
             inlined: matches!(label, Label::Inlined(_)),
             kind: labels.kind(label) as u8,
@@ -309,8 +312,7 @@ impl Session {
         let depth = tree.path(parent).len() as u16;
         for &id in tree.children(parent) {
             rows.push(tree, &labels, id, depth);
-            let dso = labels.dso(tree.label(id)).map(|dso| profile.dsos.get(dso).name());
-            rows.dsos.push(dso.unwrap_or_default().to_owned());
+            rows.dsos.push(labels.dso_name(tree.label(id)));
         }
         rows
     }

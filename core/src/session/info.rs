@@ -11,6 +11,7 @@ use crate::profile::{Dso, DsoId, DsoKind, Identity, RecordedBy};
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
 use crate::symbolize::Status;
+use crate::text::printable;
 use crate::views::coverage::{self, DsoUse};
 use crate::views::serialize_weight;
 
@@ -206,7 +207,7 @@ impl Session {
         let profile = &self.profile;
         let host = profile.host.clone();
         let events = profile.events.iter().map(|event| EventInfo {
-            name: event.name.clone(),
+            name: printable(&event.name).into_owned(),
             samples: event.samples,
             weight: event.weight,
         });
@@ -214,7 +215,7 @@ impl Session {
         ProfileInfo {
             format: self.format.clone(),
             host: HostInfo {
-                hostname: host.hostname,
+                hostname: host.hostname.map(|name| printable(&name).into_owned()),
                 os_release: host.os_release,
                 arch: host.arch,
                 cpus: host.cpus,
@@ -252,8 +253,8 @@ impl Session {
         let row = self.ledger.row(id);
         DsoRow {
             id: id.0,
-            name: dso.name().to_owned(),
-            path: dso.path.clone(),
+            name: printable(dso.name()).into_owned(),
+            path: printable(&dso.path).into_owned(),
             kind: kind_name(dso.kind),
             build_id: dso.identity.map(|identity| identity.to_string()),
             identity: match dso.identity {
@@ -271,7 +272,7 @@ impl Session {
             leaf_share: share(used.leaf_samples),
             share: share(used.samples),
             status: row.status,
-            reason: row.reason.clone(),
+            reason: row.reason.clone().or_else(|| late_identity(row.status, dso)),
             image: row.image.clone(),
             gives: row.gives.map(str::to_owned),
             found: row.found.clone(),
@@ -305,6 +306,16 @@ impl Session {
         });
         wanted
     }
+}
+
+/// The table is written after the run: it tells of the file that was there then.
+fn late_identity(status: Status, dso: &Dso) -> Option<String> {
+    let is_late = status == Status::Matched && dso.recorded_by == Some(RecordedBy::Table);
+    is_late.then(|| {
+        "its build-id was read when the recording ended; a file overwritten before that would go \
+         unnoticed"
+            .to_owned()
+    })
 }
 
 fn kind_name(kind: DsoKind) -> &'static str {

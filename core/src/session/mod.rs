@@ -96,6 +96,7 @@ impl Session {
         warnings: Vec<Warning>,
         embedded: Vec<EmbeddedSymbols>,
     ) -> Self {
+        let warnings = share::printable_warnings(warnings);
         let symbols = Symbols::new(&profile);
         let ledger = Ledger::new(&profile.dsos);
         let recorded = RecordedIdentities::new(&profile.dsos);

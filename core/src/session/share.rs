@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
+use crate::error::Warning;
 use crate::session::{FormatInfo, Session};
 use crate::snapshot::{
     self, Contents, Fidelity, HostFields, Options, Paths, SnapshotError, TooSmall,
 };
 use crate::symbolize::{DsoImages, RecordedIdentities};
+use crate::text::printable;
 use crate::views::serialize_weight;
 
 /// How much a link may hold, and what of it.
@@ -71,6 +73,14 @@ impl From<Fidelity> for FidelityInfo {
     }
 }
 
+/// Messages name paths and events, which are as strange as the file.
+pub(super) fn printable_warnings(mut warnings: Vec<Warning>) -> Vec<Warning> {
+    for warning in &mut warnings {
+        warning.message = printable(&warning.message).into_owned();
+    }
+    warnings
+}
+
 impl Session {
     /// Opens a link's payload (`p1.…`). It is a session like any other: files may be offered to
     /// it, and code without names is named behind the same gate.
@@ -80,7 +90,7 @@ impl Session {
         Ok(Self {
             profile: snapshot.profile,
             format: FormatInfo::of_link(),
-            warnings: snapshot.warnings,
+            warnings: printable_warnings(snapshot.warnings),
             facts: snapshot.facts,
             fidelity: Some(snapshot.fidelity),
             symbols: snapshot.symbols,

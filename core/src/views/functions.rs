@@ -178,10 +178,9 @@ pub fn ordered(
 /// How a function is shown.
 pub fn row(profile: &Profile, symbols: &Symbols, sum: FunctionSum) -> FunctionRow {
     let labels = Labels::new(profile, symbols);
-    let dso = labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name().to_owned());
     FunctionRow {
         name: labels.text(sum.label),
-        dso: dso.unwrap_or_default(),
+        dso: labels.dso_name(sum.label),
         kind: labels.kind(sum.label),
         marks: labels.marks(sum.label),
         sum,

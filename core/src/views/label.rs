@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::profile::{Dso, DsoId, DsoKind, Profile};
 use crate::symbolize::{FunctionId, Provenance, Symbols};
+use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 
 /// What a box or row stands for; decides its colour.
@@ -68,7 +69,7 @@ impl<'a> Labels<'a> {
     pub fn text(&self, label: Label) -> String {
         match label {
             Label::All => "all".to_owned(),
-            Label::Group(name) => self.profile.strings.get(name).to_owned(),
+            Label::Group(name) => printable(self.profile.strings.get(name)).into_owned(),
             Label::NoMapping => NO_MAPPING.to_owned(),
             Label::Function(function) | Label::Inlined(function) => self.function_text(function),
         }
@@ -78,7 +79,7 @@ impl<'a> Labels<'a> {
     pub fn function_text(&self, function: FunctionId) -> String {
         let function = self.symbols.function(function);
         match function.name {
-            Some(name) => name.to_owned(),
+            Some(name) => printable(name).into_owned(),
             None => format!("{:#x}", function.address),
         }
     }
@@ -98,6 +99,12 @@ impl<'a> Labels<'a> {
     /// The DSO that a call node's code lies in.
     pub fn dso(&self, label: Label) -> Option<DsoId> {
         label.function().map(|function| self.symbols.function(function).dso)
+    }
+
+    /// Name of that DSO, empty if there is none.
+    pub fn dso_name(&self, label: Label) -> String {
+        let name = self.dso(label).map(|dso| self.profile.dsos.get(dso).name());
+        printable(name.unwrap_or_default()).into_owned()
     }
 
     /// Colour of a call node.

@@ -1,10 +1,11 @@
 //! `perftab export`: a recording in the formats of other tools, or as one page.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use perftab_core::session::{Session, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
@@ -23,6 +24,9 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         ExportFormat::Collapsed => session.export_collapsed(&query),
         ExportFormat::Html => page(&session)?,
     };
+    if is_same_file(&args.output, &args.input.file) {
+        bail!("{} is the recording itself; name another file with -o", args.output.display());
+    }
     write(&args.output, text.as_bytes())
         .with_context(|| format!("writing {}", args.output.display()))?;
     Ok(finish(&session))
@@ -35,6 +39,11 @@ fn page(session: &Session) -> anyhow::Result<String> {
     let shared = session.share(&options)?;
     output::notice(share::keeps(&shared.fidelity));
     Ok(page::with_profile(&shared.payload))
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 fn write(output: &Path, bytes: &[u8]) -> io::Result<()> {

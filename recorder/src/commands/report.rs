@@ -66,7 +66,8 @@ fn write_head(results: &mut Results, report: &Report) -> io::Result<()> {
         output::grouped(report.weight)
     )?;
     let named = percent(coverage.named_leaves as f64, coverage.samples as f64);
-    writeln!(results, "# {named} of samples end in a named function\n#")
+    let of = if coverage.samples == report.samples { "samples" } else { "samples of all events" };
+    writeln!(results, "# {named} of {of} end in a named function\n#")
 }
 
 fn write_table(results: &mut Results, report: &Report) -> io::Result<()> {

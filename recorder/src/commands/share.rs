@@ -97,6 +97,8 @@ mod tests {
             kept_weight_share: 0.962,
             threshold_share: 0.0011,
             folded_weight: 38,
+            kept_dsos: 10,
+            total_dsos: 38,
         };
         let said = keeps(&fidelity);
         assert!(said.contains("96.2\u{2009}%") && said.contains("412 of 5,120"), "{said}");

@@ -20,6 +20,8 @@ use rustix::io::Errno;
 
 /// Kept free for the feature sections.
 const END_RESERVE: u64 = 256 << 10;
+/// Kept free for them by a recording that is shorter than they may be.
+const SMALLEST_END_RESERVE: u64 = 16 << 10;
 /// Allocated in one go, so that few writes need to allocate.
 const ALLOCATION: u64 = 4 << 20;
 
@@ -79,7 +81,7 @@ impl RecordingFile {
     /// Appends whole records. If that fails nothing of them is kept.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
         let end = self.end + records.len() as u64;
-        self.allocate(end + END_RESERVE)?;
+        self.allocate(end)?;
         if let Err(error) = self.file.write_all_at(records, self.end) {
             let _ = self.file.set_len(self.end);
             return Err(error);
@@ -93,13 +95,17 @@ impl RecordingFile {
         let _ = self.file.write_all_at(&self.data_size().to_ne_bytes(), DATA_SIZE_OFFSET);
     }
 
-    /// Allocates up to `needed`, and more if there is more.
-    fn allocate(&mut self, needed: u64) -> io::Result<()> {
+    /// Allocates for data up to `end` and for what follows it, and more if there is more. On a
+    /// disk that has hardly anything, a short recording is worth more than its kernel symbols.
+    fn allocate(&mut self, end: u64) -> io::Result<()> {
         let Allocation::Until(allocated) = self.allocated else { return Ok(()) };
+        let needed = end + END_RESERVE;
         if needed <= allocated {
             return Ok(());
         }
-        for until in [needed + ALLOCATION, needed] {
+        let is_short = end - self.header.data.offset < END_RESERVE;
+        let least = if is_short { end + SMALLEST_END_RESERVE } else { needed };
+        for until in [needed + ALLOCATION, needed, least] {
             let length = until - self.end;
             match rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, self.end, length) {
                 Ok(()) => {

@@ -66,10 +66,19 @@ impl Guard {
         Self { token, port }
     }
 
+    /// Browsers leave the port out where it is the usual one.
+    fn is_own(&self, host: &str) -> bool {
+        let usual = (self.port == 80).then_some("");
+        ["127.0.0.1", "localhost"].iter().any(|name| {
+            let rest = host.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name));
+            let port = rest.and_then(|_| host.get(name.len()..));
+            port.is_some_and(|port| port == format!(":{}", self.port) || Some(port) == usual)
+        })
+    }
+
     /// Decides over a request by its Host header and its query (without `?`).
     pub fn check(&self, host: Option<&str>, query: Option<&str>) -> Result<(), Refusal> {
-        let names = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
-        if !host.is_some_and(|host| names.iter().any(|name| name.eq_ignore_ascii_case(host))) {
+        if !host.is_some_and(|host| self.is_own(host)) {
             return Err(Refusal::ForeignHost);
         }
         let mut parameters = query.unwrap_or("").split('&');
