@@ -12,7 +12,7 @@ import type { Origin } from "../state/app.ts";
 import {
   dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
 } from "../state/app.ts";
-import { keepPayload } from "../state/history.ts";
+import { keepAddress, keepProfile } from "../state/history.ts";
 import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
@@ -117,7 +117,7 @@ async function open(opening: Opening): Promise<void> {
       forgetFetches();
       phase.value = { kind: "open" };
     });
-    keepPayload(opening.payload);
+    keepProfile(opening.payload, entryName(opening));
     document.title = `${opening.name} · perftab`;
     await admitWaiting();
     fetchFromThisMachine();
@@ -125,8 +125,14 @@ async function open(opening: Opening): Promise<void> {
     if (phase.peek().kind === "opening") {
       phase.value = before;
     }
+    keepAddress();
     report(opening.name, error);
   }
+}
+
+/** A file that was dropped is gone with the page; whatever else, a reload opens again. */
+function entryName({ origin, name }: Opening): string {
+  return origin === "file" ? `file ${performance.timeOrigin + performance.now()}` : `${origin} ${name}`;
 }
 
 /** The event asked for if it has samples, else the one with the most. */

@@ -5,6 +5,7 @@ import { pickFiles } from "../open/pick.ts";
 import { takeFiles } from "../open/open.ts";
 import { shareOpen } from "../share/links.ts";
 import { dock, dockOpen, ledgerFull, phase, search, selection } from "../state/app.ts";
+import { redo, undo } from "../state/history.ts";
 import { isMac } from "../state/platform.ts";
 import { focusSearch } from "./SearchField.tsx";
 import { shortcutsOpen } from "./ShortcutsDialog.tsx";
@@ -43,7 +44,7 @@ function onCommand(event: KeyboardEvent): boolean {
       if (isText(event.target)) {
         return false;
       }
-      history.go(event.shiftKey ? 1 : -1);
+      (event.shiftKey ? redo : undo)();
       return true;
     default:
       return false;

@@ -3,6 +3,10 @@
 // A step of the user (another view, a zoom) is a history entry; typing in the search field replaces the present one.
 // The entry's state holds what the address cannot: the zoom, whose call node numbers hold in this session only.
 // Very long links are not rewritten at every step: the address then stays as it was opened.
+//
+// Undo stays within the steps of the profile that is open: what lies before them is another profile, or another site,
+// whose entry would take this page away. A file that was dropped is in no entry, so an entry of one that is gone cannot
+// bring it back: what is open stays, and takes the entry over.
 
 import { batch, effect, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
@@ -15,14 +19,54 @@ const LONGEST_REWRITTEN = 65_536;
 interface Entry {
   zoom: number;
   names: number;
+  /** Counts the steps of this tab. */
+  step: number;
+  /** Of which profile, as `keepProfile` was told; empty before the first. */
+  profile: string;
 }
 
 let payload: string | null = null;
+let profile = "";
 
-/** The payload that the address keeps; null once another profile was opened in its place. */
-export function keepPayload(text: string | null): void {
-  payload = text;
+/** The step that is shown, and those between which undo and redo go. */
+let [first, at, last] = [0, 0, 0];
+/** Whether the browser was asked for another entry and has not shown it yet. */
+let moving = false;
+
+/**
+ * Another profile is open from now on. `text` is the payload that the address keeps, if it came by one; `name` tells
+ * its entries from those of others, and is the same when a reload opens the same again.
+ */
+export function keepProfile(text: string | null, name: string): void {
+  // A long link that was pasted is not written into the address; nor may that of another stay there.
+  const fits = text === null || text.length <= LONGEST_REWRITTEN || location.hash.startsWith(`#${text}`);
+  payload = fits ? text : null;
+  if (profile !== name) {
+    [first, last] = [at, at];
+  }
+  profile = name;
   write("replace");
+}
+
+/** The address says again what is open: another profile was to open in its place, and did not. */
+export function keepAddress(): void {
+  write("replace");
+}
+
+/** Takes the last step back; does nothing where there is none. */
+export function undo(): void {
+  if (at > first && !moving) {
+    moving = true;
+    history.back();
+  }
+}
+
+/** Takes the step that was undone; does nothing where there is none. */
+export function redo(): void {
+  if (at < last && !moving) {
+    moving = true;
+    history.forward();
+  }
 }
 
 /** Makes the graph's root `callNode`, as a step that Back undoes. */
@@ -37,6 +81,8 @@ export function zoomTo(callNode: number): void {
 /** Changes the state as one step that Back undoes. */
 export function step(change: () => void): void {
   batch(change);
+  at += 1;
+  [last, moving] = [at, false];
   write("push");
 }
 
@@ -45,18 +91,37 @@ export function followHistory(): void {
   const { payload: present, state } = readFragment(location.hash);
   payload = present;
   apply(state);
-  window.addEventListener("popstate", (event) => {
-    const entry = event.state as Entry | null;
-    batch(() => {
-      apply(readFragment(location.hash).state);
-      zoomRoot.value = entry !== null && entry.names === namesGeneration.peek() ? entry.zoom : ALL;
-    });
-  });
+  const before = history.state as Partial<Entry> | null;
+  at = before?.step ?? 0;
+  [first, last, profile] = [at, at, before?.profile ?? ""];
+  window.addEventListener("popstate", (event) => show(event.state as Entry | null));
   effect(() => {
     void search.value;
     void functionsOrder.value;
     untracked(() => write("replace"));
   });
+}
+
+function show(entry: Entry | null): void {
+  moving = false;
+  const address = readFragment(location.hash);
+  const isOther = entry !== null && entry.profile !== profile && profile !== "";
+  // An address that was typed has no entry yet.
+  at = entry?.step ?? at + 1;
+  if (address.payload !== null && address.payload !== payload) {
+    // Another link, which opens: followLinks in main.tsx.
+    apply(address.state);
+  } else if (isOther && address.payload === null) {
+    [first, last] = [at, at];
+    write("replace");
+  } else {
+    [first, last] = [Math.min(first, at), entry === null ? at : Math.max(last, at)];
+    batch(() => {
+      apply(address.state);
+      zoomRoot.value = entry !== null && entry.names === namesGeneration.peek() ? entry.zoom : ALL;
+    });
+    write("replace");
+  }
 }
 
 function apply(state: ReturnType<typeof readFragment>["state"]): void {
@@ -71,7 +136,7 @@ function apply(state: ReturnType<typeof readFragment>["state"]): void {
 function write(how: "push" | "replace"): void {
   const fragment = writeFragment({ payload, state: viewState.peek() });
   const address = fragment.length > LONGEST_REWRITTEN ? undefined : location.pathname + location.search + fragment;
-  const entry: Entry = { zoom: zoomRoot.peek(), names: namesGeneration.peek() };
+  const entry: Entry = { zoom: zoomRoot.peek(), names: namesGeneration.peek(), step: at, profile };
   if (how === "push") {
     history.pushState(entry, "", address);
   } else {
