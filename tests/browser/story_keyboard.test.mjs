@@ -1,6 +1,7 @@
 // Without a pointer: a recording is opened, read, searched and shared by keys alone. And axe finds nothing serious on any
 // screen, light and dark.
 import assert from "node:assert/strict";
+import { copyFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, describe } from "node:test";
 import { Parts } from "./recording.mjs";
@@ -13,12 +14,15 @@ const parts = new Parts();
 let recording;
 let program;
 let rebuilt;
+let second;
 let host;
 
 before(async () => {
   program = parts.compile(["tides"]);
   rebuilt = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
   recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
+  second = parts.path("second", "second.perf.data");
+  copyFileSync(recording, second);
   host = await parts.host();
 });
 
@@ -86,17 +90,24 @@ describe("10 keyboard and assistive technology", () => {
     await found.filter({ hasText: /^2 of \d+ functions/ }).waitFor();
     await press("Shift+Enter");
     await found.filter({ hasText: /^1 of \d+ functions/ }).waitFor();
+    await tab.settled();
+    const matched = await spoken(/./);
     await press("Escape");
     assert.equal(await field.inputValue(), "");
-    await press("Escape");
-    assert.ok(!(await field.evaluate((element) => element === document.activeElement)), "Esc leaves the field");
+    const hasFocus = (locator) => locator.evaluate((element) => element === document.activeElement);
+    assert.ok(await hasFocus(tab.tree()), "Esc leaves the field for the graph");
+    assert.equal(await spoken(/./), matched, "where the match stays selected");
+    await press("ArrowUp");
+    await page.waitForFunction(
+      (matched) => document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel !== matched,
+      matched,
+    );
 
-    await press("3");
-    await page.getByRole("grid", { name: "Functions" }).waitFor();
-    await press("4");
-    await page.getByRole("treegrid", { name: "Call tree" }).waitFor();
-    await press("2");
-    await tab.tree().waitFor();
+    for (const [key, view] of [["3", page.getByRole("grid", { name: "Functions" })], ["4", page.getByRole("treegrid", { name: "Call tree" })], ["2", tab.tree()]]) {
+      await press(key);
+      await view.waitFor();
+      assert.ok(await hasFocus(view), "the focus goes with the view");
+    }
 
     const share = page.getByRole("button", { name: "Share" });
     await tabTo(share);
@@ -118,6 +129,45 @@ describe("10 keyboard and assistive technology", () => {
     await tab.picture("10-shortcuts");
     await press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await tab.close();
+  });
+
+  scene("10c undo ends where the profile was opened, and never leaves it", async () => {
+    const tab = await Tab.open("about:blank", { spy: false });
+    const { page } = tab;
+    await page.goto(host);
+    await tab.drop(recording);
+    await tab.opened();
+    const shown = (name) => page.getByRole("tab", { name, selected: true }).waitFor();
+    const undo = () => page.keyboard.press("Control+z");
+    const redo = () => page.keyboard.press("Control+Shift+z");
+    await redo();
+    await undo();
+    await page.keyboard.press("3");
+    await shown(/Functions/);
+    await page.keyboard.press("4");
+    await shown(/Call tree/);
+    await undo();
+    await shown(/Functions/);
+    await undo();
+    await shown(/Flame graph/);
+    for (let presses = 0; presses < 3; presses++) await undo();
+    await redo();
+    await shown(/Functions/);
+    assert.match(page.url(), /view=functions/);
+
+    // Another profile in its place: the steps of the first are not its own.
+    await tab.drop(second);
+    await page.locator(".file-name", { hasText: "second" }).waitFor();
+    const before = page.url();
+    for (let presses = 0; presses < 3; presses++) await undo();
+    await tab.settled();
+    assert.equal(page.url(), before);
+    await page.goBack();
+    await tab.settled();
+    await page.locator(".file-name", { hasText: "second" }).waitFor();
+    await shown(/Functions/);
+    assert.equal(page.url(), before, "the address says what is shown");
     await tab.close();
   });
 

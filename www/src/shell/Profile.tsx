@@ -1,12 +1,14 @@
 // An open profile: bars, view, dock.
 
 import type { JSX } from "preact";
+import { useLayoutEffect } from "preact/hooks";
 import { FullLedger } from "../ledger/FullLedger.tsx";
 import { CallTreeView, FlameGraphView, FunctionsView } from "../views/index.ts";
 import { dockOpen, ledgerFull, view } from "../state/app.ts";
 import { Banner } from "./Banner.tsx";
 import { ContextBar } from "./ContextBar.tsx";
 import { Dock } from "./Dock.tsx";
+import { focusView, viewHasFocus } from "./focus_view.ts";
 import { Sheet } from "./Sheet.tsx";
 import { StatusBar } from "./StatusBar.tsx";
 import { TopBar } from "./TopBar.tsx";
@@ -40,7 +42,14 @@ export function Profile(): JSX.Element {
   );
 }
 
+/** A view that takes another's place takes its focus too: whoever uses keys goes on with them. */
 function View(): JSX.Element {
+  const hadFocus = viewHasFocus();
+  useLayoutEffect(() => {
+    if (hadFocus && !viewHasFocus()) {
+      focusView();
+    }
+  }, [view.value]);
   switch (view.value) {
     case "flame":
       return <FlameGraphView />;

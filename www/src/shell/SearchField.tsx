@@ -1,4 +1,4 @@
-// The one search field. Enter and Shift-Enter step through the matches, Esc leaves.
+// The one search field. Enter and Shift-Enter step through the matches, Esc leaves it for the view.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -7,6 +7,7 @@ import { dock, dockOpen, search, searchResult, searchStep } from "../state/app.t
 import { count, percent } from "../state/format.ts";
 import { stepSearch } from "../state/search.ts";
 import { namedPercent } from "../ledger/state.ts";
+import { focusView } from "./focus_view.ts";
 import { Icon } from "./icons.tsx";
 
 /** On a phone the field shows only while it is used. */
@@ -63,10 +64,9 @@ function onKey(event: KeyboardEvent): void {
     stepSearch(event.shiftKey ? -1 : 1);
   } else if (event.key === "Escape") {
     event.preventDefault();
-    if (search.value === "") {
-      input.current?.blur();
-    }
     search.value = "";
+    input.current?.blur();
+    focusView();
   }
 }
 
