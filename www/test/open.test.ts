@@ -21,6 +21,12 @@ test("a link is found in what was pasted", () => {
   assert.equal(payloadOf("#p1.abc&s1&view=tree"), "p1.abc");
   assert.equal(payloadOf("p12.abc"), "p12.abc");
   assert.equal(payloadOf("https://example.org/#section"), null);
+  // Cut off, yet a link.
+  for (const cut of ["https://x.example/#p1.", "https://x.example/#p1", "#p1."]) {
+    assert.equal(payloadOf(cut), "p1.", cut);
+  }
+  assert.equal(payloadOf("p12"), null);
+  assert.equal(payloadOf(""), null);
   assert.equal(payloadOf("https://debuginfod.example.org/p1.abc"), null);
 });
 

@@ -44,7 +44,12 @@ export function describeWaiting(names: readonly string[]): string {
   return `${names.length} files waiting for a profile. Drop a perf.data too; each is used if its build-id was recorded.`;
 }
 
-/** The payload of a link, wherever in the pasted text it stands; null if there is none. Mail programs break lines. */
+/**
+ * The payload of a link, wherever in the pasted text it stands; null if there is none. Mail programs break lines. One that
+ * is cut off, even behind `#p1`, is a payload too: opening it says so.
+ */
 export function payloadOf(text: string): string | null {
-  return /(?:^|#)(p\d+\.[A-Za-z0-9_-]+)/.exec(text.trim().replace(/\r?\n/g, ""))?.[1] ?? null;
+  const whole = text.trim().replace(/\r?\n/g, "");
+  const [, version, rest = ""] = /#(p\d+)\.?([A-Za-z0-9_-]*)/.exec(whole) ?? /^(p\d+)\.([A-Za-z0-9_-]+)/.exec(whole) ?? [];
+  return version === undefined ? null : `${version}.${rest}`;
 }
