@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coverageParts, ledgerGroups } from "../src/ledger/coverage.ts";
+import { absentHere } from "../src/ledger/debuginfod.ts";
 import { groupId } from "../src/ledger/identity.ts";
-import { byInterest, describeDrop, fullReason } from "../src/ledger/outcome.ts";
+import { byInterest, describeDrop, describeFetch, fullReason } from "../src/ledger/outcome.ts";
 import type { DsoRow, DsoStatus } from "../src/session/types.ts";
 
 function row(name: string, status: DsoStatus, leafShare: number, samples = 10): DsoRow {
@@ -97,7 +98,7 @@ test("a drop says what was used and why the rest was not", () => {
   assert.equal(describeDrop(3, report), "Used 1 of 3 files: nginx. Not used: edge-auth (another build), README (not a binary).");
   assert.deepEqual(report.notUsed.map(({ reason }) => fullReason(reason)), [
     "Another build: it is 41b7, the profile has 9f31.",
-    "Not an image: it begins with 23 20 4e 6f.",
+    "Not a binary or debug file: it begins with 23 20 4e 6f.",
   ]);
 });
 
@@ -108,4 +109,12 @@ test("of many refusals, another build comes first and files that are no binaries
   const build = { reason: { kind: "nothing-recorded-has-it" as const, found: "a", sameName: { dso: 1, wanted: "b" } } };
   const stranger = { reason: { kind: "nothing-recorded-has-it" as const, found: "a", sameName: null } };
   assert.deepEqual(byInterest([...refused, stranger, build]), [build, refused[1], stranger, refused[0]]);
+});
+
+test("what perftab view does not find is on no machine that it asked", () => {
+  const words = (upstream: string[]): string | null => describeFetch(absentHere(upstream), { outcome: "not-found" });
+  assert.equal(words([]), "Not on this machine");
+  assert.equal(words(["https://d.example.org/"]), "Not on this machine, nor on d.example.org");
+  const message = "http://127.0.0.1:1 answered 500";
+  assert.equal(describeFetch(words([]) ?? "", { outcome: "refused", message }), message);
 });

@@ -51,7 +51,7 @@ export function fetchResult(row: DsoRow): string | null {
   if (outcome === undefined || row.status === "matched" || row.status === "embedded") {
     return null;
   }
-  return describeFetch(server.value?.host ?? "the server", outcome);
+  return describeFetch(server.value?.absent ?? "Not on the server", outcome);
 }
 
 export function FetchProgress({ row }: { row: DsoRow }): JSX.Element {

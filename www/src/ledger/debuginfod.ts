@@ -15,17 +15,26 @@ export interface Server {
   url: string;
   /** How messages call it. */
   host: string;
+  /** What it means that it has nothing: "Not on …". */
+  absent: string;
   token?: string;
 }
 
 /** Whom a fetch asks now; null where no server is known. */
 export const server = computed<Server | null>(() => {
   if (served.value !== null) {
-    return { url: `${location.origin}/debuginfod`, host: "perftab view", token: served.value.token };
+    const { token, debuginfod } = served.value;
+    return { url: `${location.origin}/debuginfod`, host: "perftab view", absent: absentHere(debuginfod), token };
   }
   const url = readServerUrl(serverField.value);
-  return url === null ? null : { url: url.href.replace(/\/$/, ""), host: url.host };
+  return url === null ? null : { url: url.href.replace(/\/$/, ""), host: url.host, absent: `Not on ${url.host}` };
 });
+
+/** "Not on this machine, nor on debuginfod.example.org": where `perftab view` looked. */
+export function absentHere(upstream: readonly string[]): string {
+  const hosts = upstream.map((text) => readServerUrl(text)?.host ?? text);
+  return `Not on this machine${hosts.map((host) => `, nor on ${host}`).join("")}`;
+}
 
 /** The base of a debuginfod as people write it, with or without its scheme; null if it is none. */
 export function readServerUrl(text: string): URL | null {

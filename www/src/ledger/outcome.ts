@@ -52,7 +52,9 @@ function shortReason(reason: Rejection): string {
 export function fullReason(reason: Rejection): string {
   switch (reason.kind) {
     case "not-an-image":
-      return `Not an image: it begins with ${hexBytes(reason.firstBytes.slice(0, 4))}.`;
+      return reason.firstBytes.length === 0
+        ? "Not a binary or debug file: it is empty."
+        : `Not a binary or debug file: it begins with ${hexBytes(reason.firstBytes.slice(0, 4))}.`;
     case "no-identity-in-file":
       return "No identity in the file: it has no build-id note.";
     case "nothing-recorded-has-it":
@@ -66,16 +68,18 @@ export function fullReason(reason: Rejection): string {
   }
 }
 
-/** What the row says after asking; null while there is nothing to say. */
-export function describeFetch(host: string, outcome: FetchOutcome): string | null {
+/** What the row says after asking; null while there is nothing to say. `absent` says it of a server that has nothing. */
+export function describeFetch(absent: string, outcome: FetchOutcome): string | null {
   switch (outcome.outcome) {
     case "found":
     case "cancelled":
       return null;
     case "not-found":
-      return `Not on ${host}`;
+      return absent;
     case "unreachable":
       return "Server did not answer. Your browser may need perftab view";
+    case "refused":
+      return outcome.message;
     case "wrong-id":
       return "It sent another build; not used";
     case "unusable":

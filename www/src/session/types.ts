@@ -54,6 +54,8 @@ export type FetchOutcome =
   | { outcome: "found"; gives: string; bytes: number }
   | { outcome: "not-found" }
   | { outcome: "unreachable"; message: string }
+  /** `perftab view` says why it, or the servers that it asked, gave nothing. */
+  | { outcome: "refused"; message: string }
   | { outcome: "wrong-id"; found: string }
   | { outcome: "unusable"; message: string }
   | { outcome: "cancelled" };

@@ -14,7 +14,7 @@ export async function fetchDso(session: Session, request: FetchRequest, slices: 
     return { outcome: "not-found" };
   }
   for (const artifact of ARTIFACTS) {
-    const fetched = await fetchArtifact(addressOf(request, row.build_id, artifact), slices);
+    const fetched = await fetchArtifact(request, addressOf(request, row.build_id, artifact), slices);
     if (fetched instanceof Blob) {
       return admitFetched(session, fetched, `${row.name} (${artifact} from debuginfod)`, slices);
     }
@@ -30,11 +30,14 @@ function addressOf({ url, token }: FetchRequest, id: string, artifact: string): 
   return `${url}/buildid/${id}/${artifact}${query}`;
 }
 
-async function fetchArtifact(address: string, slices: Slices): Promise<Blob | FetchOutcome> {
+async function fetchArtifact({ token }: FetchRequest, address: string, slices: Slices): Promise<Blob | FetchOutcome> {
   try {
     const reply = await fetch(address, { signal: slices.signal, credentials: "omit", referrerPolicy: "no-referrer" });
     if (reply.status === 404) {
       return { outcome: "not-found" };
+    }
+    if (!reply.ok && token !== undefined) {
+      return { outcome: "refused", message: await firstLine(reply) };
     }
     if (!reply.ok || reply.body === null) {
       return { outcome: "unreachable", message: `it answered ${reply.status}` };
@@ -46,6 +49,16 @@ async function fetchArtifact(address: string, slices: Slices): Promise<Blob | Fe
     return { outcome: "unreachable", message: error instanceof Error ? error.message : String(error) };
   }
 }
+
+/** What `perftab view` says in one line of text, where it says anything. */
+async function firstLine(reply: Response): Promise<string> {
+  const isText = reply.headers.get("Content-Type")?.startsWith("text/plain") ?? false;
+  const [line = ""] = isText ? (await reply.text()).trim().split("\n") : [];
+  return line === "" ? `perftab view answered ${reply.status}` : line.slice(0, LONGEST_LINE);
+}
+
+/** Enough for a few servers and their reasons. */
+const LONGEST_LINE = 400;
 
 /** The size that the server promises; elfutils names it in a header of its own where the reply is packed. */
 function sizeOf(reply: Response): number | undefined {
