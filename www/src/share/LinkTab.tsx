@@ -2,7 +2,6 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { FidelityInfo } from "../session/types.ts";
-import { info } from "../state/app.ts";
 import { count, fine, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
@@ -84,9 +83,8 @@ function Keeps(): JSX.Element {
 }
 
 function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
-  const { keptNodes, totalNodes, keptWeightShare, thresholdShare, foldedWeight } = fidelity;
+  const { keptNodes, totalNodes, keptWeightShare, thresholdShare, foldedWeight, keptDsos, totalDsos } = fidelity;
   const folded = Math.max(0, 1 - keptWeightShare);
-  const ids = info.value?.dsos.filter((dso) => dso.build_id !== null && dso.samples > 0).length ?? 0;
   return (
     <ul>
       <Kept
@@ -96,7 +94,9 @@ function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
         {thresholdShare > 0 ? `, none under ${fine(thresholdShare)}` : ""}
       </Kept>
       <Kept note="exact">Totals of the whole profile</Kept>
-      <Kept note="as here">Coverage, build-ids of {count(ids)} {ids === 1 ? "DSO" : "DSOs"}, warnings</Kept>
+      <Kept note={keptDsos < totalDsos ? "the lightest are left out" : "as here"}>
+        Coverage, warnings, {keptDsos < totalDsos && `${count(keptDsos)} of `}{count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
+      </Kept>
       <Left note="stay in the file">Single samples and their times</Left>
     </ul>
   );
