@@ -14,7 +14,7 @@ import { DropButton, FetchButton } from "./Ledger.tsx";
 import { OrderField } from "./OrderMenu.tsx";
 import { DsoAction, fetchResult } from "./Row.tsx";
 import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
-import { barShare, ledger, namedCount, namedPercent, parts } from "./state.ts";
+import { barShare, countedSamples, ledger, namedCount, namedPercent, parts } from "./state.ts";
 
 const close = (): void => {
   ledgerFull.value = false;
@@ -33,7 +33,7 @@ export function FullLedger(): JSX.Element {
         <span class="ink-mute">{namedCount}</span>
         <CoverageBar parts={parts.value} kind="meter wide" />
         <span class="full-named">
-          <strong>{namedPercent.value.toFixed(1)} %</strong> of samples end in a named frame
+          <strong>{namedPercent.value.toFixed(1)} %</strong> of {countedSamples} end in a named frame
         </span>
         <span class="push-right button-row">
           <OrderField />

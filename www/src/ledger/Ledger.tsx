@@ -8,7 +8,7 @@ import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
 import { fetchable, fetching, requestFetch } from "./debuginfod.ts";
 import { LedgerRow } from "./Row.tsx";
-import { ledger, namedPercent, parts } from "./state.ts";
+import { countedSamples, ledger, namedPercent, parts } from "./state.ts";
 
 export function Ledger(): JSX.Element {
   const { groups, unused } = ledger.value;
@@ -27,7 +27,7 @@ function Coverage(): JSX.Element {
   return (
     <section class="coverage-block" aria-label="Coverage">
       <p class="coverage-line">
-        <strong>{namedPercent.value.toFixed(1)} % of samples end in a named frame</strong>
+        <strong>{namedPercent.value.toFixed(1)} % of {countedSamples} end in a named frame</strong>
       </p>
       <CoverageBar parts={parts.value} kind="thick" />
       <CoverageLegend parts={parts.value} />

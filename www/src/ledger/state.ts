@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { DsoRow } from "../session/types.ts";
-import { coverage, dsos } from "../state/app.ts";
+import { coverage, dsos, info } from "../state/app.ts";
 import type { LedgerOrder } from "./coverage.ts";
 import { coverageParts, ledgerGroups } from "./coverage.ts";
 
@@ -12,6 +12,12 @@ export const parts = computed(() => (coverage.value === null ? [] : coveragePart
 
 /** Percent of samples that end in a named frame. */
 export const namedPercent = computed(() => parts.value.find((part) => part.status === "named")?.percent ?? 0);
+
+/** "samples", or which where the graph shows those of one event while all are counted. */
+export const countedSamples = computed(() => {
+  const recorded = info.value?.events.filter(({ samples }) => samples > 0).length ?? 0;
+  return recorded > 1 ? "samples of all events" : "samples";
+});
 
 /** "8 of 12 named" */
 export const namedCount = computed(() => `${ledger.value.named} of ${ledger.value.listed} named`);

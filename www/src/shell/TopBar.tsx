@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
-import { namedCount, namedPercent, parts } from "../ledger/state.ts";
+import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
@@ -100,7 +100,7 @@ function CoverageMeter(): JSX.Element {
 function coverageTip(): string {
   const { frames = 0, named = 0 } = coverage.value ?? {};
   const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames have a name.` : "";
-  return `${namedPercent.value.toFixed(1)} % of samples end in a named frame.${byFrames} DSOs: ${namedCount.value}.`;
+  return `${namedPercent.value.toFixed(1)} % of ${countedSamples.value} end in a named frame.${byFrames} DSOs: ${namedCount.value}.`;
 }
 
 /** The thin bar under the top bar while something takes a while. */
