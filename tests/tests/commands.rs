@@ -253,6 +253,18 @@ fn a_page_carries_the_profile() {
 }
 
 #[test]
+fn an_export_does_not_overwrite_its_recording() {
+    let Some(recorded) = Recorded::new("an_export_does_not_overwrite_its_recording") else {
+        return;
+    };
+    let before = fs::read(&recorded.recording).expect("the recording");
+    let output = recorded.perftab(&["export", "--to", "collapsed", "-o", "perf.data", "perf.data"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("is the recording itself"), "{output:?}");
+    assert_eq!(fs::read(&recorded.recording).expect("the recording"), before);
+}
+
+#[test]
 fn a_recording_is_read_from_standard_input() {
     let Some(recorded) = Recorded::new("a_recording_is_read_from_standard_input") else { return };
     let input = fs::File::open(&recorded.recording).expect("the recording");

@@ -103,6 +103,11 @@ mod tests {
         for host in [None, Some("127.0.0.1"), Some("127.0.0.1:80"), Some("evil.test:4711")] {
             assert_eq!(check(host, Some("token=00ff")), Err(Refusal::ForeignHost), "{host:?}");
         }
+        let usual = Guard::new(Token("00ff".to_owned()), 80);
+        for host in ["127.0.0.1", "localhost", "localhost:80"] {
+            assert_eq!(usual.check(Some(host), Some("token=00ff")), Ok(()), "{host}");
+        }
+        assert!(usual.check(Some("localhost.evil.test"), Some("token=00ff")).is_err());
         for query in [None, Some(""), Some("x=1"), Some("xtoken=00ff")] {
             let refused = check(Some("localhost:4711"), query);
             assert_eq!(refused, Err(Refusal::TokenMissing), "{query:?}");
