@@ -5,7 +5,7 @@
 
 use crate::steps::{line, output, root, run, step, step_once, target};
 use crate::{apt, demo, npm, page};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -50,7 +50,9 @@ enum Size {
 impl Subject {
     fn recording(&self) -> Result<PathBuf> {
         match &self.recording {
-            Some(named) => Ok(named.clone()),
+            Some(named) => {
+                named.canonicalize().with_context(|| format!("no recording {}", named.display()))
+            }
             None => record(self.size),
         }
     }
