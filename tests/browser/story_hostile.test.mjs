@@ -57,6 +57,11 @@ describe("8 hostile files", () => {
       if (length === payload.length >> 1) await other.pictures("8-a-cut-link");
       await other.close();
     }
+    const fresh = await Tab.open(host, { offline: true });
+    await fresh.page.getByRole("textbox", { name: /perftab link/ }).fill("https://perftab.invalid/#p1.");
+    await fresh.page.keyboard.press("Enter");
+    assert.match(await fresh.page.getByRole("alert").innerText(), /cut off/);
+    await fresh.close();
   });
 
   scene("8c a binary that comes first waits for its profile", async () => {
@@ -69,6 +74,12 @@ describe("8 hostile files", () => {
     await fresh.drop(recording);
     await fresh.status("tides", "matched");
     assert.ok((await fresh.functions()).some(({ name }) => name === "rolling_sea"));
+    const again = parts.path("dropped", "again.perf.data");
+    copyFileSync(recording, again);
+    await fresh.drop(again);
+    await fresh.page.locator(".file-name", { hasText: "again" }).waitFor();
+    await fresh.status("tides", "matched");
+    assert.ok((await fresh.functions()).some(({ name }) => name === "rolling_sea"), "what was given once serves again");
     await fresh.close();
   });
 
@@ -77,7 +88,7 @@ describe("8 hostile files", () => {
     await tab.page.locator(".toast", { hasText: "flames.png (not a binary)" }).waitFor();
     await tab.page.getByRole("button", { name: "Not used" }).click();
     const list = tab.page.getByRole("dialog", { name: "Not used" });
-    assert.match(await list.innerText(), /89 50 4e 47/);
+    assert.match(await list.innerText(), /Not a binary or debug file: it begins with 89 50 4e 47/);
     await tab.picture("8-not-used");
     await tab.page.keyboard.press("Escape");
     assert.equal((await tab.ledger()).tides.status, "missing");

@@ -1,6 +1,7 @@
 // Offering files to the profile, and what became of them.
 
 import { batch, signal } from "@preact/signals";
+import type { Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DropReport } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
@@ -22,6 +23,10 @@ export interface GivenFile {
 
 export const givenFor = signal<ReadonlyMap<number, GivenFile>>(new Map());
 
+/** Files for the next profile too, newest last: whoever compares two recordings has given their binaries once. */
+let held: readonly File[] = [];
+const MOST_HELD = 200;
+
 export function forgetDrops(): void {
   notUsed.value = [];
   notUsedOpen.value = false;
@@ -35,9 +40,9 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
     return;
   }
   try {
-    const report = await runTask("Reading files", (options) => present.call("admit", { files: [...files] }, options));
-    await refreshNames();
-    rememberGiven(files, report);
+    const report = await offer(present, files);
+    hold(files, report);
+    selectedDso.value ??= firstMismatched(report);
     notUsed.value = [...report.notUsed, ...notUsed.value];
     const text = describeDrop(files.length, report);
     if (report.notUsed.length === 0) {
@@ -58,6 +63,36 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
       throw error;
     }
   }
+}
+
+/** Offers what was dropped before to a profile that has just opened; what it cannot use was not meant for it. */
+export async function admitAgain(): Promise<void> {
+  const present = session.peek();
+  if (present === null || held.length === 0) {
+    return;
+  }
+  try {
+    await offer(present, held);
+  } catch (error) {
+    if (error instanceof Cancelled) {
+      await refreshNames();
+    } else if (!(error instanceof SessionError || error instanceof WorkerDied)) {
+      throw error;
+    }
+  }
+}
+
+async function offer(present: Session, files: readonly File[]): Promise<DropReport> {
+  const report = await runTask("Reading files", (options) => present.call("admit", { files: [...files] }, options));
+  await refreshNames();
+  rememberGiven(files, report);
+  return report;
+}
+
+function hold(files: readonly File[], { notUsed }: DropReport): void {
+  const strange = new Set(notUsed.flatMap(({ file, reason }) => (reason.kind === "not-an-image" ? [file] : [])));
+  const useful = files.filter(({ name }) => !strange.has(name));
+  held = [...held, ...useful].slice(-MOST_HELD);
 }
 
 /** Asks the session again for what names change. */
@@ -82,6 +117,15 @@ export async function refreshNames(): Promise<void> {
   });
 }
 
+function firstMismatched({ notUsed }: DropReport): number | null {
+  for (const { reason } of notUsed) {
+    if (reason.kind === "nothing-recorded-has-it" && reason.sameName) {
+      return reason.sameName.dso;
+    }
+  }
+  return null;
+}
+
 function rememberGiven(files: readonly File[], report: DropReport): void {
   const given = new Map(givenFor.value);
   for (const { file, reason } of report.notUsed) {
@@ -89,7 +133,6 @@ function rememberGiven(files: readonly File[], report: DropReport): void {
     const source = files.find((each) => each.name === file);
     if (sameName && source !== undefined) {
       given.set(sameName.dso, { name: source.name, bytes: source.size, modified: source.lastModified });
-      selectedDso.value ??= sameName.dso;
     }
   }
   givenFor.value = given;

@@ -6,7 +6,7 @@ import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import { admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
+import { admitAgain, admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
 import { fetchFromThisMachine, forgetFetches } from "../ledger/debuginfod.ts";
 import type { Origin } from "../state/app.ts";
 import {
@@ -119,6 +119,7 @@ async function open(opening: Opening): Promise<void> {
     });
     keepProfile(opening.payload, entryName(opening));
     document.title = `${opening.name} · perftab`;
+    await admitAgain();
     await admitWaiting();
     fetchFromThisMachine();
   } catch (error) {
