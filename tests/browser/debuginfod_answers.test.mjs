@@ -106,7 +106,30 @@ describe("a debuginfod asked by the page itself", () => {
     await answered(gone.address, "missing", /^Server did not answer/);
   });
 
-  scene("11c a fetch says how much has come, and Cancel ends it at the server", async () => {
+  scene("11c by perftab view, a server that fails is named with its reason, and nothing found says where it looked", async () => {
+    const answers = [
+      [500, (address) => `${address} answered 500 Internal Server Error`],
+      [404, (address) => `Not on this machine, nor on ${new URL(address).host}`],
+    ];
+    for (const [code, words] of answers) {
+      const server = await serve((_, response) => {
+        response.writeHead(code);
+        response.end();
+      });
+      const tab = await Tab.open(await parts.view(recording, "--no-local", "--debuginfod", server.address));
+      await tab.opened();
+      const row = await tab.status("tides", "missing");
+      await row.getByRole("button", { name: "Fetch tides" }).click();
+      await tab.page.getByRole("dialog", { name: "Fetch from debuginfod" }).getByRole("button", { name: /^Fetch/ }).click();
+      await row.getByText(words(server.address), { exact: true }).waitFor();
+      // The console names failed requests; that is the browser's own remark, not a fault of the page.
+      tab.browser.errors.length = 0;
+      await tab.close();
+      server.end();
+    }
+  });
+
+  scene("11d a fetch says how much has come, and Cancel ends it at the server", async () => {
     const half = program.subarray(0, program.length >> 1);
     let closed;
     const server = await serve((_, response) => {
