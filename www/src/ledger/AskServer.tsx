@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { Dialog } from "../shell/Dialog.tsx";
 import { count } from "../state/format.ts";
-import { allowAndFetch, asking, server, serverField } from "./debuginfod.ts";
+import { allowAndFetch, asking, server, serverField, whoSees } from "./debuginfod.ts";
 import { served } from "../open/served.ts";
 
 export function AskServer(): JSX.Element | null {
@@ -25,7 +25,7 @@ export function AskServer(): JSX.Element | null {
         }}
       >
         {served.value === null ? <ServerField /> : null}
-        <p>{sees(what)}</p>
+        <p>{whoSees(what)}</p>
         <p class="button-row end">
           <button type="button" onClick={close}>Not now</button>
           <button type="submit" class="primary" disabled={server.value === null || ids.length === 0}>Fetch {count(ids.length)}</button>
@@ -51,14 +51,4 @@ function ServerField(): JSX.Element {
       />
     </label>
   );
-}
-
-function sees(what: string): string {
-  const view = served.value;
-  if (view !== null) {
-    const upstream = view.debuginfod.length === 0 ? "No other server is asked" : `then ${view.debuginfod.join(", ")} is asked`;
-    return `perftab view looks for ${what} on this machine first; ${upstream.replace(/^No/, "no")}. Nothing of the profile is sent.`;
-  }
-  const host = server.value?.host ?? "The server";
-  return `${host} is asked for ${what}. It sees them and your IP address, nothing of the profile.`;
 }

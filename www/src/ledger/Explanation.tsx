@@ -8,7 +8,7 @@ import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { pickFiles } from "../open/pick.ts";
 import { admitFiles, givenFor } from "./admit.ts";
-import { fetchable, fetching, requestFetch, server } from "./debuginfod.ts";
+import { fetchable, fetching, requestFetch, whoSees } from "./debuginfod.ts";
 import { groupId } from "./identity.ts";
 import { FetchProgress, fetchResult } from "./Row.tsx";
 import { StatusGlyph, statusDetail } from "./status.tsx";
@@ -147,7 +147,7 @@ function Ways({ row }: { row: DsoRow }): JSX.Element {
       <ol>
         {canFetch && (
           <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
-            {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? fetchWords(row)}
+            {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(`${row.build_id?.slice(0, 8) ?? ""}…`)}
           </Way>
         )}
         {isFile && (
@@ -173,11 +173,6 @@ function FetchAction({ row }: { row: DsoRow }): JSX.Element {
       Fetch
     </button>
   );
-}
-
-function fetchWords(row: DsoRow): string {
-  const who = server.value?.host ?? "A debuginfod server that you name";
-  return `${who} is asked for ${row.build_id?.slice(0, 8) ?? ""}…. It sees that and your IP address, nothing of the profile.`;
 }
 
 function scp(host: string, path: string): string {

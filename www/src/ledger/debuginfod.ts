@@ -90,6 +90,17 @@ export function requestFetch(ids: readonly number[]): void {
 /** True where `perftab view` looks on its own machine alone, so that asking it sends nothing anywhere. */
 const staysHere = computed(() => served.value !== null && served.value.debuginfod.length === 0);
 
+/** Who is asked for `what`, and what they learn of the user. */
+export function whoSees(what: string): string {
+  const view = served.value;
+  if (view !== null) {
+    const upstream = staysHere.value ? "no other server is asked" : `then ${view.debuginfod.join(", ")} is asked`;
+    return `perftab view looks for ${what} on this machine first; ${upstream}. Nothing of the profile is sent.`;
+  }
+  const host = server.value?.host ?? "A debuginfod server that you name";
+  return `${host} is asked for ${what}. It sees that and your IP address, nothing of the profile.`;
+}
+
 /** What this machine has needs no question: a recording opened where it was made has its names at once. */
 export function fetchFromThisMachine(): void {
   if (staysHere.value && server.value !== null) {
