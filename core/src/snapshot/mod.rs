@@ -20,6 +20,7 @@ mod container;
 mod decode;
 mod encode;
 mod fields;
+mod rebuild;
 mod selection;
 #[cfg(test)]
 mod tests;
