@@ -11,6 +11,7 @@ import { admitFiles, givenFor } from "./admit.ts";
 import { fetchable, fetching, requestFetch, whoSees } from "./debuginfod.ts";
 import { groupId } from "./identity.ts";
 import { FetchProgress, fetchResult } from "./Row.tsx";
+import { scpCommand, shellWord } from "./shell_word.ts";
 import { StatusGlyph, statusDetail } from "./status.tsx";
 
 export function Explanation({ row }: { row: DsoRow }): JSX.Element {
@@ -151,9 +152,9 @@ function Ways({ row }: { row: DsoRow }): JSX.Element {
           </Way>
         )}
         {isFile && (
-          <Way title={`Copy the file from ${host}, if it is still there`} action={<Copy text={scp(host, row.path)} class="" />}>
-            <code class="command">{scp(host, row.path)}</code>
-            <span class="check">Check first: <code>readelf -n {row.path}</code> shows its build-id.</span>
+          <Way title={`Copy the file from ${host}, if it is still there`} action={<Copy text={scpCommand(host, row.path)} class="" />}>
+            <code class="command">{scpCommand(host, row.path)}</code>
+            <span class="check">Check first: <code>readelf -n {shellWord(row.path)}</code> shows its build-id.</span>
           </Way>
         )}
         <Way
@@ -173,15 +174,6 @@ function FetchAction({ row }: { row: DsoRow }): JSX.Element {
       Fetch
     </button>
   );
-}
-
-function scp(host: string, path: string): string {
-  return `scp ${host}:${shellWord(path)} .`;
-}
-
-/** Quoted where the shell would read it otherwise: paths come from the recording. */
-function shellWord(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function Way({ title, action, children }: { title: string; action: JSX.Element; children: ComponentChildren }): JSX.Element {

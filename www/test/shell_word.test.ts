@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { scpCommand, shellWord } from "../src/ledger/shell_word.ts";
+
+test("a shell reads a quoted word as it is", () => {
+  for (const word of ["plain/path-1.so", "two words", "it's", "$(touch x); `y` & > \\ \"z\"", "a\nb", "*"]) {
+    const read = execFileSync("sh", ["-c", `printf %s ${shellWord(word)}`], { encoding: "utf8" });
+    assert.equal(read, word);
+  }
+});
+
+test("the host of a recording cannot add options or commands", () => {
+  assert.equal(scpCommand("web-07", "/usr/bin/nginx"), "scp web-07:/usr/bin/nginx .");
+  assert.equal(scpCommand("-oProxyCommand=x", "/a"), "scp -- -oProxyCommand=x:/a .");
+  assert.equal(scpCommand("-o x", "/a"), "scp -- '-o x:/a' .");
+  assert.equal(scpCommand("$(x)", "/a b"), "scp '$(x):/a b' .");
+});
