@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use perftab_core::format::record::{RECORD_HEADER_SIZE, RecordType};
 use perftab_core::format::write::{self, SampleIdTrailer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -14,7 +15,7 @@ use super::command::StoppedCommand;
 use super::counters::Counters;
 use super::kernel::RunningKernel;
 use super::options::{Plan, RecordArgs, Target};
-use super::recording_file::{EventHead, RecordingFile};
+use super::recording_file::{EventHead, RecordingFile, is_full};
 use super::signals::Signals;
 use super::sys;
 use super::tally::Tally;
@@ -26,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const DESCRIBE_ROUND: Duration = Duration::from_millis(10);
 /// Written in pieces of about this size, however many rings there are.
 const WRITE_SIZE: usize = 1 << 20;
+/// And of about this size once a piece did not fit on the disk any more.
+const LAST_WRITES: usize = 16 << 10;
 
 /// Why a recording ended.
 #[derive(Debug)]
@@ -174,13 +177,25 @@ impl Session {
 
     /// Takes note of the records in the buffer and writes them. Only what is in the file counts.
     fn write_buffer(&mut self) {
-        if self.failure.is_none() && !self.buffer.is_empty() {
-            match self.file.append(&self.buffer) {
-                Ok(()) => self.tally.walk(&self.buffer),
-                Err(error) => self.failure = Some(error),
+        let mut records = std::mem::take(&mut self.buffer);
+        if self.failure.is_none() && !records.is_empty() {
+            let mut written = self.write(&records);
+            if written.as_ref().is_err_and(is_full) {
+                let (sideband, samples) = part_samples(&records);
+                let mut pieces = pieces(&sideband).chain(pieces(&samples));
+                written = pieces.try_for_each(|piece| self.write(piece));
             }
+            self.failure = written.err();
         }
-        self.buffer.clear();
+        records.clear();
+        self.buffer = records;
+    }
+
+    /// Writes whole records, or nothing of them.
+    fn write(&mut self, records: &[u8]) -> io::Result<()> {
+        self.file.append(records)?;
+        self.tally.walk(records);
+        Ok(())
     }
 
     /// A module that is loaded during the recording is described when it is noticed: no record of
@@ -191,6 +206,41 @@ impl Session {
             self.write_buffer();
         }
     }
+}
+
+/// The first of whole records, and the rest.
+fn split_record(records: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [_, _, _, _, _, _, low, high] = *records.first_chunk::<RECORD_HEADER_SIZE>()?;
+    let size = usize::from(u16::from_ne_bytes([low, high])).max(RECORD_HEADER_SIZE);
+    records.split_at_checked(size)
+}
+
+/// What samples need to be understood, and the samples. Within a round the order in the file does
+/// not matter: readers sort it by time.
+fn part_samples(mut records: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (mut sideband, mut samples) = (Vec::new(), Vec::new());
+    while let Some((record, rest)) = split_record(records) {
+        let is_sample = record.starts_with(&RecordType::SAMPLE.0.to_ne_bytes());
+        if is_sample { &mut samples } else { &mut sideband }.extend_from_slice(record);
+        records = rest;
+    }
+    (sideband, samples)
+}
+
+/// Whole records in pieces of about [`LAST_WRITES`]: what still fits on a disk that is full is
+/// better than nothing of a second's samples.
+fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let mut left = records;
+        while records.len() - left.len() < LAST_WRITES
+            && let Some((_, rest)) = split_record(left)
+        {
+            left = rest;
+        }
+        let piece = &records[..records.len() - left.len()];
+        records = left;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// The counters that are polled: for wake-ups, and to learn that their thread has ended.
