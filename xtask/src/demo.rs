@@ -52,6 +52,7 @@ pub fn record(binary: &Path) -> Result<PathBuf> {
     let workload = compile()?;
     let script = root().join("tests/workloads/demo.sh");
     let recording = target("demo/perf.data");
+    fs::create_dir_all(target("demo"))?;
     let inputs = [binary, &workload, &script];
     step_once("record", "Record it with perftab record", &inputs, &[&recording], || {
         run(Command::new(binary)
