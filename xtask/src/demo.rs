@@ -21,30 +21,36 @@ pub struct DemoOptions {
 pub fn demo(options: &DemoOptions) -> Result<()> {
     apt::install(&[apt::BUILD, apt::WORKLOADS])?;
     let binary = page::build(&options.build)?;
-    let recording = record(&binary)?;
+    let recording = make(&binary)?;
+    if options.no_serve {
+        return Ok(());
+    }
+    println!("==> Serve the viewer; Ctrl-C ends it");
+    run(perftab(&binary, "view", &recording).arg("--no-open"))
+}
 
+/// Everything but the viewer: recording, top functions, page and link. The tests make it too, so
+/// that what the README shows first cannot break unseen.
+pub fn make(binary: &Path) -> Result<PathBuf> {
+    let recording = record(binary)?;
     step("Where the time went", || {
-        run(perftab(&binary, "report", &recording).args(["--limit", "15"]))
+        run(perftab(binary, "report", &recording).args(["--limit", "15"]))
     })?;
     let html = target("demo/profile.html");
     step("Write a page that carries the profile", || {
-        run(perftab(&binary, "export", &recording).args(["--to", "html", "-o"]).arg(&html))?;
+        run(perftab(binary, "export", &recording).args(["--to", "html", "-o"]).arg(&html))?;
         println!("    {}", html.display());
         Ok(())
     })?;
     step("Make a link that carries the profile", || {
-        let link = output(perftab(&binary, "share", &recording).args(["--budget", "chat"]))?;
+        let link = output(perftab(binary, "share", &recording).args(["--budget", "chat"]))?;
         let file = target("demo/link.txt");
         fs::write(&file, &link).with_context(|| file.display().to_string())?;
         println!("{}", link.trim_end());
         println!("    {}", file.display());
         Ok(())
     })?;
-    if options.no_serve {
-        return Ok(());
-    }
-    println!("==> Serve the viewer; Ctrl-C ends it");
-    run(perftab(&binary, "view", &recording).arg("--no-open"))
+    Ok(recording)
 }
 
 /// The demo's recording; made once for a build of perftab and of the workload.

@@ -4,7 +4,7 @@
 
 use crate::steps::{cargo, line, root, run, step, step_once, target};
 use crate::tally::{LEFT_OUT, Reader, Runner, Tally};
-use crate::{apt, npm, page};
+use crate::{apt, demo, npm, page};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::fs;
@@ -79,10 +79,29 @@ fn run_all(filter: Option<&str>, parts: &Parts) -> Result<Tally> {
     for folder in ["tests/wasm", "tests/browser"] {
         tally += node_tests(&format!("Test {folder}"), &root().join(folder), filter, parts)?;
     }
+    if filter.is_none() {
+        tally += demo_works(&parts.binary)?;
+    }
     if let (true, Some(filter)) = (tally == Tally::default(), filter) {
         println!("No test has this in its name: {filter}");
     }
     Ok(tally)
+}
+
+/// The demo, served by nobody, counts as one test. Its folder is made anew, as in a fresh clone.
+fn demo_works(binary: &Path) -> Result<Tally> {
+    let folder = target("demo");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    apt::install(&[apt::WORKLOADS])?;
+    match demo::make(binary) {
+        Ok(_) => Ok(Tally { passed: 1, ..Tally::default() }),
+        Err(error) => {
+            println!("the demo fails: {error:#}");
+            Ok(Tally { failed: 1, ..Tally::default() })
+        }
+    }
 }
 
 /// A check counts as one test.
