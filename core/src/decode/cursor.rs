@@ -16,6 +16,9 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
+    /// That of this machine, in which its kernel writes.
+    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
+
     /// Two bytes as a number.
     #[inline]
     pub fn u16(self, bytes: [u8; 2]) -> u16 {

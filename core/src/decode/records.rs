@@ -32,6 +32,16 @@ impl RecordHeader {
         })
     }
 
+    /// The whole record that `records` begin with, its header first, and what follows it. `None`
+    /// at their end, and where no record can begin: its size is less than its header's or more
+    /// than there is.
+    #[inline]
+    pub fn split(records: &[u8], order: ByteOrder) -> Option<(Self, &[u8], &[u8])> {
+        let header = Self::read(records, order).filter(|it| it.size >= RECORD_HEADER_SIZE)?;
+        let (record, rest) = records.split_at_checked(header.size)?;
+        Some((header, record, rest))
+    }
+
     /// The CPU mode in `misc`.
     pub fn cpu_mode(self) -> u16 {
         self.misc & misc::CPUMODE_MASK

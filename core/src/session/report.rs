@@ -106,8 +106,8 @@ impl Session {
         let (coverage, dsos) = (self.coverage(), self.dsos());
         let warnings = self.warnings.clone();
         let event = self.profile.events.get(query.event as usize).cloned();
-        let mut functions = self.ordered_functions(&query, order).to_vec();
-        functions.truncate(limit);
+        let functions = self.ordered_functions(&query, order);
+        let functions = functions[..limit.min(functions.len())].to_vec();
         let (profile, symbols) = (&self.profile, &self.symbols);
         let functions = functions.into_iter().map(|sum| functions::row(profile, symbols, sum));
         Report {

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use perftab_core::format::record::{RECORD_HEADER_SIZE, RecordType};
+use perftab_core::decode::ByteOrder;
+use perftab_core::decode::records::RecordHeader;
+use perftab_core::format::record::RecordType;
 use perftab_core::format::write::{self, SampleIdTrailer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -208,19 +210,12 @@ impl Session {
     }
 }
 
-/// The first of whole records, and the rest.
-fn split_record(records: &[u8]) -> Option<(&[u8], &[u8])> {
-    let [_, _, _, _, _, _, low, high] = *records.first_chunk::<RECORD_HEADER_SIZE>()?;
-    let size = usize::from(u16::from_ne_bytes([low, high])).max(RECORD_HEADER_SIZE);
-    records.split_at_checked(size)
-}
-
 /// What samples need to be understood, and the samples. Within a round the order in the file does
 /// not matter: readers sort it by time.
 fn part_samples(mut records: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (mut sideband, mut samples) = (Vec::new(), Vec::new());
-    while let Some((record, rest)) = split_record(records) {
-        let is_sample = record.starts_with(&RecordType::SAMPLE.0.to_ne_bytes());
+    while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+        let is_sample = header.record_type == RecordType::SAMPLE;
         if is_sample { &mut samples } else { &mut sideband }.extend_from_slice(record);
         records = rest;
     }
@@ -233,7 +228,7 @@ fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let mut left = records;
         while records.len() - left.len() < LAST_WRITES
-            && let Some((_, rest)) = split_record(left)
+            && let Some((_, _, rest)) = RecordHeader::split(left, ByteOrder::NATIVE)
         {
             left = rest;
         }

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use perftab_core::decode::ByteOrder;
+use perftab_core::decode::records::RecordHeader;
 use perftab_core::format::attr::sample_type;
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::record::{
@@ -81,16 +83,9 @@ impl Tally {
 
     /// Takes note of whole records.
     pub fn walk(&mut self, mut records: &[u8]) {
-        while let Some(header) = records.first_chunk::<RECORD_HEADER_SIZE>() {
-            let [t0, t1, t2, t3, m0, m1, s0, s1] = *header;
-            let record_type = RecordType(u32::from_ne_bytes([t0, t1, t2, t3]));
-            let misc = u16::from_ne_bytes([m0, m1]);
-            let size = usize::from(u16::from_ne_bytes([s0, s1]));
-            if size < RECORD_HEADER_SIZE {
-                return;
-            }
-            let Some((record, rest)) = records.split_at_checked(size) else { return };
-            match record_type {
+        while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+            let misc = header.misc;
+            match header.record_type {
                 RecordType::SAMPLE => self.sample(record, misc),
                 RecordType::MMAP2 => self.mapping(record, misc),
                 RecordType::LOST => self.lost_records += u64_at(record, 16).unwrap_or(0),
