@@ -29,15 +29,18 @@ async function open(query, ready) {
 const GRAPH = ".breadcrumb strong";
 const tree = () => tab.getByRole("tree");
 
-/** The words for the selected frame, once they say what is expected. */
+/**
+ * The words for the selected frame, once they say what is expected and the tree points at it. Both are read at one
+ * moment: between two reads a new answer may have been drawn.
+ */
 async function spoken(pattern) {
-  const active = tab.locator('[role=treeitem][aria-selected="true"]');
-  await tab.waitForFunction(
-    (source) => new RegExp(source).test(document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel ?? ""),
-    pattern.source,
-  );
-  assert.equal(await tree().getAttribute("aria-activedescendant"), await active.getAttribute("id"));
-  return active.getAttribute("aria-label");
+  const words = await tab.waitForFunction((source) => {
+    const active = document.querySelector('[role=treeitem][aria-selected="true"]');
+    const pointed = document.querySelector("[role=tree]")?.getAttribute("aria-activedescendant");
+    const words = active?.getAttribute("aria-label") ?? "";
+    return active !== null && pointed === active.id && new RegExp(source).test(words) && words;
+  }, pattern.source);
+  return words.jsonValue();
 }
 
 const crumbs = async () => (await tab.locator(".breadcrumb").innerText()).split(/\s*›\s*/);
