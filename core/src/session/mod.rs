@@ -156,7 +156,7 @@ impl Session {
 
     /// Symbols that travelled in the recording pass the same gate as a file.
     fn admit_embedded(&mut self, symbols: EmbeddedSymbols) {
-        if let Ok(matched) = MatchedSymbols::admit(&self.recorded, symbols) {
+        if let Some(matched) = MatchedSymbols::admit(&self.recorded, symbols) {
             self.symbols.embedded(&self.profile, &matched);
             for &dso in matched.dsos() {
                 self.ledger.embedded(dso);

@@ -8,7 +8,7 @@ use crate::format::perftab_section::{self, KernelImage};
 use crate::ingest::Ingest;
 use crate::profile::{DsoKind, Identity};
 use crate::session::{FormatInfo, Session};
-use crate::symbolize::{EmbeddedSymbol, EmbeddedSymbols};
+use crate::symbolize::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 
 /// A recording that is being read.
 ///
@@ -106,16 +106,16 @@ impl Opening {
 
 fn embedded_symbols(image: perftab_section::KernelSymbols) -> EmbeddedSymbols {
     let symbols = image.symbols.into_iter().map(|symbol| EmbeddedSymbol {
-        avma: symbol.address,
+        address: symbol.address,
         size: u64::from(symbol.size),
         name: symbol.name,
     });
+    let kind = match image.image {
+        KernelImage::Kernel => DsoKind::Kernel,
+        KernelImage::Module => DsoKind::Module,
+    };
     EmbeddedSymbols {
-        identity: Identity::Gnu(image.build_id),
-        kind: match image.image {
-            KernelImage::Kernel => DsoKind::Kernel,
-            KernelImage::Module => DsoKind::Module,
-        },
+        of: SymbolsOf::Build { identity: Identity::Gnu(image.build_id), kind },
         name: image.name,
         symbols: symbols.collect(),
     }

@@ -28,15 +28,17 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::embedded::EmbeddedSymbols;
+use super::embedded::{EmbeddedSymbols, SymbolsOf};
 use super::image::{Image, NotAnImage};
 use crate::format::BuildId;
-use crate::profile::{DsoId, Dsos, Identity};
+use crate::profile::{DsoId, DsoKind, Dsos, Identity};
 
 /// What was recorded of the files that ran: everything the gate compares with.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedIdentities {
     by_identity: HashMap<Identity, Vec<DsoId>>,
+    /// By [`DsoId`].
+    kinds: Vec<DsoKind>,
     /// For refusals only: what was recorded under a file name.
     by_name: HashMap<String, Vec<(DsoId, String, Option<Identity>)>>,
 }
@@ -51,6 +53,7 @@ impl RecordedIdentities {
             }
             let same_name = recorded.by_name.entry(dso.name().to_owned()).or_default();
             same_name.push((id, dso.path.clone(), dso.identity));
+            recorded.kinds.push(dso.kind);
         }
         recorded
     }
@@ -112,7 +115,8 @@ impl MatchedImage {
     }
 }
 
-/// Symbols that travelled in the recording, of a build that was recorded.
+/// Symbols that travelled in the recording, of DSOs that were recorded; `embedded.rs` says why they
+/// may give names.
 #[derive(Debug)]
 pub struct MatchedSymbols {
     dsos: Vec<DsoId>,
@@ -120,17 +124,21 @@ pub struct MatchedSymbols {
 }
 
 impl MatchedSymbols {
-    /// Admits `symbols` if a DSO was recorded with their identity.
-    pub fn admit(
-        recorded: &RecordedIdentities,
-        mut symbols: EmbeddedSymbols,
-    ) -> Result<Self, Rejection> {
-        let dsos = recorded.with_identity(symbols.identity);
+    /// Admits `symbols` if what they are symbols of was recorded.
+    pub fn admit(recorded: &RecordedIdentities, mut symbols: EmbeddedSymbols) -> Option<Self> {
+        let kind_of = |dso: DsoId| recorded.kinds.get(dso.index()).copied();
+        let dsos: Vec<DsoId> = match symbols.of {
+            SymbolsOf::Build { identity, kind } => {
+                let same_identity = recorded.with_identity(identity).iter().copied();
+                same_identity.filter(|&dso| kind_of(dso) == Some(kind)).collect()
+            }
+            SymbolsOf::Dso(dso) => kind_of(dso).map(|_| dso).into_iter().collect(),
+        };
         if dsos.is_empty() {
-            return Err(Rejection::nothing_recorded(recorded, &symbols.name, symbols.identity));
+            return None;
         }
-        symbols.symbols.sort_by_key(|symbol| symbol.avma);
-        Ok(Self { dsos: dsos.to_vec(), symbols })
+        symbols.symbols.sort_by_key(|symbol| symbol.address);
+        Some(Self { dsos, symbols })
     }
 
     /// The DSOs they name; at least one.
@@ -240,3 +248,52 @@ impl fmt::Display for Rejection {
 }
 
 impl std::error::Error for Rejection {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::MappedFrom;
+    use crate::symbolize::EmbeddedSymbol;
+
+    fn symbols(of: SymbolsOf) -> EmbeddedSymbols {
+        let symbol = |address| EmbeddedSymbol { address, size: 8, name: format!("at_{address}") };
+        EmbeddedSymbols { of, name: "app".to_owned(), symbols: vec![symbol(16), symbol(0)] }
+    }
+
+    #[test]
+    fn symbols_of_a_build_name_its_kind_only() {
+        let id = BuildId::new(&[1, 2, 3, 4]).expect("not all zero");
+        let other = BuildId::new(&[1, 2, 3, 5]).expect("not all zero");
+        let mut dsos = Dsos::default();
+        let user = dsos.intern("/bin/app", DsoKind::User, MappedFrom::BuildId(id), None);
+        let kernel =
+            dsos.intern("[kernel.kallsyms]", DsoKind::Kernel, MappedFrom::BuildId(id), None);
+        let recorded = RecordedIdentities::new(&dsos);
+        let admit = |id, kind| {
+            let identity = Identity::Gnu(id);
+            let matched =
+                MatchedSymbols::admit(&recorded, symbols(SymbolsOf::Build { identity, kind }));
+            matched.map(|matched| matched.dsos().to_vec())
+        };
+        assert_eq!(admit(id, DsoKind::User), Some(vec![user]));
+        assert_eq!(admit(id, DsoKind::Kernel), Some(vec![kernel]));
+        assert_eq!(admit(id, DsoKind::Module), None);
+        assert_eq!(admit(other, DsoKind::User), None);
+    }
+
+    #[test]
+    fn symbols_of_a_dso_need_no_identity_but_the_dso() {
+        let mut dsos = Dsos::default();
+        let program = dsos.intern("bpf_prog_1_x", DsoKind::Jit, MappedFrom::Nothing, None);
+        let recorded = RecordedIdentities::new(&dsos);
+        let admit = |dso| MatchedSymbols::admit(&recorded, symbols(SymbolsOf::Dso(dso)));
+        let matched = admit(program).expect("it was recorded");
+        assert_eq!(matched.dsos(), [program]);
+        let name = |address| matched.symbols().at(address).map(|symbol| symbol.name.as_str());
+        assert_eq!(
+            [name(0), name(7), name(8), name(23), name(24)],
+            [Some("at_0"), Some("at_0"), None, Some("at_16"), None]
+        );
+        assert!(admit(DsoId(1)).is_none());
+    }
+}

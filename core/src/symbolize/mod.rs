@@ -22,7 +22,7 @@ mod symbols;
 pub use address::{FileOffset, Svma};
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages};
-pub use embedded::{EmbeddedSymbol, EmbeddedSymbols};
+pub use embedded::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 pub use functions::{FunctionId, Provenance};
 pub use image::{Image, NotAnImage, content_hash};
 pub use inline_frames::{InlineFrames, InlineLevel};

@@ -226,6 +226,11 @@ impl Symbols {
             }
             let svma = placement.svma(profile.frames.get(frame).address);
             let merged = self.look_up(build, work, svma, frame, &mut levels);
+            // A stripped file must not take away a name that the recording has.
+            let is_embedded = |id| self.function(id).provenance == Provenance::Embedded;
+            if self.function(merged).name.is_none() && is_embedded(self.merged(frame)) {
+                continue;
+            }
             self.replace(frame, merged, &levels);
         }
         self.drop_unused_levels();

@@ -9,7 +9,7 @@ use crate::profile::{
     DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread, ThreadId,
 };
 use crate::symbolize::{
-    EmbeddedSymbol, EmbeddedSymbols, MatchedSymbols, RecordedIdentities, Symbols,
+    EmbeddedSymbol, EmbeddedSymbols, MatchedSymbols, RecordedIdentities, Symbols, SymbolsOf,
 };
 use crate::views::call_tree::{CallNodeId, CallTree, Visit};
 use crate::views::label::Labels;
@@ -47,7 +47,7 @@ pub(super) fn fixture(text: &str) -> Fixture {
             if name.starts_with(char::is_uppercase)
                 && symbols.iter().all(|symbol| symbol.name != name)
             {
-                symbols.push(EmbeddedSymbol { avma: address, size: 1, name: name.to_owned() });
+                symbols.push(EmbeddedSymbol { address, size: 1, name: name.to_owned() });
             }
             let frame = profile.frames.intern(frame);
             leaf = profile.stacks.intern(leaf, frame);
@@ -64,10 +64,9 @@ pub(super) fn fixture(text: &str) -> Fixture {
         profile.events[0].weight += weight;
     }
 
-    symbols.sort_by_key(|symbol| symbol.avma);
+    let identity = profile.dsos.get(dso).identity.expect("it was mapped with one");
     let embedded = EmbeddedSymbols {
-        identity: profile.dsos.get(dso).identity.expect("it was mapped with one"),
-        kind: DsoKind::Kernel,
+        of: SymbolsOf::Build { identity, kind: DsoKind::Kernel },
         name: "app".to_owned(),
         symbols,
     };
