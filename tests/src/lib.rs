@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod expectation;
 pub mod folder;
 pub mod http;
 pub mod open;
