@@ -4,11 +4,13 @@
 
 pub mod attr;
 pub mod cursor;
+pub mod event_format;
 pub mod features;
 pub mod header;
 pub mod records;
 pub mod sample;
 mod source;
+pub mod tracing_data;
 
 pub use cursor::{ByteOrder, Cursor};
 pub use source::{ByteSource, ReadError, SliceSource};
