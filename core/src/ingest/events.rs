@@ -7,7 +7,7 @@ use crate::decode::attr::{Attr, SampleLayout, TrailerLayout};
 use crate::decode::features::EventName;
 use crate::decode::header::EventAttr;
 use crate::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
-use crate::profile::{Event, EventId};
+use crate::profile::{Event, EventId, EventOrigin};
 
 /// The events of a recording.
 pub(super) struct Events {
@@ -61,7 +61,12 @@ impl Events {
 
     /// The profile's events, not counted yet.
     pub(super) fn initial(&self) -> Vec<Event> {
-        let event = |entry: &EventEntry| Event { name: entry.name.clone(), samples: 0, weight: 0 };
+        let event = |entry: &EventEntry| Event {
+            name: entry.name.clone(),
+            origin: EventOrigin::Recorded,
+            samples: 0,
+            weight: 0,
+        };
         self.events.iter().map(event).collect()
     }
 

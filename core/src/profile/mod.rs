@@ -61,10 +61,23 @@ index_types! {
 pub struct Event {
     /// Name, as `cycles` or `sched:sched_switch`.
     pub name: String,
+    /// Whether the file has samples of it.
+    pub origin: EventOrigin,
     /// Number of samples.
     pub samples: u64,
     /// Sum of the samples' weights, in the event's own unit.
     pub weight: u64,
+}
+
+/// Where the samples of an event come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventOrigin {
+    /// They are in the file.
+    #[default]
+    Recorded,
+    /// They were worked out from other records. They tell of the same recording once more, so they
+    /// are never counted together with recorded ones.
+    Derived,
 }
 
 /// What the recording says of the machine it was made on; empty where it says nothing.
@@ -106,7 +119,7 @@ pub struct Profile {
     pub stacks: Stacks,
     /// Observations, in the order of time.
     pub samples: Samples,
-    /// What was counted.
+    /// What was counted; derived events come after recorded ones.
     pub events: Vec<Event>,
     /// Where it was recorded.
     pub host: Host,
@@ -114,4 +127,21 @@ pub struct Profile {
     pub records: BTreeMap<&'static str, u64>,
     /// What was dropped.
     pub lost: Lost,
+}
+
+impl Profile {
+    /// How many samples the file has, of all events.
+    pub fn recorded_samples(&self) -> u64 {
+        let recorded = self.events.iter().filter(|event| event.origin == EventOrigin::Recorded);
+        recorded.fold(0, |sum, event| sum.saturating_add(event.samples))
+    }
+
+    /// Rows of samples that the file has.
+    pub fn recorded_rows(&self) -> impl Iterator<Item = usize> + '_ {
+        let is_derived = |event: &Event| event.origin == EventOrigin::Derived;
+        let derived: Vec<bool> = self.events.iter().map(is_derived).collect();
+        let event_of_row = &self.samples.event;
+        (0..self.samples.len())
+            .filter(move |&row| !derived.get(usize::from(event_of_row[row])).is_some_and(|&it| it))
+    }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::decode::ByteOrder;
 use crate::error::Warning;
 use crate::format::BuildId;
-use crate::profile::{Dso, DsoId, DsoKind, Identity, RecordedBy};
+use crate::profile::{Dso, DsoId, DsoKind, Event, EventOrigin, Identity, RecordedBy};
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
 use crate::symbolize::Status;
@@ -25,6 +25,9 @@ pub struct ProfileInfo {
     pub host: HostInfo,
     /// What was counted.
     pub events: Vec<EventInfo>,
+    /// What was worked out from the samples and other records, as off-CPU time: the events after
+    /// `events` in a query's numbers. Their samples are not among those counted elsewhere.
+    pub derived_events: Vec<EventInfo>,
     /// Samples of all events.
     pub samples: u64,
     /// Records by type.
@@ -98,6 +101,16 @@ pub struct EventInfo {
     /// Sum of their weights, in the event's unit.
     #[serde(serialize_with = "serialize_weight")]
     pub weight: u64,
+}
+
+impl From<&Event> for EventInfo {
+    fn from(event: &Event) -> Self {
+        Self {
+            name: printable(&event.name).into_owned(),
+            samples: event.samples,
+            weight: event.weight,
+        }
+    }
 }
 
 /// First and last sample, in nanoseconds of the recorder's clock.
@@ -206,11 +219,10 @@ impl Session {
     pub fn info(&self) -> ProfileInfo {
         let profile = &self.profile;
         let host = profile.host.clone();
-        let events = profile.events.iter().map(|event| EventInfo {
-            name: printable(&event.name).into_owned(),
-            samples: event.samples,
-            weight: event.weight,
-        });
+        let events = |origin: EventOrigin| {
+            let events = profile.events.iter().filter(move |event| event.origin == origin);
+            events.map(EventInfo::from).collect()
+        };
         let time = self.facts.time;
         ProfileInfo {
             format: self.format.clone(),
@@ -221,8 +233,9 @@ impl Session {
                 cpus: host.cpus,
                 cmdline: host.cmdline,
             },
-            events: events.collect(),
-            samples: profile.events.iter().map(|event| event.samples).sum(),
+            events: events(EventOrigin::Recorded),
+            derived_events: events(EventOrigin::Derived),
+            samples: profile.recorded_samples(),
             records: profile.records.clone(),
             processes: self.facts.processes,
             threads: self.facts.threads,
@@ -237,7 +250,7 @@ impl Session {
     /// The ledger: every mapped file, most samples first.
     pub fn dsos(&self) -> Vec<DsoRow> {
         let uses = &self.facts.uses;
-        let samples: u64 = self.profile.events.iter().map(|event| event.samples).sum();
+        let samples = self.profile.recorded_samples();
         let listed = self.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
         let mut rows: Vec<DsoRow> =
             listed.map(|(id, dso)| self.dso_row(id, dso, uses[id.index()], samples)).collect();

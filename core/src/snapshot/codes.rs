@@ -2,7 +2,7 @@
 //! new ones are appended.
 
 use crate::error::WarningKind;
-use crate::profile::{DsoKind, RecordedBy};
+use crate::profile::{DsoKind, EventOrigin, RecordedBy};
 use crate::symbolize::{Gives, Provenance, Status};
 
 pub(super) const DSO_KINDS: [DsoKind; 6] =
@@ -34,6 +34,8 @@ pub(super) const WARNING_KINDS: [WarningKind; 9] = [
     WarningKind::BuildIdConflict,
     WarningKind::Ambiguous,
 ];
+
+pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
 
 /// Length that says that an identity is a content hash; others are those of build-ids.
 pub(super) const CONTENT_HASH: u8 = 32;

@@ -124,7 +124,8 @@ fn read_warnings(read: &mut Reader<'_>) -> Result<Vec<Warning>, SnapshotError> {
     Ok(warnings)
 }
 
-fn entry<T: Copy>(table: &[T], code: u8) -> Result<T, SnapshotError> {
+/// What stands at a position of a table of codes.
+pub(super) fn entry<T: Copy>(table: &[T], code: u8) -> Result<T, SnapshotError> {
     table.get(usize::from(code)).copied().ok_or(SnapshotError::Invalid { what: "a kind" })
 }
 

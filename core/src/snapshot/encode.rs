@@ -12,7 +12,7 @@ use super::{
     Paths, Shared, TooSmall,
 };
 use super::{container, fields};
-use crate::profile::{Dso, DsoId, DsoKind, Identity};
+use crate::profile::{Dso, DsoId, DsoKind, EventOrigin, Identity};
 use crate::symbolize::{FileId, FunctionId};
 use crate::views::call_tree::Label;
 use crate::views::coverage::FrameCoverage;
@@ -292,7 +292,7 @@ impl Body<'_> {
     /// DSOs with functions, and those that are heavy enough to be told of.
     fn dsos(&self, functions: &[FunctionId]) -> Vec<DsoId> {
         let Contents { profile, symbols, facts, .. } = self.contents;
-        let samples: u64 = profile.events.iter().map(|event| event.samples).sum();
+        let samples = profile.recorded_samples();
         let threshold = self.selection.threshold_share * samples as f64;
         let heavy = profile.dsos.iter().filter(|(id, dso)| {
             let used = facts.uses.get(id.index()).map_or(0, |used| used.samples);
@@ -449,6 +449,10 @@ impl Body<'_> {
     fn write_sums(&self, out: &mut Writer, entries: &[Entry]) {
         let events = &self.contents.profile.events;
         out.number(Field::Events, events.len() as u64);
+        if events.iter().any(|event| event.origin != EventOrigin::Recorded) {
+            let origins = events.iter().map(|event| code(&codes::EVENT_ORIGINS, &event.origin));
+            origins.for_each(|origin| out.byte(Field::EventOrigins, origin));
+        }
         for (index, event) in events.iter().enumerate() {
             let own = || entries.iter().map(|entry| entry.own[index]);
             let unit = own().map(|sum| sum.weight).fold(0, greatest_common_divisor).max(1);

@@ -57,6 +57,7 @@ fields! {
     NodeLines Numbers,
     NodeCounts Numbers,
     NodeWeights Numbers,
+    EventOrigins Numbers,
 }
 
 /// A part of the body.

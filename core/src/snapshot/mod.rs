@@ -175,7 +175,8 @@ pub struct Facts {
 impl Facts {
     /// Counts them in a recording.
     pub fn of(profile: &Profile) -> Self {
-        let times = || profile.samples.time_nanos.iter().copied().filter(|&time| time != 0);
+        let time_of = |row: usize| profile.samples.time_nanos[row];
+        let times = || profile.recorded_rows().map(time_of).filter(|&time| time != 0);
         Self {
             time: times().min().zip(times().max()),
             processes: profile.threads.processes.len() as u64,

@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use super::decode::{Functions, Known, Node, What, at_most, invalid};
+use super::codes;
+use super::decode::{Functions, Known, Node, What, at_most, entry, invalid};
 use super::fields::{Field, Reader};
 use super::{FOLDED, MAX_NODES, SnapshotError};
 use crate::profile::{
-    Dso, DsoId, DsoKind, Event, EventId, Frame, FrameId, MappedFrom, Process, Profile, Sample,
-    StackId, Stacks, Thread, ThreadId,
+    Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, MappedFrom, Process, Profile,
+    Sample, StackId, Stacks, Thread, ThreadId,
 };
 use crate::symbolize::{FileId, FunctionId, Inlining, Level, Provenance, Symbols};
 
@@ -208,7 +209,16 @@ impl Rebuild {
             let (samples, weight) = (read.number(Field::Events)?, read.number(Field::Events)?);
             let unit = read.number(Field::Events)?;
             let is_regular = read.number(Field::Events)? != 0;
-            self.profile.events.push(Event { name, samples, weight });
+            // Links from before there were derived events have no origins.
+            let origin = match read.left(Field::EventOrigins) {
+                0 => EventOrigin::Recorded,
+                _ => entry(&codes::EVENT_ORIGINS, read.byte(Field::EventOrigins)?)?,
+            };
+            let is_late = self.profile.events.last().is_some_and(|last| last.origin > origin);
+            if is_late {
+                return invalid("an order of events");
+            }
+            self.profile.events.push(Event { name, origin, samples, weight });
             for place in places {
                 let count = read.number(Field::NodeCounts)?;
                 let units = if is_regular { count } else { read.number(Field::NodeWeights)? };

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use super::*;
 use crate::format::BuildId;
 use crate::profile::{
-    DsoId, DsoKind, Event, EventId, Frame, FrameId, Identity, MappedFrom, Process, RecordedBy,
-    Sample, Stacks, Thread,
+    DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, Identity, MappedFrom, Process,
+    RecordedBy, Sample, Stacks, Thread,
 };
 use crate::symbolize::{Gives, Inlining, Level, Provenance};
 use crate::views::call_tree::{CallTree, Label};
@@ -78,8 +78,9 @@ fn made(seed: u64, samples: u64) -> Made {
         })
         .collect();
     let regular = random.chance(50);
-    for name in ["cycles", "page-faults"] {
-        profile.events.push(Event { name: name.to_owned(), samples: 0, weight: 0 });
+    for (name, origin) in [("cycles", EventOrigin::Recorded), ("offcpu-time", EventOrigin::Derived)]
+    {
+        profile.events.push(Event { name: name.to_owned(), origin, samples: 0, weight: 0 });
     }
     for time in 0..samples {
         let mut stack = Stacks::EMPTY;

@@ -47,7 +47,7 @@ impl FrameCoverage {
     }
 }
 
-/// Samples that end in each stack, and that pass through it.
+/// Recorded samples that end in each stack, and that pass through it.
 struct StackCounts {
     leaf: Vec<u64>,
     total: Vec<u64>,
@@ -56,7 +56,7 @@ struct StackCounts {
 impl StackCounts {
     fn new(profile: &Profile) -> Self {
         let mut leaf = vec![0u64; profile.stacks.len()];
-        for row in 0..profile.samples.len() {
+        for row in profile.recorded_rows() {
             let count = &mut leaf[profile.samples.stack[row].index()];
             *count = count.saturating_add(profile.samples.count(row));
         }
@@ -70,7 +70,7 @@ impl StackCounts {
     }
 }
 
-/// Use of each DSO, by [`DsoId`], over all events.
+/// Use of each DSO, by [`DsoId`], over all recorded events.
 pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
     let counts = StackCounts::new(profile);
     let mut uses = vec![DsoUse::default(); profile.dsos.len()];
@@ -96,7 +96,7 @@ fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
     profile.stacks.frames(stack).any(|frame| profile.frames.get(frame).dso == dso)
 }
 
-/// How much has names, over all events. What is folded out of a snapshot counts as samples only.
+/// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     let counts = StackCounts::new(profile);
     let mut coverage = FrameCoverage {

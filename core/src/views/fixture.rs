@@ -6,7 +6,8 @@
 
 use crate::format::BuildId;
 use crate::profile::{
-    DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread, ThreadId,
+    DsoKind, Event, EventId, EventOrigin, Frame, MappedFrom, Process, Profile, Sample, Stacks,
+    Thread, ThreadId,
 };
 use crate::symbolize::{
     EmbeddedSymbol, EmbeddedSymbols, MatchedSymbols, RecordedIdentities, Symbols, SymbolsOf,
@@ -26,7 +27,12 @@ pub(super) fn fixture(text: &str) -> Fixture {
     let id = BuildId::new(&[7; 20]).expect("not all zero");
     let dso = profile.dsos.intern("app", DsoKind::Kernel, MappedFrom::BuildId(id), None);
     let gap = profile.dsos.intern("gap", DsoKind::Unmapped, MappedFrom::Nothing, None);
-    profile.events.push(Event { name: "cycles".to_owned(), samples: 0, weight: 0 });
+    profile.events.push(Event {
+        name: "cycles".to_owned(),
+        origin: EventOrigin::Recorded,
+        samples: 0,
+        weight: 0,
+    });
     let mut symbols: Vec<EmbeddedSymbol> = Vec::new();
 
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

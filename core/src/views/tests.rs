@@ -9,6 +9,7 @@ use super::functions::{self, FunctionKey, FunctionOrder, SortDirection};
 use super::label::mark;
 use super::search::{self, Pattern};
 use super::{Direction, Group, Query, coverage};
+use crate::profile::{Event, EventId, EventOrigin, Sample};
 
 #[track_caller]
 fn check_tree(stacks: &str, query: Query, expected: &str) {
@@ -259,4 +260,35 @@ fn weights_add_up_for_any_stacks() {
             assert_eq!(in_functions(callees), in_functions(inverted), "{text}");
         }
     }
+}
+
+#[test]
+fn derived_samples_are_not_counted_with_recorded_ones() {
+    let mut stacks = fixture("A B 1\nA c 1\n");
+    let before = (
+        coverage::dso_use(&stacks.profile),
+        coverage::frames(&stacks.profile, &stacks.symbols),
+        stacks.profile.recorded_samples(),
+    );
+    let profile = &mut stacks.profile;
+    let (name, origin) = ("offcpu-time".to_owned(), EventOrigin::Derived);
+    profile.events.push(Event { name, origin, samples: 1, weight: 700 });
+    let (thread, stack) = (profile.samples.thread[0], profile.samples.stack[0]);
+    profile.samples.push(Sample {
+        time_nanos: 9,
+        thread,
+        stack,
+        event: EventId(1),
+        cpu: 0,
+        weight: 700,
+    });
+    let after = (
+        coverage::dso_use(&stacks.profile),
+        coverage::frames(&stacks.profile, &stacks.symbols),
+        stacks.profile.recorded_samples(),
+    );
+    assert_eq!(before, after);
+    let off_cpu =
+        CallTree::new(&stacks.profile, &stacks.symbols, &Query { event: 1, ..ungrouped() });
+    assert_eq!(off_cpu.total(CallNodeId::ROOT).weight, 700);
 }

@@ -45,6 +45,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         let (samples, weight) = (grouped(event.samples), grouped(event.weight));
         fact("Event", &format!("{}: {samples} samples, weight {weight}", event.name))?;
     }
+    for event in &info.derived_events {
+        let (samples, weight) = (grouped(event.samples), grouped(event.weight));
+        fact("Derived", &format!("{}: {samples} times, {weight} ns", event.name))?;
+    }
     let (processes, threads) = (grouped(info.processes), grouped(info.threads));
     fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
     let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));

@@ -1,6 +1,8 @@
 //! A link opened elsewhere: the same gate, the same names.
 
-use perftab_core::profile::{DsoId, Event, EventId, Process, Profile, Sample, Stacks, Thread};
+use perftab_core::profile::{
+    DsoId, Event, EventId, EventOrigin, Process, Profile, Sample, Stacks, Thread,
+};
 use perftab_core::snapshot::{Contents, Facts, HostFields, Options, Paths, decode, encode};
 use perftab_core::symbolize::{
     DsoImages, Image, Ledger, MatchedImage, RecordedIdentities, Rejection, Symbols,
@@ -32,7 +34,12 @@ fn add_samples(bench: &mut Bench) {
         let event = EventId(0);
         profile.samples.push(Sample { time_nanos: 1, thread, stack, event, cpu: 0, weight: 10 });
     }
-    profile.events.push(Event { name: "cpu-clock".into(), samples: count, weight: 10 * count });
+    profile.events.push(Event {
+        name: "cpu-clock".into(),
+        origin: EventOrigin::Recorded,
+        samples: count,
+        weight: 10 * count,
+    });
 }
 
 fn payload(bench: &Bench) -> String {

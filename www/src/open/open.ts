@@ -136,10 +136,11 @@ function entryName({ origin, name }: Opening): string {
   return origin === "file" ? `file ${performance.timeOrigin + performance.now()}` : `${origin} ${name}`;
 }
 
-/** The event asked for if it has samples, else the one with the most. */
+/** The event asked for if it has samples, else the recorded one with the most. */
 function eventToShow(profile: ProfileInfo | null, asked: number): number {
   const events = profile?.events ?? [];
-  if ((events[asked]?.samples ?? 0) > 0) {
+  const all = [...events, ...(profile?.derived_events ?? [])];
+  if ((all[asked]?.samples ?? 0) > 0) {
     return asked;
   }
   let best = 0;

@@ -1,7 +1,7 @@
 // What is shown of the profile: the event, and how many samples of how many.
 
 import type { JSX } from "preact";
-import { event, info, query } from "../state/app.ts";
+import { event, events, isDerived, query } from "../state/app.ts";
 import { count, weight } from "../state/format.ts";
 import { setEvent } from "../views/index.ts";
 import { Icon } from "./icons.tsx";
@@ -21,7 +21,6 @@ export function ContextBar(): JSX.Element {
 }
 
 function EventChip(): JSX.Element | null {
-  const events = info.value?.events ?? [];
   const here = event.value;
   if (here === null) {
     return null;
@@ -32,15 +31,15 @@ function EventChip(): JSX.Element | null {
     </>
   );
   // perf records bookkeeping events that never have samples: they are nothing to choose.
-  if (here.samples > 0 && events.filter((each) => each.samples > 0).length === 1) {
+  if (here.samples > 0 && events.value.filter((each) => each.samples > 0).length === 1) {
     return <span class="chip still" title={weight(here.weight, here.name)}>{facts}</span>;
   }
   return (
     <Popover label={<>{facts} <Icon name="chevron" size={12} /></>} name={`Event: ${here.name}`} buttonClass="chip event-chip" panelClass="menu events-menu">
       {(close) =>
-        events.map((each, index) => (
+        events.value.map((each, index) => (
           <button
-            key={each.name}
+            key={index}
             type="button"
             class="menu-item"
             aria-pressed={index === query.value.event}
@@ -51,6 +50,7 @@ function EventChip(): JSX.Element | null {
             }}
           >
             <strong>{each.name}</strong>
+            {isDerived(index) ? <span>(derived)</span> : null}
             <span class="push-right">{count(each.samples)} samples</span>
             <span class="event-weight">{weight(each.weight, each.name)}</span>
           </button>

@@ -89,7 +89,15 @@ export interface Task {
 export const tasks = signal<readonly Task[]>([]);
 export const workerBytes = signal<number | null>(null);
 
-export const event = computed(() => info.value?.events[query.value.event] ?? null);
+/** What can be shown, in the order of a query's numbers: what was recorded, then what was worked out from it. */
+export const events = computed(() => (info.value === null ? [] : [...info.value.events, ...info.value.derived_events]));
+
+export const event = computed(() => events.value[query.value.event] ?? null);
+
+/** True for an event that the recording itself does not have. */
+export function isDerived(index: number): boolean {
+  return index >= (info.value?.events.length ?? 0);
+}
 
 /** The part of the state that an address carries. */
 export const viewState = computed<ViewState>(() => ({

@@ -54,9 +54,9 @@ export function weight(value: number, event: string): string {
   return `${value < 10_000 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], " ")} ${name}`;
 }
 
-/** Events of the kernel whose period is nanoseconds. */
+/** Events whose period is nanoseconds: the kernel's, and time off the CPU. */
 function isTime(event: string): boolean {
-  return /^(cpu-clock|task-clock|off-cpu)/.test(event);
+  return /^(cpu-clock|task-clock|offcpu-time|preempted-time)/.test(event);
 }
 
 function scaled(value: number, units: readonly string[], gap: string): string {

@@ -1,7 +1,7 @@
 // What a view says when there is nothing, or only one level, to show.
 
 import { ALL } from "../session/types.ts";
-import { info, query } from "../state/app.ts";
+import { events, info, query } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import type { Laid } from "./flame/stage.ts";
 
@@ -13,13 +13,13 @@ export interface EmptyWords {
 
 /** "This file has 0 samples of cycles. It has 1,204 of page-faults.", where the shown event has none. */
 export function noSamples(): EmptyWords | null {
-  const events = info.value?.events ?? [];
-  const shown = events[query.value.event];
+  const shown = events.value[query.value.event];
   if (!shown || shown.samples > 0) {
     return null;
   }
-  const index = events.reduce((best, each, i) => (each.samples > (events[best]?.samples ?? 0) ? i : best), 0);
-  const other = events[index];
+  const recorded = info.value?.events ?? [];
+  const index = recorded.reduce((best, each, i) => (each.samples > (recorded[best]?.samples ?? 0) ? i : best), 0);
+  const other = recorded[index];
   const none = `This file has 0 samples of ${shown.name}.`;
   if (!other || other.samples === 0) {
     return { text: none, event: null };
