@@ -9,6 +9,7 @@ pub mod features;
 pub mod header;
 pub mod records;
 pub mod sample;
+pub mod sample_tail;
 mod source;
 pub mod tracing_data;
 

@@ -43,6 +43,22 @@ pub mod sample_type {
     pub const DATA_SRC: u64 = 1 << 15;
     /// u64 event id, at the front of samples and at the end of other records.
     pub const IDENTIFIER: u64 = 1 << 16;
+    /// u64 transaction flags.
+    pub const TRANSACTION: u64 = 1 << 17;
+    /// Registers where the event's interrupt came.
+    pub const REGS_INTR: u64 = 1 << 18;
+    /// u64 physical data address.
+    pub const PHYS_ADDR: u64 = 1 << 19;
+    /// u64 size and a piece of the AUX area.
+    pub const AUX: u64 = 1 << 20;
+    /// u64 cgroup id.
+    pub const CGROUP: u64 = 1 << 21;
+    /// u64 page size of the data address.
+    pub const DATA_PAGE_SIZE: u64 = 1 << 22;
+    /// u64 page size of the instruction pointer.
+    pub const CODE_PAGE_SIZE: u64 = 1 << 23;
+    /// u32, u16, u16 weights, in place of [`WEIGHT`].
+    pub const WEIGHT_STRUCT: u64 = 1 << 24;
 }
 
 /// Bits of `read_format`: the shape of counter values.
@@ -59,13 +75,35 @@ pub mod read_format {
     pub const LOST: u64 = 1 << 4;
 }
 
+/// Bits of `branch_sample_type` that change the shape of a branch stack.
+pub mod branch_sample_type {
+    /// u64 index of the newest entry, before the entries.
+    pub const HW_INDEX: u64 = 1 << 17;
+    /// u64 of counters for each entry, after the entries.
+    pub const COUNTERS: u64 = 1 << 19;
+}
+
 /// Bits of the attr's flag word, counted from the least significant as little-endian
 /// machines lay the C bit field out.
 pub mod flag {
+    /// Threads and processes that begin are counted too.
+    pub const INHERIT: u64 = 1 << 1;
+    /// User space is not counted.
+    pub const EXCLUDE_USER: u64 = 1 << 4;
+    /// The kernel is not counted.
+    pub const EXCLUDE_KERNEL: u64 = 1 << 5;
+    /// The hypervisor is not counted.
+    pub const EXCLUDE_HV: u64 = 1 << 6;
     /// Period is a frequency.
     pub const FREQ: u64 = 1 << 10;
+    /// First of the two bits of `precise_ip`, 0 to 3.
+    pub const PRECISE_IP_SHIFT: u32 = 15;
     /// Every record ends in the sample-id trailer.
     pub const SAMPLE_ID_ALL: u64 = 1 << 18;
+    /// The host is not counted, only its guests.
+    pub const EXCLUDE_HOST: u64 = 1 << 19;
+    /// Guests are not counted.
+    pub const EXCLUDE_GUEST: u64 = 1 << 20;
     /// Build-ids in MMAP2 records, since Linux 5.12.
     pub const BUILD_ID: u64 = 1 << 34;
 }

@@ -226,8 +226,8 @@ impl Reader {
                 return (None, record.len());
             };
             let time = layout.time.and_then(|at| body.get(at..)?.first_chunk().copied());
-            let end = sample::call_chain_range(layout, body, self.order);
-            let keep = end.map_or(record.len(), |range| RECORD_HEADER_SIZE + range.end);
+            let end = sample::tail_start(layout, body, self.order);
+            let keep = end.map_or(record.len(), |end| RECORD_HEADER_SIZE + end);
             return (time.map(|bytes| self.order.u64(bytes)), keep);
         }
         let trailer = self.trailer(record);
