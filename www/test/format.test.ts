@@ -53,6 +53,9 @@ test("a weight reads in its event's unit", () => {
   assert.equal(weight(7_482, "page-faults"), "7,482 page-faults");
   assert.equal(weight(7.48e9, "cpu-clock"), "7.48 s");
   assert.equal(weight(2.5e6, "task-clock:u"), "2.5 ms");
+  assert.equal(weight(2.5e9, "offcpu-time"), "2.50 s");
+  assert.equal(weight(1_204, "sched:sched_switch"), "1,204 sched:sched_switch");
+  assert.equal(weight(3, "x".repeat(300)), `3 ${"x".repeat(19)}…`);
 });
 
 test("a long id is cut in the middle, a short one is not", () => {

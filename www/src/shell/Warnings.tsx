@@ -1,11 +1,14 @@
 // What was lost or could not be read, counted.
 
 import type { JSX } from "preact";
-import type { ProfileInfo } from "../session/types.ts";
+import { Fragment } from "preact";
+import type { ProfileInfo, Warning } from "../session/types.ts";
 import { info } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import { Copy } from "./Copy.tsx";
 import { Icon } from "./icons.tsx";
+import type { Losses } from "./losses.ts";
+import { asText, byKind, funnel, place } from "./losses.ts";
 import { Popover } from "./Popover.tsx";
 
 export function Warnings(): JSX.Element | null {
@@ -21,41 +24,66 @@ export function Warnings(): JSX.Element | null {
   );
   return (
     <Popover label={label} buttonClass="quiet warnings-button" panelClass="warnings-panel" name={`Warnings: ${total}`}>
-      {() => <Table profile={profile} />}
+      {() => <Panel profile={profile} />}
     </Popover>
   );
 }
 
-function Table({ profile }: { profile: ProfileInfo }): JSX.Element {
-  const lost = profile.lost.samples;
-  const rows = [...profile.warnings].sort((a, b) => b.count - a.count);
-  const text = rows.map((row) => [row.count, row.kind, hex(row.offset), row.message].join("\t")).join("\n");
+function Panel({ profile }: { profile: ProfileInfo }): JSX.Element {
   return (
     <>
-      <p class="funnel">
-        recorded {count(profile.samples + lost)} <span aria-hidden="true">→</span> lost {count(lost)}{" "}
-        <span aria-hidden="true">→</span> shown {count(profile.samples)}
-      </p>
-      <table>
-        <thead>
-          <tr><th scope="col">Kind</th><th scope="col" class="number">Count</th><th scope="col">Offset</th><th scope="col">What it means</th></tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.kind}${row.message}`}>
-              <td>{row.kind.replaceAll("-", " ")}</td>
-              <td class="number">{count(row.count)}</td>
-              <td><code>{hex(row.offset)}</code></td>
-              <td>{row.message}</td>
+      <header class="warnings-head">
+        <Funnel profile={profile} />
+        <Copy text={asText(profile)} label="Copy as text" />
+      </header>
+      {/* What scrolls can be scrolled by keys. */}
+      <div class="warnings-list" tabIndex={0} role="region" aria-label="Warnings, worst first">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col" class="number">Count</th>
+              <th scope="col">Offset</th>
+              <th scope="col">What it means and what to do</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-      <p class="button-row end"><Copy text={text} label="Copy as text" class="" /></p>
+          </thead>
+          {byKind(profile.warnings).map((losses) => <Kind key={losses.kind} losses={losses} />)}
+        </table>
+      </div>
     </>
   );
 }
 
-function hex(offset: number | null): string {
-  return offset === null ? "" : `0x${offset.toString(16)}`;
+function Funnel({ profile }: { profile: ProfileInfo }): JSX.Element {
+  return (
+    <p class="funnel">
+      {"Samples: "}
+      {funnel(profile).map((step, index) => (
+        <Fragment key={step.name}>
+          {index > 0 && <span aria-hidden="true">→</span>} {step.name} <strong>{count(step.count)}</strong>{" "}
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+function Kind({ losses }: { losses: Losses }): JSX.Element {
+  return (
+    <tbody>
+      <tr class="warnings-kind">
+        <th scope="rowgroup" colSpan={3}>{losses.title}</th>
+      </tr>
+      {losses.warnings.map((warning, index) => <Row key={index} warning={warning} />)}
+    </tbody>
+  );
+}
+
+function Row({ warning }: { warning: Warning }): JSX.Element {
+  const { text, title } = place(warning.offset);
+  return (
+    <tr>
+      <td class="number">{count(warning.count)}</td>
+      <td><code title={title}>{text}</code></td>
+      <td class="warnings-words">{warning.message}</td>
+    </tr>
+  );
 }

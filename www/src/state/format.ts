@@ -50,8 +50,16 @@ export function weight(value: number, event: string): string {
   if (isTime(event)) {
     return value >= 1e9 ? seconds(value) : value >= 1e6 ? `${(value / 1e6).toFixed(1)} ms` : `${(value / 1e3).toFixed(1)} µs`;
   }
-  const name = event.split(":")[0] ?? event;
-  return `${value < 10_000 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], " ")} ${name}`;
+  return `${value < 10_000 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], " ")} ${unit(event)}`;
+}
+
+/** A unit longer than this would push aside the number that it belongs to. */
+const LONGEST_UNIT = 20;
+
+/** What an event counts, without the modifiers behind its name (perf-list(1)): "cycles" of "cycles:ppu". */
+function unit(event: string): string {
+  const name = event.replace(/:[ukhGHIpPSDWeb]+$/, "");
+  return name.length > LONGEST_UNIT ? `${name.slice(0, LONGEST_UNIT - 1)}…` : name;
 }
 
 /** Events whose period is nanoseconds: the kernel's, and time off the CPU. */

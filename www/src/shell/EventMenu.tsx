@@ -1,0 +1,84 @@
+// Which event is shown, and which others there are: what was recorded, what was worked out from it, and what has no samples.
+
+import type { JSX } from "preact";
+import type { EventInfo } from "../session/types.ts";
+import { event, events, isDerived, query } from "../state/app.ts";
+import { count, weight } from "../state/format.ts";
+import { setEvent } from "../views/index.ts";
+import { Icon } from "./icons.tsx";
+import { Popover } from "./Popover.tsx";
+
+export function EventMenu(): JSX.Element | null {
+  const here = event.value;
+  if (here === null) {
+    return null;
+  }
+  const facts = (
+    <>
+      <span class="chip-kind">Event</span> <strong class="chip-name">{here.name}</strong>{" "}
+      {isDerived(query.value.event) && <span class="tag">derived</span>}
+      <span class="chip-count">{count(here.samples)}</span>
+    </>
+  );
+  // perf records bookkeeping events that never have samples: they are nothing to choose.
+  if (here.samples > 0 && events.value.filter((each) => each.samples > 0).length === 1) {
+    return <span class="chip still" title={`${here.name}: ${weight(here.weight, here.name)}`}>{facts}</span>;
+  }
+  return (
+    <Popover
+      label={<>{facts} <Icon name="chevron" size={12} /></>}
+      name={`Event: ${here.name}`}
+      buttonClass="chip event-chip"
+      panelClass="menu events-menu"
+    >
+      {(close) => <Choices close={close} />}
+    </Popover>
+  );
+}
+
+interface Numbered extends EventInfo {
+  /** As a query has it. */
+  number: number;
+}
+
+function Choices({ close }: { close: () => void }): JSX.Element {
+  const all = events.value.map((each, number): Numbered => ({ ...each, number }));
+  const recorded = all.filter(({ number, samples }) => samples > 0 && !isDerived(number));
+  const derived = all.filter(({ number }) => isDerived(number));
+  const empty = all.filter(({ number, samples }) => samples === 0 && !isDerived(number));
+  return (
+    <>
+      <Group title={null} events={recorded} close={close} />
+      <Group title="Worked out from the recording" events={derived} close={close} />
+      <Group title="Without samples" events={empty} close={close} />
+    </>
+  );
+}
+
+function Group({ title, events: members, close }: { title: string | null; events: Numbered[]; close: () => void }): JSX.Element | null {
+  if (members.length === 0) {
+    return null;
+  }
+  return (
+    <div role="group" aria-label={title ?? "Recorded"}>
+      {title !== null && <p class="menu-head" aria-hidden="true">{title}</p>}
+      {members.map((each) => (
+        <button
+          key={each.number}
+          type="button"
+          class="menu-item event-item"
+          aria-pressed={each.number === query.value.event}
+          disabled={each.samples === 0}
+          onClick={() => {
+            close();
+            setEvent(each.number);
+          }}
+        >
+          <strong class="event-name" title={each.name}>{each.name}</strong>
+          <span class="event-samples">{count(each.samples)} samples</span>
+          <span class="event-weight">{each.samples > 0 && weight(each.weight, each.name)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

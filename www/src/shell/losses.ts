@@ -1,0 +1,72 @@
+// What was lost or is doubtful, as people read it: by kind, worst first, with the way from what was recorded to what is
+// shown.
+
+import type { ProfileInfo, Warning } from "../session/types.ts";
+import { bytes, count } from "../state/format.ts";
+
+/** The warnings of one kind. */
+export interface Losses {
+  kind: Warning["kind"];
+  title: string;
+  warnings: Warning[];
+}
+
+/** A kind that is not here is called by its own name. */
+const TITLES: Partial<Record<Warning["kind"], string>> = {
+  unfinished: "The recorder did not finish",
+  truncated: "The file ends early",
+  unreadable: "Could not be read",
+  unsupported: "Passed over",
+  lost: "Lost while recording",
+  "out-of-order": "Out of order",
+  "unknown-event": "Samples without an event",
+  "build-id-conflict": "Two build-ids for one DSO",
+  ambiguous: "DSOs without an identity",
+};
+
+/** Kinds in the order of their first warning: the session sends the worst first. */
+export function byKind(warnings: readonly Warning[]): Losses[] {
+  const groups = new Map<Warning["kind"], Losses>();
+  for (const warning of warnings) {
+    const { kind } = warning;
+    const group = groups.get(kind) ?? { kind, title: TITLES[kind] ?? plain(kind), warnings: [] };
+    group.warnings.push(warning);
+    groups.set(kind, group);
+  }
+  return [...groups.values()];
+}
+
+/** "unknown-event" → "Unknown event" */
+function plain(kind: string): string {
+  const words = kind.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** "0x3a7f010", with where that is in the file for those who do not read hex; empty where a loss has no one place. */
+export function place(offset: number | null): { text: string; title: string } {
+  return offset === null
+    ? { text: "", title: "" }
+    : { text: `0x${offset.toString(16)}`, title: `At ${bytes(offset)} of the file` };
+}
+
+export interface Step {
+  name: string;
+  count: number;
+}
+
+/** From recorded to shown; a step between them that lost nothing is left out, but for what the recorder lost. */
+export function funnel({ samples, lost }: ProfileInfo): Step[] {
+  return [
+    { name: "recorded", count: samples + lost.samples },
+    { name: "lost", count: lost.samples },
+    { name: "shown", count: samples },
+  ];
+}
+
+/** All of it as lines of text: the funnel, then a line a warning. Kinds are called as in `perftab info --json`. */
+export function asText(profile: ProfileInfo): string {
+  const steps = funnel(profile).map((step) => `${step.name} ${count(step.count)}`).join(" → ");
+  const lines = profile.warnings.map((warning) =>
+    [warning.kind, count(warning.count), place(warning.offset).text, warning.message].join("\t"));
+  return [`Samples: ${steps}`, ...lines].join("\n");
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProfileInfo, Warning } from "../src/session/types.ts";
+import { asText, byKind, funnel, place } from "../src/shell/losses.ts";
+
+const warning = (kind: Warning["kind"], message: string, count = 1, offset: number | null = null): Warning =>
+  ({ kind, message, count, offset });
+
+const WARNINGS = [
+  warning("truncated", "The file was cut.", 1, 61_300_000),
+  warning("unreadable", "A MMAP2 record could not be read.", 12, 0x68),
+  warning("lost", "The recorder lost 1,204 samples.", 1204),
+  warning("unreadable", "Feature section 13 could not be read.", 1, 0x3a7f010),
+];
+
+const PROFILE = { samples: 412_806, lost: { events: 1, samples: 1_204 }, warnings: WARNINGS } as ProfileInfo;
+
+test("warnings stand by kind, in the order in which the session sends them", () => {
+  const kinds = byKind(WARNINGS);
+  assert.deepEqual(kinds.map(({ kind, warnings }) => [kind, warnings.length]), [["truncated", 1], ["unreadable", 2], ["lost", 1]]);
+  assert.deepEqual(kinds[1]?.warnings.map(({ count }) => count), [12, 1]);
+});
+
+test("a kind that the page has no words for is called by its own", () => {
+  assert.equal(byKind([warning("brand-new" as Warning["kind"], "x")])[0]?.title, "Brand new");
+});
+
+test("the way from recorded to shown adds up", () => {
+  const steps = Object.fromEntries(funnel(PROFILE).map(({ name, count }) => [name, count]));
+  assert.equal(steps["recorded"], 414_010);
+  assert.equal((steps["recorded"] ?? 0) - (steps["lost"] ?? 0), steps["shown"]);
+});
+
+test("a place is hex, and in bytes for people", () => {
+  assert.deepEqual(place(61_300_000), { text: "0x3a75d20", title: "At 61.3 MB of the file" });
+  assert.deepEqual(place(null), { text: "", title: "" });
+});
+
+test("the text has every warning with its kind, count, place and words", () => {
+  const lines = asText(PROFILE).split("\n");
+  assert.equal(lines[0], "Samples: recorded 414,010 → lost 1,204 → shown 412,806");
+  assert.equal(lines[2], "unreadable\t12\t0x68\tA MMAP2 record could not be read.");
+  assert.equal(lines.length, 1 + WARNINGS.length);
+});
