@@ -121,6 +121,27 @@ record_types! {
     SCHEDSTAT_CPU = 85;
     /// `perf sched stats`.
     SCHEDSTAT_DOMAIN = 86;
+    // simpleperf's own, from `enum simpleperf_record_type` in its `record.h`.
+    /// Kernel symbols of simpleperf.
+    SIMPLEPERF_KERNEL_SYMBOL = 32769;
+    /// A DSO of simpleperf.
+    SIMPLEPERF_DSO = 32770;
+    /// A symbol of simpleperf.
+    SIMPLEPERF_SYMBOL = 32771;
+    /// A piece of a record that is too large for one.
+    SIMPLEPERF_SPLIT = 32772;
+    /// The last piece of it has come.
+    SIMPLEPERF_SPLIT_END = 32773;
+    /// Ids of simpleperf's events.
+    SIMPLEPERF_EVENT_ID = 32774;
+    /// A call chain of simpleperf's own unwinding.
+    SIMPLEPERF_CALLCHAIN = 32775;
+    /// How an unwinding by simpleperf ended.
+    SIMPLEPERF_UNWINDING_RESULT = 32776;
+    /// Format descriptions of tracepoints.
+    SIMPLEPERF_TRACING_DATA = 32777;
+    /// For simpleperf's developers.
+    SIMPLEPERF_DEBUG = 32778;
 }
 
 /// Bits of `misc`.
