@@ -3,6 +3,7 @@
 //! All arithmetic on values of the file is checked here, so that nothing after it has to.
 
 pub mod attr;
+pub mod compressed;
 pub mod cursor;
 pub mod event_format;
 pub mod features;
@@ -12,6 +13,9 @@ pub mod sample;
 pub mod sample_tail;
 mod source;
 pub mod tracing_data;
+pub mod unpack;
+pub mod wrapper;
+mod zstd;
 
 pub use cursor::{ByteOrder, Cursor};
 pub use source::{ByteSource, ReadError, SliceSource};
