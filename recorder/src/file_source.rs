@@ -18,6 +18,20 @@ impl FileSource {
         let length = file.metadata()?.len();
         Ok(Self { file, length })
     }
+
+    /// Fills as much of `buffer` as there is from `offset` on; returns how much.
+    pub fn read_some(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
 }
 
 impl ByteSource for FileSource {

@@ -6,7 +6,6 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::decode::ByteSource;
 use perftab_core::session::{Opening, Session};
 
 use crate::file_source::FileSource;
@@ -83,18 +82,15 @@ impl Recording {
     /// Reads the whole of it, calling `progress` with the bytes read so far.
     pub fn read_with(&self, progress: &mut dyn FnMut(u64)) -> anyhow::Result<Session> {
         let source = FileSource::new(self.file.try_clone()?)?;
-        let mut opening = Opening::new(&source).with_context(|| self.name.clone())?;
-        let data = opening.data();
+        let mut opening = Opening::new(&[&source]).with_context(|| self.name.clone())?;
         let mut block = vec![0; BLOCK];
-        let mut done = 0;
-        while done < data.size {
-            let length = usize::try_from(data.size - done).unwrap_or(BLOCK).min(BLOCK);
-            source.read_at(data.offset + done, &mut block[..length]).with_context(|| {
-                format!("{}: reading at byte {}", self.name, data.offset + done)
-            })?;
-            opening.push(&block[..length]);
-            done += length as u64;
-            progress(done);
+        while let Some(wanted) = opening.wants() {
+            let length = usize::try_from(wanted.length).unwrap_or(BLOCK).min(BLOCK);
+            let count = source
+                .read_some(wanted.offset, &mut block[..length])
+                .with_context(|| format!("{}: reading at byte {}", self.name, wanted.offset))?;
+            opening.push(&block[..count]);
+            progress(opening.progress().bytes);
         }
         Ok(opening.finish())
     }

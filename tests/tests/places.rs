@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use perftab_core::decode::{ByteSource, SliceSource};
-use perftab_core::session::{Opening, Place, Session};
+use perftab_core::decode::SliceSource;
+use perftab_core::session::{Place, Session};
 use perftab_core::views::{Direction, Query};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf;
@@ -25,13 +25,7 @@ int main(void) { outer(200000000); return 0; }
 
 fn open(recording: &Path) -> Session {
     let bytes = std::fs::read(recording).expect("the recording is there");
-    let source = SliceSource::new(bytes.clone());
-    let mut opening = Opening::new(&source).expect("it is a recording");
-    let data = opening.data();
-    let (start, size) = (data.offset as usize, data.size as usize);
-    assert!(start + size <= source.len() as usize);
-    opening.push(&bytes[start..start + size]);
-    opening.finish()
+    perftab_tests::open::open(&bytes).expect("it is a recording")
 }
 
 /// The heaviest way down within the program's own code: texts, and what finds the end again.

@@ -32,18 +32,19 @@ class FileSource {
   }
 }
 
-/** Opens a recording as the worker does: header by random access, records pushed in blocks. */
-export function open(path, blockSize = 256 * 1024) {
-  const source = new FileSource(path);
+/** Opens a recording as the worker does; one of several files is given as their paths. */
+export function open(paths, blockSize = 256 * 1024) {
+  const sources = [paths].flat().map((path) => new FileSource(path));
   try {
-    const opening = new facade.Opening(source);
-    const end = opening.dataOffset + opening.dataSize;
-    for (let offset = opening.dataOffset; offset < end; offset += blockSize) {
-      opening.push(source.read(offset, Math.min(blockSize, end - offset)));
+    const opening = new facade.Opening(sources);
+    for (let wanted = opening.wants(); wanted !== null; wanted = opening.wants()) {
+      const { part, offset, length } = wanted;
+      const available = Math.max(0, sources[part].size - offset);
+      opening.push(sources[part].read(offset, Math.min(blockSize, length, available)));
     }
     return opening.finish();
   } finally {
-    source.close();
+    sources.forEach((source) => source.close());
   }
 }
 

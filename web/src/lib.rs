@@ -10,6 +10,7 @@ mod failure;
 mod source;
 
 use js_sys::Object;
+use perftab_core::decode::ByteSource;
 use perftab_core::session::{self, FlameWindow, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
@@ -43,24 +44,40 @@ pub struct Opening(session::Opening);
 
 #[wasm_bindgen]
 impl Opening {
-    /// Reads header and feature sections. Throws a `Failure` if it is no recording.
+    /// Reads what is needed before the records. Throws a `Failure` if it is no recording.
     #[wasm_bindgen(constructor)]
-    pub fn new(source: Source) -> Result<Opening, JsValue> {
-        session::Opening::new(&JsSource::new(source))
-            .map(Opening)
-            .map_err(|error| to_failure(&error))
+    pub fn new(
+        #[wasm_bindgen(unchecked_param_type = "Source[]")] parts: Vec<JsValue>,
+    ) -> Result<Opening, JsValue> {
+        let sources: Vec<_> =
+            parts.into_iter().map(|part| JsSource::new(part.unchecked_into())).collect();
+        let parts: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
+        session::Opening::new(&parts).map(Opening).map_err(|error| to_failure(&error))
     }
 
-    /// Where the records begin.
-    #[wasm_bindgen(getter, js_name = dataOffset)]
-    pub fn data_offset(&self) -> f64 {
-        self.0.data().offset as f64
+    /// Which bytes are wanted next; null if all have been read.
+    #[wasm_bindgen(unchecked_return_type = "WantedBytes | null")]
+    pub fn wants(&self) -> JsValue {
+        match self.0.wants() {
+            None => JsValue::NULL,
+            Some(wanted) => JsValue::from(columns::object(&[
+                ("part", JsValue::from(wanted.part as f64)),
+                ("offset", JsValue::from(wanted.offset as f64)),
+                ("length", JsValue::from(wanted.length as f64)),
+            ])),
+        }
     }
 
-    /// Bytes of records.
-    #[wasm_bindgen(getter, js_name = dataSize)]
-    pub fn data_size(&self) -> f64 {
-        self.0.data().size as f64
+    /// Bytes read so far.
+    #[wasm_bindgen(getter)]
+    pub fn done(&self) -> f64 {
+        self.0.progress().bytes as f64
+    }
+
+    /// Bytes that there are to read.
+    #[wasm_bindgen(getter)]
+    pub fn total(&self) -> f64 {
+        self.0.progress().total as f64
     }
 
     /// Samples met so far.
@@ -69,7 +86,7 @@ impl Opening {
         self.0.progress().samples as f64
     }
 
-    /// Takes the next bytes of the records, in blocks of any size.
+    /// Takes the bytes from where `wants` says on, as many or fewer; none say that there are no more.
     pub fn push(&mut self, block: &[u8]) {
         self.0.push(block);
     }

@@ -12,6 +12,13 @@ export interface Source {
   readonly size: number;
   read(offset: number, length: number): Uint8Array;
 }
+
+/** Bytes to be pushed next: of which part, from where in it, and how many at most. */
+export interface WantedBytes {
+  part: number;
+  offset: number;
+  length: number;
+}
 ";
 
 #[wasm_bindgen]

@@ -2,7 +2,7 @@
 
 use crate::decode::attr::Attr;
 use crate::decode::cursor::until_nul;
-use crate::decode::header::{Header, Section, read};
+use crate::decode::header::{Header, read};
 use crate::decode::records::RecordHeader;
 use crate::decode::{ByteOrder, ByteSource, Cursor};
 use crate::error::DecodeError;
@@ -51,42 +51,35 @@ pub struct BuildIdEntry {
 }
 
 impl Features {
-    /// Reads the sections that a profile needs. Each that cannot be read is passed over and said.
+    /// Reads the sections of a file. Each that cannot be read is passed over and said.
     pub fn read(source: &dyn ByteSource, header: &Header) -> Self {
         let mut features = Self::default();
         for &(feature, section) in &header.features {
-            if let Err(error) = features.read_one(source, header.order, feature, section) {
+            if !is_wanted(feature) || section.size == 0 || section.size > MAX_FEATURE_SIZE {
+                continue;
+            }
+            let taken = read(source, section.offset, section.size, "a feature section")
+                .and_then(|payload| features.take(feature, &payload, section.offset, header.order));
+            if let Err(error) = taken {
                 features.unreadable.push((feature, error));
             }
         }
         features
     }
 
-    fn read_one(
+    /// Takes what a feature says: the content of a section, or of a HEADER_FEATURE record, at
+    /// `offset` in the file.
+    pub fn take(
         &mut self,
-        source: &dyn ByteSource,
-        order: ByteOrder,
         feature: Feature,
-        section: Section,
+        payload: &[u8],
+        offset: u64,
+        order: ByteOrder,
     ) -> Result<(), DecodeError> {
-        let wanted = matches!(
-            feature,
-            Feature::BUILD_ID
-                | Feature::HOSTNAME
-                | Feature::OSRELEASE
-                | Feature::ARCH
-                | Feature::NRCPUS
-                | Feature::CMDLINE
-                | Feature::EVENT_DESC
-                | Feature::PERFTAB
-        );
-        if !wanted || section.size == 0 || section.size > MAX_FEATURE_SIZE {
-            return Ok(());
-        }
-        let bytes = read(source, section.offset, section.size, "a feature section")?;
-        let mut cursor = Cursor::new(&bytes, section.offset, order, "a feature section");
+        let mut cursor = Cursor::new(payload, offset, order, "a feature section");
         match feature {
-            Feature::BUILD_ID => self.build_ids = read_build_ids(&bytes, section.offset, order),
+            _ if payload.is_empty() => {}
+            Feature::BUILD_ID => self.build_ids = read_build_ids(payload, offset, order),
             Feature::HOSTNAME => self.host.hostname = Some(cursor.sized_string()?),
             Feature::OSRELEASE => self.host.os_release = Some(cursor.sized_string()?),
             Feature::ARCH => self.host.arch = Some(cursor.sized_string()?),
@@ -96,11 +89,26 @@ impl Features {
             }
             Feature::CMDLINE => self.host.cmdline = read_string_list(&mut cursor)?,
             Feature::EVENT_DESC => self.event_names = read_event_names(&mut cursor)?,
-            Feature::PERFTAB => self.perftab = Some(bytes),
+            Feature::PERFTAB => self.perftab = Some(payload.to_vec()),
             _ => {}
         }
         Ok(())
     }
+}
+
+/// True for a feature that something is made of; the others are not even read.
+fn is_wanted(feature: Feature) -> bool {
+    matches!(
+        feature,
+        Feature::BUILD_ID
+            | Feature::HOSTNAME
+            | Feature::OSRELEASE
+            | Feature::ARCH
+            | Feature::NRCPUS
+            | Feature::CMDLINE
+            | Feature::EVENT_DESC
+            | Feature::PERFTAB
+    )
 }
 
 /// `u32 n`, then n strings.

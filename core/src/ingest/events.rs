@@ -7,7 +7,7 @@ use crate::decode::attr::{Attr, SampleLayout, TrailerLayout};
 use crate::decode::features::EventName;
 use crate::decode::header::EventAttr;
 use crate::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
-use crate::profile::{Event, EventId, EventOrigin};
+use crate::profile::EventId;
 
 /// The events of a recording.
 pub(super) struct Events {
@@ -17,8 +17,8 @@ pub(super) struct Events {
 }
 
 struct EventEntry {
-    name: String,
     attr: Attr,
+    ids: Vec<u64>,
     layout: SampleLayout,
 }
 
@@ -31,49 +31,55 @@ enum IdPlace {
     At { sample: usize, trailer: Option<usize> },
 }
 
+impl Default for Events {
+    fn default() -> Self {
+        Self { events: Vec::new(), by_id: HashMap::new(), id_place: IdPlace::OneEvent }
+    }
+}
+
 impl Events {
-    pub(super) fn new(attrs: &[EventAttr], names: &[EventName]) -> Self {
-        let mut by_id = HashMap::new();
-        let mut events = Vec::new();
-        for (index, EventAttr { attr, ids }) in attrs.iter().enumerate() {
-            by_id.extend(ids.iter().map(|&id| (id, EventId(index as u32))));
-            // EVENT_DESC lists the events in the order of the header; ids tell it better.
-            let described = names
-                .iter()
-                .find(|name| name.ids.iter().any(|id| ids.contains(id)))
-                .or_else(|| names.get(index).filter(|name| name.ids.is_empty()));
-            let name = match described {
-                Some(described) if !described.name.is_empty() => described.name.clone(),
-                _ => well_known_name(attr),
-            };
-            events.push(EventEntry { name, attr: *attr, layout: SampleLayout::new(attr) });
+    /// One more event. What the file has twice, in its header and in a record, is one event.
+    pub(super) fn add(&mut self, EventAttr { attr, ids }: EventAttr) {
+        if self.events.iter().any(|known| known.attr == attr && known.ids == ids) {
+            return;
         }
+        let event = EventId(self.events.len() as u32);
+        self.by_id.extend(ids.iter().map(|&id| (id, event)));
+        self.events.push(EventEntry { attr, ids, layout: SampleLayout::new(&attr) });
         // All events agree on where the id stands, or the kernel's IDENTIFIER makes them.
-        let id_place = match events.as_slice() {
+        self.id_place = match self.events.as_slice() {
             [first, _, ..] => match first.layout.id {
                 Some(sample) => IdPlace::At { sample, trailer: first.layout.trailer.id },
                 None => IdPlace::OneEvent,
             },
             _ => IdPlace::OneEvent,
         };
-        Self { events, by_id, id_place }
     }
 
-    /// The profile's events, not counted yet.
-    pub(super) fn initial(&self) -> Vec<Event> {
-        let event = |entry: &EventEntry| Event {
-            name: entry.name.clone(),
-            origin: EventOrigin::Recorded,
-            samples: 0,
-            weight: 0,
+    pub(super) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The names of all events, with what the recorder calls them.
+    pub(super) fn names(&self, described: &[EventName]) -> Vec<String> {
+        let name = |(index, event): (usize, &EventEntry)| {
+            // EVENT_DESC lists the events in the order of the header; ids tell it better.
+            let described = described
+                .iter()
+                .find(|name| name.ids.iter().any(|id| event.ids.contains(id)))
+                .or_else(|| described.get(index).filter(|name| name.ids.is_empty()));
+            match described {
+                Some(described) if !described.name.is_empty() => described.name.clone(),
+                _ => well_known_name(&event.attr),
+            }
         };
-        self.events.iter().map(event).collect()
+        self.events.iter().enumerate().map(name).collect()
     }
 
     /// The event of a sample with this body; `None` if the file describes none with its id.
     pub(super) fn of_sample(&self, body: &[u8], order: ByteOrder) -> Option<EventId> {
         match self.id_place {
-            IdPlace::OneEvent => Some(EventId(0)),
+            IdPlace::OneEvent => (!self.events.is_empty()).then_some(EventId(0)),
             IdPlace::At { sample, .. } => {
                 self.by_id(order.u64(*body.get(sample..)?.first_chunk()?))
             }
@@ -93,7 +99,8 @@ impl Events {
                 TrailerLayout::field(record, trailer, order).and_then(|id| self.by_id(id))
             }
         };
-        self.layout(event.unwrap_or(EventId(0))).trailer
+        let event = self.events.get(event.unwrap_or(EventId(0)).index());
+        event.map(|event| event.layout.trailer).unwrap_or_default()
     }
 
     fn by_id(&self, id: u64) -> Option<EventId> {

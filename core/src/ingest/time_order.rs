@@ -5,7 +5,7 @@
 //! record of the round *before* (`perf_evlist__mmap_read_all` in `tools/perf/builtin-record.c`).
 //! So at the end of a round everything up to that limit can go on.
 
-use super::Entry;
+use super::stream::Entry;
 use crate::decode::records::RecordHeader;
 
 /// Bytes held back before records go on although no round has ended: files without rounds.

@@ -57,7 +57,7 @@ index_types! {
 }
 
 /// What is counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Name, as `cycles` or `sched:sched_switch`.
     pub name: String,

@@ -14,6 +14,7 @@ mod share;
 use crate::decode::ByteSource;
 use crate::error::Warning;
 use crate::export::collapsed;
+use crate::ingest::Ingested;
 use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
@@ -30,7 +31,7 @@ pub use answers::{
 pub use info::{
     DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo, TimeInfo, Wanted,
 };
-pub use opening::{Opening, OpeningProgress};
+pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use report::{Coverage, Report, ReportFunction};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
 
@@ -90,12 +91,8 @@ impl NamingProgress {
 }
 
 impl Session {
-    fn new(
-        profile: Profile,
-        format: FormatInfo,
-        warnings: Vec<Warning>,
-        embedded: Vec<EmbeddedSymbols>,
-    ) -> Self {
+    fn new(ingested: Ingested, format: FormatInfo) -> Self {
+        let Ingested { profile, warnings, symbols: embedded } = ingested;
         let warnings = share::printable_warnings(warnings);
         let symbols = Symbols::new(&profile);
         let ledger = Ledger::new(&profile.dsos);

@@ -2,26 +2,19 @@
 
 use crate::decode::ByteSource;
 use crate::decode::features::Features;
-use crate::decode::header::{Header, Section};
-use crate::error::{DecodeError, Warning, WarningKind};
-use crate::format::perftab_section::{self, KernelImage};
+use crate::decode::header::Header;
+use crate::error::{DecodeError, DecodeErrorKind};
 use crate::ingest::Ingest;
-use crate::profile::{DsoKind, Identity};
 use crate::session::{FormatInfo, Session};
-use crate::symbolize::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 
-/// A recording that is being read.
+/// A recording that is being read: what a host does is the same for every form of it.
 ///
 /// ```no_run
 /// # fn host(source: &dyn perftab_core::decode::ByteSource) -> Result<(), Box<dyn std::error::Error>> {
 /// use perftab_core::session::Opening;
-/// let mut opening = Opening::new(source)?;
-/// let data = opening.data();
-/// let mut offset = data.offset;
-/// while offset < data.offset + data.size {
-///     let length = (data.offset + data.size - offset).min(1 << 20);
-///     opening.push(&source.read_vec(offset, length)?);
-///     offset += length;
+/// let mut opening = Opening::new(&[source])?;
+/// while let Some(wanted) = opening.wants() {
+///     opening.push(&source.read_vec(wanted.offset, wanted.length.min(1 << 20))?);
 /// }
 /// let session = opening.finish();
 /// # Ok(())
@@ -29,47 +22,65 @@ use crate::symbolize::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 /// ```
 pub struct Opening {
     format: FormatInfo,
-    data: Section,
     ingest: Ingest,
     pushed: u64,
-    perftab: Option<Vec<u8>>,
+    total: u64,
+}
+
+/// Bytes to be pushed next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedBytes {
+    /// Of which part; 0 for a recording of one file.
+    pub part: usize,
+    /// From where in it. After a push this is mostly where that one ended, but need not be.
+    pub offset: u64,
+    /// How many from there; they may come in blocks of any size.
+    pub length: u64,
 }
 
 /// How far the reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpeningProgress {
-    /// Bytes of records read.
+    /// Bytes read or passed over.
     pub bytes: u64,
-    /// Bytes of records that there are.
+    /// Bytes that there are to read.
     pub total: u64,
     /// Samples met.
     pub samples: u64,
 }
 
 impl Opening {
-    /// Reads header and feature sections.
-    pub fn new(source: &dyn ByteSource) -> Result<Self, DecodeError> {
-        let header = Header::read(source)?;
+    /// Reads what is needed before the records. `parts` is the one file; of a recording in a
+    /// folder it is `data` first, and then `data.0`, `data.1` and so on in any order.
+    pub fn new(parts: &[&dyn ByteSource]) -> Result<Self, DecodeError> {
+        let &[source] = parts else {
+            return Err(DecodeErrorKind::Unsupported { what: "a recording in a folder" }.at(0));
+        };
+        let mut header = Header::read(source)?;
         let features = Features::read(source, &header);
+        let total = header.data.size.min(source.len().saturating_sub(header.data.offset));
+        // An end that cannot be is as good as none.
+        header.data.size = header.data.size.min(u64::MAX - header.data.offset);
         Ok(Self {
             format: FormatInfo::of_file(header.order),
-            // A cut file has fewer bytes than its header says; the ingest says so at the end.
-            data: Section {
-                offset: header.data.offset,
-                size: header.data.size.min(source.len().saturating_sub(header.data.offset)),
-            },
-            ingest: Ingest::new(&header, &features),
+            ingest: Ingest::new(&header, features),
             pushed: 0,
-            perftab: features.perftab,
+            total,
         })
     }
 
-    /// Where the records are that [`Self::push`] wants.
-    pub fn data(&self) -> Section {
-        self.data
+    /// Which bytes are wanted next; `None` if all have been read.
+    pub fn wants(&self) -> Option<WantedBytes> {
+        if self.pushed >= self.total {
+            return None;
+        }
+        let (offset, length) = self.ingest.wants()?;
+        // A cut file has fewer bytes than its header says; the ingest says so at the end.
+        Some(WantedBytes { part: 0, offset, length: length.min(self.total - self.pushed) })
     }
 
-    /// Takes the next bytes of the records, in blocks of any size.
+    /// Takes the bytes from where [`Self::wants`] says on, as many as it says or fewer. None at
+    /// all say that the part has no more.
     pub fn push(&mut self, block: &[u8]) {
         self.pushed = self.pushed.saturating_add(block.len() as u64);
         self.ingest.push(block);
@@ -78,45 +89,14 @@ impl Opening {
     /// How far it has come.
     pub fn progress(&self) -> OpeningProgress {
         OpeningProgress {
-            bytes: self.pushed.min(self.data.size),
-            total: self.data.size,
+            bytes: self.pushed.min(self.total),
+            total: self.total,
             samples: self.ingest.samples(),
         }
     }
 
     /// Ends the reading, early too: what has been pushed is shown.
     pub fn finish(self) -> Session {
-        let (profile, mut warnings) = self.ingest.finish();
-        let embedded = match self.perftab.as_deref().map(perftab_section::decode) {
-            None => Vec::new(),
-            Some(Ok(images)) => images.into_iter().map(embedded_symbols).collect(),
-            Some(Err(error)) => {
-                warnings.push(Warning {
-                    kind: WarningKind::Unreadable,
-                    offset: None,
-                    count: 1,
-                    message: format!("Kernel symbols in the recording were left out: {error}."),
-                });
-                Vec::new()
-            }
-        };
-        Session::new(profile, self.format, warnings, embedded)
-    }
-}
-
-fn embedded_symbols(image: perftab_section::KernelSymbols) -> EmbeddedSymbols {
-    let symbols = image.symbols.into_iter().map(|symbol| EmbeddedSymbol {
-        address: symbol.address,
-        size: u64::from(symbol.size),
-        name: symbol.name,
-    });
-    let kind = match image.image {
-        KernelImage::Kernel => DsoKind::Kernel,
-        KernelImage::Module => DsoKind::Module,
-    };
-    EmbeddedSymbols {
-        of: SymbolsOf::Build { identity: Identity::Gnu(image.build_id), kind },
-        name: image.name,
-        symbols: symbols.collect(),
+        Session::new(self.ingest.finish(), self.format)
     }
 }

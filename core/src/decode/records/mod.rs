@@ -6,6 +6,7 @@
 mod aux;
 mod call_chain;
 mod event;
+mod header;
 mod loss;
 mod mapping;
 mod task;
@@ -13,6 +14,7 @@ mod task;
 pub use aux::{AuxFlags, AuxTraceError, decode_aux_flags};
 pub use call_chain::DeferredCallChain;
 pub use event::{EventUpdate, EventUpdateKind};
+pub use header::{decode_feature, decode_header_attr};
 pub use loss::decode_lost;
 pub use mapping::{MappingAccess, MmapRecord};
 pub use task::{CommCause, CommRecord, ForkMappings, TaskRecord, ThreadNames};

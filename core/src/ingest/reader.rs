@@ -1,0 +1,248 @@
+//! Records in the order of time → columns of the profile.
+
+use std::collections::BTreeMap;
+
+use super::Ingested;
+use super::build_ids;
+use super::call_chain::CallChains;
+use super::embedded;
+use super::events::Events;
+use super::kernel::Kernel;
+use super::stream::Entry;
+use super::tasks::Tasks;
+use super::time_order::TimeOrder;
+use super::warnings::Warnings;
+use crate::decode::attr::TrailerLayout;
+use crate::decode::features::{self, BuildIdEntry, Features};
+use crate::decode::header::EventAttr;
+use crate::decode::records::{
+    CommRecord, MmapRecord, RecordHeader, TaskRecord, decode_feature, decode_header_attr,
+    decode_lost,
+};
+use crate::decode::{ByteOrder, sample};
+use crate::error::{DecodeError, WarningKind};
+use crate::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
+use crate::profile::{Profile, Sample};
+
+/// What reads records that are in order, and everything they change.
+pub(super) struct Reader {
+    order: ByteOrder,
+    events: Events,
+    pub(super) features: Features,
+    stream_build_ids: Vec<BuildIdEntry>,
+    records: BTreeMap<RecordType, u64>,
+    tasks: Tasks,
+    kernel: Kernel,
+    call_chains: CallChains,
+    profile: Profile,
+    pub(super) warnings: Warnings,
+}
+
+impl Reader {
+    pub(super) fn new(order: ByteOrder, features: Features, warnings: Warnings) -> Self {
+        Self {
+            order,
+            events: Events::default(),
+            features,
+            stream_build_ids: Vec::new(),
+            records: BTreeMap::new(),
+            tasks: Tasks::default(),
+            kernel: Kernel::default(),
+            call_chains: CallChains::default(),
+            profile: Profile::default(),
+            warnings,
+        }
+    }
+
+    /// Events, as they become known: those of the header, or one with each HEADER_ATTR record.
+    pub(super) fn add_events(&mut self, attrs: impl IntoIterator<Item = EventAttr>) {
+        for attr in attrs {
+            self.events.add(attr);
+        }
+        self.profile.events.resize_with(self.events.len(), Default::default);
+    }
+
+    /// How many samples have been met.
+    pub(super) fn samples(&self) -> u64 {
+        self.records.get(&RecordType::SAMPLE).copied().unwrap_or(0)
+    }
+
+    pub(super) fn count(&mut self, record_type: RecordType) {
+        *self.records.entry(record_type).or_default() += 1;
+    }
+
+    /// A record's time, and how many of its bytes are worth keeping.
+    pub(super) fn time_and_length(
+        &self,
+        header: RecordHeader,
+        record: &[u8],
+    ) -> (Option<u64>, usize) {
+        if header.record_type.0 >= RecordType::HEADER_ATTR.0 {
+            return (None, record.len());
+        }
+        let body = &record[RECORD_HEADER_SIZE..];
+        if header.record_type == RecordType::SAMPLE {
+            let Some(layout) = self.events.sample_layout(body, self.order) else {
+                return (None, record.len());
+            };
+            let time = layout.time.and_then(|at| body.get(at..)?.first_chunk().copied());
+            let end = sample::tail_start(layout, body, self.order);
+            let keep = end.map_or(record.len(), |end| RECORD_HEADER_SIZE + end);
+            return (time.map(|bytes| self.order.u64(bytes)), keep);
+        }
+        let trailer = self.trailer(record);
+        (TrailerLayout::field(record, trailer.time, self.order), record.len())
+    }
+
+    fn trailer(&self, record: &[u8]) -> TrailerLayout {
+        self.events.trailer_layout(record, self.order)
+    }
+
+    pub(super) fn read(&mut self, entry: Entry<'_>) {
+        if let Err(error) = self.try_read(entry) {
+            let Entry { offset, header, .. } = entry;
+            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+                let name = header.record_type.name().unwrap_or("unknown");
+                format!("Records of type {name} could not be read: {error}.")
+            });
+        }
+    }
+
+    fn try_read(&mut self, entry: Entry<'_>) -> Result<(), DecodeError> {
+        let Entry { offset, header, bytes } = entry;
+        let order = self.order;
+        // What precedes the trailer: a path without its padding could run into it.
+        let body = || {
+            let trailer = self.trailer(bytes).size;
+            &bytes[..bytes.len().saturating_sub(trailer).max(RECORD_HEADER_SIZE)]
+        };
+        match header.record_type {
+            RecordType::SAMPLE => self.sample(entry),
+            RecordType::MMAP | RecordType::MMAP2 => {
+                self.mmap(header, &MmapRecord::decode(header, body(), offset, order)?);
+            }
+            RecordType::COMM => {
+                let comm = CommRecord::decode(header, body(), offset, order)?;
+                self.tasks.comm(&mut self.profile, &comm);
+            }
+            RecordType::FORK => {
+                let task = TaskRecord::decode(header, bytes, offset, order)?;
+                self.tasks.fork(&mut self.profile, task);
+            }
+            RecordType::LOST => {
+                self.profile.lost.events += decode_lost(header, bytes, offset, order)?;
+            }
+            RecordType::LOST_SAMPLES => {
+                self.profile.lost.samples += decode_lost(header, bytes, offset, order)?;
+            }
+            RecordType::HEADER_BUILD_ID => {
+                let entry = features::read_build_id_entry(header, bytes, offset, order)?;
+                self.stream_build_ids.extend(entry);
+            }
+            RecordType::HEADER_ATTR => {
+                self.add_events([decode_header_attr(bytes, offset, order)?]);
+            }
+            RecordType::HEADER_FEATURE => {
+                let (feature, payload) = decode_feature(bytes, offset, order)?;
+                let at = offset + (bytes.len() - payload.len()) as u64;
+                self.features.take(feature, payload, at, order)?;
+            }
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
+                self.warnings.add(WarningKind::Unsupported, Some(offset), || {
+                    "Compressed records were passed over: this version does not read them."
+                        .to_owned()
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn mmap(&mut self, header: RecordHeader, mmap: &MmapRecord<'_>) {
+        let cpu_mode = header.cpu_mode();
+        if cpu_mode == misc::CPUMODE_KERNEL || mmap.pid == KERNEL_PID {
+            self.kernel.map(&mut self.profile.dsos, mmap);
+        } else if cpu_mode != misc::CPUMODE_GUEST_KERNEL && cpu_mode != misc::CPUMODE_GUEST_USER {
+            self.tasks.map(&mut self.profile, mmap);
+        }
+    }
+
+    fn sample(&mut self, entry: Entry<'_>) {
+        let Entry { offset, header, bytes } = entry;
+        let body = &bytes[RECORD_HEADER_SIZE..];
+        let Some(event) = self.events.of_sample(body, self.order) else {
+            self.warnings.add(WarningKind::UnknownEvent, Some(offset), || {
+                "Samples of events that the file does not describe were left out.".to_owned()
+            });
+            return;
+        };
+        let layout = self.events.layout(event);
+        let Some(raw) = sample::decode(layout, body, self.order) else {
+            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+                "Samples whose fields do not fit into their record were left out.".to_owned()
+            });
+            return;
+        };
+        let thread = self.tasks.thread(&mut self.profile, raw.pid, raw.tid);
+        let stack = self.call_chains.intern(
+            &mut self.profile,
+            &mut self.kernel,
+            self.tasks.address_space(raw.pid),
+            &raw,
+            header.cpu_mode(),
+        );
+        let weight = raw.period.unwrap_or(self.events.default_weight(event));
+        let counted = &mut self.profile.events[event.index()];
+        counted.samples += 1;
+        counted.weight = counted.weight.saturating_add(weight);
+        self.profile.samples.push(Sample {
+            time_nanos: raw.time_nanos.unwrap_or(0),
+            thread,
+            stack,
+            event,
+            cpu: raw.cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX),
+            weight,
+        });
+    }
+
+    pub(super) fn finish(mut self, time_order: &TimeOrder) -> Ingested {
+        for (feature, error) in &self.features.unreadable {
+            self.warnings.add(WarningKind::Unreadable, Some(error.offset), || {
+                format!("Feature section {} could not be read: {error}.", feature.0)
+            });
+        }
+        let names = self.events.names(&self.features.event_names);
+        for (event, name) in self.profile.events.iter_mut().zip(names) {
+            event.name = name;
+        }
+        self.profile.host = std::mem::take(&mut self.features.host);
+        if time_order.late() > 0 {
+            let late = time_order.late();
+            self.warnings.add(WarningKind::OutOfOrder, None, || {
+                format!("{late} records came later than the order of the file allows.")
+            });
+        }
+        let lost = self.profile.lost;
+        if lost.events > 0 || lost.samples > 0 {
+            self.warnings.add(WarningKind::Lost, None, || {
+                format!(
+                    "The recorder lost {} records and {} samples: the buffers were full. Record \
+                     with a lower frequency or larger buffers.",
+                    lost.events, lost.samples
+                )
+            });
+        }
+        build_ids::apply(
+            &mut self.profile.dsos,
+            &self.features.build_ids,
+            &self.stream_build_ids,
+            &mut self.warnings,
+        );
+        for (record_type, count) in self.records {
+            let name = record_type.name().unwrap_or("UNKNOWN");
+            *self.profile.records.entry(name).or_default() += count;
+        }
+        let symbols = embedded::symbols(&self.features, &mut self.warnings);
+        Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols }
+    }
+}
