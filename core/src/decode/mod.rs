@@ -11,6 +11,7 @@ pub mod header;
 pub mod records;
 pub mod sample;
 pub mod sample_tail;
+pub mod simpleperf;
 mod source;
 pub mod tracing_data;
 pub mod unpack;

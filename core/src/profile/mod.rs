@@ -7,6 +7,7 @@
 mod dsos;
 mod frames;
 mod id_table;
+mod machine;
 mod samples;
 mod stacks;
 mod strings;
@@ -17,6 +18,10 @@ use std::collections::BTreeMap;
 pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
+pub use machine::{
+    BpfProgram, Clocks, CoreKind, CpuCache, EventGroup, Machine, NumaNode, Pmu, Property, Recorder,
+    WallClock,
+};
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
 pub use strings::{Strings, hash_text};
@@ -123,6 +128,12 @@ pub struct Profile {
     pub events: Vec<Event>,
     /// Where it was recorded.
     pub host: Host,
+    /// More of that machine.
+    pub machine: Machine,
+    /// What recorded and how.
+    pub recorder: Recorder,
+    /// Its clocks.
+    pub clocks: Clocks,
     /// Records by the name of their type.
     pub records: BTreeMap<&'static str, u64>,
     /// What was dropped.

@@ -1,0 +1,171 @@
+//! Feature sections: what the recorder says of the machine, of itself, of the events and of the
+//! build-ids. They stand in a table after the records, come as HEADER_FEATURE records in a pipe,
+//! or are simpleperf's own; the payload is the same, and it may come at any time.
+//!
+//! A bad one is an error of its own, of which what could be read before it is kept. Lists grow as
+//! they are read, so nothing is allocated for what a section merely claims.
+//!
+//! Passed over on purpose, because nothing that is shown depends on them: MEM_TOPOLOGY,
+//! CPU_DOMAIN_INFO, BPF_BTF (names of programs come with BPF_PROG_INFO), AUXTRACE (an index of
+//! records that are found anyway), BRANCH_STACK and STAT (marks of what samples say themselves),
+//! CLN_SIZE, and simpleperf's debugging of its own unwinder, ETM branches and init map.
+
+mod build_ids;
+mod event_desc;
+mod machine;
+mod recorder;
+mod text;
+
+use crate::decode::header::{Header, read};
+use crate::decode::simpleperf::{self, SymbolFile};
+use crate::decode::tracing_data::TracingData;
+use crate::decode::{ByteOrder, ByteSource, Cursor};
+use crate::error::DecodeError;
+use crate::format::feature::Feature;
+use crate::profile::{Clocks, Host, Machine, Recorder};
+
+pub use build_ids::{BuildIdEntry, read_build_id_entry};
+pub use event_desc::EventName;
+pub use recorder::clock_name;
+
+/// A feature section larger than this is passed over: the largest real ones (tracing data of all
+/// events, simpleperf's symbols) have a few MB.
+const MAX_FEATURE_SIZE: u64 = 256 << 20;
+
+/// What the feature sections say.
+#[derive(Clone, Debug, Default)]
+pub struct Features {
+    /// The machine.
+    pub host: Host,
+    /// More of the machine.
+    pub machine: Machine,
+    /// What recorded and how.
+    pub recorder: Recorder,
+    /// Its clocks.
+    pub clocks: Clocks,
+    /// Names of events, with the ids under which their records come.
+    pub event_names: Vec<EventName>,
+    /// The build-id table.
+    pub build_ids: Vec<BuildIdEntry>,
+    /// Descriptions of tracepoints.
+    pub tracing: TracingData,
+    /// Symbols of files that simpleperf wrote into the recording.
+    pub symbol_files: Vec<SymbolFile>,
+    /// The recorder's compression: type (1: zstd), level and ratio.
+    pub compression: Option<Compression>,
+    /// The version of the directory form.
+    pub directory: Option<u64>,
+    /// perftab's own section, as it stands in the file.
+    pub perftab: Option<Vec<u8>>,
+    /// Sections that could not be read, and why.
+    pub unreadable: Vec<(Feature, DecodeError)>,
+}
+
+/// How records were compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// 1 is zstd.
+    pub algorithm: u32,
+    /// Higher is smaller.
+    pub level: u32,
+    /// Bytes before for each byte after.
+    pub ratio: u32,
+}
+
+impl Features {
+    /// Reads the sections of a file. Each that cannot be read is passed over and said.
+    pub fn read(source: &dyn ByteSource, header: &Header) -> Self {
+        let mut features = Self::default();
+        for &(feature, section) in &header.features {
+            if !is_wanted(feature) || section.size == 0 || section.size > MAX_FEATURE_SIZE {
+                continue;
+            }
+            let taken = read(source, section.offset, section.size, "a feature section")
+                .and_then(|payload| features.take(feature, &payload, section.offset, header.order));
+            if let Err(error) = taken {
+                features.unreadable.push((feature, error));
+            }
+        }
+        features
+    }
+
+    /// Takes what a feature says: the content of a section, or of a HEADER_FEATURE record, at
+    /// `offset` in the file. One that comes again takes the place of what it said before.
+    pub fn take(
+        &mut self,
+        feature: Feature,
+        payload: &[u8],
+        offset: u64,
+        order: ByteOrder,
+    ) -> Result<(), DecodeError> {
+        let cursor = &mut Cursor::new(payload, offset, order, feature.name());
+        let Self { host, machine, recorder, clocks, .. } = self;
+        match feature {
+            _ if payload.is_empty() => {}
+            Feature::TRACING_DATA => return self.take_tracing_data(payload, offset),
+            Feature::BUILD_ID => {
+                let (entries, read) = build_ids::read_table(payload, offset, order);
+                self.build_ids = entries;
+                return read;
+            }
+            Feature::HOSTNAME => host.hostname = Some(cursor.sized_string()?),
+            Feature::OSRELEASE => host.os_release = Some(cursor.sized_string()?),
+            Feature::ARCH => host.arch = Some(cursor.sized_string()?),
+            Feature::CMDLINE => host.cmdline = text::raw_list(cursor)?,
+            Feature::NRCPUS => {
+                machine.cpus_available = Some(cursor.u32()?);
+                host.cpus = Some(cursor.u32()?);
+            }
+            Feature::CPUDESC => machine.cpu = Some(text::text(cursor)?),
+            Feature::CPUID => machine.cpu_id = Some(text::text(cursor)?),
+            Feature::TOTAL_MEM => machine::total_mem(machine, cursor)?,
+            Feature::CPU_TOPOLOGY => machine::cpu_topology(machine, cursor)?,
+            Feature::NUMA_TOPOLOGY => machine::numa(machine, cursor)?,
+            Feature::CACHE => machine::caches(machine, cursor)?,
+            Feature::HYBRID_TOPOLOGY => machine::hybrid(machine, cursor)?,
+            Feature::PMU_MAPPINGS => machine::pmu_mappings(machine, cursor)?,
+            Feature::CPU_PMU_CAPS => machine::cpu_pmu_caps(machine, cursor)?,
+            Feature::PMU_CAPS => machine::pmu_caps(machine, cursor)?,
+            Feature::E_MACHINE => machine.e_machine = Some(cursor.u32()?),
+            Feature::VERSION => recorder.version = Some(text::text(cursor)?),
+            Feature::GROUP_DESC => recorder::groups(recorder, cursor)?,
+            Feature::BPF_PROG_INFO => recorder::bpf_programs(recorder, cursor)?,
+            Feature::SAMPLE_TIME => clocks.sample_time = Some((cursor.u64()?, cursor.u64()?)),
+            Feature::CLOCK_DATA => recorder::clock_data(recorder, clocks, cursor)?,
+            Feature::EVENT_DESC => event_desc::read(&mut self.event_names, cursor)?,
+            Feature::COMPRESSED => {
+                let _version = cursor.u32()?;
+                let (algorithm, level, ratio) = (cursor.u32()?, cursor.u32()?, cursor.u32()?);
+                self.compression = Some(Compression { algorithm, level, ratio });
+            }
+            Feature::DIR_FORMAT => self.directory = Some(cursor.u64()?),
+            Feature::SIMPLEPERF_FILE => simpleperf::files(&mut self.symbol_files, cursor)?,
+            Feature::SIMPLEPERF_FILE2 => simpleperf::files2(&mut self.symbol_files, cursor)?,
+            Feature::SIMPLEPERF_META_INFO => simpleperf::meta_info(recorder, cursor),
+            Feature::PERFTAB => self.perftab = Some(payload.to_vec()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes tracing data, which a pipe has in a record of its own, as simpleperf has.
+    pub fn take_tracing_data(&mut self, payload: &[u8], offset: u64) -> Result<(), DecodeError> {
+        let (tracing, read) = TracingData::read(payload, offset);
+        self.tracing = tracing;
+        read
+    }
+}
+
+/// True for a feature that something is made of; the others are not even read.
+fn is_wanted(feature: Feature) -> bool {
+    !matches!(
+        feature,
+        Feature::BRANCH_STACK
+            | Feature::AUXTRACE
+            | Feature::STAT
+            | Feature::MEM_TOPOLOGY
+            | Feature::BPF_BTF
+            | Feature::CPU_DOMAIN_INFO
+            | Feature::CLN_SIZE
+    ) && feature.is_known()
+}
