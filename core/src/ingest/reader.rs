@@ -208,7 +208,7 @@ impl Reader {
     pub(super) fn finish(mut self, time_order: &TimeOrder) -> Ingested {
         for (feature, error) in &self.features.unreadable {
             self.warnings.add(WarningKind::Unreadable, Some(error.offset), || {
-                format!("Feature section {} could not be read: {error}.", feature.0)
+                format!("What the recording says of {} was left out: {error}.", feature.name())
             });
         }
         let names = self.events.names(&self.features.event_names);
@@ -216,6 +216,9 @@ impl Reader {
             event.name = name;
         }
         self.profile.host = std::mem::take(&mut self.features.host);
+        self.profile.machine = std::mem::take(&mut self.features.machine);
+        self.profile.recorder = std::mem::take(&mut self.features.recorder);
+        self.profile.clocks = self.features.clocks;
         if time_order.late() > 0 {
             let late = time_order.late();
             self.warnings.add(WarningKind::OutOfOrder, None, || {
