@@ -3,7 +3,7 @@
 //! Why one of our own: perf never ends its frame, and the records between its chunks have to be
 //! read in their place. The crate there is (ruzstd 0.9) hands out nothing that is still inside the
 //! window while a frame goes on: half a megabyte at perf's usual level would be held back at all
-//! times, and lost where a recording breaks off. It asserts in places that input can reach, too.
+//! times, and lost where a recording breaks off. This one takes half its time, too.
 //! `tests/` compares this one with what the `zstd` tool makes, at all of its levels.
 //!
 //! Not read: dictionaries. Nothing that records has one.
