@@ -164,6 +164,10 @@ pub mod misc {
     pub const COMM_EXEC: u16 = 1 << 13;
     /// FORK: synthesised, the process's own mappings follow. The same bit as [`MMAP_DATA`].
     pub const FORK_EXEC: u16 = 1 << 13;
+    /// SWITCH, SWITCH_CPU_WIDE: the thread leaves the CPU. The same bit as [`MMAP_DATA`].
+    pub const SWITCH_OUT: u16 = 1 << 13;
+    /// SWITCH, SWITCH_CPU_WIDE: it could have gone on. The same bit as [`MMAP_BUILD_ID`].
+    pub const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
     /// MMAP2: the union holds a build-id, not an inode.
     pub const MMAP_BUILD_ID: u16 = 1 << 14;
     /// Build-id entry: its size byte is valid, since perf 5.11.

@@ -1,5 +1,7 @@
 //! What is mapped where in a process, at the time that records have reached.
 
+use std::ops::Range;
+
 use crate::profile::DsoId;
 
 /// Executable code at a range of addresses.
@@ -15,6 +17,13 @@ pub(super) struct Mapping {
     pub dso: DsoId,
 }
 
+impl Mapping {
+    /// Where in what is mapped an address of the mapping lies.
+    pub(super) fn offset(&self, address: u64) -> u64 {
+        (address - self.start).wrapping_add(self.page_offset)
+    }
+}
+
 /// Tells one state of one address space from all others; what was found under one version stays
 /// true under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +33,11 @@ impl Version {
     /// The kernel's, of which there is one at a time; processes count from below.
     pub(super) fn kernel(number: u32) -> Self {
         Self(u32::MAX - number)
+    }
+
+    /// Those of the kernels of guests, which count from the middle down.
+    pub(super) fn guest_kernel(number: u32) -> Self {
+        Self((u32::MAX >> 1) - number)
     }
 }
 
@@ -46,21 +60,30 @@ impl AddressSpace {
 
     /// Puts `mapping` in; what it covers of others goes.
     pub(super) fn map(&mut self, mapping: Mapping, version: Version) {
+        self.replace(mapping.start..mapping.end, Some(mapping), version);
+    }
+
+    /// Nothing is mapped at these addresses any more.
+    pub(super) fn unmap(&mut self, range: Range<u64>, version: Version) {
+        self.replace(range, None, version);
+    }
+
+    fn replace(&mut self, range: Range<u64>, with: Option<Mapping>, version: Version) {
         self.version = version;
-        let first = self.mappings.partition_point(|old| old.end <= mapping.start);
-        let last = self.mappings.partition_point(|old| old.start < mapping.end);
+        let first = self.mappings.partition_point(|old| old.end <= range.start);
+        let last = self.mappings.partition_point(|old| old.start < range.end);
         let mut replacement = Vec::with_capacity(3);
         if let Some(old) = self.mappings[first..last].first()
-            && old.start < mapping.start
+            && old.start < range.start
         {
-            replacement.push(Mapping { end: mapping.start, ..*old });
+            replacement.push(Mapping { end: range.start, ..*old });
         }
-        replacement.push(mapping);
+        replacement.extend(with);
         if let Some(old) = self.mappings[first..last].last()
-            && old.end > mapping.end
+            && old.end > range.end
         {
-            let page_offset = old.page_offset.wrapping_add(mapping.end - old.start);
-            replacement.push(Mapping { start: mapping.end, page_offset, ..*old });
+            let page_offset = old.page_offset.wrapping_add(range.end - old.start);
+            replacement.push(Mapping { start: range.end, page_offset, ..*old });
         }
         self.mappings.splice(first..last, replacement);
     }
@@ -100,6 +123,10 @@ mod tests {
             for address in mapping.start..mapping.end {
                 naive[address as usize] =
                     Some((mapping.dso.0, address - mapping.start + mapping.page_offset));
+            }
+            if version == 5 {
+                space.unmap(22..61, Version(100));
+                naive[22..61].fill(None);
             }
             for address in 0..100 {
                 let found = space

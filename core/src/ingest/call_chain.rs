@@ -6,7 +6,7 @@
 //! the call, so that one less is looked up.
 
 use super::address_space::{AddressSpace, Version};
-use super::kernel::Kernel;
+use super::kernel::{Kernel, Kernels, intern_foreign};
 use crate::decode::sample::RawSample;
 use crate::format::record::{
     CONTEXT_GUEST, CONTEXT_GUEST_KERNEL, CONTEXT_GUEST_USER, CONTEXT_HYPERVISOR, CONTEXT_KERNEL,
@@ -23,8 +23,11 @@ const CACHE_ROWS: usize = 1 << 14;
 enum Context {
     Kernel,
     User,
-    /// A guest or a hypervisor: nothing here can say what it ran.
-    Foreign,
+    GuestKernel,
+    GuestUser,
+    Hypervisor,
+    /// The kernel could not tell.
+    Unknown,
 }
 
 /// Makes stacks of chains; keeps what would otherwise be allocated for each.
@@ -53,7 +56,7 @@ impl CallChains {
     pub(super) fn intern(
         &mut self,
         profile: &mut Profile,
-        kernel: &mut Kernel,
+        kernels: &mut Kernels,
         user: Option<&AddressSpace>,
         sample: &RawSample<'_>,
         cpu_mode: u16,
@@ -71,13 +74,13 @@ impl CallChains {
                 walk.context = context_of_marker(word).unwrap_or(walk.context);
                 walk.exact = true;
             } else {
-                self.word(profile, kernel, user, word, &mut walk);
+                self.word(profile, kernels, user, word, &mut walk);
             }
         }
         self.end_unmapped_run(profile, &mut walk);
         if self.frames.is_empty() && sample.ip != 0 {
             walk = Walk { context: context_of_cpu_mode(cpu_mode), exact: true, unmapped: 0 };
-            self.word(profile, kernel, user, sample.ip, &mut walk);
+            self.word(profile, kernels, user, sample.ip, &mut walk);
             self.end_unmapped_run(profile, &mut walk);
         }
         let stacks = &mut profile.stacks;
@@ -87,7 +90,7 @@ impl CallChains {
     fn word(
         &mut self,
         profile: &mut Profile,
-        kernel: &mut Kernel,
+        kernels: &mut Kernels,
         user: Option<&AddressSpace>,
         word: u64,
         walk: &mut Walk,
@@ -95,9 +98,12 @@ impl CallChains {
         let address = if walk.exact { word } else { word.wrapping_sub(1) };
         walk.exact = false;
         let frame = match (walk.context, user) {
-            (Context::Kernel, _) => self.kernel_frame(profile, kernel, address),
+            (Context::Kernel, _) => self.kernel_frame(profile, &mut kernels.host, address),
             (Context::User, Some(space)) => self.user_frame(profile, space, address),
-            (Context::User, None) | (Context::Foreign, _) => None,
+            (Context::GuestKernel, _) => self.kernel_frame(profile, &mut kernels.guests, address),
+            (Context::GuestUser, _) => Some(foreign_frame(profile, "[guest]", address)),
+            (Context::Hypervisor, _) => Some(foreign_frame(profile, "[hypervisor]", address)),
+            (Context::User, None) | (Context::Unknown, _) => None,
         };
         match frame {
             Some(frame) => {
@@ -116,8 +122,8 @@ impl CallChains {
     ) -> Option<FrameId> {
         self.cached(address, space.version(), || {
             let mapping = space.find(address)?;
-            let offset = (address - mapping.start).wrapping_add(mapping.page_offset);
-            Some(profile.frames.intern(Frame { dso: mapping.dso, address: offset }))
+            let frame = Frame { dso: mapping.dso, address: mapping.offset(address) };
+            Some(profile.frames.intern(frame))
         })
     }
 
@@ -144,11 +150,11 @@ impl CallChains {
         address: u64,
     ) -> Option<FrameId> {
         self.cached(address, kernel.address_space().version(), || {
-            let dso = match kernel.address_space().find(address) {
-                Some(mapping) => mapping.dso,
-                None => kernel.dso(&mut profile.dsos),
+            let frame = match kernel.address_space().find(address) {
+                Some(mapping) => Frame { dso: mapping.dso, address: mapping.offset(address) },
+                None => Frame { dso: kernel.dso(&mut profile.dsos), address },
             };
-            Some(profile.frames.intern(Frame { dso, address }))
+            Some(profile.frames.intern(frame))
         })
     }
 
@@ -180,11 +186,20 @@ fn cache_row(address: u64, version: Version) -> usize {
     (mixed >> (64 - CACHE_ROWS.trailing_zeros())) as usize
 }
 
+/// Code that nothing is known of but its address.
+fn foreign_frame(profile: &mut Profile, name: &str, address: u64) -> FrameId {
+    let dso = intern_foreign(&mut profile.dsos, name);
+    profile.frames.intern(Frame { dso, address })
+}
+
 fn context_of_cpu_mode(cpu_mode: u16) -> Context {
     match cpu_mode {
         misc::CPUMODE_KERNEL => Context::Kernel,
         misc::CPUMODE_USER => Context::User,
-        _ => Context::Foreign,
+        misc::CPUMODE_HYPERVISOR => Context::Hypervisor,
+        misc::CPUMODE_GUEST_KERNEL => Context::GuestKernel,
+        misc::CPUMODE_GUEST_USER => Context::GuestUser,
+        _ => Context::Unknown,
     }
 }
 
@@ -192,9 +207,9 @@ fn context_of_marker(marker: u64) -> Option<Context> {
     match marker {
         CONTEXT_KERNEL => Some(Context::Kernel),
         CONTEXT_USER | CONTEXT_USER_DEFERRED => Some(Context::User),
-        CONTEXT_HYPERVISOR | CONTEXT_GUEST | CONTEXT_GUEST_KERNEL | CONTEXT_GUEST_USER => {
-            Some(Context::Foreign)
-        }
+        CONTEXT_HYPERVISOR => Some(Context::Hypervisor),
+        CONTEXT_GUEST | CONTEXT_GUEST_USER => Some(Context::GuestUser),
+        CONTEXT_GUEST_KERNEL => Some(Context::GuestKernel),
         _ => None,
     }
 }

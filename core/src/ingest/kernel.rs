@@ -1,4 +1,6 @@
-//! Kernel and kernel modules: one address space for all processes.
+//! Kernel and kernel modules: one address space for all processes. The same again for guests.
+
+use std::ops::Range;
 
 use super::address_space::{AddressSpace, Mapping, Version};
 use crate::decode::records::MmapRecord;
@@ -6,44 +8,99 @@ use crate::profile::{DsoId, DsoKind, Dsos, MappedFrom};
 
 /// Name that perf gives to the kernel.
 pub(super) const KERNEL_NAME: &str = "[kernel.kallsyms]";
+/// What the names of kernel maps begin with: `[kernel.kallsyms]_text`, and `[kernel.kallsyms._text]`
+/// from perf 2.6.34 and before.
+const KERNEL_PREFIX: &str = "[kernel.kallsyms";
+/// Name that perf gives to the kernel of the guests that it was told nothing else of.
+const GUEST_KERNEL_NAME: &str = "[guest.kernel.kallsyms]";
+/// The same with the pid of a guest: `[guest.kernel.kallsyms.1234]`.
+const GUEST_KERNEL_PREFIX: &str = "[guest.kernel.kallsyms";
 
-/// The kernel's address space. Its frames keep the address at run time: embedded symbols have
-/// it too, and a vmlinux is slid to it by the reference symbol.
+/// A kernel's address space. Its frames keep the address at run time: embedded symbols have it
+/// too, and a vmlinux is slid to it by the reference symbol.
 pub(super) struct Kernel {
+    of: KernelOf,
     space: AddressSpace,
     kernel: Option<DsoId>,
     versions: u32,
 }
 
-impl Default for Kernel {
+/// Every kernel that samples may have run in.
+pub(super) struct Kernels {
+    pub host: Kernel,
+    pub guests: Kernel,
+}
+
+impl Default for Kernels {
     fn default() -> Self {
-        Self { space: AddressSpace::new(Version::kernel(0)), kernel: None, versions: 0 }
+        Self { host: Kernel::new(KernelOf::Host), guests: Kernel::new(KernelOf::Guests) }
     }
 }
 
+/// Whose kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KernelOf {
+    /// The machine's that was recorded.
+    Host,
+    /// Its guests', together: samples do not say which guest ran. Nothing here can name their
+    /// code, so they are shown by address.
+    Guests,
+}
+
 impl Kernel {
-    /// A map of the kernel (pid -1). The kernel's own is `[kernel.kallsyms]` and the name of its
-    /// reference symbol (`_text` or `_stext`), whose address is the page offset; everything else
-    /// is a module.
+    fn new(of: KernelOf) -> Self {
+        Self { of, space: AddressSpace::new(of.version(0)), kernel: None, versions: 0 }
+    }
+
+    /// A map of the kernel (pid -1 on the host). The kernel's own is [`KERNEL_NAME`] and the name
+    /// of its reference symbol (`_text` or `_stext`), whose address is the page offset (0 if the
+    /// recorder was not allowed to see it). Other names in brackets and paths are modules. What is
+    /// left are more ranges of the kernel (`__entry_SYSCALL_64_trampoline`, Linux 4.15 to 4.20),
+    /// as `machine__process_kernel_mmap_event` in `tools/perf/util/machine.c` has it.
     pub(super) fn map(&mut self, dsos: &mut Dsos, mmap: &MmapRecord<'_>) {
-        let Some(end) = mmap.address.checked_add(mmap.length) else { return };
-        if mmap.length == 0 {
-            return;
-        }
-        let dso = if is_kernel_name(&mmap.path) {
-            let dso = dsos.intern(KERNEL_NAME, DsoKind::Kernel, mmap.mapped_from, None);
+        let is_kernel = mmap.path.starts_with(self.of.prefix());
+        let dso = if is_kernel {
+            let dso = self.of.intern(dsos, mmap.mapped_from);
             self.kernel = Some(dso);
             if mmap.page_offset != 0 {
                 dsos.get_mut(dso).kernel_reference.get_or_insert(mmap.page_offset);
             }
             dso
+        } else if mmap.path.starts_with(['/', '[']) {
+            dsos.intern(&mmap.path, self.of.module_kind(), mmap.mapped_from, None)
         } else {
-            dsos.intern(&mmap.path, DsoKind::Module, mmap.mapped_from, None)
+            self.dso(dsos)
         };
+        // The kernel's map may be said to end behind the last address.
+        let end = mmap.address.saturating_add(mmap.length);
+        if mmap.length > 0 {
+            // Frames keep their run-time address: the page offset is the address itself.
+            self.put(mmap.address..end, mmap.address, dso);
+        }
+    }
+
+    /// Code made at run time is there now. Its frames have the offset from its start.
+    pub(super) fn add_code(&mut self, range: Range<u64>, dso: DsoId) {
+        self.put(range, 0, dso);
+    }
+
+    /// Code made at run time is gone.
+    pub(super) fn remove_code(&mut self, range: Range<u64>, dso: DsoId) {
+        if self.space.find(range.start).is_some_and(|mapping| mapping.dso == dso) {
+            let version = self.next_version();
+            self.space.unmap(range, version);
+        }
+    }
+
+    fn put(&mut self, range: Range<u64>, page_offset: u64, dso: DsoId) {
+        let mapping = Mapping { start: range.start, end: range.end, page_offset, dso };
+        let version = self.next_version();
+        self.space.map(mapping, version);
+    }
+
+    fn next_version(&mut self) -> Version {
         self.versions += 1;
-        // Frames keep their run-time address: the page offset is the address itself.
-        let mapping = Mapping { start: mmap.address, end, page_offset: mmap.address, dso };
-        self.space.map(mapping, Version::kernel(self.versions));
+        self.of.version(self.versions)
     }
 
     /// What is mapped where.
@@ -54,15 +111,46 @@ impl Kernel {
     /// The kernel itself: what a kernel address outside of every map belongs to (code made at
     /// run time, modules that were loaded later, a recording without kernel maps).
     pub(super) fn dso(&mut self, dsos: &mut Dsos) -> DsoId {
-        *self.kernel.get_or_insert_with(|| {
-            dsos.intern(KERNEL_NAME, DsoKind::Kernel, MappedFrom::Nothing, None)
-        })
+        *self.kernel.get_or_insert_with(|| self.of.intern(dsos, MappedFrom::Nothing))
     }
 }
 
-/// True for the kernel's own map, whatever reference symbol follows the bracket.
-fn is_kernel_name(name: &str) -> bool {
-    name.starts_with(KERNEL_NAME)
+impl KernelOf {
+    fn version(self, number: u32) -> Version {
+        match self {
+            Self::Host => Version::kernel(number),
+            Self::Guests => Version::guest_kernel(number),
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Host => KERNEL_PREFIX,
+            Self::Guests => GUEST_KERNEL_PREFIX,
+        }
+    }
+
+    fn intern(self, dsos: &mut Dsos, mapped_from: MappedFrom) -> DsoId {
+        match self {
+            Self::Host => dsos.intern(KERNEL_NAME, DsoKind::Kernel, mapped_from, None),
+            Self::Guests => intern_foreign(dsos, GUEST_KERNEL_NAME),
+        }
+    }
+
+    fn module_kind(self) -> DsoKind {
+        match self {
+            Self::Host => DsoKind::Module,
+            Self::Guests => DsoKind::Anon,
+        }
+    }
+}
+
+/// A DSO for code that ran on the machine, but not in its kernel or processes. It has no identity
+/// that a file could match.
+pub(super) fn intern_foreign(dsos: &mut Dsos, name: &str) -> DsoId {
+    let dso = dsos.intern(name, DsoKind::Anon, MappedFrom::Nothing, None);
+    dsos.get_mut(dso).no_identity_because = Some("it ran in a guest or below the kernel");
+    dso
 }
 
 /// True if a kernel-mode entry of the build-id table is a module: `[name]` other than the
@@ -101,7 +189,7 @@ pub(super) fn user_dso_kind(path: &str) -> DsoKind {
         "/anon_hugepage",
     ];
     match path {
-        "[vdso]" | "[vdso32]" | "[vdsox32]" => DsoKind::Vdso,
+        "[vdso]" | "[vdso32]" | "[vdsox32]" | "[vsyscall]" | "[uprobes]" => DsoKind::Vdso,
         _ if ANONYMOUS.iter().any(|anonymous| path.starts_with(anonymous)) => DsoKind::Anon,
         _ => DsoKind::User,
     }

@@ -14,6 +14,7 @@ mod call_chain;
 mod embedded;
 mod events;
 mod kernel;
+mod kernel_symbols;
 mod reader;
 mod stream;
 mod tasks;

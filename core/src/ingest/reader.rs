@@ -7,7 +7,8 @@ use super::build_ids;
 use super::call_chain::CallChains;
 use super::embedded;
 use super::events::Events;
-use super::kernel::Kernel;
+use super::kernel::Kernels;
+use super::kernel_symbols::KernelSymbols;
 use super::stream::Entry;
 use super::tasks::Tasks;
 use super::time_order::TimeOrder;
@@ -16,8 +17,8 @@ use crate::decode::attr::TrailerLayout;
 use crate::decode::features::{self, BuildIdEntry, Features};
 use crate::decode::header::EventAttr;
 use crate::decode::records::{
-    CommRecord, MmapRecord, RecordHeader, TaskRecord, decode_feature, decode_header_attr,
-    decode_lost,
+    CommRecord, KernelSymbolRecord, MmapRecord, RecordHeader, TaskRecord, decode_feature,
+    decode_header_attr, decode_lost,
 };
 use crate::decode::{ByteOrder, sample};
 use crate::error::{DecodeError, WarningKind};
@@ -32,7 +33,8 @@ pub(super) struct Reader {
     stream_build_ids: Vec<BuildIdEntry>,
     records: BTreeMap<RecordType, u64>,
     tasks: Tasks,
-    kernel: Kernel,
+    kernels: Kernels,
+    kernel_symbols: KernelSymbols,
     call_chains: CallChains,
     profile: Profile,
     pub(super) warnings: Warnings,
@@ -47,7 +49,8 @@ impl Reader {
             stream_build_ids: Vec::new(),
             records: BTreeMap::new(),
             tasks: Tasks::default(),
-            kernel: Kernel::default(),
+            kernels: Kernels::default(),
+            kernel_symbols: KernelSymbols::default(),
             call_chains: CallChains::default(),
             profile: Profile::default(),
             warnings,
@@ -129,6 +132,12 @@ impl Reader {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
                 self.tasks.fork(&mut self.profile, task);
             }
+            RecordType::EXIT => self.tasks.exit(TaskRecord::decode(header, bytes, offset, order)?),
+            RecordType::KSYMBOL => {
+                let record = KernelSymbolRecord::decode(body(), offset, order)?;
+                let (kernel, dsos) = (&mut self.kernels.host, &mut self.profile.dsos);
+                self.kernel_symbols.change(kernel, dsos, &record);
+            }
             RecordType::LOST => {
                 self.profile.lost.events += decode_lost(header, bytes, offset, order)?;
             }
@@ -159,11 +168,13 @@ impl Reader {
     }
 
     fn mmap(&mut self, header: RecordHeader, mmap: &MmapRecord<'_>) {
-        let cpu_mode = header.cpu_mode();
-        if cpu_mode == misc::CPUMODE_KERNEL || mmap.pid == KERNEL_PID {
-            self.kernel.map(&mut self.profile.dsos, mmap);
-        } else if cpu_mode != misc::CPUMODE_GUEST_KERNEL && cpu_mode != misc::CPUMODE_GUEST_USER {
-            self.tasks.map(&mut self.profile, mmap);
+        match header.cpu_mode() {
+            misc::CPUMODE_GUEST_KERNEL => self.kernels.guests.map(&mut self.profile.dsos, mmap),
+            misc::CPUMODE_KERNEL => self.kernels.host.map(&mut self.profile.dsos, mmap),
+            // What is mapped in a guest's processes: samples do not say which of them ran.
+            misc::CPUMODE_GUEST_USER => {}
+            _ if mmap.pid == KERNEL_PID => self.kernels.host.map(&mut self.profile.dsos, mmap),
+            _ => self.tasks.map(&mut self.profile, mmap),
         }
     }
 
@@ -186,7 +197,7 @@ impl Reader {
         let thread = self.tasks.thread(&mut self.profile, raw.pid, raw.tid);
         let stack = self.call_chains.intern(
             &mut self.profile,
-            &mut self.kernel,
+            &mut self.kernels,
             self.tasks.address_space(raw.pid),
             &raw,
             header.cpu_mode(),
@@ -245,7 +256,8 @@ impl Reader {
             let name = record_type.name().unwrap_or("UNKNOWN");
             *self.profile.records.entry(name).or_default() += count;
         }
-        let symbols = embedded::symbols(&self.features, &mut self.warnings);
+        let mut symbols = embedded::symbols(&self.features, &mut self.warnings);
+        symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
         Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols }
     }
 }

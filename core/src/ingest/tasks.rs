@@ -10,16 +10,44 @@ use crate::decode::records::{
 use crate::profile::{DsoKind, Process, ProcessId, Profile, StringId, Thread, ThreadId};
 
 /// Everything alive at the time that records have reached.
+///
+/// A thread has its last name until another has its tid: the kernel samples the end of a thread
+/// after its EXIT record.
 #[derive(Default)]
 pub(super) struct Tasks {
     processes: HashMap<u32, Running>,
-    threads: HashMap<(u32, u32), ThreadId>,
+    threads: HashMap<(u32, u32), Known>,
     versions: u32,
 }
 
 struct Running {
     process: ProcessId,
     space: AddressSpace,
+    state: ProcessState,
+}
+
+/// Whether what is recorded under a pid is still the process that it was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProcessState {
+    Running,
+    /// Its first thread ended. The next name given under this pid is another process's, whose
+    /// FORK was lost.
+    Ended,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    thread: ThreadId,
+    naming: Naming,
+}
+
+/// Where a thread's name comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// A record gave it, to the thread or to the one that began it.
+    Recorded,
+    /// Nothing did: it is made of the tid, and threads that it begins do not inherit it.
+    MadeUp,
 }
 
 impl Tasks {
@@ -34,28 +62,38 @@ impl Tasks {
         self.processes.entry(pid).or_insert_with(|| {
             let name = profile.strings.intern(&unnamed(pid));
             let process = profile.threads.add_process(Process { pid, name });
-            Running { process, space: AddressSpace::new(Self::next_version(versions)) }
+            let space = AddressSpace::new(Self::next_version(versions));
+            Running { process, space, state: ProcessState::Running }
         })
     }
 
     /// The thread that a sample belongs to.
     pub(super) fn thread(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> ThreadId {
+        self.known(profile, pid, tid).thread
+    }
+
+    /// The thread, which may be met here for the first time. Its process's name is not its own.
+    fn known(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> Known {
         if let Some(&known) = self.threads.get(&(pid, tid)) {
             return known;
         }
         let process = self.running(profile, pid).process;
-        // A thread of a process that was there before the recording has its name.
-        let name = match self.threads.contains_key(&(pid, pid)) {
-            true => profile.threads.process(process).name,
-            false => profile.strings.intern(&unnamed(tid)),
-        };
-        self.add_thread(profile, pid, Thread { process, tid, name })
+        let name = profile.strings.intern(&unnamed(tid));
+        // The idle threads are called so in every recording.
+        let naming = if tid == 0 { Naming::Recorded } else { Naming::MadeUp };
+        self.add_thread(profile, pid, Thread { process, tid, name }, naming)
     }
 
-    fn add_thread(&mut self, profile: &mut Profile, pid: u32, thread: Thread) -> ThreadId {
-        let id = profile.threads.add_thread(thread);
-        self.threads.insert((pid, thread.tid), id);
-        id
+    fn add_thread(
+        &mut self,
+        profile: &mut Profile,
+        pid: u32,
+        thread: Thread,
+        naming: Naming,
+    ) -> Known {
+        let known = Known { thread: profile.threads.add_thread(thread), naming };
+        self.threads.insert((pid, thread.tid), known);
+        known
     }
 
     /// What is mapped in a process.
@@ -66,32 +104,52 @@ impl Tasks {
     /// A thread has a name; after exec its process is another.
     pub(super) fn comm(&mut self, profile: &mut Profile, comm: &CommRecord<'_>) {
         let name = profile.strings.intern(&comm.name);
-        if comm.cause == CommCause::Exec {
+        let is_first_thread = comm.tid == comm.pid;
+        let has_ended = || {
+            let running = self.processes.get(&comm.pid);
+            running.is_some_and(|running| running.state == ProcessState::Ended)
+        };
+        if comm.cause == CommCause::Exec || is_first_thread && has_ended() {
             self.replace_process(profile, comm.pid, name, None);
         }
         let process = self.running(profile, comm.pid).process;
-        if comm.tid == comm.pid {
+        if is_first_thread {
             profile.threads.processes[process.index()].name = name;
         }
-        let known = self.threads.get(&(comm.pid, comm.tid)).map(|&id| profile.threads.thread(id));
-        if known.is_none_or(|known| known.name != name || known.process != process) {
-            self.add_thread(profile, comm.pid, Thread { process, tid: comm.tid, name });
+        let thread = Thread { process, tid: comm.tid, name };
+        match self.threads.get_mut(&(comm.pid, comm.tid)) {
+            Some(known) if profile.threads.thread(known.thread) == thread => {
+                known.naming = Naming::Recorded;
+            }
+            _ => {
+                self.add_thread(profile, comm.pid, thread, Naming::Recorded);
+            }
         }
     }
 
     /// A thread began; in a new process it has a copy of its parent's mappings.
     pub(super) fn fork(&mut self, profile: &mut Profile, task: TaskRecord) {
-        let parent = self.thread(profile, task.parent_pid, task.parent_tid);
-        let name = profile.threads.thread(parent).name;
+        let parent = self.known(profile, task.parent_pid, task.parent_tid);
+        let name = match parent.naming {
+            Naming::Recorded => profile.threads.thread(parent.thread).name,
+            Naming::MadeUp => profile.strings.intern(&unnamed(task.tid)),
+        };
         if task.pid != task.parent_pid {
             let parent = self.running(profile, task.parent_pid);
-            let (space, process) = (parent.space.clone(), parent.process);
-            let process_name = profile.threads.process(process).name;
-            let space = (task.mappings == ForkMappings::Copied).then_some(space);
-            self.replace_process(profile, task.pid, process_name, space);
+            let space = (task.mappings == ForkMappings::Copied).then(|| parent.space.clone());
+            self.replace_process(profile, task.pid, name, space);
         }
         let process = self.running(profile, task.pid).process;
-        self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name });
+        self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, parent.naming);
+    }
+
+    /// A thread ended.
+    pub(super) fn exit(&mut self, task: TaskRecord) {
+        if task.pid == task.tid
+            && let Some(running) = self.processes.get_mut(&task.pid)
+        {
+            running.state = ProcessState::Ended;
+        }
     }
 
     fn replace_process(
@@ -104,7 +162,7 @@ impl Tasks {
         let space =
             space.unwrap_or_else(|| AddressSpace::new(Self::next_version(&mut self.versions)));
         let process = profile.threads.add_process(Process { pid, name });
-        self.processes.insert(pid, Running { process, space });
+        self.processes.insert(pid, Running { process, space, state: ProcessState::Running });
     }
 
     /// Code was mapped into a process.
@@ -131,5 +189,97 @@ fn unnamed(tid: u32) -> String {
     match tid {
         0 => "swapper".to_owned(),
         tid => format!(":{}", tid as i32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Machine {
+        tasks: Tasks,
+        profile: Profile,
+    }
+
+    impl Machine {
+        fn fork(&mut self, (pid, tid): (u32, u32), (parent_pid, parent_tid): (u32, u32)) {
+            let mappings = ForkMappings::Copied;
+            let task = TaskRecord { pid, parent_pid, tid, parent_tid, mappings };
+            self.tasks.fork(&mut self.profile, task);
+        }
+
+        fn comm(&mut self, (pid, tid): (u32, u32), name: &str, cause: CommCause) {
+            let comm = CommRecord { pid, tid, name: Cow::Borrowed(name), cause };
+            self.tasks.comm(&mut self.profile, &comm);
+        }
+
+        /// Name and process of a thread that is sampled.
+        fn sampled(&mut self, (pid, tid): (u32, u32)) -> (String, ProcessId) {
+            let id = self.tasks.thread(&mut self.profile, pid, tid);
+            let thread = self.profile.threads.thread(id);
+            (self.profile.strings.get(thread.name).to_owned(), thread.process)
+        }
+
+        fn name(&mut self, ids: (u32, u32)) -> String {
+            self.sampled(ids).0
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_time_as_perf_has_them() {
+        let mut machine = Machine::default();
+        machine.comm((10, 10), "bash", CommCause::Rename);
+        machine.fork((11, 11), (10, 10));
+        assert_eq!(machine.name((11, 11)), "bash");
+        machine.comm((11, 11), "make", CommCause::Exec);
+        machine.fork((11, 12), (11, 11));
+        machine.comm((11, 12), "worker", CommCause::Rename);
+        machine.fork((11, 13), (11, 12));
+        let names = [(10, 10), (11, 11), (11, 12), (11, 13)].map(|ids| machine.name(ids));
+        assert_eq!(names, ["bash", "make", "worker", "worker"]);
+        // A child has the name of the thread that forked, not of that thread's process.
+        machine.fork((20, 20), (11, 12));
+        assert_eq!(machine.name((20, 20)), "worker");
+    }
+
+    #[test]
+    fn threads_without_a_recorded_name_show_their_own_id() {
+        let mut machine = Machine::default();
+        machine.comm((10, 10), "bash", CommCause::Rename);
+        assert_eq!(machine.name((10, 14)), ":14");
+        assert_eq!(machine.name((0, 0)), "swapper");
+        assert_eq!(machine.name((u32::MAX, u32::MAX)), ":-1");
+        // Nobody knows the parent's name, so the child has none either.
+        machine.fork((31, 31), (30, 30));
+        assert_eq!(machine.name((31, 31)), ":31");
+        machine.comm((30, 30), ":30", CommCause::Rename);
+        machine.fork((32, 32), (30, 30));
+        assert_eq!(machine.name((32, 32)), ":30");
+    }
+
+    #[test]
+    fn a_pid_that_is_used_again_is_another_process() {
+        let mut machine = Machine::default();
+        machine.comm((10, 10), "first", CommCause::Rename);
+        let first = machine.sampled((10, 10));
+        let exit = TaskRecord {
+            pid: 10,
+            parent_pid: 10,
+            tid: 10,
+            parent_tid: 10,
+            mappings: ForkMappings::Copied,
+        };
+        machine.tasks.exit(exit);
+        // The kernel samples what a thread does after its EXIT record.
+        assert_eq!(machine.sampled((10, 10)), first);
+        machine.comm((10, 10), "second", CommCause::Rename);
+        let second = machine.sampled((10, 10));
+        assert_eq!(second.0, "second");
+        assert_ne!(second.1, first.1);
+        machine.comm((10, 10), "renamed", CommCause::Rename);
+        assert_eq!(machine.sampled((10, 10)), ("renamed".to_owned(), second.1));
     }
 }

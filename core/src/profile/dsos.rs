@@ -142,7 +142,7 @@ impl Dso {
 #[derive(Clone, Debug, Default)]
 pub struct Dsos {
     dsos: Vec<Dso>,
-    index: HashMap<(String, MappedFrom, Option<ProcessId>), DsoId>,
+    index: HashMap<(String, DsoKind, MappedFrom, Option<ProcessId>), DsoId>,
 }
 
 impl Dsos {
@@ -154,7 +154,7 @@ impl Dsos {
         mapped_from: MappedFrom,
         process: Option<ProcessId>,
     ) -> DsoId {
-        let key = (path.to_owned(), mapped_from, process);
+        let key = (path.to_owned(), kind, mapped_from, process);
         if let Some(&known) = self.index.get(&key) {
             return known;
         }

@@ -161,7 +161,8 @@ impl LedgerRow {
                 (Status::NoIdentity, Some("these addresses were in no mapping"))
             }
             (DsoKind::Anon | DsoKind::Jit, None) => {
-                (Status::NoIdentity, Some("memory without a file has no build-id"))
+                let default = "memory without a file has no build-id";
+                (Status::NoIdentity, Some(dso.no_identity_because.unwrap_or(default)))
             }
             (_, None) => {
                 let default = "it was recorded without a build-id";

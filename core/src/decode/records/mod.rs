@@ -5,18 +5,26 @@
 
 mod aux;
 mod call_chain;
+mod cgroup;
 mod event;
 mod header;
+mod kernel_symbol;
 mod loss;
 mod mapping;
+mod namespaces;
+mod switch;
 mod task;
 
 pub use aux::{AuxFlags, AuxTraceError, decode_aux_flags};
 pub use call_chain::DeferredCallChain;
+pub use cgroup::CgroupRecord;
 pub use event::{EventUpdate, EventUpdateKind};
 pub use header::{decode_feature, decode_header_attr};
+pub use kernel_symbol::{KernelSymbolChange, KernelSymbolRecord};
 pub use loss::decode_lost;
 pub use mapping::{MappingAccess, MmapRecord};
+pub use namespaces::NamespacesRecord;
+pub use switch::{SwitchDirection, SwitchRecord};
 pub use task::{CommCause, CommRecord, ForkMappings, TaskRecord, ThreadNames};
 
 use crate::decode::{ByteOrder, Cursor};
