@@ -8,6 +8,7 @@ import { AskServer } from "../ledger/AskServer.tsx";
 import { NotUsed } from "../ledger/NotUsed.tsx";
 import { ShareDialog } from "../share/ShareDialog.tsx";
 import { phase } from "../state/app.ts";
+import { AboutDialog } from "./AboutDialog.tsx";
 import { Died } from "./Died.tsx";
 import { Profile } from "./Profile.tsx";
 import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
@@ -22,6 +23,7 @@ export function App(): JSX.Element {
       <AskServer />
       <NotUsed />
       <ChooseProfile />
+      <AboutDialog />
       <ShortcutsDialog />
       <Toasts />
       <Speech />

@@ -6,6 +6,7 @@ import { pickFiles } from "../open/pick.ts";
 import { served } from "../open/served.ts";
 import { modifier } from "../state/platform.ts";
 import { theme } from "../state/theme.ts";
+import { aboutOpen } from "./AboutDialog.tsx";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
 import { Segmented } from "./Segmented.tsx";
@@ -33,6 +34,13 @@ export function MainMenu(): JSX.Element {
           />
           <ServedItems close={close} />
           <Item
+            label="About this profile"
+            run={() => {
+              close();
+              aboutOpen.value = true;
+            }}
+          />
+          <Item
             label="Keyboard shortcuts"
             keys="?"
             run={() => {
@@ -55,13 +63,13 @@ function ServedItems({ close }: { close: () => void }): JSX.Element | null {
   }
   return (
     <>
-      {profiles.map(({ name, url, size }) => (
+      {profiles.map((profile, index) => (
         <Item
-          key={url}
-          label={`Open ${name}`}
+          key={index}
+          label={`Open ${profile.name}`}
           run={() => {
             close();
-            void openServed(name, url, size);
+            void openServed(profile);
           }}
         />
       ))}
