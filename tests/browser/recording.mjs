@@ -2,7 +2,7 @@
 //
 //   const parts = new Parts();   a folder of its own; `parts.end()` ends all servers and removes it
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -31,6 +31,15 @@ export function buildId(file) {
 export function functionAt(program, address) {
   const output = execFileSync("addr2line", ["--functions", "--inlines", "--exe", program, address], { encoding: "utf8" });
   return output.trim().split("\n").at(-2);
+}
+
+/** How many samples perf finds in a recording, by event. */
+export function samplesByPerf(recording) {
+  const lines = execFileSync("perf", ["script", "-i", recording, "-F", "event"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const counts = {};
+  // Of a pipe it prints call chains too, asked or not.
+  for (const [, event] of lines.matchAll(/^\s*(\S+):\s*$/gm)) counts[event] = (counts[event] ?? 0) + 1;
+  return counts;
 }
 
 export function isInstalled(command) {
@@ -70,6 +79,35 @@ export class Parts {
       env: environment(this.folder),
     });
     return recording;
+  }
+
+  /** The same with perf, which has forms of recordings that ours has not. */
+  perf(name, options, command) {
+    const recording = this.path(name);
+    execFileSync("perf", ["record", "-q", "-g", ...options, "-o", recording, "--", ...command], {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: environment(this.folder),
+    });
+    return recording;
+  }
+
+  /** What perf writes into a pipe, kept in a file. */
+  perfPipe(name, options, command) {
+    const recording = this.path(name);
+    const file = openSync(recording, "w");
+    execFileSync("perf", ["record", "-q", "-g", ...options, "-o", "-", "--", ...command], {
+      stdio: ["ignore", file, "inherit"],
+      env: environment(this.folder),
+    });
+    closeSync(file);
+    return recording;
+  }
+
+  /** Packs a file with a packer of the machine's; the packed one has this ending. */
+  pack(packer, file, ending) {
+    const packed = `${file}.${ending}`;
+    writeFileSync(packed, execFileSync(packer, ["-c", file], { maxBuffer: 1 << 30 }));
+    return packed;
   }
 
   /** Serves the page as a static host does; answers its address. */

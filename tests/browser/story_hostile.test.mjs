@@ -104,7 +104,7 @@ describe("8 hostile files", () => {
       const ended = { opened: 0, refused: 0, other: [] };
       for (const { length, seed, damage } of variants) {
         const file = new File([await changed(whole.slice(0, length), seed, damage)], "cut.perf.data");
-        const reply = await within(10_000, ask("open", { file }), { error: { kind: "hangs", message: "" } });
+        const reply = await within(10_000, ask("open", { parts: [file] }), { error: { kind: "hangs", message: "" } });
         if (reply.error === undefined) {
           ended.opened += 1;
           const { ok: generation } = await ask("generation", {});

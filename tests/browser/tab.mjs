@@ -134,6 +134,17 @@ export class Tab {
     });
   }
 
+  /** Drops folders and files from outside of the browser, which is the only way that a folder comes as one. */
+  async dropFromOutside(...paths) {
+    const browser = await this.page.context().newCDPSession(this.page);
+    const { width, height } = this.page.viewportSize();
+    const data = { items: [], files: paths, dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"]) {
+      await browser.send("Input.dispatchDragEvent", { type, x: width / 2, y: height / 2, data });
+    }
+    await browser.detach();
+  }
+
   /** Chooses files in the picker that `open` brings up. */
   async pick(open, ...paths) {
     const [chooser] = await Promise.all([this.page.waitForEvent("filechooser"), open()]);

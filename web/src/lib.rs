@@ -11,6 +11,7 @@ mod source;
 
 use js_sys::Object;
 use perftab_core::decode::ByteSource;
+use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::session::{self, FlameWindow, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
@@ -36,6 +37,27 @@ fn keep_panics() {
         let words = panic.to_string();
         columns::add(&js_sys::global(), "perftabPanic", words);
     }));
+}
+
+/// What a compressed file begins with inside, given its own first bytes: a recording and a binary
+/// look alike from outside. Empty if it is not compressed or nothing comes out.
+#[wasm_bindgen(js_name = unwrapFirst)]
+pub fn unwrap_first(first_bytes: &[u8]) -> Vec<u8> {
+    /// Every kind of file that is told apart says so within these.
+    const ENOUGH: usize = 16;
+    let mut inside = Vec::new();
+    let Some(wrapper) = Wrapper::detect(first_bytes) else { return inside };
+    let mut unwrap = Unwrap::new(wrapper);
+    // A little at a time: much may come out of a little, and the first of it is enough.
+    for block in first_bytes.chunks(4096) {
+        let result = unwrap.push(block, &mut |bytes| {
+            inside.extend(bytes.iter().take(ENOUGH.saturating_sub(inside.len())));
+        });
+        if result.is_err() || inside.len() == ENOUGH {
+            break;
+        }
+    }
+    inside
 }
 
 /// A recording that is being read.

@@ -29,7 +29,7 @@ async function openWhatIsHere(): Promise<void> {
     const here = await askServer();
     const [only, ...others] = here?.profiles ?? [];
     if (only !== undefined && others.length === 0) {
-      await openServed(only.name, only.url, only.size);
+      await openServed(only);
     }
   }
 }

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readServerUrl } from "../src/ledger/debuginfod.ts";
 import { describeFailure, payloadOf } from "../src/open/failure.ts";
-import { readServed } from "../src/open/served.ts";
-import { sniffBytes } from "../src/open/sniff.ts";
+import type { Given } from "../src/open/given.ts";
+import { sizeOf, sortGiven } from "../src/open/given.ts";
+import { readServed, servedSize } from "../src/open/served.ts";
+import { sniffAll, sniffBytes } from "../src/open/sniff.ts";
 import { readBase, shareBase } from "../src/share/base.ts";
 
 const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -11,9 +13,72 @@ const ascii = (text: string): Uint8Array => Uint8Array.from(text, (character) =>
 test("files are told apart by their first bytes", () => {
   assert.equal(sniffBytes(ascii("PERFILE2\x68\0")), "profile");
   assert.equal(sniffBytes(ascii("2ELIFREP")), "profile");
+  assert.equal(sniffBytes(ascii("PERFFILE")), "profile");
+  assert.equal(sniffBytes(ascii("\x1f\x8b\x08\0\0\0\0\0")), "compressed");
+  assert.equal(sniffBytes(ascii("\xfd7zXZ\0\0\x04")), "compressed");
+  assert.equal(sniffBytes(ascii("\x28\xb5\x2f\xfd\x04\x50")), "compressed");
   assert.equal(sniffBytes(ascii("\x7fELF\x02\x01\x01\0")), "binary");
   assert.equal(sniffBytes(ascii("PERF")), "other");
   assert.equal(sniffBytes(new Uint8Array()), "other");
+});
+
+test("a compressed file is a recording if one comes out of it", async () => {
+  const packed = (name: string): File => new File([ascii("\x1f\x8b\x08\0") as BlobPart], name);
+  const files = [packed("perf.data.gz"), new File(["# Notes"], "notes"), packed("nginx.debug.gz"), packed("cut.gz")];
+  const inside = [ascii("PERFILE2"), ascii("\x7fELF\x02\x01\x01\0"), new Uint8Array()];
+  const asked: string[] = [];
+  const kinds = await sniffAll(files, async (wrapped) => {
+    asked.push(...wrapped.map(({ name }) => name));
+    return inside;
+  });
+  assert.deepEqual(asked, ["perf.data.gz", "nginx.debug.gz", "cut.gz"]);
+  assert.deepEqual(kinds, ["compressed", "other", "other", "other"]);
+});
+
+/** What comes of paths, each with what its bytes say; a path without a folder came by itself. */
+function sortPaths(paths: Record<string, "profile" | "binary" | "other">): ReturnType<typeof sortGiven> {
+  const given = Object.keys(paths).map((path): Given => {
+    const slash = path.lastIndexOf("/");
+    return { file: new File(["12"], path.slice(slash + 1)), folder: path.slice(0, Math.max(0, slash)) };
+  });
+  return sortGiven(given, Object.values(paths));
+}
+
+test("a folder with data and its streams is one recording", () => {
+  const { recordings, binaries, others } = sortPaths({
+    "/tmp/perf.data/data.10": "other",
+    "/tmp/perf.data/data.2": "other",
+    "/tmp/perf.data/data": "profile",
+    "/tmp/perf.data/notes": "other",
+    "/tmp/bin/nginx": "binary",
+  });
+  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.map((part) => part.name)]), [
+    ["perf.data", ["data", "data.2", "data.10"]],
+  ]);
+  assert.deepEqual(recordings.map(sizeOf), [6]);
+  assert.deepEqual(binaries.map(({ name }) => name), ["nginx"]);
+  assert.deepEqual(others.map(({ name }) => name), ["notes"]);
+});
+
+test("the same files picked one by one are one recording too", () => {
+  const { recordings, others } = sortPaths({ "data.0": "other", data: "profile", "data.1": "other" });
+  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["data", 3]]);
+  assert.deepEqual(others, []);
+});
+
+test("two folders are two recordings, and streams of neither stay what they are", () => {
+  const { recordings, others } = sortPaths({
+    "a/data": "profile", "a/data.0": "other", "b/data": "profile", "b/data.0": "other", "c/data.0": "other",
+  });
+  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["a", 2], ["b", 2]]);
+  assert.equal(others.length, 1);
+  const failure = { kind: "not-perf-data", message: "", firstBytes: [9, 0, 0, 0] };
+  assert.match(describeFailure("data.0", failure), /Drop the folder/);
+});
+
+test("a file named data without streams is a recording of one file", () => {
+  const { recordings } = sortPaths({ "perf/data": "profile", "perf/perf.data": "profile" });
+  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["data", 1], ["perf.data", 1]]);
 });
 
 test("a link is found in what was pasted", () => {
@@ -57,9 +122,13 @@ test("a debuginfod may be named with or without its scheme", () => {
 test("what perftab view serves is read with suspicion", () => {
   assert.deepEqual(readServed("t&", { profiles: [{ name: "a", size: 3 }], debuginfod: ["https://d"] }), {
     token: "t&",
-    profiles: [{ name: "a", size: 3, url: "/profile/0?token=t%26" }],
+    profiles: [{ name: "a", parts: [{ url: "/profile/0?token=t%26", size: 3 }] }],
     debuginfod: ["https://d"],
   });
+  const folder = readServed("t", { profiles: [{ name: "d", size: 9, parts: [{ name: "data", size: 4 }, { name: "data.0", size: 5 }] }] });
+  const parts = [{ url: "/profile/0/0?token=t", size: 4 }, { url: "/profile/0/1?token=t", size: 5 }];
+  assert.deepEqual(folder?.profiles, [{ name: "d", parts }]);
+  assert.deepEqual(folder?.profiles.map(servedSize), [9]);
   for (const reply of [null, 3, "x", {}, { profiles: {} }]) {
     assert.equal(readServed("t", reply), null);
   }

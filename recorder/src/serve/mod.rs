@@ -145,7 +145,9 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Err(RouteError::Refused(why)) => reply::refusal(StatusCode::BAD_REQUEST, why),
         Ok(Route::Page) => reply::page(PAGE),
         Ok(Route::Profiles) => reply::json(&listing(&server)),
-        Ok(Route::Profile(index)) => profile(&server, index, header(header::RANGE)).await,
+        Ok(Route::Profile { index, part }) => {
+            profile(&server, index, part, header(header::RANGE)).await
+        }
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
         }
@@ -161,10 +163,18 @@ fn listing(server: &Server) -> serde_json::Value {
     })
 }
 
-async fn profile(server: &Server, index: usize, range: Option<&str>) -> Response<Body> {
+async fn profile(
+    server: &Server,
+    index: usize,
+    part: usize,
+    range: Option<&str>,
+) -> Response<Body> {
     let Some(profile) = server.profiles.get(index) else {
         return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
     };
+    if part > 0 {
+        return reply::refusal(StatusCode::NOT_FOUND, "the recording has no file of this number");
+    }
     let sent = match profile.reopen() {
         Ok(file) => reply::file(file, range).await,
         Err(error) => Err(error),

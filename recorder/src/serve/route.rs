@@ -11,8 +11,13 @@ pub enum Route {
     Page,
     /// What is served, as JSON.
     Profiles,
-    /// A recording, by its position among those named on the command line.
-    Profile(usize),
+    /// A file of a recording.
+    Profile {
+        /// Its position among those named on the command line.
+        index: usize,
+        /// Which of its files: 0 is the only one, or of a folder `data`.
+        part: usize,
+    },
     /// A file of a build.
     Debuginfod(BuildId, Artifact),
 }
@@ -38,14 +43,20 @@ impl Route {
         match path {
             "/" => Ok(Self::Page),
             "/profiles" => Ok(Self::Profiles),
-            _ => path
-                .strip_prefix("/profile/")
-                .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-                .and_then(|digits| digits.parse().ok())
-                .map(Self::Profile)
-                .ok_or(RouteError::Unknown),
+            _ => path.strip_prefix("/profile/").and_then(profile).ok_or(RouteError::Unknown),
         }
     }
+}
+
+/// `N` or `N/PART`.
+fn profile(rest: &str) -> Option<Route> {
+    let (index, part) = rest.split_once('/').unwrap_or((rest, "0"));
+    Some(Route::Profile { index: number(index)?, part: number(part)? })
+}
+
+/// `usize::from_str` would take a sign.
+fn number(digits: &str) -> Option<usize> {
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
 /// `ID/executable`, `ID/debuginfo`, `ID/source/PATH`, `ID/section/NAME`: debuginfod(8), "WEBAPI".
@@ -116,7 +127,8 @@ mod tests {
     fn what_is_served() {
         assert_eq!(Route::parse("/"), Ok(Route::Page));
         assert_eq!(Route::parse("/profiles"), Ok(Route::Profiles));
-        assert_eq!(Route::parse("/profile/12"), Ok(Route::Profile(12)));
+        assert_eq!(Route::parse("/profile/12"), Ok(Route::Profile { index: 12, part: 0 }));
+        assert_eq!(Route::parse("/profile/12/3"), Ok(Route::Profile { index: 12, part: 3 }));
         assert_eq!(artifact("9f31c07ad05e/executable"), Ok(Artifact::Executable));
         assert_eq!(artifact("9F31C07AD05E/debuginfo"), Ok(Artifact::DebugInfo));
         let section = Artifact::Section(".debug_line".to_owned());
@@ -127,8 +139,9 @@ mod tests {
 
     #[test]
     fn nothing_else_is() {
-        for path in ["/profile/", "/profile/-1", "/profile/1/2", "/profile/99999999999999999999"] {
-            assert_eq!(Route::parse(path), Err(RouteError::Unknown), "{path}");
+        let none = ["", "-1", "1/", "1/+2", "1/2/3", "/1", "99999999999999999999"];
+        for path in none.map(|rest| format!("/profile/{rest}")) {
+            assert_eq!(Route::parse(&path), Err(RouteError::Unknown), "{path}");
         }
         for path in ["/index.html", "/debuginfod/metrics", "//", "/etc/passwd", ""] {
             assert_eq!(Route::parse(path), Err(RouteError::Unknown), "{path}");

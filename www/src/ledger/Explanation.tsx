@@ -6,7 +6,7 @@ import { info, selectedDso } from "../state/app.ts";
 import { bytes, percent } from "../state/format.ts";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
-import { pickFiles } from "../open/pick.ts";
+import { pickBinaries } from "../open/pick.ts";
 import { admitFiles, givenFor } from "./admit.ts";
 import { fetchable, fetching, requestFetch, whoSees } from "./debuginfod.ts";
 import { groupId } from "./identity.ts";
@@ -159,7 +159,7 @@ function Ways({ row }: { row: DsoRow }): JSX.Element {
         )}
         <Way
           title={row.status === "mismatched" ? "Drop another candidate" : "Drop a candidate"}
-          action={<button type="button" onClick={() => void pickFiles("files").then(admitFiles)}>Choose…</button>}
+          action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Choose…</button>}
         >
           The binary, or the debug file made of it. The name of the file does not matter.
         </Way>

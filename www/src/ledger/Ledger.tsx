@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { count, percent } from "../state/format.ts";
-import { pickFiles } from "../open/pick.ts";
+import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
@@ -41,7 +41,7 @@ function Coverage(): JSX.Element {
 
 export function DropButton(): JSX.Element {
   return (
-    <button type="button" class="primary" onClick={() => void pickFiles("files").then(admitFiles)}>
+    <button type="button" class="primary" onClick={() => void pickBinaries().then(admitFiles)}>
       Drop binaries or debug files…
     </button>
   );

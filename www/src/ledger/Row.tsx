@@ -6,7 +6,7 @@ import { ledgerFull, selectedDso } from "../state/app.ts";
 import { bytesOf, percent } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { Bar, ProgressBar } from "../shell/Bar.tsx";
-import { pickFiles } from "../open/pick.ts";
+import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
 import { cancelFetch, fetchable, fetching, outcomes, requestFetch, server } from "./debuginfod.ts";
 import { describeFetch } from "./outcome.ts";
@@ -83,7 +83,7 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
   }
   if (row.status === "matched" && row.gives === "function names only") {
     return (
-      <button type="button" class="link" onClick={() => void pickFiles("files").then(admitFiles)}>
+      <button type="button" class="link" onClick={() => void pickBinaries().then(admitFiles)}>
         Drop .debug<span class="visually-hidden"> of {row.name}</span>
       </button>
     );

@@ -3,7 +3,8 @@
 import type { JSX } from "preact";
 import { Dialog } from "../shell/Dialog.tsx";
 import { bytes } from "../state/format.ts";
-import { choices, openFile } from "./open.ts";
+import { sizeOf } from "./given.ts";
+import { choices, openRecording } from "./open.ts";
 
 export function ChooseProfile(): JSX.Element | null {
   if (choices.value.length === 0) {
@@ -18,10 +19,10 @@ export function ChooseProfile(): JSX.Element | null {
       }}
     >
       <ul>
-        {choices.value.map((file, index) => (
+        {choices.value.map((recording, index) => (
           <li key={index} class="served-row">
-            <strong>{file.name}</strong> <span class="ink-mute">{bytes(file.size)}</span>
-            <button type="button" class="push-right" onClick={() => void openFile(file)}>Open</button>
+            <strong>{recording.name}</strong> <span class="ink-mute">{bytes(sizeOf(recording))}</span>
+            <button type="button" class="push-right" onClick={() => void openRecording(recording)}>Open</button>
           </li>
         ))}
       </ul>

@@ -17,7 +17,7 @@ import { describeFailure, describeWaiting } from "./failure.ts";
 import { LinkField } from "./LinkField.tsx";
 import { openServed, takeFiles, waiting } from "./open.ts";
 import { pickFiles } from "./pick.ts";
-import { served } from "./served.ts";
+import { served, servedSize } from "./served.ts";
 
 export function OpenScreen(): JSX.Element {
   return (
@@ -77,7 +77,7 @@ function Invitation(): JSX.Element {
   return (
     <>
       <h2>Drop files or a folder here</h2>
-      <p>Profile, binaries and debug files, in any order, also later. A perf.data of perf or perftab; ELF, stripped or not; .debug.</p>
+      <p>Profile, binaries and debug files, in any order, also later. A perf.data of perf, perftab or simpleperf, a file or its folder, also under gzip, xz or zstd; ELF, stripped or not; .debug.</p>
       <p class="button-row">
         <button type="button" class="primary tall" onClick={() => void pickFiles("files").then(takeFiles)}>
           Choose files… <kbd>{modifier} O</kbd>
@@ -151,11 +151,11 @@ function ServedProfiles(): JSX.Element | null {
     <section class="card">
       <h2 class="card-head">Served here <span>by perftab view</span></h2>
       <ul>
-        {profiles.map(({ name, url, size }) => (
-          <li key={url} class="served-row">
+        {profiles.map((profile, index) => (
+          <li key={index} class="served-row">
             <Icon name="file" size={14} />
-            <strong>{name}</strong> <span class="ink-mute">{bytes(size)}</span>
-            <button type="button" class="push-right" onClick={() => void openServed(name, url, size)}>Open</button>
+            <strong>{profile.name}</strong> <span class="ink-mute">{bytes(servedSize(profile))}</span>
+            <button type="button" class="push-right" onClick={() => void openServed(profile)}>Open</button>
           </li>
         ))}
       </ul>

@@ -3,7 +3,8 @@
 import { signal } from "@preact/signals";
 import { payloadOf } from "./failure.ts";
 import { openPayload, takeFiles } from "./open.ts";
-import { filesOf } from "./pick.ts";
+import { toast } from "../state/toasts.ts";
+import { filesOf } from "./dropped.ts";
 
 /** Whether files hover over the window. */
 export const dragging = signal(false);
@@ -32,7 +33,9 @@ export function followDrops(): void {
     settle(0);
     if (event.dataTransfer !== null && hasFiles(event)) {
       event.preventDefault();
-      void filesOf(event.dataTransfer).then(takeFiles);
+      void filesOf(event.dataTransfer).then(takeFiles, () => {
+        toast("error", "The browser did not let this page read the folder. Choose it instead, or drop the files in it.");
+      });
     }
   });
 }

@@ -1,6 +1,7 @@
 // What a failure to open says: what is, then what to do.
 
 import type { SessionFailure } from "../session/types.ts";
+import { isStream } from "./given.ts";
 
 /** "23 20 4e 6f" */
 export function hexBytes(values: readonly number[]): string {
@@ -10,6 +11,9 @@ export function hexBytes(values: readonly number[]): string {
 export function describeFailure(name: string, failure: SessionFailure): string {
   switch (failure.kind) {
     case "not-perf-data": {
+      if (isStream(name)) {
+        return `${name} is one stream of a recording that is a folder. Drop the folder, or all of its files together.`;
+      }
       const first = failure.firstBytes ?? [];
       const begins = first.length > 0 ? `It begins with ${hexBytes(first.slice(0, 4))}.` : "It is empty.";
       return `${name} is not a perf.data file. ${begins}`;

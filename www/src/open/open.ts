@@ -17,12 +17,16 @@ import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
 import { describeFailure } from "./failure.ts";
-import { sortFiles } from "./sniff.ts";
+import type { Given, Recording, Sorted } from "./given.ts";
+import { recordingOf, sizeOf, sortGiven } from "./given.ts";
+import type { ServedProfile } from "./served.ts";
+import { servedSize } from "./served.ts";
+import { sniffAll } from "./sniff.ts";
 
 /** Binaries that came before the profile that may want them. */
 export const waiting = signal<readonly File[]>([]);
-/** Profiles that were dropped together; one is to be chosen. */
-export const choices = signal<readonly File[]>([]);
+/** Recordings that were dropped together; one is to be chosen. */
+export const choices = signal<readonly Recording[]>([]);
 
 interface Opening {
   name: string;
@@ -33,35 +37,50 @@ interface Opening {
   read: (options: Required<CallOptions>) => Promise<ProfileInfo>;
 }
 
-/** Takes whatever was dropped or chosen: profiles open, the rest is offered to the profile. */
-export async function takeFiles(files: readonly File[]): Promise<void> {
-  const { profiles, binaries, others } = await sortFiles(files);
+/** Takes whatever was dropped or chosen: recordings open, the rest is offered to the profile. */
+export async function takeFiles(given: readonly Given[]): Promise<void> {
+  const { recordings, binaries, others } = await sorted(given);
   const candidates = [...binaries, ...others];
-  const [profile, ...more] = profiles;
+  const [recording, ...more] = recordings;
   const [other] = others;
-  if (profile === undefined && phase.value.kind === "open") {
+  if (recording === undefined && phase.value.kind === "open") {
     await admitFiles(candidates);
-  } else if (profile === undefined && binaries.length === 0 && other !== undefined) {
+  } else if (recording === undefined && binaries.length === 0 && other !== undefined) {
     // Nothing that is known: opening it says what it is.
-    await openFile(other);
+    await openRecording(recordingOf(other));
   } else {
     waiting.value = [...waiting.value, ...candidates];
-    if (profile !== undefined && more.length > 0) {
-      choices.value = profiles;
-    } else if (profile !== undefined) {
-      await openFile(profile);
+    if (recording !== undefined && more.length > 0) {
+      choices.value = recordings;
+    } else if (recording !== undefined) {
+      await openRecording(recording);
     }
   }
 }
 
-export async function openFile(file: File): Promise<void> {
+async function sorted(given: readonly Given[]): Promise<Sorted> {
+  const kinds = await sniffAll(given.map(({ file }) => file), async (files) => {
+    try {
+      return await need().call("peek", { files });
+    } catch (error) {
+      if (error instanceof WorkerDied) {
+        return [];
+      }
+      throw error;
+    }
+  });
+  return sortGiven(given, kinds);
+}
+
+export async function openRecording(recording: Recording): Promise<void> {
+  const { name, parts } = recording;
   choices.value = [];
   await open({
-    name: file.name,
-    bytes: file.size,
+    name,
+    bytes: sizeOf(recording),
     origin: "file",
     payload: null,
-    read: (options) => need().call("open", { file }, options),
+    read: (options) => need().call("open", { parts: [...parts] }, options),
   });
 }
 
@@ -75,13 +94,15 @@ export async function openPayload(payload: string, origin: "link" | "page"): Pro
   });
 }
 
-export async function openServed(name: string, url: string, size: number): Promise<void> {
+export async function openServed(profile: ServedProfile): Promise<void> {
+  // The worker has no address that a path could be read against.
+  const parts = profile.parts.map(({ url, size }) => ({ url: new URL(url, location.href).href, size }));
   await open({
-    name,
-    bytes: size,
+    name: profile.name,
+    bytes: servedSize(profile),
     origin: "served",
     payload: null,
-    read: (options) => need().call("openUrl", { url: new URL(url, location.href).href, size }, options),
+    read: (options) => need().call("openUrl", { parts }, options),
   });
 }
 

@@ -3,9 +3,21 @@
 
 import { signal } from "@preact/signals";
 
+/** A file of a recording: where it is fetched. */
+export interface ServedPart {
+  url: string;
+  size: number;
+}
+
+export interface ServedProfile {
+  name: string;
+  /** The file; of a recording that is a folder all its files, `data` first. */
+  parts: ServedPart[];
+}
+
 export interface Served {
   token: string;
-  profiles: { name: string; size: number; url: string }[];
+  profiles: ServedProfile[];
   /** The servers that the proxy asks after this machine's own files. */
   debuginfod: string[];
 }
@@ -37,11 +49,30 @@ export function readServed(token: string, reply: unknown): Served | null {
   }
   return {
     token,
-    profiles: profiles.map((profile: { name?: unknown; size?: unknown }, index) => ({
-      name: String(profile.name ?? `profile ${index}`),
-      size: Number(profile.size ?? 0),
-      url: `/profile/${index}?token=${encodeURIComponent(token)}`,
-    })),
+    profiles: profiles.map((profile: Listed, index) => readProfile(token, profile, index)),
     debuginfod: Array.isArray(debuginfod) ? debuginfod.map(String) : [],
   };
+}
+
+interface Listed {
+  name?: unknown;
+  size?: unknown;
+  parts?: unknown;
+}
+
+function readProfile(token: string, { name, size, parts }: Listed, index: number): ServedProfile {
+  const part = (path: string, size: unknown): ServedPart => ({
+    url: `/profile/${path}?token=${encodeURIComponent(token)}`,
+    size: Number(size ?? 0),
+  });
+  return {
+    name: String(name ?? `profile ${index}`),
+    parts: Array.isArray(parts)
+      ? parts.map((each: Listed, number) => part(`${index}/${number}`, each.size))
+      : [part(String(index), size)],
+  };
+}
+
+export function servedSize({ parts }: ServedProfile): number {
+  return parts.reduce((sum, part) => sum + part.size, 0);
 }

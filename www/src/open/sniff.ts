@@ -1,9 +1,12 @@
 // What a file is, by its first bytes. A hint for what to do with it: the session decides for itself.
 
-export type Sniffed = "profile" | "binary" | "other";
+export type Sniffed = "profile" | "compressed" | "binary" | "other";
 
 /** Eight bytes tell all of these apart. */
 const ENOUGH = 8;
+
+/** gzip (RFC 1952), xz (its file format 1.2.1), zstd (RFC 8878): the first bytes of what wraps a whole file. */
+const WRAPPERS = ["\x1f\x8b", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd"];
 
 export function sniffBytes(head: Uint8Array): Sniffed {
   const text = String.fromCharCode(...head.subarray(0, ENOUGH));
@@ -11,10 +14,13 @@ export function sniffBytes(head: Uint8Array): Sniffed {
   if (text === "PERFILE2" || text === "2ELIFREP" || text === "PERFFILE") {
     return "profile";
   }
+  if (WRAPPERS.some((magic) => text.startsWith(magic))) {
+    return "compressed";
+  }
   return text.startsWith("\x7fELF") ? "binary" : "other";
 }
 
-export async function sniff(file: File): Promise<Sniffed> {
+async function sniff(file: File): Promise<Sniffed> {
   try {
     return sniffBytes(new Uint8Array(await file.slice(0, ENOUGH).arrayBuffer()));
   } catch {
@@ -23,27 +29,25 @@ export async function sniff(file: File): Promise<Sniffed> {
   }
 }
 
-export interface Sorted {
-  profiles: File[];
-  binaries: File[];
-  /** Whatever else; a debug file in an archive may be among them. */
-  others: File[];
-}
-
 /** Read together: a folder has thousands of files, and each waits for the disk. */
 const AT_ONCE = 64;
 
-/** Splits what was dropped. The order within each part is kept. */
-export async function sortFiles(files: readonly File[]): Promise<Sorted> {
-  const sorted: Sorted = { profiles: [], binaries: [], others: [] };
+/**
+ * What each file is. `unwrap` gives the first bytes that came out of each compressed file, none where nothing came; what a
+ * compressed file is, they tell.
+ */
+export async function sniffAll(
+  files: readonly File[],
+  unwrap: (files: File[]) => Promise<Uint8Array[]>,
+): Promise<Sniffed[]> {
+  const kinds: Sniffed[] = [];
   for (let from = 0; from < files.length; from += AT_ONCE) {
-    const some = files.slice(from, from + AT_ONCE);
-    const kinds = await Promise.all(some.map(sniff));
-    some.forEach((file, index) => {
-      sorted[PART[kinds[index] ?? "other"]].push(file);
-    });
+    kinds.push(...(await Promise.all(files.slice(from, from + AT_ONCE).map(sniff))));
   }
-  return sorted;
+  const wrapped = files.filter((_, index) => kinds[index] === "compressed");
+  const inside = wrapped.length === 0 ? [] : await unwrap(wrapped);
+  return kinds.map((kind) => {
+    // A wrapper within a wrapper is nothing that is known here.
+    return kind === "compressed" && sniffBytes(inside.shift() ?? new Uint8Array()) !== "profile" ? "other" : kind;
+  });
 }
-
-const PART = { profile: "profiles", binary: "binaries", other: "others" } as const;

@@ -81,9 +81,12 @@ export interface Progress {
 
 /** Method by method: what goes in and what comes back. */
 export interface Protocol {
-  open: { args: { file: File }; result: ProfileInfo };
+  /** The first bytes that come out of each compressed file; none where nothing does. */
+  peek: { args: { files: File[] }; result: Uint8Array[] };
+  /** The one file of a recording; of one that is a folder `data` first, then its streams. */
+  open: { args: { parts: File[] }; result: ProfileInfo };
   /** `size` is what the server said it has; it must answer ranges. */
-  openUrl: { args: { url: string; size: number }; result: ProfileInfo };
+  openUrl: { args: { parts: { url: string; size: number }[] }; result: ProfileInfo };
   openLink: { args: { payload: string }; result: ProfileInfo };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };

@@ -4,7 +4,9 @@ import { Session } from "../generated/perftab_web.js";
 import type { Args, FunctionsOrder, Method, Result } from "../session/types.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { admit } from "./naming.ts";
-import { readFile, readUrl } from "./reading.ts";
+import { partOfFile, partOfUrl } from "./parts.ts";
+import { peek } from "./peek.ts";
+import { read } from "./reading.ts";
 import type { Slices } from "./slices.ts";
 import type { Memory } from "./wasm.ts";
 
@@ -33,8 +35,10 @@ export class Calls {
   }
 
   readonly handlers: Handlers = {
-    open: async ({ file }, { slices }) => this.#replace(await readFile(file, slices)),
-    openUrl: async ({ url, size }, { slices }) => this.#replace(await readUrl(url, size, slices)),
+    peek: ({ files }, { slices }) => peek(files, slices),
+    open: async ({ parts }, { slices }) => this.#replace(await read(parts.map(partOfFile), slices)),
+    openUrl: async ({ parts }, { slices }) =>
+      this.#replace(await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices)),
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),

@@ -3,6 +3,7 @@
 
 import { render } from "preact";
 import { info, phase, search, session, view } from "../../src/state/app.ts";
+import type { ProfileInfo } from "../../src/session/types.ts";
 import { followHistory } from "../../src/state/history.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
 import { Profile } from "../../src/shell/Profile.tsx";
@@ -23,20 +24,18 @@ followTheme();
 followHistory();
 view.value = (options.get("view") ?? "flame") as typeof view.value;
 search.value = options.get("search") ?? "";
-info.value = {
-  format: { mode: "file", byte_order: "little", compression: "none" },
+// What the views and the shell read of it.
+const profile: Partial<ProfileInfo> = {
   host: { hostname: "web-07", os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
   events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000 }],
+  derived_events: [],
   samples: fake.samples,
-  records: {},
-  processes: 4,
-  threads: 4,
   time: { start: null, end: null },
   lost: { events: 0, samples: 0 },
-  dsos: [],
   warnings: [],
   fidelity: null,
 };
+info.value = profile as ProfileInfo;
 session.value = fake;
 phase.value = { kind: "open" };
 
