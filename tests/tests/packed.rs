@@ -34,17 +34,14 @@ fn pack(test: &str, command: &str, input: &[u8]) -> Option<Vec<u8>> {
 /// What comes out before the first error, and that.
 fn unpack(packed: &[u8], block: usize) -> (Vec<u8>, Result<(), UnpackError>) {
     let mut out = Vec::new();
+    let mut take = |piece: &[u8]| {
+        assert!(!piece.is_empty() && piece.len() <= 1 << 20, "{}", piece.len());
+        out.extend_from_slice(piece);
+    };
     let mut unwrap = Unwrap::new(Wrapper::detect(packed).expect("packed"));
-    for block in packed.chunks(block) {
-        let pushed = unwrap.push(block, &mut |piece| {
-            assert!(!piece.is_empty() && piece.len() <= 1 << 20, "{}", piece.len());
-            out.extend_from_slice(piece);
-        });
-        if pushed.is_err() {
-            return (out, pushed);
-        }
-    }
-    (out, unwrap.finish())
+    let pushed = packed.chunks(block).try_for_each(|block| unwrap.push(block, &mut take));
+    let end = pushed.and_then(|()| unwrap.finish(&mut take));
+    (out, end)
 }
 
 /// A little of everything: text that repeats near and far, numbers that count, noise, zeros.
@@ -213,21 +210,27 @@ fn windows_of_gigabytes_are_refused_before_they_are_made() {
 
 /// perf's form: one frame that goes on, of which each chunk was flushed; made by hand here.
 #[test]
-fn chunks_of_an_endless_frame_come_out_at_once() {
+fn chunks_of_an_endless_frame_come_out_and_are_counted() {
     let mut stream = ZstdStream::default();
-    let mut whole = Vec::new();
-    // Magic, no flags, a window of 512 KiB.
-    let header = [0x28, 0xb5, 0x2f, 0xfd, 0, (19 - 10) << 3];
-    for (number, length) in [3_000, 1, 40_000, 100].into_iter().enumerate() {
+    let (mut whole, mut out) = (Vec::new(), Vec::new());
+    let window = 1 << 17;
+    // Magic, no flags, that window.
+    let header = [0x28, 0xb5, 0x2f, 0xfd, 0, (17 - 10) << 3];
+    for (number, length) in [3_000, 1, 120_000, 40_000, 100, 90_000].into_iter().enumerate() {
         let bytes = mixture(length);
         // Raw blocks, not the last.
         let mut chunk: Vec<u8> = if number == 0 { header.to_vec() } else { Vec::new() };
         chunk.extend_from_slice(&((bytes.len() as u32) << 3).to_le_bytes()[..3]);
         chunk.extend_from_slice(&bytes);
-        let before = whole.len();
-        assert_eq!(stream.push(&chunk, &mut whole), Ok(()));
-        assert!(whole[before..] == bytes, "chunk {number} is there as soon as it is pushed");
+        whole.extend_from_slice(&bytes);
+        assert_eq!(stream.push(&chunk, &mut out), Ok(()));
+        assert!(whole.starts_with(&out), "chunk {number}");
+        assert!(whole.len() - out.len() <= window, "chunk {number}: no more than a window is held");
+        let known = (whole.len() > window).then_some(whole.len() as u64);
+        assert_eq!(stream.decoded(), known, "chunk {number}");
     }
+    stream.finish(&mut out);
+    assert!(out == whole, "what was held back comes at the end");
 }
 
 #[test]

@@ -9,11 +9,23 @@ use std::fmt;
 /// Takes packed bytes as they come.
 pub(super) trait Unpacker {
     /// The next piece of output, of at most 1 MiB. Takes what it used off the front of `input`;
-    /// `None` when it needs more than `input` had. After an error it is not called again.
+    /// `None` when it needs more than `input` had. After an error nothing but `break_off` follows.
     fn next(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, UnpackErrorKind>;
 
     /// Whether the packed bytes may end here.
     fn may_end(&self) -> bool;
+
+    /// Says that nothing more comes, or nothing that can be read: what is held back for later
+    /// input comes out of `next`, which is given no more input.
+    fn break_off(&mut self) {}
+}
+
+/// Hands over what `unpacker` still holds when nothing more comes that it can read.
+pub(super) fn drain(unpacker: &mut dyn Unpacker, out: &mut dyn FnMut(&[u8])) {
+    unpacker.break_off();
+    while let Ok(Some(piece)) = unpacker.next(&mut &[][..]) {
+        out(piece);
+    }
 }
 
 /// The largest window that is accepted: memory that a few bytes of input can ask for. It is what

@@ -7,7 +7,7 @@
 mod gzip;
 mod xz;
 
-use crate::decode::unpack::{UnpackErrorKind, Unpacker};
+use crate::decode::unpack::{self, UnpackErrorKind, Unpacker};
 use crate::decode::zstd::{self, Zstd};
 
 pub use crate::decode::unpack::UnpackError;
@@ -88,21 +88,23 @@ impl Unwrap {
             match result {
                 Ok(Some(piece)) => out(piece),
                 Ok(None) => return Ok(()),
-                Err(kind) => return Err(self.fail(kind)),
+                Err(kind) => return Err(self.fail(kind, out)),
             }
         }
     }
 
-    /// Says that the packed file ends here. An error if that is in the middle.
-    pub fn finish(&mut self) -> Result<(), UnpackError> {
+    /// Says that the packed file ends here. An error if that is in the middle; what can be told
+    /// from the beginning of it is handed over.
+    pub fn finish(&mut self, out: &mut dyn FnMut(&[u8])) -> Result<(), UnpackError> {
         match &self.failed {
             Some(error) => Err(error.clone()),
             None if self.unpacker.may_end() => Ok(()),
-            None => Err(self.fail(UnpackErrorKind::Truncated)),
+            None => Err(self.fail(UnpackErrorKind::Truncated, out)),
         }
     }
 
-    fn fail(&mut self, kind: UnpackErrorKind) -> UnpackError {
+    fn fail(&mut self, kind: UnpackErrorKind, out: &mut dyn FnMut(&[u8])) -> UnpackError {
+        unpack::drain(&mut *self.unpacker, out);
         let error = UnpackError { format: self.wrapper.name(), offset: self.taken, kind };
         self.failed = Some(error.clone());
         error
