@@ -8,14 +8,12 @@
 //! `object` knows the structs. Its `ReadCache` is not used: it keeps every range it ever read, and
 //! a malformed file can make it grow far beyond the file.
 
-use flate2::FlushDecompress;
 use object::elf;
-use object::read::CompressionFormat;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use object::read::{CompressedData, CompressionFormat};
 use object::{Endianness, pod};
 
 use super::address::{FileOffset, Svma};
-use crate::decode::wrapper::{Unwrap, Wrapper};
 use crate::decode::{ByteSource, ReadError};
 
 /// Section headers beyond this are not read (`-ffunction-sections` makes tens of thousands).
@@ -252,43 +250,13 @@ impl Elf {
     }
 }
 
-fn inflate(format: CompressionFormat, data: &[u8], size: u64) -> Option<Vec<u8>> {
+fn inflate(format: CompressionFormat, data: &[u8], uncompressed_size: u64) -> Option<Vec<u8>> {
     let limit = (data.len() as u64).saturating_mul(MAX_RATIO).min(MAX_INFLATED);
-    if size > limit {
+    if uncompressed_size > limit {
         return None;
     }
-    let size = usize::try_from(size).ok()?;
-    let mut out = Vec::new();
-    out.try_reserve_exact(size).ok()?;
-    match format {
-        CompressionFormat::Zlib => {
-            let mut inflate = flate2::Decompress::new(true);
-            inflate.decompress_vec(data, &mut out, FlushDecompress::Finish).ok()?;
-        }
-        // Not by `object`, which would bring a second decoder of zstd along.
-        CompressionFormat::Zstandard => unpack_zstd(data, &mut out)?,
-        _ => return None,
-    }
-    Some(out).filter(|out| out.len() == size)
-}
-
-/// Into the room that `out` has.
-fn unpack_zstd(data: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let mut unwrap = Unwrap::new(Wrapper::Zstd);
-    let mut fits = true;
-    for block in data.chunks(64 << 10) {
-        let mut take = |piece: &[u8]| {
-            fits &= piece.len() <= out.capacity() - out.len();
-            if fits {
-                out.extend_from_slice(piece);
-            }
-        };
-        unwrap.push(block, &mut take).ok()?;
-        if !fits {
-            return None;
-        }
-    }
-    unwrap.finish().ok()
+    let inflated = CompressedData { format, data, uncompressed_size }.decompress().ok()?;
+    Some(inflated.into_owned())
 }
 
 /// As many whole structs as the bytes hold.
