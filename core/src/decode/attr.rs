@@ -31,7 +31,7 @@ use crate::format::attr::{ATTR_SIZE_VER0, flag, sample_type};
 ///     u64 config3, config4;       // 128
 /// };
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Attr {
     /// One of [`crate::format::attr::event_type`], or a dynamic PMU.
     pub event_type: u32,

@@ -1,137 +1,213 @@
-//! Which event a record belongs to.
+//! Which event a record belongs to, and what the events are called.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::event_names;
 use crate::decode::ByteOrder;
 use crate::decode::attr::{Attr, SampleLayout, TrailerLayout};
+use crate::decode::event_format::EventFormats;
 use crate::decode::features::EventName;
 use crate::decode::header::EventAttr;
-use crate::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
+use crate::format::attr::{event_type, flag, read_format};
 use crate::profile::EventId;
 
-/// The events of a recording.
+/// The events of a recording, in the order in which it describes them.
+#[derive(Default)]
 pub(super) struct Events {
     events: Vec<EventEntry>,
     by_id: HashMap<u64, EventId>,
-    id_place: IdPlace,
+    /// Attrs of events without ids.
+    without_ids: HashSet<Attr>,
+    /// Where records say which event they belong to: one place, unless the events disagree.
+    places: Vec<IdPlace>,
 }
 
 struct EventEntry {
     attr: Attr,
-    ids: Vec<u64>,
     layout: SampleLayout,
+    id_place: Option<IdPlace>,
+    has_ids: bool,
+    /// From EVENT_UPDATE.
+    name: Option<String>,
 }
 
-/// Where a record says which event it belongs to.
-#[derive(Clone, Copy)]
-enum IdPlace {
-    /// Nowhere: there is one event.
-    OneEvent,
-    /// In the body of a sample at the first place, and that many bytes before the end of others.
-    At { sample: usize, trailer: Option<usize> },
+/// Where an event's records have its id: in the body of a sample, and so many bytes before the
+/// end of others, if they have a trailer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct IdPlace {
+    sample: usize,
+    trailer: Option<usize>,
 }
 
-impl Default for Events {
-    fn default() -> Self {
-        Self { events: Vec::new(), by_id: HashMap::new(), id_place: IdPlace::OneEvent }
-    }
+/// Whether every record says which event it belongs to, in a place that does not depend on the
+/// event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IdAgreement {
+    /// It does.
+    Agreed,
+    /// The place depends on the event.
+    DifferentPlaces,
+    /// There are several events, and records of at least one of them do not say it.
+    NoIds,
 }
 
 impl Events {
     /// One more event. What the file has twice, in its header and in a record, is one event.
     pub(super) fn add(&mut self, EventAttr { attr, ids }: EventAttr) {
-        if self.events.iter().any(|known| known.attr == attr && known.ids == ids) {
+        let is_known = match ids.as_slice() {
+            [] => !self.without_ids.insert(attr),
+            ids => ids.iter().any(|id| self.by_id.contains_key(id)),
+        };
+        if is_known {
             return;
         }
-        let event = EventId(self.events.len() as u32);
-        self.by_id.extend(ids.iter().map(|&id| (id, event)));
-        self.events.push(EventEntry { attr, ids, layout: SampleLayout::new(&attr) });
-        // All events agree on where the id stands, or the kernel's IDENTIFIER makes them.
-        self.id_place = match self.events.as_slice() {
-            [first, _, ..] => match first.layout.id {
-                Some(sample) => IdPlace::At { sample, trailer: first.layout.trailer.id },
-                None => IdPlace::OneEvent,
-            },
-            _ => IdPlace::OneEvent,
-        };
+        let layout = SampleLayout::new(&attr);
+        let id_place = layout.id.map(|sample| IdPlace { sample, trailer: layout.trailer.id });
+        self.places.extend(id_place.filter(|place| !self.places.contains(place)));
+        self.events.push(EventEntry { attr, layout, id_place, has_ids: false, name: None });
+        self.add_ids(self.events.len() - 1, &ids);
+    }
+
+    fn add_ids(&mut self, index: usize, ids: &[u64]) {
+        if let Some(event) = self.events.get_mut(index) {
+            event.has_ids |= !ids.is_empty();
+            for &id in ids {
+                self.by_id.entry(id).or_insert(EventId(index as u32));
+            }
+        }
+    }
+
+    /// What the file says of its events beside their attrs (EVENT_DESC): ids that it has nowhere
+    /// else. Events without ids are described in the order of their attrs.
+    pub(super) fn describe(&mut self, described: &[EventName]) {
+        for (index, description) in described.iter().enumerate() {
+            let known = description.ids.iter().find_map(|id| self.by_id.get(id));
+            match (known.map(|event| event.index()), self.events.get(index)) {
+                (Some(event), _) => self.add_ids(event, &description.ids),
+                (None, Some(event)) if !event.has_ids => self.add_ids(index, &description.ids),
+                _ => {}
+            }
+        }
+    }
+
+    /// A name that the recorder gave later (EVENT_UPDATE), by one of the event's ids.
+    pub(super) fn rename(&mut self, id: u64, name: &str) {
+        let event = self.by_id(id).and_then(|event| self.events.get_mut(event.index()));
+        if let Some(event) = event.filter(|_| !name.is_empty()) {
+            event.name = Some(name.to_owned());
+        }
     }
 
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// The names of all events, with what the recorder calls them.
-    pub(super) fn names(&self, described: &[EventName]) -> Vec<String> {
-        let name = |(index, event): (usize, &EventEntry)| {
-            // EVENT_DESC lists the events in the order of the header; ids tell it better.
-            let described = described
-                .iter()
-                .find(|name| name.ids.iter().any(|id| event.ids.contains(id)))
-                .or_else(|| described.get(index).filter(|name| name.ids.is_empty()));
-            match described {
-                Some(described) if !described.name.is_empty() => described.name.clone(),
-                _ => well_known_name(&event.attr),
+    /// The names of all events: as the recorder changed them, as it described them, as their type
+    /// and config say, as the tracing data calls them.
+    pub(super) fn names(&self, described: &[EventName], formats: &EventFormats) -> Vec<String> {
+        let mut names: Vec<Option<&str>> =
+            self.events.iter().map(|event| event.name.as_deref()).collect();
+        for (index, description) in described.iter().enumerate() {
+            let by_id = description.ids.iter().find_map(|id| self.by_id.get(id));
+            let name = names.get_mut(by_id.map_or(index, |event| event.index()));
+            if let Some(name @ None) = name.filter(|_| !description.name.is_empty()) {
+                *name = Some(&description.name);
+            }
+        }
+        let name = |(event, name): (&EventEntry, Option<&str>)| match name {
+            Some(name) => name.to_owned(),
+            None => {
+                let is_tracepoint = event.attr.event_type == event_type::TRACEPOINT;
+                let format = is_tracepoint.then(|| formats.by_id(event.attr.config)).flatten();
+                format.map_or_else(|| event_names::of_attr(&event.attr), |it| it.event_name())
             }
         };
-        self.events.iter().enumerate().map(name).collect()
+        self.events.iter().zip(names).map(name).collect()
     }
 
     /// The event of a sample with this body; `None` if the file describes none with its id.
     pub(super) fn of_sample(&self, body: &[u8], order: ByteOrder) -> Option<EventId> {
-        match self.id_place {
-            IdPlace::OneEvent => (!self.events.is_empty()).then_some(EventId(0)),
-            IdPlace::At { sample, .. } => {
-                self.by_id(order.u64(*body.get(sample..)?.first_chunk()?))
-            }
-        }
+        self.find(|place| Some(order.u64(*body.get(place.sample..)?.first_chunk()?)))
     }
 
+    /// The event of the sample's layout, as [`Self::of_sample`].
     pub(super) fn sample_layout(&self, body: &[u8], order: ByteOrder) -> Option<&SampleLayout> {
         self.of_sample(body, order).map(|event| self.layout(event))
     }
 
-    /// How the trailer of a record that is no sample is laid out. Synthesised records have the
-    /// id 0 there and the layout of the first event.
+    /// How the trailer of a record that is no sample is laid out.
     pub(super) fn trailer_layout(&self, record: &[u8], order: ByteOrder) -> TrailerLayout {
-        let event = match self.id_place {
-            IdPlace::OneEvent => None,
-            IdPlace::At { trailer, .. } => {
-                TrailerLayout::field(record, trailer, order).and_then(|id| self.by_id(id))
-            }
-        };
+        let event = self.find(|place| TrailerLayout::field(record, place.trailer, order));
         let event = self.events.get(event.unwrap_or(EventId(0)).index());
         event.map(|event| event.layout.trailer).unwrap_or_default()
     }
 
-    fn by_id(&self, id: u64) -> Option<EventId> {
+    /// The event of a record, of which `id_at` gives the word at a place. Where the places differ
+    /// an id is only one if its event's records have it in that place.
+    fn find(&self, id_at: impl Fn(&IdPlace) -> Option<u64>) -> Option<EventId> {
+        let first = match (self.events.len(), self.places.first()) {
+            (0, _) => return None,
+            (1, _) | (_, None) => return Some(EventId(0)),
+            (_, Some(first)) => first,
+        };
+        let owner = |place: &IdPlace| {
+            let event = *self.by_id.get(&id_at(place)?)?;
+            let is_there = self.places.len() == 1
+                || self.events.get(event.index()).is_some_and(|it| it.id_place == Some(*place));
+            is_there.then_some(event)
+        };
+        // What the recorder made up, as the mappings of processes that were there before, has the
+        // id 0 and the layout of the first event.
+        let made_up = || (id_at(first) == Some(0)).then_some(EventId(0));
+        self.places.iter().find_map(owner).or_else(made_up)
+    }
+
+    /// The event of an id; 0 is the first event's.
+    pub(super) fn by_id(&self, id: u64) -> Option<EventId> {
         match id {
-            0 => Some(EventId(0)),
+            0 => (!self.events.is_empty()).then_some(EventId(0)),
             _ => self.by_id.get(&id).copied(),
         }
+    }
+
+    /// Whether records say which of several events they belong to.
+    pub(super) fn agreement(&self) -> IdAgreement {
+        let lacks_ids = self.events.iter().any(|event| event.id_place.is_none());
+        match self.places.len() {
+            _ if self.events.len() < 2 => IdAgreement::Agreed,
+            _ if lacks_ids => IdAgreement::NoIds,
+            1 => IdAgreement::Agreed,
+            _ => IdAgreement::DifferentPlaces,
+        }
+    }
+
+    pub(super) fn attr(&self, event: EventId) -> &Attr {
+        &self.events[event.index()].attr
     }
 
     pub(super) fn layout(&self, event: EventId) -> &SampleLayout {
         &self.events[event.index()].layout
     }
 
+    /// Whether samples say which counters their values are of, so that periods can be made of
+    /// them.
+    pub(super) fn has_counters(&self, event: EventId) -> bool {
+        self.layout(event).read_format.is_some_and(|format| format & read_format::ID != 0)
+    }
+
+    /// Whether threads that begin later count under the same ids.
+    pub(super) fn is_inherited(&self, event: EventId) -> bool {
+        self.attr(event).has_flag(flag::INHERIT)
+    }
+
+    /// The id of the tracepoint that an event is.
+    pub(super) fn tracepoint(&self, event: EventId) -> Option<u64> {
+        let attr = self.attr(event);
+        (attr.event_type == event_type::TRACEPOINT).then_some(attr.config)
+    }
+
     /// Weight of a sample that states no period.
     pub(super) fn default_weight(&self, event: EventId) -> u64 {
-        self.events[event.index()].attr.default_weight()
-    }
-}
-
-/// The name that perf gives an event by its type and config.
-fn well_known_name(attr: &Attr) -> String {
-    let config = attr.config as usize;
-    let name = match attr.event_type {
-        event_type::HARDWARE => HARDWARE_EVENTS.get(config).copied(),
-        event_type::SOFTWARE => SOFTWARE_EVENTS.get(config).copied(),
-        _ => None,
-    };
-    match (name, attr.event_type) {
-        (Some(name), _) => name.to_owned(),
-        (None, event_type::TRACEPOINT) => format!("tracepoint {}", attr.config),
-        (None, event_type::RAW) => format!("raw {:#x}", attr.config),
-        (None, event_type) => format!("event {event_type}:{:#x}", attr.config),
+        self.attr(event).default_weight()
     }
 }

@@ -11,18 +11,24 @@
 mod address_space;
 mod build_ids;
 mod call_chain;
+mod deferred;
 mod embedded;
+mod event_names;
 mod events;
 mod kernel;
 mod kernel_symbols;
+mod periods;
 mod reader;
+mod sample;
 mod stream;
 mod tasks;
 mod time_order;
 mod warnings;
+mod watch;
 
 use crate::decode::features::Features;
 use crate::decode::header::{Header, RecordingEnd};
+use crate::decode::sample_tail::NO_STACK_DUMP;
 use crate::error::{Warning, WarningKind};
 use crate::format::record::RecordType;
 use crate::profile::Profile;
@@ -32,6 +38,8 @@ use reader::Reader;
 use stream::{Entry, Sink, Stream};
 use time_order::TimeOrder;
 use warnings::Warnings;
+
+pub use watch::{SampleWatcher, WatchedSample};
 
 /// Reads the records of a recording into a [`Profile`].
 pub struct Ingest {
@@ -65,8 +73,13 @@ impl Ingest {
         reader.add_events(header.events.iter().cloned());
         Self {
             stream: Stream::new(header.order, header.data.offset, end),
-            records: Records { time_order: TimeOrder::default(), reader },
+            records: Records { time_order: TimeOrder::default(), reader, without_dump: Vec::new() },
         }
+    }
+
+    /// Has every sample that is read from now on shown to `watcher`.
+    pub fn watch(&mut self, watcher: SampleWatcher) {
+        self.records.reader.watch(watcher);
     }
 
     /// Which bytes are wanted next: offset in the file and how many from there. `None`: all read.
@@ -88,7 +101,7 @@ impl Ingest {
     /// Ends the reading and returns what was read and what was lost on the way.
     pub fn finish(mut self) -> Ingested {
         self.stream.finish(&mut self.records);
-        let Records { mut time_order, mut reader } = self.records;
+        let Records { mut time_order, mut reader, .. } = self.records;
         time_order.finish(|entry| reader.read(entry));
         reader.finish(&time_order)
     }
@@ -98,18 +111,29 @@ impl Ingest {
 struct Records {
     time_order: TimeOrder,
     reader: Reader,
+    /// Memory for a sample without its stack dump.
+    without_dump: Vec<u8>,
 }
 
 impl Sink for Records {
     fn record(&mut self, entry: Entry<'_>) {
-        let Self { time_order, reader } = self;
+        let Self { time_order, reader, without_dump } = self;
         reader.count(entry.header.record_type);
         if entry.header.record_type == RecordType::FINISHED_ROUND {
             time_order.finish_round(|entry| reader.read(entry));
             return;
         }
-        let (time, keep) = reader.time_and_length(entry.header, entry.bytes);
-        let entry = Entry { bytes: &entry.bytes[..keep], ..entry };
+        let (time, dump) = reader.time_and_dump(entry.header, entry.bytes);
+        let entry = match dump {
+            None => entry,
+            Some(dump) => {
+                without_dump.clear();
+                without_dump.extend_from_slice(&entry.bytes[..dump.start]);
+                without_dump.extend_from_slice(&NO_STACK_DUMP);
+                without_dump.extend_from_slice(&entry.bytes[dump.end..]);
+                Entry { bytes: without_dump, ..entry }
+            }
+        };
         match time {
             Some(time) if time != 0 => time_order.push(time, entry, |entry| reader.read(entry)),
             _ => reader.read(entry),

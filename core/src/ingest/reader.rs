@@ -1,42 +1,51 @@
 //! Records in the order of time → columns of the profile.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::Ingested;
 use super::build_ids;
 use super::call_chain::CallChains;
+use super::deferred::Deferred;
 use super::embedded;
 use super::events::Events;
 use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
+use super::periods::Periods;
 use super::stream::Entry;
 use super::tasks::Tasks;
 use super::time_order::TimeOrder;
 use super::warnings::Warnings;
+use super::watch::SampleWatcher;
 use crate::decode::attr::TrailerLayout;
 use crate::decode::features::{self, BuildIdEntry, Features};
 use crate::decode::header::EventAttr;
 use crate::decode::records::{
-    CommRecord, KernelSymbolRecord, MmapRecord, RecordHeader, TaskRecord, decode_feature,
+    AuxTraceError, CommRecord, DeferredCallChain, EventUpdate, EventUpdateKind, KernelSymbolRecord,
+    MmapRecord, RecordHeader, TaskRecord, ThreadNames, decode_aux_flags, decode_feature,
     decode_header_attr, decode_lost,
 };
-use crate::decode::{ByteOrder, sample};
+use crate::decode::{ByteOrder, sample_tail};
 use crate::error::{DecodeError, WarningKind};
+use crate::format::feature::Feature;
 use crate::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
-use crate::profile::{Profile, Sample};
+use crate::profile::Profile;
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
-    order: ByteOrder,
-    events: Events,
+    pub(super) order: ByteOrder,
+    pub(super) events: Events,
     pub(super) features: Features,
     stream_build_ids: Vec<BuildIdEntry>,
     records: BTreeMap<RecordType, u64>,
-    tasks: Tasks,
-    kernels: Kernels,
+    pub(super) tasks: Tasks,
+    pub(super) kernels: Kernels,
     kernel_symbols: KernelSymbols,
-    call_chains: CallChains,
-    profile: Profile,
+    pub(super) call_chains: CallChains,
+    pub(super) periods: Periods,
+    pub(super) deferred: Deferred,
+    pub(super) watcher: Option<SampleWatcher>,
+    pub(super) profile: Profile,
     pub(super) warnings: Warnings,
 }
 
@@ -52,6 +61,9 @@ impl Reader {
             kernels: Kernels::default(),
             kernel_symbols: KernelSymbols::default(),
             call_chains: CallChains::default(),
+            periods: Periods::default(),
+            deferred: Deferred::default(),
+            watcher: None,
             profile: Profile::default(),
             warnings,
         }
@@ -62,6 +74,7 @@ impl Reader {
         for attr in attrs {
             self.events.add(attr);
         }
+        self.events.describe(&self.features.event_names);
         self.profile.events.resize_with(self.events.len(), Default::default);
     }
 
@@ -74,30 +87,31 @@ impl Reader {
         *self.records.entry(record_type).or_default() += 1;
     }
 
-    /// A record's time, and how many of its bytes are worth keeping.
-    pub(super) fn time_and_length(
+    /// A record's time, and which of its bytes are a stack dump.
+    pub(super) fn time_and_dump(
         &self,
         header: RecordHeader,
         record: &[u8],
-    ) -> (Option<u64>, usize) {
+    ) -> (Option<u64>, Option<Range<usize>>) {
         if header.record_type.0 >= RecordType::HEADER_ATTR.0 {
-            return (None, record.len());
+            return (None, None);
         }
-        let body = &record[RECORD_HEADER_SIZE..];
         if header.record_type == RecordType::SAMPLE {
+            let body = &record[RECORD_HEADER_SIZE..];
             let Some(layout) = self.events.sample_layout(body, self.order) else {
-                return (None, record.len());
+                return (None, None);
             };
             let time = layout.time.and_then(|at| body.get(at..)?.first_chunk().copied());
-            let end = sample::tail_start(layout, body, self.order);
-            let keep = end.map_or(record.len(), |end| RECORD_HEADER_SIZE + end);
-            return (time.map(|bytes| self.order.u64(bytes)), keep);
+            let dump = sample_tail::stack_dump(layout, body, self.order);
+            let in_record = |place| place + RECORD_HEADER_SIZE;
+            let dump = dump.map(|dump| in_record(dump.start)..in_record(dump.end));
+            return (time.map(|bytes| self.order.u64(bytes)), dump);
         }
         let trailer = self.trailer(record);
-        (TrailerLayout::field(record, trailer.time, self.order), record.len())
+        (TrailerLayout::field(record, trailer.time, self.order), None)
     }
 
-    fn trailer(&self, record: &[u8]) -> TrailerLayout {
+    pub(super) fn trailer(&self, record: &[u8]) -> TrailerLayout {
         self.events.trailer_layout(record, self.order)
     }
 
@@ -144,6 +158,34 @@ impl Reader {
             RecordType::LOST_SAMPLES => {
                 self.profile.lost.samples += decode_lost(header, bytes, offset, order)?;
             }
+            RecordType::CALLCHAIN_DEFERRED => {
+                let chain = DeferredCallChain::decode(body(), offset, order)?;
+                self.deferred_chain(bytes, chain);
+            }
+            RecordType::EVENT_UPDATE => {
+                let update = EventUpdate::decode(bytes, offset, order)?;
+                if let EventUpdateKind::Name(name) = update.kind {
+                    self.events.rename(update.id, &name);
+                }
+            }
+            RecordType::THREAD_MAP => {
+                for (tid, name) in ThreadNames::decode(bytes, offset, order)? {
+                    self.tasks.suggest_name(&mut self.profile, tid, &name);
+                }
+            }
+            RecordType::AUX if decode_aux_flags(bytes, offset, order)?.is_lossy() => {
+                self.warnings.add(WarningKind::Lost, Some(offset), || {
+                    "Parts of the instruction trace were lost: its buffer was full. Record with a \
+                     larger one (-m ,SIZE)."
+                        .to_owned()
+                });
+            }
+            RecordType::AUXTRACE_ERROR => {
+                let error = AuxTraceError::decode(bytes, offset, order)?;
+                self.warnings.add(WarningKind::Lost, Some(offset), || {
+                    format!("The instruction trace could not be decoded: {}.", error.message)
+                });
+            }
             RecordType::HEADER_BUILD_ID => {
                 let entry = features::read_build_id_entry(header, bytes, offset, order)?;
                 self.stream_build_ids.extend(entry);
@@ -155,6 +197,9 @@ impl Reader {
                 let (feature, payload) = decode_feature(bytes, offset, order)?;
                 let at = offset + (bytes.len() - payload.len()) as u64;
                 self.features.take(feature, payload, at, order)?;
+                if feature == Feature::EVENT_DESC {
+                    self.events.describe(&self.features.event_names);
+                }
             }
             RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
                 self.warnings.add(WarningKind::Unsupported, Some(offset), || {
@@ -178,51 +223,14 @@ impl Reader {
         }
     }
 
-    fn sample(&mut self, entry: Entry<'_>) {
-        let Entry { offset, header, bytes } = entry;
-        let body = &bytes[RECORD_HEADER_SIZE..];
-        let Some(event) = self.events.of_sample(body, self.order) else {
-            self.warnings.add(WarningKind::UnknownEvent, Some(offset), || {
-                "Samples of events that the file does not describe were left out.".to_owned()
-            });
-            return;
-        };
-        let layout = self.events.layout(event);
-        let Some(raw) = sample::decode(layout, body, self.order) else {
-            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
-                "Samples whose fields do not fit into their record were left out.".to_owned()
-            });
-            return;
-        };
-        let thread = self.tasks.thread(&mut self.profile, raw.pid, raw.tid);
-        let stack = self.call_chains.intern(
-            &mut self.profile,
-            &mut self.kernels,
-            self.tasks.address_space(raw.pid),
-            &raw,
-            header.cpu_mode(),
-        );
-        let weight = raw.period.unwrap_or(self.events.default_weight(event));
-        let counted = &mut self.profile.events[event.index()];
-        counted.samples += 1;
-        counted.weight = counted.weight.saturating_add(weight);
-        self.profile.samples.push(Sample {
-            time_nanos: raw.time_nanos.unwrap_or(0),
-            thread,
-            stack,
-            event,
-            cpu: raw.cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX),
-            weight,
-        });
-    }
-
     pub(super) fn finish(mut self, time_order: &TimeOrder) -> Ingested {
+        self.finish_samples();
         for (feature, error) in &self.features.unreadable {
             self.warnings.add(WarningKind::Unreadable, Some(error.offset), || {
                 format!("What the recording says of {} was left out: {error}.", feature.name())
             });
         }
-        let names = self.events.names(&self.features.event_names);
+        let names = self.events.names(&self.features.event_names, &self.features.tracing.formats);
         for (event, name) in self.profile.events.iter_mut().zip(names) {
             event.name = name;
         }

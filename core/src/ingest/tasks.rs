@@ -17,6 +17,9 @@ use crate::profile::{DsoKind, Process, ProcessId, Profile, StringId, Thread, Thr
 pub(super) struct Tasks {
     processes: HashMap<u32, Running>,
     threads: HashMap<(u32, u32), Known>,
+    /// What the recorder called threads that it was to measure (THREAD_MAP); for those whose COMM
+    /// is absent.
+    suggested: HashMap<u32, StringId>,
     versions: u32,
 }
 
@@ -60,11 +63,19 @@ impl Tasks {
     fn running(&mut self, profile: &mut Profile, pid: u32) -> &mut Running {
         let versions = &mut self.versions;
         self.processes.entry(pid).or_insert_with(|| {
-            let name = profile.strings.intern(&unnamed(pid));
+            let suggested = self.suggested.get(&pid).copied();
+            let name = suggested.unwrap_or_else(|| profile.strings.intern(&unnamed(pid)));
             let process = profile.threads.add_process(Process { pid, name });
             let space = AddressSpace::new(Self::next_version(versions));
             Running { process, space, state: ProcessState::Running }
         })
+    }
+
+    /// What to call a thread if no record names it.
+    pub(super) fn suggest_name(&mut self, profile: &mut Profile, tid: u32, name: &str) {
+        if !name.is_empty() {
+            self.suggested.insert(tid, profile.strings.intern(name));
+        }
     }
 
     /// The thread that a sample belongs to.
@@ -78,7 +89,8 @@ impl Tasks {
             return known;
         }
         let process = self.running(profile, pid).process;
-        let name = profile.strings.intern(&unnamed(tid));
+        let suggested = self.suggested.get(&tid).copied();
+        let name = suggested.unwrap_or_else(|| profile.strings.intern(&unnamed(tid)));
         // The idle threads are called so in every recording.
         let naming = if tid == 0 { Naming::Recorded } else { Naming::MadeUp };
         self.add_thread(profile, pid, Thread { process, tid, name }, naming)

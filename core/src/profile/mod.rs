@@ -147,6 +147,12 @@ impl Profile {
         recorded.fold(0, |sum, event| sum.saturating_add(event.samples))
     }
 
+    /// SAMPLE records of the file. One that reads the counters of a group is a sample of each of
+    /// its events, and one that cannot be read of none.
+    pub fn sample_records(&self) -> u64 {
+        self.records.get("SAMPLE").copied().unwrap_or_else(|| self.recorded_samples())
+    }
+
     /// Rows of samples that the file has.
     pub fn recorded_rows(&self) -> impl Iterator<Item = usize> + '_ {
         let is_derived = |event: &Event| event.origin == EventOrigin::Derived;

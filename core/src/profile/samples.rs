@@ -49,6 +49,25 @@ impl Samples {
         self.weight.push(sample.weight);
     }
 
+    /// A row again, as it was added.
+    pub fn get(&self, row: usize) -> Option<Sample> {
+        Some(Sample {
+            time_nanos: *self.time_nanos.get(row)?,
+            thread: *self.thread.get(row)?,
+            stack: *self.stack.get(row)?,
+            event: EventId(u32::from(*self.event.get(row)?)),
+            cpu: *self.cpu.get(row)?,
+            weight: *self.weight.get(row)?,
+        })
+    }
+
+    /// Gives a row another stack: the rest of it has become known.
+    pub fn set_stack(&mut self, row: usize, stack: StackId) {
+        if let Some(known) = self.stack.get_mut(row) {
+            *known = stack;
+        }
+    }
+
     /// Rows.
     pub fn len(&self) -> usize {
         self.stack.len()

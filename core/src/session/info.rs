@@ -28,7 +28,7 @@ pub struct ProfileInfo {
     /// What was worked out from the samples and other records, as off-CPU time: the events after
     /// `events` in a query's numbers. Their samples are not among those counted elsewhere.
     pub derived_events: Vec<EventInfo>,
-    /// Samples of all events.
+    /// SAMPLE records.
     pub samples: u64,
     /// Records by type.
     pub records: BTreeMap<&'static str, u64>,
@@ -235,7 +235,7 @@ impl Session {
             },
             events: events(EventOrigin::Recorded),
             derived_events: events(EventOrigin::Derived),
-            samples: profile.recorded_samples(),
+            samples: profile.sample_records(),
             records: profile.records.clone(),
             processes: self.facts.processes,
             threads: self.facts.threads,

@@ -1,0 +1,235 @@
+//! A SAMPLE record → rows of the profile: one, or one for each event whose counter it reads.
+
+use super::deferred::{Cookie, Deferred, Waiting};
+use super::events::IdAgreement;
+use super::periods::CounterKey;
+use super::reader::Reader;
+use super::stream::Entry;
+use super::watch::{SampleWatcher, WatchedSample};
+use crate::decode::ByteOrder;
+use crate::decode::attr::SampleLayout;
+use crate::decode::records::DeferredCallChain;
+use crate::decode::sample::{self, RawSample, Words};
+use crate::decode::sample_tail::{SampleTail, TailEnd};
+use crate::error::WarningKind;
+use crate::format::record::{RECORD_HEADER_SIZE, misc};
+use crate::profile::{EventId, Sample, StackId};
+
+/// A sample whose fields are known, before it is in the profile.
+struct Decoded<'a> {
+    event: EventId,
+    raw: RawSample<'a>,
+    tail: SampleTail<'a>,
+}
+
+impl Reader {
+    /// Has every sample shown to `watcher` from now on.
+    pub(super) fn watch(&mut self, watcher: SampleWatcher) {
+        self.watcher = Some(watcher);
+    }
+
+    pub(super) fn sample(&mut self, entry: Entry<'_>) {
+        let Some(decoded) = self.decode_sample(entry) else { return };
+        let raw = &decoded.raw;
+        let first_row = self.profile.samples.len();
+        let thread = self.tasks.thread(&mut self.profile, raw.pid, raw.tid);
+        let stack = self.call_chains.intern(
+            &mut self.profile,
+            &mut self.kernels,
+            self.tasks.address_space(raw.pid),
+            raw,
+            entry.header.cpu_mode(),
+        );
+        let row = Sample {
+            time_nanos: raw.time_nanos.unwrap_or(0),
+            thread,
+            stack,
+            event: decoded.event,
+            cpu: raw.cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX),
+            weight: raw.period.unwrap_or(self.events.default_weight(decoded.event)),
+        };
+        self.add_rows(entry, &decoded, row);
+        let rows = first_row..self.profile.samples.len();
+        if let Some(cookie) = Deferred::cookie(raw.call_chain) {
+            let record = self.watcher.is_some().then(|| entry.bytes.to_vec());
+            let waiting = Waiting { rows, stack, record };
+            let cookie = Cookie { tid: raw.tid, cookie };
+            if let Err(waiting) = self.deferred.wait(cookie, waiting) {
+                self.show_completed(&waiting, Words::new(&[], self.order));
+            }
+        } else if self.watcher.is_some() {
+            self.show(rows, &decoded, Words::new(&[], self.order));
+        }
+    }
+
+    /// The fields of a sample; what is wrong with them becomes a warning.
+    fn decode_sample<'a>(&mut self, entry: Entry<'a>) -> Option<Decoded<'a>> {
+        let Entry { offset, bytes, .. } = entry;
+        let body = bytes.get(RECORD_HEADER_SIZE..)?;
+        let Some(event) = self.events.of_sample(body, self.order) else {
+            self.warnings.add(WarningKind::UnknownEvent, Some(offset), || {
+                "Samples of events that the file does not describe were left out.".to_owned()
+            });
+            return None;
+        };
+        let layout = self.events.layout(event);
+        let Some(raw) = sample::decode(layout, body, self.order) else {
+            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+                "Samples whose fields do not fit into their record were left out.".to_owned()
+            });
+            return None;
+        };
+        let (tail, end) = tail(layout, &raw, self.order);
+        if end != TailEnd::Exact {
+            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+                "Samples do not end where their fields do. Their time, thread and call chain are \
+                 used; what comes after the call chain may be wrong."
+                    .to_owned()
+            });
+        }
+        Some(Decoded { event, raw, tail })
+    }
+
+    /// Adds the row of a sample. One that carries counter values is a sample of each event whose
+    /// counter went on since it was read last.
+    fn add_rows(&mut self, entry: Entry<'_>, decoded: &Decoded<'_>, row: Sample) {
+        let counters = decoded.raw.counters.filter(|_| self.events.has_counters(row.event));
+        let Some(counters) = counters else { return self.add_row(row) };
+        for counter in counters.iter() {
+            let owner = counter.id.and_then(|id| Some((id, self.events.by_id(id)?)));
+            let Some((id, event)) = owner else {
+                self.warnings.add(WarningKind::UnknownEvent, Some(entry.offset), || {
+                    "Counter values of events that the file does not describe were left out."
+                        .to_owned()
+                });
+                continue;
+            };
+            let inherited_by = self.events.is_inherited(event).then_some(decoded.raw.tid);
+            let weight = self.periods.advance(CounterKey { id, inherited_by }, counter.value);
+            if weight > 0 {
+                self.add_row(Sample { event, weight, ..row });
+            }
+        }
+    }
+
+    fn add_row(&mut self, row: Sample) {
+        let counted = &mut self.profile.events[row.event.index()];
+        counted.samples += 1;
+        counted.weight = counted.weight.saturating_add(row.weight);
+        self.profile.samples.push(row);
+    }
+
+    /// The user part of call chains has come: it goes before the kernel part of each.
+    pub(super) fn deferred_chain(&mut self, record: &[u8], chain: DeferredCallChain<'_>) {
+        let Some((pid, tid)) = self.trailer(record).task(record, self.order) else { return };
+        let samples = self.deferred.take(Cookie { tid, cookie: chain.cookie });
+        if samples.is_empty() {
+            return;
+        }
+        let user = self.call_chains.intern(
+            &mut self.profile,
+            &mut self.kernels,
+            self.tasks.address_space(pid),
+            &RawSample::of_call_chain(chain.words),
+            misc::CPUMODE_USER,
+        );
+        for sample in samples {
+            let stack = self.joined(user, sample.stack);
+            for row in sample.rows.clone() {
+                self.profile.samples.set_stack(row, stack);
+            }
+            self.show_completed(&sample, chain.words);
+        }
+    }
+
+    /// `inner` called from `outer`.
+    fn joined(&mut self, outer: StackId, inner: StackId) -> StackId {
+        let stacks = &mut self.profile.stacks;
+        let frames: Vec<_> = stacks.frames(inner).collect();
+        frames.into_iter().rev().fold(outer, |stack, frame| stacks.intern(stack, frame))
+    }
+
+    /// Nothing more comes: what still waits stays as it is.
+    pub(super) fn finish_samples(&mut self) {
+        for sample in self.deferred.take_rest() {
+            self.show_completed(&sample, Words::new(&[], self.order));
+        }
+        let given_up = self.deferred.given_up();
+        if given_up > 0 {
+            self.warnings.add(WarningKind::Lost, None, || {
+                format!(
+                    "{given_up} samples lack the user part of their call chain: it was to come \
+                     when their thread returned to user space, and did not."
+                )
+            });
+        }
+        let message = match self.events.agreement() {
+            IdAgreement::Agreed => return,
+            IdAgreement::DifferentPlaces => {
+                "The events disagree on where a record says which of them it belongs to. Samples \
+                 went to the event whose id stands in its own place."
+            }
+            IdAgreement::NoIds => {
+                "There are several events, but not all records say which of them they belong to: \
+                 samples may be counted for another event. Record them one by one, or with a \
+                 newer perf."
+            }
+        };
+        self.warnings.add(WarningKind::UnknownEvent, None, || message.to_owned());
+    }
+
+    /// Shows a sample that waited for its call chain, if anybody watches.
+    fn show_completed(&mut self, waiting: &Waiting, deferred_chain: Words<'_>) {
+        let Some(record) = &waiting.record else { return };
+        // It was decoded before; what there was to warn of has been said.
+        let Some(body) = record.get(RECORD_HEADER_SIZE..) else { return };
+        let Some(event) = self.events.of_sample(body, self.order) else { return };
+        let layout = self.events.layout(event);
+        let Some(raw) = sample::decode(layout, body, self.order) else { return };
+        let (tail, _) = tail(layout, &raw, self.order);
+        self.show(waiting.rows.clone(), &Decoded { event, raw, tail }, deferred_chain);
+    }
+
+    fn show(
+        &mut self,
+        rows: std::ops::Range<usize>,
+        decoded: &Decoded<'_>,
+        deferred_chain: Words<'_>,
+    ) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let Decoded { event, raw, tail } = decoded;
+        let tracepoint = self.events.tracepoint(*event);
+        let format = tracepoint.and_then(|id| self.features.tracing.formats.by_id(id));
+        for row in rows.filter_map(|row| self.profile.samples.get(row)) {
+            watcher(&WatchedSample {
+                profile: &self.profile,
+                pid: raw.pid,
+                tid: raw.tid,
+                time_nanos: raw.time_nanos,
+                cpu: raw.cpu,
+                event: row.event,
+                weight: row.weight,
+                thread: row.thread,
+                stack: row.stack,
+                ip: raw.ip,
+                call_chain: raw.call_chain,
+                deferred_chain,
+                tail: *tail,
+                format,
+            });
+        }
+    }
+}
+
+/// What follows the call chain. Most samples end with it.
+fn tail<'a>(
+    layout: &SampleLayout,
+    raw: &RawSample<'a>,
+    order: ByteOrder,
+) -> (SampleTail<'a>, TailEnd) {
+    match (layout.tail.is_empty(), raw.tail.is_empty()) {
+        (true, true) => (SampleTail::default(), TailEnd::Exact),
+        (true, false) => (SampleTail::default(), TailEnd::Early),
+        (false, _) => SampleTail::decode(&layout.tail, raw.tail, order),
+    }
+}
