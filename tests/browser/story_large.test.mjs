@@ -94,4 +94,18 @@ describe("9 a large recording", () => {
     await short.close();
     await tab.close();
   });
+
+  scene("9c cancelling leaves what was open, also in the worker", async () => {
+    const tab = await Tab.open(host);
+    const small = parts.record("small.perf.data", ["-F", "499"], [parts.compile(["small"]), "5"]);
+    await tab.drop(small);
+    await tab.opened();
+    const before = await tab.functions();
+    await tab.drop(recording);
+    await tab.page.locator(".status-work").getByRole("button", { name: "Cancel" }).click();
+    await tab.page.locator(".status-work").waitFor({ state: "detached" });
+    assert.equal(await tab.page.locator(".file-name").innerText(), "small.perf.data");
+    assert.deepEqual(await tab.functions(), before);
+    await tab.close();
+  });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProfileInfo, Warning } from "../src/session/types.ts";
-import { asText, byKind, funnel, place } from "../src/shell/losses.ts";
+import { asText, byKind, describeDamage, funnel, place } from "../src/shell/losses.ts";
 
 const warning = (kind: Warning["kind"], message: string, count = 1, offset: number | null = null): Warning =>
   ({ kind, message, count, offset });
@@ -41,4 +41,11 @@ test("the text has every warning with its kind, count, place and words", () => {
   assert.equal(lines[0], "Samples: recorded 414,010 → lost 1,204 → shown 412,806");
   assert.equal(lines[2], "unreadable\t12\t0x68\tA MMAP2 record could not be read.");
   assert.equal(lines.length, 1 + WARNINGS.length);
+});
+
+test("what ended the reading early says what was read", () => {
+  assert.equal(describeDamage(PROFILE), "412,806 samples were read, up to 61.3 MB of the file. The file was cut.");
+  const unfinished = { ...PROFILE, warnings: [warning("unfinished", "The recorder did not finish.", 1, 0x68)] };
+  assert.equal(describeDamage(unfinished), "The recorder did not finish.");
+  assert.equal(describeDamage({ ...PROFILE, warnings: [warning("lost", "3 samples were lost.")] }), null);
 });

@@ -52,7 +52,7 @@ for (let run = 0; run < Number(runs); run++) {
   await page.getByRole("button", { name: "Choose files" }).click();
   await (await chooser).setFiles(resolve(recording));
   const marked = () => performance.getEntriesByName("perftab:flame-graph").length > 0;
-  await page.waitForFunction(marked, undefined, { timeout: 120_000, polling: 20 });
+  await page.waitForFunction(marked, undefined, { timeout: 600_000, polling: 20 });
   const seen = await page.evaluate(() => ({
     ...window.perftabMeasured,
     painted: performance.getEntriesByName("perftab:flame-graph")[0].startTime,

@@ -49,6 +49,23 @@ export function place(offset: number | null): { text: string; title: string } {
     : { text: `0x${offset.toString(16)}`, title: `At ${bytes(offset)} of the file` };
 }
 
+/** What ended the reading early, and what leaves out more than records that were passed over. */
+const DAMAGE: readonly string[] = ["unfinished", "parts-missing", "truncated", "damaged", "unpacking"];
+
+/** What must not be missed: what part of the recording is shown, and why not all; null where nothing ended it early. */
+export function describeDamage({ samples, warnings }: ProfileInfo): string | null {
+  const damage = warnings.find(({ kind }) => DAMAGE.includes(kind));
+  if (damage === undefined) {
+    return null;
+  }
+  const { kind, offset, message } = damage;
+  // These stand at no place where the reading ended.
+  if (kind === "unfinished" || offset === null) {
+    return message;
+  }
+  return `${count(samples)} samples were read, up to ${bytes(offset)} of the file. ${message}`;
+}
+
 export interface Step {
   name: string;
   count: number;
