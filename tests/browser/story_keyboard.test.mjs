@@ -2,13 +2,9 @@
 // screen, light and dark.
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { after, before, describe } from "node:test";
 import { Parts } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
-
-const require = createRequire(new URL("../../www/package.json", import.meta.url));
-const axe = require.resolve("axe-core/axe.min.js");
+import { Tab, axe, scene } from "./tab.mjs";
 
 const parts = new Parts();
 let recording;
@@ -171,25 +167,13 @@ describe("10 keyboard and assistive technology", () => {
     await tab.close();
   });
 
-  /** Serious and critical findings in words: rule, and where. */
-  async function findings(tab) {
-    await tab.settled();
-    const violations = await tab.page.evaluate(async () => {
-      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-      return violations;
-    });
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
-  }
-
   for (const colorScheme of ["light", "dark"]) {
     scene(`10b axe finds nothing serious, ${colorScheme}`, async () => {
       const tab = await Tab.open(host, { colorScheme, initPath: axe });
       const { page } = tab;
       const all = {};
       const look = async (screen) => {
-        const found = await findings(tab);
+        const found = await tab.findings();
         if (found.length > 0) all[screen] = found;
       };
       await look("open screen");
@@ -225,6 +209,11 @@ describe("10 keyboard and assistive technology", () => {
       await page.keyboard.press("Escape");
       await page.setViewportSize({ width: 420, height: 860 });
       await look("phone");
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.getByRole("button", { name: "Menu" }).click();
+      await page.getByRole("button", { name: "About this profile" }).click();
+      await page.getByRole("dialog", { name: "About this profile" }).waitFor();
+      await look("about");
       assert.deepEqual(all, {});
       await tab.close();
     });

@@ -1,10 +1,14 @@
 // The page as a person uses it, and as its worker answers it: for tests that open real files in the real page.
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { launch } from "./chromium.mjs";
+
+/** The script that tells whether people who do not see the page can use it. */
+export const axe = createRequire(new URL("../../www/package.json", import.meta.url)).resolve("axe-core/axe.min.js");
 
 const screenshots = fileURLToPath(new URL("../../target/screenshots/", import.meta.url));
 
@@ -281,6 +285,18 @@ export class Tab {
     const panel = this.page.locator(".selection");
     await panel.filter({ hasText: text }).waitFor();
     return panel;
+  }
+
+  /** What axe finds serious or critical, in words: rule, and where. For a tab opened with `initPath: axe`. */
+  async findings() {
+    await this.settled();
+    const violations = await this.page.evaluate(async () => {
+      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+      return violations;
+    });
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
   }
 
   /** Keeps a picture of the page, in the window's size and theme. */
