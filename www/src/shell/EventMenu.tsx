@@ -16,10 +16,12 @@ export function EventMenu(): JSX.Element | null {
   const facts = (
     <>
       <span class="chip-kind">Event</span> <strong class="chip-name">{here.name}</strong>{" "}
-      {isDerived(query.value.event) && <span class="tag">derived</span>}
+      {isDerived(query.value.event) && <span class="tag">derived</span>}{" "}
       <span class="chip-count">{count(here.samples)}</span>
     </>
   );
+  // What it shows, as one text.
+  const name = ["Event", here.name, isDerived(query.value.event) ? "derived" : "", count(here.samples)].filter(Boolean).join(" ");
   // perf records bookkeeping events that never have samples: they are nothing to choose.
   if (here.samples > 0 && events.value.filter((each) => each.samples > 0).length === 1) {
     return <span class="chip still" title={`${here.name}: ${weight(here.weight, here.name)}`}>{facts}</span>;
@@ -27,7 +29,7 @@ export function EventMenu(): JSX.Element | null {
   return (
     <Popover
       label={<>{facts} <Icon name="chevron" size={12} /></>}
-      name={`Event: ${here.name}`}
+      name={name}
       buttonClass="chip event-chip"
       panelClass="menu events-menu"
     >

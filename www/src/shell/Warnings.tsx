@@ -17,13 +17,10 @@ export function Warnings(): JSX.Element | null {
     return null;
   }
   const total = profile.warnings.length;
-  const label = (
-    <>
-      <Icon name="warning" /> <span class="warnings-text">{count(total)} {total === 1 ? "warning" : "warnings"}</span>
-    </>
-  );
+  const name = `${count(total)} ${total === 1 ? "warning" : "warnings"}`;
+  const label = <><Icon name="warning" /> <span class="warnings-text">{name}</span></>;
   return (
-    <Popover label={label} buttonClass="quiet warnings-button" panelClass="warnings-panel" name={`Warnings: ${total}`}>
+    <Popover label={label} buttonClass="quiet warnings-button" panelClass="warnings-panel" name={name}>
       {() => <Panel profile={profile} />}
     </Popover>
   );
