@@ -31,10 +31,10 @@ impl Frames {
         let Self { dso, address, index } = self;
         let hash = |row: u32| hash_pair(address[row as usize], u64::from(dso[row as usize].0));
         let id = index.find_or_insert(
+            dso.len(),
             hash_pair(frame.address, u64::from(frame.dso.0)),
             |row| address[row as usize] == frame.address && dso[row as usize] == frame.dso,
             hash,
-            || dso.len() as u32,
         );
         if id as usize == dso.len() {
             dso.push(frame.dso);

@@ -1,58 +1,91 @@
 //! An index over columns: finds the row that equals a key, without a copy of the key.
 
-/// Open addressing with linear probing over row numbers; hash and equality come from the
-/// columns that the caller holds.
+/// Open addressing with linear probing over row numbers; equality comes from the columns that the
+/// caller holds.
 ///
 /// Measured against `HashMap` with keys of its own on a recording of 1.3 million samples: a
-/// third of the memory and twice as fast, because the table is four bytes a row.
+/// third of the memory and twice as fast. A slot holds half of the hash beside the row, so that
+/// the columns, which are seldom in the cache, are asked only where the answer will be yes: with
+/// rows alone in the slots, frames and stacks cost half as much again.
 #[derive(Clone, Debug, Default)]
 pub struct IdTable {
-    /// Row number + 1; 0 is free. The length is a power of two, or zero.
-    slots: Vec<u32>,
+    /// The length is a power of two, or zero.
+    slots: Vec<Slot>,
     rows: usize,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    hash: u32,
+    /// Row number + 1; 0 is free.
+    taken: u32,
+}
+
 impl IdTable {
-    /// The row for which `equals` holds, or the one that `insert` makes.
+    /// The row for which `equals` holds, or the next one, `rows`, which is how many the caller's
+    /// columns have: then the caller adds it to them.
     ///
-    /// `hash_of` must give the same hash for the new row as `hash`.
+    /// Rows that the index does not know (after [`Self::clear`]) are added first, each with
+    /// `hash_of`, which must give the same hash for the new row as `hash`.
     pub fn find_or_insert(
         &mut self,
+        rows: usize,
         hash: u64,
-        mut equals: impl FnMut(u32) -> bool,
+        equals: impl Fn(u32) -> bool,
         hash_of: impl Fn(u32) -> u64,
-        insert: impl FnOnce() -> u32,
     ) -> u32 {
-        if self.rows * 4 >= self.slots.len() * 3 {
-            self.grow(hash_of);
+        if self.rows != rows || self.slots.is_empty() {
+            self.add_missing(rows, hash_of);
         }
+        let hash = hash as u32;
         let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
+        let mut at = hash as usize & mask;
         loop {
-            match self.slots[slot] {
-                0 => {
-                    let row = insert();
-                    self.slots[slot] = row + 1;
-                    self.rows += 1;
-                    return row;
-                }
-                taken if equals(taken - 1) => return taken - 1,
-                _ => slot = (slot + 1) & mask,
+            let slot = self.slots[at];
+            if slot.taken == 0 {
+                break;
             }
+            if slot.hash == hash && equals(slot.taken - 1) {
+                return slot.taken - 1;
+            }
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = Slot { hash, taken: rows as u32 + 1 };
+        self.rows += 1;
+        // Sparse enough for a look-up that fails, as most do while a table fills.
+        if self.rows * 3 >= self.slots.len() * 2 {
+            self.resize(self.slots.len() * 2);
+        }
+        rows as u32
+    }
+
+    /// Gives the memory back; the next look-up makes the index anew.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    #[cold]
+    fn add_missing(&mut self, rows: usize, hash_of: impl Fn(u32) -> u64) {
+        self.rows = rows;
+        self.slots = vec![Slot::default(); (rows * 2).next_power_of_two().max(64)];
+        for row in 0..rows as u32 {
+            self.put(Slot { hash: hash_of(row) as u32, taken: row + 1 });
         }
     }
 
-    fn grow(&mut self, hash_of: impl Fn(u32) -> u64) {
-        let mut slots = vec![0; (self.slots.len() * 2).max(64)];
-        let mask = slots.len() - 1;
-        for &taken in self.slots.iter().filter(|&&taken| taken != 0) {
-            let mut slot = hash_of(taken - 1) as usize & mask;
-            while slots[slot] != 0 {
-                slot = (slot + 1) & mask;
-            }
-            slots[slot] = taken;
+    #[cold]
+    fn resize(&mut self, length: usize) {
+        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); length]);
+        old.into_iter().filter(|slot| slot.taken != 0).for_each(|slot| self.put(slot));
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mask = self.slots.len() - 1;
+        let mut at = slot.hash as usize & mask;
+        while self.slots[at].taken != 0 {
+            at = (at + 1) & mask;
         }
-        self.slots = slots;
+        self.slots[at] = slot;
     }
 }
 

@@ -33,10 +33,10 @@ impl Stacks {
             hash_pair(u64::from(prefixes[row as usize].0), u64::from(frames[row as usize].0))
         };
         let id = index.find_or_insert(
+            prefixes.len(),
             hash_pair(u64::from(prefix.0), u64::from(frame.0)),
             |row| prefixes[row as usize] == prefix && frames[row as usize] == frame,
             hash,
-            || prefixes.len() as u32,
         );
         if id as usize == prefixes.len() {
             prefixes.push(prefix);

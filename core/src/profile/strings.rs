@@ -22,10 +22,10 @@ impl Strings {
         }
         let Self { text, ends, index } = self;
         let id = index.find_or_insert(
+            ends.len(),
             hash_text(string),
             |row| slice(text, ends, row) == string,
             |row| hash_text(slice(text, ends, row)),
-            || ends.len() as u32,
         );
         if id as usize == ends.len() {
             text.push_str(string);

@@ -272,10 +272,10 @@ impl<'a> Builder<'a> {
             hash_pair(tree.label[row].key(), u64::from(tree.parent[row].0))
         };
         let row = index.find_or_insert(
+            tree.label.len(),
             hash_pair(label.key(), u64::from(parent.0)),
             |row| tree.parent[row as usize] == parent && tree.label[row as usize] == label,
             hash,
-            || tree.label.len() as u32,
         );
         if row as usize == self.tree.label.len() {
             self.add(parent, label, frame);
