@@ -93,6 +93,13 @@ impl AddressSpace {
         let index = self.mappings.partition_point(|mapping| mapping.end <= address);
         self.mappings.get(index).filter(|mapping| mapping.start <= address)
     }
+
+    /// The addresses around one that no mapping holds, in none of which anything is mapped.
+    pub(super) fn gap_around(&self, address: u64) -> Range<u64> {
+        let next = self.mappings.partition_point(|mapping| mapping.end <= address);
+        let start = next.checked_sub(1).map_or(0, |before| self.mappings[before].end);
+        start..self.mappings.get(next).map_or(u64::MAX, |after| after.start)
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +140,12 @@ mod tests {
                     .find(address)
                     .map(|found| (found.dso.0, address - found.start + found.page_offset));
                 assert_eq!(found, naive[address as usize], "address {address} after {mapping:?}");
+                if found.is_none() {
+                    let gap = space.gap_around(address);
+                    assert!(gap.contains(&address), "address {address} after {mapping:?}");
+                    let inside = gap.start as usize..gap.end.min(100) as usize;
+                    assert!(naive[inside].iter().all(Option::is_none), "{gap:?}");
+                }
             }
         }
     }

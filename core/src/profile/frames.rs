@@ -29,18 +29,31 @@ impl Frames {
     /// The id of `frame`, new or known.
     pub fn intern(&mut self, frame: Frame) -> FrameId {
         let Self { dso, address, index } = self;
-        let hash = |row: u32| hash_pair(address[row as usize], u64::from(dso[row as usize].0));
+        let frame_of = |row: u32| Frame { dso: dso[row as usize], address: address[row as usize] };
         let id = index.find_or_insert(
             dso.len(),
-            hash_pair(frame.address, u64::from(frame.dso.0)),
-            |row| address[row as usize] == frame.address && dso[row as usize] == frame.dso,
-            hash,
+            hash_of(frame),
+            |row| frame_of(row) == frame,
+            |row| hash_of(frame_of(row)),
         );
         if id as usize == dso.len() {
             dso.push(frame.dso);
             address.push(frame.address);
         }
         FrameId(id)
+    }
+
+    /// A frame that is most likely `frame`, if that is known: two reads of memory for which the
+    /// processor does not wait, if many are asked for before the first answer is looked at.
+    pub(crate) fn guess(&self, frame: Frame) -> Option<FrameId> {
+        self.index.guess(hash_of(frame)).map(FrameId)
+    }
+
+    /// Gives back what is only needed to add frames; it is made anew when one is added.
+    pub fn drop_index(&mut self) {
+        self.index = IdTable::default();
+        self.dso.shrink_to_fit();
+        self.address.shrink_to_fit();
     }
 
     /// The frame of an id; ids are only made by [`Self::intern`].
@@ -62,4 +75,8 @@ impl Frames {
     pub fn is_empty(&self) -> bool {
         self.dso.is_empty()
     }
+}
+
+fn hash_of(frame: Frame) -> u32 {
+    hash_pair(frame.address, u64::from(frame.dso.0)) as u32
 }

@@ -25,19 +25,18 @@ impl IdTable {
     /// The row for which `equals` holds, or the next one, `rows`, which is how many the caller's
     /// columns have: then the caller adds it to them.
     ///
-    /// Rows that the index does not know (after [`Self::clear`]) are added first, each with
-    /// `hash_of`, which must give the same hash for the new row as `hash`.
+    /// Rows that the index does not know, since it is new, are added first, each with `hash_of`,
+    /// which must give the same hash for the new row as `hash`.
     pub fn find_or_insert(
         &mut self,
         rows: usize,
-        hash: u64,
+        hash: u32,
         equals: impl Fn(u32) -> bool,
-        hash_of: impl Fn(u32) -> u64,
+        hash_of: impl Fn(u32) -> u32,
     ) -> u32 {
         if self.rows != rows || self.slots.is_empty() {
             self.add_missing(rows, hash_of);
         }
-        let hash = hash as u32;
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
@@ -59,17 +58,19 @@ impl IdTable {
         rows as u32
     }
 
-    /// Gives the memory back; the next look-up makes the index anew.
-    pub fn clear(&mut self) {
-        *self = Self::default();
+    /// The row that a key with this hash most likely has, for one read of memory: the caller
+    /// compares it, and where it is another, [`Self::find_or_insert`] tells.
+    pub fn guess(&self, hash: u32) -> Option<u32> {
+        let at = hash as usize & self.slots.len().wrapping_sub(1);
+        self.slots.get(at)?.taken.checked_sub(1)
     }
 
     #[cold]
-    fn add_missing(&mut self, rows: usize, hash_of: impl Fn(u32) -> u64) {
+    fn add_missing(&mut self, rows: usize, hash_of: impl Fn(u32) -> u32) {
         self.rows = rows;
         self.slots = vec![Slot::default(); (rows * 2).next_power_of_two().max(64)];
         for row in 0..rows as u32 {
-            self.put(Slot { hash: hash_of(row) as u32, taken: row + 1 });
+            self.put(Slot { hash: hash_of(row), taken: row + 1 });
         }
     }
 

@@ -7,18 +7,27 @@ use super::{FrameId, StackId};
 /// id than the stacks that grow from it, and one pass in ascending order sees callers first.
 #[derive(Clone, Debug)]
 pub struct Stacks {
-    prefix: Vec<StackId>,
-    frame: Vec<FrameId>,
+    rows: Vec<Row>,
     index: IdTable,
+    /// By stack: the hash of its frames. With `index`, what is only needed to add stacks.
+    hashes: Vec<u32>,
 }
+
+/// A stack's caller and its innermost frame. Side by side, because they are compared together
+/// and most of them are not in the processor's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Row {
+    prefix: StackId,
+    frame: FrameId,
+}
+
+/// Frames of a chain that are looked up together.
+const AT_ONCE: usize = 16;
 
 impl Default for Stacks {
     fn default() -> Self {
-        Self {
-            prefix: vec![Self::EMPTY],
-            frame: vec![FrameId(u32::MAX)],
-            index: IdTable::default(),
-        }
+        let empty = Row { prefix: Self::EMPTY, frame: FrameId(u32::MAX) };
+        Self { rows: vec![empty], index: IdTable::default(), hashes: Vec::new() }
     }
 }
 
@@ -28,26 +37,72 @@ impl Stacks {
 
     /// `prefix` with `frame` called from it, new or known.
     pub fn intern(&mut self, prefix: StackId, frame: FrameId) -> StackId {
-        let Self { prefix: prefixes, frame: frames, index } = self;
-        let hash = |row: u32| {
-            hash_pair(u64::from(prefixes[row as usize].0), u64::from(frames[row as usize].0))
-        };
-        let id = index.find_or_insert(
-            prefixes.len(),
-            hash_pair(u64::from(prefix.0), u64::from(frame.0)),
-            |row| prefixes[row as usize] == prefix && frames[row as usize] == frame,
-            hash,
-        );
-        if id as usize == prefixes.len() {
-            prefixes.push(prefix);
-            frames.push(frame);
+        self.find_hashes();
+        let hash = hash_of(self.hashes[prefix.index()], frame);
+        self.add(Row { prefix, frame }, hash)
+    }
+
+    /// The stack of these frames, outermost first, new or known.
+    ///
+    /// The hash of a stack is that of its frames, not of its caller's number, so that the hashes
+    /// of a whole chain are known before any of it is found. Then all slots are read, then all
+    /// rows, and only then the chain is followed: the processor waits for memory twice, where
+    /// one step after the other it would twice for each frame. Reading a whole-system recording
+    /// took a third less time.
+    pub fn intern_chain(&mut self, frames: &[FrameId]) -> StackId {
+        self.find_hashes();
+        let mut stack = Self::EMPTY;
+        let mut hash = self.hashes[0];
+        for frames in frames.chunks(AT_ONCE) {
+            let mut hashes = [0; AT_ONCE];
+            let mut guesses = [Self::EMPTY; AT_ONCE];
+            for (at, &frame) in frames.iter().enumerate() {
+                hash = hash_of(hash, frame);
+                hashes[at] = hash;
+                guesses[at] = StackId(self.index.guess(hash).unwrap_or_default());
+            }
+            let guessed = guesses.map(|guess| self.rows[guess.index()]);
+            for (at, &frame) in frames.iter().enumerate() {
+                let row = Row { prefix: stack, frame };
+                stack = match guessed[at] == row {
+                    true => guesses[at],
+                    false => self.add(row, hashes[at]),
+                };
+            }
+        }
+        stack
+    }
+
+    fn add(&mut self, row: Row, hash: u32) -> StackId {
+        let Self { rows, index, hashes } = self;
+        let equals = |other: u32| rows[other as usize] == row;
+        let id = index.find_or_insert(rows.len(), hash, equals, |other| hashes[other as usize]);
+        if id as usize == rows.len() {
+            rows.push(row);
+            hashes.push(hash);
         }
         StackId(id)
     }
 
+    /// Hashes are there for all stacks, as they are unless the index was dropped.
+    fn find_hashes(&mut self) {
+        for row in &self.rows[self.hashes.len()..] {
+            let prefix = self.hashes.get(row.prefix.index()).copied().unwrap_or_default();
+            self.hashes.push(hash_of(prefix, row.frame));
+        }
+    }
+
+    /// Gives back what is only needed to add stacks; it is made anew when one is added.
+    pub fn drop_index(&mut self) {
+        self.index = IdTable::default();
+        self.hashes = Vec::new();
+        self.rows.shrink_to_fit();
+    }
+
     /// The caller's stack and the innermost frame; `None` for [`Self::EMPTY`].
     pub fn get(&self, id: StackId) -> Option<(StackId, FrameId)> {
-        (id != Self::EMPTY).then(|| (self.prefix[id.index()], self.frame[id.index()]))
+        let row = self.rows[id.index()];
+        (id != Self::EMPTY).then_some((row.prefix, row.frame))
     }
 
     /// The frames, innermost first.
@@ -62,11 +117,57 @@ impl Stacks {
 
     /// How many there are, [`Self::EMPTY`] included.
     pub fn len(&self) -> usize {
-        self.prefix.len()
+        self.rows.len()
     }
 
     /// True if there is none but [`Self::EMPTY`].
     pub fn is_empty(&self) -> bool {
-        self.prefix.len() == 1
+        self.rows.len() == 1
+    }
+}
+
+fn hash_of(prefix: u32, frame: FrameId) -> u32 {
+    hash_pair(u64::from(prefix), u64::from(frame.0)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Chains as lists beside the stacks that were made of them, one frame at a time or at once,
+    /// with the index dropped on the way.
+    #[test]
+    fn chains_are_the_same_at_once_and_frame_by_frame() {
+        let mut stacks = Stacks::default();
+        let mut known: Vec<(Vec<FrameId>, StackId)> = Vec::new();
+        let mut state = 1u64;
+        for round in 0..3000 {
+            let mut random = |below: u64| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+                (state >> 33) % below
+            };
+            let depth = random(40) as usize;
+            let chain: Vec<_> = (0..depth).map(|_| FrameId(random(3) as u32)).collect();
+            let stack = match random(2) {
+                0 => stacks.intern_chain(&chain),
+                _ => chain.iter().fold(Stacks::EMPTY, |stack, &f| stacks.intern(stack, f)),
+            };
+            let mut read: Vec<_> = stacks.frames(stack).collect();
+            read.reverse();
+            assert_eq!(read, chain);
+            for (other, id) in &known {
+                assert_eq!(*id == stack, *other == chain);
+            }
+            if round % 10 == 0 {
+                known.push((chain, stack));
+            }
+            if round % 1000 == 999 {
+                stacks.drop_index();
+            }
+        }
+        let prefixes: std::collections::HashSet<_> = (1..stacks.len() as u32)
+            .map(|id| stacks.get(StackId(id)).expect("it is not empty"))
+            .collect();
+        assert_eq!(prefixes.len(), stacks.len() - 1, "each is there once");
     }
 }

@@ -23,9 +23,9 @@ impl Strings {
         let Self { text, ends, index } = self;
         let id = index.find_or_insert(
             ends.len(),
-            hash_text(string),
+            hash_text(string) as u32,
             |row| slice(text, ends, row) == string,
-            |row| hash_text(slice(text, ends, row)),
+            |row| hash_text(slice(text, ends, row)) as u32,
         );
         if id as usize == ends.len() {
             text.push_str(string);

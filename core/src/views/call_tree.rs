@@ -269,11 +269,11 @@ impl<'a> Builder<'a> {
         let Self { tree, index, .. } = self;
         let hash = |row: u32| {
             let row = row as usize;
-            hash_pair(tree.label[row].key(), u64::from(tree.parent[row].0))
+            hash_pair(tree.label[row].key(), u64::from(tree.parent[row].0)) as u32
         };
         let row = index.find_or_insert(
             tree.label.len(),
-            hash_pair(label.key(), u64::from(parent.0)),
+            hash_pair(label.key(), u64::from(parent.0)) as u32,
             |row| tree.parent[row as usize] == parent && tree.label[row as usize] == label,
             hash,
         );
