@@ -43,12 +43,6 @@ impl Frames {
         FrameId(id)
     }
 
-    /// A frame that is most likely `frame`, if that is known: two reads of memory for which the
-    /// processor does not wait, if many are asked for before the first answer is looked at.
-    pub(crate) fn guess(&self, frame: Frame) -> Option<FrameId> {
-        self.index.guess(hash_of(frame)).map(FrameId)
-    }
-
     /// Gives back what is only needed to add frames; it is made anew when one is added.
     pub fn drop_index(&mut self) {
         self.index = IdTable::default();
