@@ -41,6 +41,22 @@ impl BuildId {
         Self::new(&bytes[..digits.len() / 2])
     }
 
+    /// True if both may be the same id. perf wrote ids shorter than 20 bytes padded with zeros
+    /// and, before Linux 5.11, without their length, so one of 20 bytes may be a shorter one and
+    /// zeros.
+    pub fn is_same_as(self, other: Self) -> bool {
+        let one_may_be_padded = self.length.max(other.length) == Self::MAX_LENGTH as u8;
+        self.bytes == other.bytes && (self.length == other.length || one_may_be_padded)
+    }
+
+    /// The id without the zeros that it may be padded with; `None` if it cannot be.
+    pub fn without_padding(self) -> Option<Self> {
+        let length = self.bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let may_be_padded =
+            usize::from(self.length) == Self::MAX_LENGTH && length < Self::MAX_LENGTH;
+        may_be_padded.then_some(Self { length: length as u8, ..self })
+    }
+
     /// The bytes, as many as there are.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]

@@ -1,10 +1,12 @@
-//! Identities that are not in the mappings themselves.
+//! Identities that are not in the mappings themselves, and those in mappings that are not to be
+//! trusted.
 //!
 //! Precedence: the id in the MMAP2 record, then HEADER_BUILD_ID in the stream, then the table at
 //! the end of the file. The table is by name and tells what was on disk after the run, so it is
-//! used only where one name can mean one file.
+//! used only where one name can mean one file. Whatever is listed and belongs to no mapping is a
+//! DSO all the same, so that nothing that was recorded is left out of the list.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::kernel::{KERNEL_NAME, is_module_name, module_name};
 use super::warnings::Warnings;
@@ -15,32 +17,40 @@ use crate::format::record::misc;
 use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 
 /// What a table entry is about.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     Kernel,
     Module(String),
     File(String),
+    /// Anything in a guest: its files are not the host's of that name.
+    Guest(String),
 }
 
 impl Subject {
     /// A kernel-mode entry that is no module is the kernel, under whatever path.
     fn of_entry(entry: &BuildIdEntry) -> Self {
-        if entry.cpu_mode != misc::CPUMODE_KERNEL {
-            Self::File(entry.path.clone())
-        } else if is_module_name(&entry.path) {
-            Self::Module(module_name(&entry.path))
-        } else {
-            Self::Kernel
+        let path = without_deleted(&entry.path);
+        match entry.cpu_mode {
+            misc::CPUMODE_GUEST_KERNEL | misc::CPUMODE_GUEST_USER => Self::Guest(path.to_owned()),
+            misc::CPUMODE_KERNEL if is_module_name(path) => Self::Module(module_name(path)),
+            misc::CPUMODE_KERNEL => Self::Kernel,
+            _ => Self::File(path.to_owned()),
         }
     }
 
     fn of_dso(dso: &Dso) -> Self {
         match dso.kind {
+            _ if dso.path.starts_with("[guest") => Self::Guest(dso.path.clone()),
             DsoKind::Kernel => Self::Kernel,
             DsoKind::Module => Self::Module(module_name(&dso.path)),
             _ => Self::File(dso.path.clone()),
         }
     }
+}
+
+/// The kernel says so of a file that was removed while mapped; the DSO goes by its path.
+fn without_deleted(path: &str) -> &str {
+    path.strip_suffix(" (deleted)").unwrap_or(path)
 }
 
 /// Gives identities to DSOs that were mapped without one, and adds those that are only listed.
@@ -50,89 +60,319 @@ pub(super) fn apply(
     stream: &[BuildIdEntry],
     warnings: &mut Warnings,
 ) {
+    distrust_shared_ids(dsos, warnings);
+    let mut by_subject: BTreeMap<Subject, Vec<DsoId>> = BTreeMap::new();
+    for (id, dso) in dsos.iter() {
+        by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
+    }
     for (entries, recorded_by) in [(stream, RecordedBy::Stream), (table, RecordedBy::Table)] {
-        let mut ids: HashMap<Subject, Vec<&BuildIdEntry>> = HashMap::new();
+        let mut listed: BTreeMap<Subject, Vec<&BuildIdEntry>> = BTreeMap::new();
         for entry in entries {
-            ids.entry(Subject::of_entry(entry)).or_default().push(entry);
+            listed.entry(Subject::of_entry(entry)).or_default().push(entry);
         }
-        let mut subjects: Vec<_> = ids.into_iter().collect();
-        subjects.sort_by(|a, b| a.0.cmp(&b.0));
-        for (subject, entries) in subjects {
-            apply_one(dsos, &subject, &entries, recorded_by, warnings);
+        for (subject, entries) in listed {
+            let of_subject = by_subject.get(&subject).map_or(&[][..], Vec::as_slice);
+            identify(dsos, of_subject, &entries, recorded_by, warnings);
+            warn_of_conflict(dsos, of_subject, &entries, warnings);
+            let added = list(dsos, &subject, of_subject, &entries, recorded_by);
+            by_subject.entry(subject).or_default().extend(added);
         }
     }
 }
 
-fn apply_one(
+/// Takes an id away from kernel modules of different names that share it. perf 6.17 recorded the
+/// first module's id for all of them.
+fn distrust_shared_ids(dsos: &mut Dsos, warnings: &mut Warnings) {
+    let mut modules: BTreeMap<BuildId, Vec<DsoId>> = BTreeMap::new();
+    for (id, dso) in dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::Module) {
+        if let Some(build_id) = dso.build_id() {
+            modules.entry(build_id).or_default().push(id);
+        }
+    }
+    for (build_id, sharing) in modules {
+        let names: HashSet<String> =
+            sharing.iter().map(|&id| module_name(&dsos.get(id).path)).collect();
+        if names.len() < 2 {
+            continue;
+        }
+        for id in sharing {
+            let dso = dsos.get_mut(id);
+            dso.identity = None;
+            dso.recorded_by = None;
+            dso.no_identity_because =
+                Some("untrusted: the same build-id was recorded for other kernel modules too");
+        }
+        let count = names.len();
+        warnings.add_named(WarningKind::Ambiguous, None, || {
+            format!(
+                "{count} kernel modules were recorded with one build-id, {build_id}, as perf 6.17 \
+                 does by mistake: they stay without names. Record with another version of perf or \
+                 with `perftab record`."
+            )
+        });
+    }
+}
+
+/// Gives the id to those of one name that have none, if it can only be theirs.
+fn identify(
     dsos: &mut Dsos,
-    subject: &Subject,
+    of_subject: &[DsoId],
     entries: &[&BuildIdEntry],
     recorded_by: RecordedBy,
     warnings: &mut Warnings,
 ) {
-    let ids: HashSet<BuildId> = entries.iter().map(|entry| entry.build_id).collect();
-    let of_subject: Vec<DsoId> =
-        dsos.iter().filter(|(_, dso)| Subject::of_dso(dso) == *subject).map(|(id, _)| id).collect();
-    if of_subject.is_empty() {
-        list(dsos, subject, entries, recorded_by);
-        return;
-    }
     let without: Vec<DsoId> =
         of_subject.iter().copied().filter(|&dso| dsos.get(dso).identity.is_none()).collect();
-    if without.is_empty() {
-        let recorded: Vec<_> =
-            of_subject.iter().filter_map(|&dso| dsos.get(dso).build_id()).collect();
-        if ids.iter().any(|id| !recorded.contains(id)) {
-            let path = dsos.get(of_subject[0]).path.clone();
-            warnings.add(WarningKind::BuildIdConflict, None, || {
-                format!(
-                    "{path} was replaced: at the end of the recording its build-id was another \
-                     than while it ran. Names are taken for the builds that ran."
-                )
-            });
-        }
-        return;
-    }
     // Some mappings of one build may lack the id that others have: the kernel reads the note
     // without waiting for the disk. So inodes, not mappings, tell whether the name is one file.
     let inodes: HashSet<MappedFrom> =
         without.iter().map(|&dso| dsos.get(dso).mapped_from).collect();
-    let only_id = (ids.len() == 1).then(|| ids.iter().next().copied()).flatten();
-    for dso in without {
+    let (first, rest) = match entries {
+        [first, rest @ ..] if !without.is_empty() => (first, rest),
+        _ => return,
+    };
+    let is_one_file =
+        inodes.len() == 1 && rest.iter().all(|entry| entry.build_id == first.build_id);
+    for &dso in &without {
         let dso = dsos.get_mut(dso);
-        match only_id {
-            Some(id) if inodes.len() == 1 => {
-                dso.identity = Some(Identity::Gnu(id));
-                dso.recorded_by = Some(recorded_by);
-            }
-            _ => {
-                dso.no_identity_because = Some("ambiguous: one path, several files or build-ids");
-                let path = dso.path.clone();
-                warnings.add(WarningKind::Ambiguous, None, || {
-                    format!(
-                        "{path} was more than one file during the recording and no mapping has \
-                         a build-id, so it stays without names. Record with `perf record \
-                         --buildid-mmap` or `perftab record`."
-                    )
-                });
-            }
+        if is_one_file {
+            dso.identity = Some(Identity::Gnu(first.build_id));
+            dso.recorded_by = Some(recorded_by);
+            dso.no_identity_because = None;
+        } else {
+            dso.no_identity_because = Some("ambiguous: one path, several files or build-ids");
         }
+    }
+    if let Some(&dso) = without.first().filter(|_| !is_one_file) {
+        let path = dsos.get(dso).path.clone();
+        warnings.add_named(WarningKind::Ambiguous, None, || {
+            format!(
+                "{path} was more than one file during the recording and no mapping has a \
+                 build-id, so it stays without names. Record with `perf record --buildid-mmap` or \
+                 `perftab record`."
+            )
+        });
     }
 }
 
-/// A DSO that is in the list but was never mapped: `buildid list` shows it.
-fn list(dsos: &mut Dsos, subject: &Subject, entries: &[&BuildIdEntry], recorded_by: RecordedBy) {
+/// The id is another than that of every mapping: the file was replaced.
+fn warn_of_conflict(
+    dsos: &Dsos,
+    of_subject: &[DsoId],
+    entries: &[&BuildIdEntry],
+    warnings: &mut Warnings,
+) {
+    let recorded = || of_subject.iter().map(|&dso| dsos.get(dso));
+    let has =
+        |id: BuildId| recorded().any(|dso| dso.build_id().is_some_and(|it| it.is_same_as(id)));
+    let all_have_one = recorded().all(|dso| dso.identity.is_some());
+    let Some(dso) = recorded().next().filter(|_| all_have_one) else { return };
+    if entries.iter().any(|entry| !has(entry.build_id)) {
+        let path = &dso.path;
+        warnings.add_named(WarningKind::BuildIdConflict, None, || {
+            format!(
+                "{path} was replaced: at the end of the recording its build-id was another than \
+                 while it ran. Names are taken for the builds that ran."
+            )
+        });
+    }
+}
+
+/// Adds a DSO for each id that no mapping has, and returns them. Where a mapping has it, the name
+/// that it is listed under is kept beside the mapping's.
+fn list(
+    dsos: &mut Dsos,
+    subject: &Subject,
+    of_subject: &[DsoId],
+    entries: &[&BuildIdEntry],
+    recorded_by: RecordedBy,
+) -> Vec<DsoId> {
+    let mut added: Vec<DsoId> = Vec::new();
     for entry in entries {
-        let kind = match subject {
-            Subject::Kernel => DsoKind::Kernel,
-            Subject::Module(_) => DsoKind::Module,
-            Subject::File(path) => super::kernel::user_dso_kind(path),
-        };
-        let path = match kind {
-            DsoKind::Kernel => KERNEL_NAME,
-            _ => entry.path.as_str(),
-        };
-        let dso = dsos.intern(path, kind, MappedFrom::BuildId(entry.build_id), None);
-        dsos.get_mut(dso).recorded_by = Some(recorded_by);
+        let known =
+            of_subject.iter().chain(&added).copied().find(|&dso| {
+                dsos.get(dso).build_id().is_some_and(|id| id.is_same_as(entry.build_id))
+            });
+        let id = known.unwrap_or_else(|| {
+            let kind = kind_of(subject);
+            let path = match subject {
+                Subject::Kernel => KERNEL_NAME,
+                _ => without_deleted(&entry.path),
+            };
+            let id = dsos.intern(path, kind, MappedFrom::BuildId(entry.build_id), None);
+            let dso = dsos.get_mut(id);
+            dso.recorded_by = dso.identity.map(|_| recorded_by);
+            added.push(id);
+            id
+        });
+        let dso = dsos.get_mut(id);
+        if dso.path != entry.path {
+            dso.listed_as.get_or_insert_with(|| entry.path.clone());
+        }
+    }
+    added
+}
+
+fn kind_of(subject: &Subject) -> DsoKind {
+    match subject {
+        Subject::Kernel => DsoKind::Kernel,
+        Subject::Module(_) => DsoKind::Module,
+        Subject::File(path) => super::kernel::user_dso_kind(path),
+        Subject::Guest(path) if path.starts_with("[guest") => DsoKind::Kernel,
+        Subject::Guest(path) => super::kernel::user_dso_kind(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(byte: u8, length: usize) -> BuildId {
+        BuildId::new(&[byte; 20][..length]).expect("not all zero")
+    }
+
+    fn padded(byte: u8, length: usize) -> BuildId {
+        let mut bytes = [0; 20];
+        bytes[..length].fill(byte);
+        BuildId::new(&bytes).expect("not all zero")
+    }
+
+    fn entry(cpu_mode: u16, build_id: BuildId, path: &str) -> BuildIdEntry {
+        BuildIdEntry { cpu_mode, build_id, path: path.to_owned() }
+    }
+
+    const INODE: MappedFrom = MappedFrom::Inode { major: 8, minor: 1, inode: 99, generation: 0 };
+    const OTHER: MappedFrom = MappedFrom::Inode { major: 8, minor: 1, inode: 98, generation: 0 };
+
+    /// Path, id, where that stands and what the table calls it.
+    type Row<'a> = (&'a str, Option<BuildId>, Option<RecordedBy>, Option<&'a str>);
+
+    fn row(dso: &Dso) -> Row<'_> {
+        (&dso.path, dso.build_id(), dso.recorded_by, dso.listed_as.as_deref())
+    }
+
+    fn rows(dsos: &Dsos) -> Vec<Row<'_>> {
+        dsos.iter().map(|(_, dso)| row(dso)).collect()
+    }
+
+    fn kinds(warnings: Warnings) -> Vec<WarningKind> {
+        warnings.finish().into_iter().map(|warning| warning.kind).collect()
+    }
+
+    #[test]
+    fn b14_b15_b16_b17_kernel_and_modules_are_found_under_any_name() {
+        let mut dsos = Dsos::default();
+        dsos.intern(KERNEL_NAME, DsoKind::Kernel, MappedFrom::Nothing, None);
+        dsos.intern("[xt_nat]", DsoKind::Module, MappedFrom::Nothing, None);
+        let table = [
+            entry(misc::CPUMODE_KERNEL, id(2, 20), "/lib/modules/6.1/xt-nat.ko.zst"),
+            entry(misc::CPUMODE_KERNEL, id(1, 20), "/usr/lib/debug/boot/vmlinux-6.1"),
+        ];
+        let mut warnings = Warnings::default();
+        apply(&mut dsos, &table, &[], &mut warnings);
+        let table = Some(RecordedBy::Table);
+        let kernel_path = Some("/usr/lib/debug/boot/vmlinux-6.1");
+        let module_path = Some("/lib/modules/6.1/xt-nat.ko.zst");
+        let expected = [
+            (KERNEL_NAME, Some(id(1, 20)), table, kernel_path),
+            ("[xt_nat]", Some(id(2, 20)), table, module_path),
+        ];
+        assert_eq!(rows(&dsos), expected);
+        assert_eq!(kinds(warnings), []);
+    }
+
+    #[test]
+    fn mapping_before_stream_before_table() {
+        let mut dsos = Dsos::default();
+        for (path, mapped) in
+            [("/mapped", MappedFrom::BuildId(id(1, 16))), ("/streamed", INODE), ("/listed", INODE)]
+        {
+            dsos.intern(path, DsoKind::User, mapped, None);
+        }
+        let user = misc::CPUMODE_USER;
+        let stream = [entry(user, id(2, 20), "/streamed")];
+        let table = [
+            entry(user, padded(1, 16), "/mapped"),
+            entry(user, id(2, 20), "/streamed"),
+            entry(user, padded(3, 16), "/listed"),
+            entry(user, id(4, 20), "/only listed"),
+        ];
+        let mut warnings = Warnings::default();
+        apply(&mut dsos, &table, &stream, &mut warnings);
+        let expected = [
+            ("/mapped", Some(id(1, 16)), Some(RecordedBy::Mmap), None),
+            ("/streamed", Some(id(2, 20)), Some(RecordedBy::Stream), None),
+            ("/listed", Some(padded(3, 16)), Some(RecordedBy::Table), None),
+            ("/only listed", Some(id(4, 20)), Some(RecordedBy::Table), None),
+        ];
+        assert_eq!(rows(&dsos), expected);
+        assert_eq!(kinds(warnings), []);
+    }
+
+    #[test]
+    fn b05_a_file_that_was_replaced_is_said_and_both_ids_are_listed() {
+        let mut dsos = Dsos::default();
+        dsos.intern("/bin/a", DsoKind::User, MappedFrom::BuildId(id(1, 20)), None);
+        let table = [entry(misc::CPUMODE_USER, id(2, 20), "/bin/a (deleted)")];
+        let mut warnings = Warnings::default();
+        apply(&mut dsos, &table, &[], &mut warnings);
+        let listed_as = Some("/bin/a (deleted)");
+        let expected = [
+            ("/bin/a", Some(id(1, 20)), Some(RecordedBy::Mmap), None),
+            ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), listed_as),
+        ];
+        assert_eq!(rows(&dsos), expected);
+        assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
+    }
+
+    #[test]
+    fn one_name_for_two_files_gives_no_identity() {
+        for (inodes, ids) in [([INODE, OTHER], vec![1]), ([INODE, INODE], vec![1, 2])] {
+            let mut dsos = Dsos::default();
+            for inode in inodes {
+                dsos.intern("/bin/a", DsoKind::User, inode, None);
+            }
+            let entries: Vec<_> =
+                ids.iter().map(|&it| entry(misc::CPUMODE_USER, id(it, 20), "/bin/a")).collect();
+            let mut warnings = Warnings::default();
+            apply(&mut dsos, &entries, &[], &mut warnings);
+            let mapped = |dso: &&Dso| dso.mapped_from == INODE || dso.mapped_from == OTHER;
+            assert!(
+                dsos.iter().map(|(_, dso)| dso).filter(mapped).all(|dso| dso.identity.is_none())
+            );
+            let listed = rows(&dsos).into_iter().filter_map(|row| row.1).collect::<Vec<_>>();
+            assert_eq!(listed, ids.iter().map(|&it| id(it, 20)).collect::<Vec<_>>());
+            assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
+        }
+    }
+
+    #[test]
+    fn an_id_that_all_modules_share_is_no_identity() {
+        let shared = MappedFrom::BuildId(id(7, 20));
+        let mut dsos = Dsos::default();
+        for path in ["/lib/modules/6.17/a.ko", "/lib/modules/6.17/b.ko.xz"] {
+            dsos.intern(path, DsoKind::Module, shared, None);
+        }
+        let own = MappedFrom::BuildId(id(8, 20));
+        dsos.intern("/lib/modules/6.17/c.ko", DsoKind::Module, own, None);
+        let mut warnings = Warnings::default();
+        apply(&mut dsos, &[], &[], &mut warnings);
+        let ids: Vec<_> = rows(&dsos).into_iter().map(|row| row.1).collect();
+        assert_eq!(ids, [None, None, Some(id(8, 20))]);
+        assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
+    }
+
+    #[test]
+    fn what_a_guest_has_is_not_the_hosts() {
+        let mut dsos = Dsos::default();
+        dsos.intern("/bin/a", DsoKind::User, INODE, None);
+        dsos.intern(KERNEL_NAME, DsoKind::Kernel, MappedFrom::Nothing, None);
+        let table = [
+            entry(misc::CPUMODE_GUEST_USER, id(1, 20), "/bin/a"),
+            entry(misc::CPUMODE_GUEST_KERNEL, id(2, 20), "[guest.kernel.kallsyms]"),
+        ];
+        apply(&mut dsos, &table, &[], &mut Warnings::default());
+        let ids: Vec<_> = rows(&dsos).into_iter().map(|row| row.1).collect();
+        assert_eq!(ids, [None, None, Some(id(1, 20)), Some(id(2, 20))]);
     }
 }

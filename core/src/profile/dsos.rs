@@ -100,6 +100,9 @@ pub enum MappedFrom {
 pub struct Dso {
     /// Path as recorded, without ` (deleted)`.
     pub path: String,
+    /// The path that the build-id table has for it, where that is another: of the kernel the
+    /// vmlinux that it was, of a kernel module its file.
+    pub listed_as: Option<String>,
     /// What kind of thing.
     pub kind: DsoKind,
     /// What its mappings said of it.
@@ -165,6 +168,7 @@ impl Dsos {
         };
         self.dsos.push(Dso {
             path: path.to_owned(),
+            listed_as: None,
             kind,
             mapped_from,
             identity,

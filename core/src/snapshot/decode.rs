@@ -157,6 +157,7 @@ fn read_dsos(
             identity,
             recorded_by: entry(&codes::RECORDED_BY, kind >> 4)?,
             no_identity_because: None,
+            listed_as: None,
             executable_offset: read.number(Field::DsoPlaces)?.checked_sub(1),
             process: None,
             kernel_reference: read.number(Field::DsoPlaces)?.checked_sub(1),

@@ -33,6 +33,7 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         identity: None,
         recorded_by: None,
         no_identity_because: None,
+        listed_as: None,
         executable_offset: None,
         process: None,
         kernel_reference: None,

@@ -37,6 +37,8 @@ use crate::profile::{DsoId, DsoKind, Dsos, Identity};
 #[derive(Clone, Debug, Default)]
 pub struct RecordedIdentities {
     by_identity: HashMap<Identity, Vec<DsoId>>,
+    /// Ids of 20 bytes that end in zeros: perf may have padded shorter ones so.
+    padded: Vec<(BuildId, DsoId)>,
     /// By [`DsoId`].
     kinds: Vec<DsoKind>,
     /// For refusals only: what was recorded under a file name.
@@ -49,8 +51,10 @@ impl RecordedIdentities {
         let mut recorded = Self::default();
         for (id, dso) in dsos.iter() {
             if let Some(identity) = dso.identity {
-                recorded.by_identity.entry(without_padding(identity)).or_default().push(id);
+                recorded.by_identity.entry(identity).or_default().push(id);
             }
+            let build_id = dso.build_id().filter(|build_id| build_id.without_padding().is_some());
+            recorded.padded.extend(build_id.map(|build_id| (build_id, id)));
             let same_name = recorded.by_name.entry(dso.name().to_owned()).or_default();
             same_name.push((id, dso.path.clone(), dso.identity));
             recorded.kinds.push(dso.kind);
@@ -58,22 +62,17 @@ impl RecordedIdentities {
         recorded
     }
 
-    fn with_identity(&self, found: Identity) -> &[DsoId] {
-        self.by_identity.get(&without_padding(found)).map_or(&[], Vec::as_slice)
+    /// The DSOs that were recorded with an identity found; the exact reading first.
+    fn with_identity(&self, found: Identity) -> Vec<DsoId> {
+        let mut dsos = self.by_identity.get(&found).cloned().unwrap_or_default();
+        if let Identity::Gnu(found) = found {
+            let padded = self.padded.iter().filter(|(recorded, _)| recorded.is_same_as(found));
+            dsos.extend(
+                padded.map(|&(_, dso)| dso).filter(|dso| !dsos.contains(dso)).collect::<Vec<_>>(),
+            );
+        }
+        dsos
     }
-}
-
-/// An id without zeros at its end.
-///
-/// perf wrote ids shorter than 20 bytes padded with zeros and, before Linux 5.11, without their
-/// length, so a recorded id and the one found in the file may differ in nothing but zeros. Two
-/// builds whose ids differ only so do not exist: the last bytes of an id are a hash like all
-/// others.
-fn without_padding(identity: Identity) -> Identity {
-    let Identity::Gnu(id) = identity else { return identity };
-    let bytes = id.as_bytes();
-    let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    BuildId::new(&bytes[..length]).map_or(identity, Identity::Gnu)
 }
 
 /// A file whose identity is one that was recorded.
@@ -92,7 +91,7 @@ impl MatchedImage {
         if dsos.is_empty() {
             return Err(Rejection::nothing_recorded(recorded, image.name(), identity));
         }
-        Ok(Self { identity, dsos: dsos.to_vec(), image })
+        Ok(Self { identity, dsos, image })
     }
 
     /// What the file is.
@@ -129,7 +128,7 @@ impl MatchedSymbols {
         let kind_of = |dso: DsoId| recorded.kinds.get(dso.index()).copied();
         let dsos: Vec<DsoId> = match symbols.of {
             SymbolsOf::Build { identity, kind } => {
-                let same_identity = recorded.with_identity(identity).iter().copied();
+                let same_identity = recorded.with_identity(identity).into_iter();
                 same_identity.filter(|&dso| kind_of(dso) == Some(kind)).collect()
             }
             SymbolsOf::Dso(dso) => kind_of(dso).map(|_| dso).into_iter().collect(),
