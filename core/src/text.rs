@@ -1,4 +1,4 @@
-//! Names come from files of strangers and are shown to people.
+//! Text for people: names, which come from files of strangers, and times.
 
 use std::borrow::Cow;
 
@@ -22,9 +22,51 @@ fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Nanoseconds since 1970 as date and time (RFC 3339): `2026-11-20T12:34:56.123456789Z`.
+pub fn utc(nanos: u64) -> String {
+    let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    let (mut days, second) = (seconds / 86_400, seconds % 86_400);
+    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let mut year = 1970;
+    // At most 585 years: what 64 bits of nanoseconds hold.
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let day = days + 1;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09}Z")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{printable, utc};
+
+    /// Seconds by date(1).
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let times = [
+            (0, "1970-01-01T00:00:00.000000000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000000000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000000000Z"),
+            (1_795_180_496, "2026-11-20T13:14:56.000000000Z"),
+            (1_798_761_599, "2026-12-31T23:59:59.000000000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000000000Z"),
+        ];
+        for (seconds, text) in times {
+            assert_eq!(utc(seconds * 1_000_000_000), text);
+        }
+        assert_eq!(utc(u64::MAX), "2554-07-21T23:34:33.709551615Z");
+    }
 
     #[test]
     fn what_cannot_be_seen_is_escaped() {

@@ -72,7 +72,10 @@ fn build_ids(expected: &Expectation, info: &Value) -> Vec<String> {
     let ours: BTreeMap<(String, String), String> = dsos
         .iter()
         .filter(|dso| !dso["build_id"].is_null())
-        .map(|dso| ((text(&dso["build_id"]), text(&dso["path"])), text(&dso["recorded_by"])))
+        .map(|dso| {
+            let listed_as = if dso["listed_as"].is_null() { "path" } else { "listed_as" };
+            ((text(&dso["build_id"]), text(&dso[listed_as])), text(&dso["recorded_by"]))
+        })
         .collect();
     let mut found = Vec::new();
     for (id, name) in &expected.build_ids {

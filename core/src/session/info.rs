@@ -7,11 +7,13 @@ use serde::Serialize;
 use crate::decode::ByteOrder;
 use crate::error::Warning;
 use crate::format::BuildId;
-use crate::profile::{Dso, DsoId, DsoKind, Event, EventOrigin, Identity, RecordedBy};
+use crate::profile::{
+    Dso, DsoId, DsoKind, Event, EventOrigin, Identity, Machine, RecordedBy, Recorder,
+};
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
 use crate::symbolize::Status;
-use crate::text::printable;
+use crate::text::{printable, utc};
 use crate::views::coverage::{self, DsoUse};
 use crate::views::serialize_weight;
 
@@ -23,6 +25,10 @@ pub struct ProfileInfo {
     pub format: FormatInfo,
     /// Where it was recorded.
     pub host: HostInfo,
+    /// More of that machine.
+    pub machine: Machine,
+    /// What recorded and how.
+    pub recorder: Recorder,
     /// What was counted.
     pub events: Vec<EventInfo>,
     /// What was worked out from the samples and other records, as off-CPU time: the events after
@@ -114,7 +120,7 @@ impl From<&Event> for EventInfo {
 }
 
 /// First and last sample, in nanoseconds of the recorder's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 pub struct TimeInfo {
     /// First; null if samples have no time.
@@ -123,6 +129,9 @@ pub struct TimeInfo {
     /// Last.
     #[serde(serialize_with = "serialize_time")]
     pub end: Option<u64>,
+    /// When the first was, by the wall clock in UTC: `2026-11-20T12:34:56.123456789Z`. Null unless
+    /// the recorder noted both clocks.
+    pub wall_start: Option<String>,
 }
 
 fn serialize_time<S: serde::Serializer>(time: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
@@ -154,6 +163,8 @@ pub struct DsoRow {
     pub name: String,
     /// Path as recorded.
     pub path: String,
+    /// The path that the build-id table has for it, where that is another; null otherwise.
+    pub listed_as: Option<String>,
     /// `user`, `kernel`, `module`, `vdso`, `jit` or `anon`.
     pub kind: &'static str,
     /// What an image must have, in hex.
@@ -233,13 +244,21 @@ impl Session {
                 cpus: host.cpus,
                 cmdline: host.cmdline,
             },
+            machine: profile.machine.clone(),
+            recorder: profile.recorder.clone(),
             events: events(EventOrigin::Recorded),
             derived_events: events(EventOrigin::Derived),
             samples: profile.sample_records(),
             records: profile.records.clone(),
             processes: self.facts.processes,
             threads: self.facts.threads,
-            time: TimeInfo { start: time.map(|time| time.0), end: time.map(|time| time.1) },
+            time: TimeInfo {
+                start: time.map(|time| time.0),
+                end: time.map(|time| time.1),
+                wall_start: time
+                    .zip(profile.clocks.wall)
+                    .map(|(time, wall)| utc(wall.wall_nanos(time.0))),
+            },
             lost: LostInfo { events: profile.lost.events, samples: profile.lost.samples },
             dsos: self.dsos(),
             warnings: self.warnings.clone(),
@@ -268,6 +287,7 @@ impl Session {
             id: id.0,
             name: printable(dso.name()).into_owned(),
             path: printable(&dso.path).into_owned(),
+            listed_as: dso.listed_as.as_deref().map(|path| printable(path).into_owned()),
             kind: kind_name(dso.kind),
             build_id: dso.identity.map(|identity| identity.to_string()),
             identity: match dso.identity {

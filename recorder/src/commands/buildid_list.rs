@@ -15,7 +15,9 @@ pub fn run(args: &BuildidListArgs) -> anyhow::Result<Outcome> {
     let outcome = finish(&session);
     let mut rows = session.dsos();
     rows.retain(|row| row.identity == IdentityKind::Gnu);
-    rows.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
+    // As perf does: by the name in the build-id table, where that has one.
+    let path = |row: &DsoRow| row.listed_as.clone().unwrap_or_else(|| row.path.clone());
+    rows.sort_by_key(|row| (path(row), row.build_id.clone()));
     let id = |row: &DsoRow| row.build_id.clone().unwrap_or_default();
 
     let mut results = Results::new();
@@ -27,7 +29,7 @@ pub fn run(args: &BuildidListArgs) -> anyhow::Result<Outcome> {
     } else {
         let is_listed = |row: &&DsoRow| !args.with_hits || row.samples > 0;
         for row in rows.iter().filter(is_listed) {
-            writeln!(results, "{} {}", id(row), output::printable(&row.path))?;
+            writeln!(results, "{} {}", id(row), output::printable(&path(row)))?;
         }
     }
     results.flush()?;

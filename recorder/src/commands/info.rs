@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use perftab_core::profile::EventGroup;
 use perftab_core::session::{DsoRow, ProfileInfo};
 
 use super::{finish, read_named};
 use crate::cli::InfoArgs;
-use crate::output::{Outcome, Results, grouped, percent, printable};
+use crate::output::{Outcome, Results, grouped, percent, printable, size};
 
 /// Prints everything that is in a recording but its samples.
 pub fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
@@ -32,8 +33,8 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     fact("Format", &format!("{} mode, compression {}", format.mode, format.compression))?;
     fact("Host", &known(&host.hostname))?;
     fact("Kernel", &format!("{} {}", known(&host.os_release), known(&host.arch)))?;
-    if let Some(cpus) = host.cpus {
-        fact("CPUs", &grouped(cpus.into()))?;
+    for (name, value) in machine_facts(info) {
+        fact(name, &value)?;
     }
     if !host.cmdline.is_empty() {
         fact("Command", &host.cmdline.join(" "))?;
@@ -55,6 +56,53 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     fact("Lost", &format!("{events} records, {samples} samples"))?;
     let records = info.records.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
     fact("Records", &records.collect::<Vec<_>>().join(", "))
+}
+
+/// Machine and recorder, as far as they are known; the rest of it is in the JSON.
+fn machine_facts(info: &ProfileInfo) -> Vec<(&'static str, String)> {
+    let (host, machine, recorder) = (&info.host, &info.machine, &info.recorder);
+    let mut facts = Vec::new();
+    let counted = |count: usize, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{} {many}", grouped(count as u64)),
+    };
+    let mut cpu: Vec<String> = machine.cpu.iter().cloned().collect();
+    match (host.cpus, machine.cpus_available) {
+        (Some(online), Some(all)) if online != all => {
+            cpu.push(format!("{} of {} CPUs", grouped(online.into()), grouped(all.into())));
+        }
+        (Some(online), _) => cpu.push(counted(online as usize, "CPU", "CPUs")),
+        _ => {}
+    }
+    cpu.extend(machine.cores.map(|cores| counted(cores as usize, "core", "cores")));
+    cpu.extend(machine.sockets.map(|sockets| counted(sockets as usize, "socket", "sockets")));
+    cpu.extend(machine.core_kinds.iter().map(|kind| format!("{} {}", kind.pmu, kind.cpus)));
+    if !cpu.is_empty() {
+        facts.push(("CPU", cpu.join(", ")));
+    }
+    if let Some(mib) = machine.memory_mib {
+        let mut memory = size(u64::from(mib) << 20);
+        if machine.numa_nodes.len() > 1 {
+            memory += &format!(", {} NUMA nodes", machine.numa_nodes.len());
+        }
+        facts.push(("Memory", memory));
+    }
+    facts.extend(recorder.version.iter().map(|version| ("Recorder", version.clone())));
+    facts.extend(info.time.wall_start.iter().map(|time| ("Began", time.clone())));
+    facts.extend(recorder.clock.map(|clock| ("Clock", clock.to_owned())));
+    if !recorder.groups.is_empty() {
+        let group = |group: &EventGroup| {
+            let (first, last) = (group.leader, group.leader.saturating_add(group.members));
+            let members = info.events.get(first as usize..last as usize).unwrap_or_default();
+            let names: Vec<&str> = members.iter().map(|event| event.name.as_str()).collect();
+            format!("{}{{{}}}", group.name, names.join(", "))
+        };
+        facts.push(("Groups", recorder.groups.iter().map(group).collect::<Vec<_>>().join(" ")));
+    }
+    if !recorder.bpf_programs.is_empty() {
+        facts.push(("BPF", counted(recorder.bpf_programs.len(), "program", "programs")));
+    }
+    facts
 }
 
 fn write_dsos(results: &mut Results, dsos: &[DsoRow]) -> io::Result<()> {

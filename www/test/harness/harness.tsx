@@ -30,7 +30,7 @@ const profile: Partial<ProfileInfo> = {
   events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000 }],
   derived_events: [],
   samples: fake.samples,
-  time: { start: null, end: null },
+  time: { start: null, end: null, wall_start: null },
   lost: { events: 0, samples: 0 },
   warnings: [],
   fidelity: null,
