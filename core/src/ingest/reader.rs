@@ -226,7 +226,7 @@ impl Reader {
     pub(super) fn finish(mut self, time_order: &TimeOrder) -> Ingested {
         self.finish_samples();
         for (feature, error) in &self.features.unreadable {
-            self.warnings.add(WarningKind::Unreadable, Some(error.offset), || {
+            self.warnings.add_named(WarningKind::Unreadable, Some(error.offset), || {
                 format!("What the recording says of {} was left out: {error}.", feature.name())
             });
         }
