@@ -123,7 +123,7 @@ pub enum Value<'a> {
 
 impl EventFormats {
     /// In any order; of several with one id the first counts.
-    pub(super) fn new(mut formats: Vec<EventFormat>) -> Self {
+    pub(crate) fn new(mut formats: Vec<EventFormat>) -> Self {
         formats.sort_by_key(|format| format.id);
         formats.dedup_by_key(|format| format.id);
         Self { formats }
@@ -153,7 +153,7 @@ impl EventFormats {
 
 impl EventFormat {
     /// Reads a description as the kernel prints it; `None` if it has no id or no name.
-    pub(super) fn parse(system: &str, text: &str, producer: Producer) -> Option<Self> {
+    pub(crate) fn parse(system: &str, text: &str, producer: Producer) -> Option<Self> {
         let (mut id, mut name, mut fields) = (None, None, Vec::new());
         for line in text.lines() {
             let line = line.trim();

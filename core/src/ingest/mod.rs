@@ -17,6 +17,7 @@ mod event_names;
 mod events;
 mod kernel;
 mod kernel_symbols;
+mod off_cpu;
 mod periods;
 mod reader;
 mod sample;

@@ -11,6 +11,7 @@ use super::embedded;
 use super::events::Events;
 use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
+use super::off_cpu::OffCpu;
 use super::periods::Periods;
 use super::stream::Entry;
 use super::tasks::Tasks;
@@ -44,6 +45,7 @@ pub(super) struct Reader {
     pub(super) call_chains: CallChains,
     pub(super) periods: Periods,
     pub(super) deferred: Deferred,
+    pub(super) off_cpu: OffCpu,
     pub(super) watcher: Option<SampleWatcher>,
     pub(super) profile: Profile,
     pub(super) warnings: Warnings,
@@ -63,6 +65,7 @@ impl Reader {
             call_chains: CallChains::default(),
             periods: Periods::default(),
             deferred: Deferred::default(),
+            off_cpu: OffCpu::default(),
             watcher: None,
             profile: Profile::default(),
             warnings,
@@ -145,8 +148,14 @@ impl Reader {
             RecordType::FORK => {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
                 self.tasks.fork(&mut self.profile, task);
+                self.off_cpu.begin(task.tid);
             }
-            RecordType::EXIT => self.tasks.exit(TaskRecord::decode(header, bytes, offset, order)?),
+            RecordType::EXIT => {
+                let task = TaskRecord::decode(header, bytes, offset, order)?;
+                self.tasks.exit(task);
+                self.off_cpu.end(task.tid);
+            }
+            RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => self.switch(header, bytes),
             RecordType::KSYMBOL => {
                 let record = KernelSymbolRecord::decode(body(), offset, order)?;
                 let (kernel, dsos) = (&mut self.kernels.host, &mut self.profile.dsos);
@@ -234,6 +243,7 @@ impl Reader {
         for (event, name) in self.profile.events.iter_mut().zip(names) {
             event.name = name;
         }
+        self.off_cpu.finish(&mut self.profile);
         self.profile.host = std::mem::take(&mut self.features.host);
         self.profile.machine = std::mem::take(&mut self.features.machine);
         self.profile.recorder = std::mem::take(&mut self.features.recorder);

@@ -2,18 +2,19 @@
 
 use super::deferred::{Cookie, Deferred, Waiting};
 use super::events::IdAgreement;
+use super::off_cpu::{Met, SampledAt};
 use super::periods::CounterKey;
 use super::reader::Reader;
 use super::stream::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
 use crate::decode::ByteOrder;
-use crate::decode::attr::SampleLayout;
-use crate::decode::records::DeferredCallChain;
+use crate::decode::attr::{SampleLayout, TrailerLayout};
+use crate::decode::records::{DeferredCallChain, RecordHeader, SwitchDirection};
 use crate::decode::sample::{self, RawSample, Words};
 use crate::decode::sample_tail::{SampleTail, TailEnd};
 use crate::error::WarningKind;
 use crate::format::record::{RECORD_HEADER_SIZE, misc};
-use crate::profile::{EventId, Sample, StackId};
+use crate::profile::{EventId, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
 struct Decoded<'a> {
@@ -45,12 +46,14 @@ impl Reader {
             thread,
             stack,
             event: decoded.event,
-            cpu: raw.cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX),
+            cpu: cpu_number(raw.cpu),
             weight: raw.period.unwrap_or(self.events.default_weight(decoded.event)),
         };
         self.add_rows(entry, &decoded, row);
         let rows = first_row..self.profile.samples.len();
-        if let Some(cookie) = Deferred::cookie(raw.call_chain) {
+        let cookie = Deferred::cookie(raw.call_chain);
+        self.follow_switch(&decoded, row, cookie.and(rows.clone().next()));
+        if let Some(cookie) = cookie {
             let record = self.watcher.is_some().then(|| entry.bytes.to_vec());
             let waiting = Waiting { rows, stack, record };
             let cookie = Cookie { tid: raw.tid, cookie };
@@ -117,6 +120,34 @@ impl Reader {
         counted.samples += 1;
         counted.weight = counted.weight.saturating_add(row.weight);
         self.profile.samples.push(row);
+    }
+
+    /// What a sample says of threads that leave the CPU and come back. `waiting_row` is its row, if
+    /// the user part of its call chain is still to come.
+    fn follow_switch(&mut self, decoded: &Decoded<'_>, row: Sample, waiting_row: Option<usize>) {
+        let Some(time) = decoded.raw.time_nanos else { return };
+        let event = decoded.event;
+        let at = self.off_cpu.sampled_at(event, || {
+            let formats = &self.features.tracing.formats;
+            let names = self.events.names(&self.features.event_names, formats);
+            let name = names.get(event.index()).map_or("", String::as_str);
+            SampledAt::of(self.events.attr(event), name, formats)
+        });
+        let Sample { thread, stack, cpu, .. } = row;
+        let met = Met { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
+        self.off_cpu.sample(at, met, decoded.tail.raw, &mut self.profile);
+    }
+
+    /// A SWITCH record; one that does not say who and when is of no use.
+    pub(super) fn switch(&mut self, header: RecordHeader, record: &[u8]) {
+        let trailer = self.trailer(record);
+        let task = trailer.task(record, self.order);
+        let time = TrailerLayout::field(record, trailer.time, self.order);
+        let (Some((pid, tid)), Some(time)) = (task, time) else { return };
+        let thread = self.tasks.thread(&mut self.profile, pid, tid);
+        let cpu = cpu_number(trailer.cpu(record, self.order));
+        let met = Met { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
+        self.off_cpu.switch(SwitchDirection::of(header), met, &mut self.profile);
     }
 
     /// The user part of call chains has come: it goes before the kernel part of each.
@@ -219,6 +250,11 @@ impl Reader {
             });
         }
     }
+}
+
+/// A CPU as samples have it; `u16::MAX` for none.
+fn cpu_number(cpu: Option<u32>) -> u16 {
+    cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX)
 }
 
 /// What follows the call chain. Most samples end with it.

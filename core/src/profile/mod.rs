@@ -138,6 +138,8 @@ pub struct Profile {
     pub records: BTreeMap<&'static str, u64>,
     /// What was dropped.
     pub lost: Lost,
+    /// Times off the CPU that are in no derived event: how they ended was not recorded.
+    pub unfinished_off_cpu: u64,
 }
 
 impl Profile {

@@ -34,6 +34,9 @@ pub struct ProfileInfo {
     /// What was worked out from the samples and other records, as off-CPU time: the events after
     /// `events` in a query's numbers. Their samples are not among those counted elsewhere.
     pub derived_events: Vec<EventInfo>,
+    /// Times off the CPU that are in no derived event: how they ended was not recorded.
+    #[serde(serialize_with = "serialize_weight")]
+    pub unfinished_off_cpu: u64,
     /// SAMPLE records.
     pub samples: u64,
     /// Records by type.
@@ -248,6 +251,7 @@ impl Session {
             recorder: profile.recorder.clone(),
             events: events(EventOrigin::Recorded),
             derived_events: events(EventOrigin::Derived),
+            unfinished_off_cpu: profile.unfinished_off_cpu,
             samples: profile.sample_records(),
             records: profile.records.clone(),
             processes: self.facts.processes,

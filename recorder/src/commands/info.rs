@@ -50,6 +50,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         let (samples, weight) = (grouped(event.samples), grouped(event.weight));
         fact("Derived", &format!("{}: {samples} times, {weight} ns", event.name))?;
     }
+    if info.unfinished_off_cpu > 0 {
+        let times = grouped(info.unfinished_off_cpu);
+        fact("Off CPU", &format!("{times} times more, whose end was not recorded: left out"))?;
+    }
     let (processes, threads) = (grouped(info.processes), grouped(info.threads));
     fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
     let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));

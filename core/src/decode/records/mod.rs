@@ -24,7 +24,7 @@ pub use kernel_symbol::{KernelSymbolChange, KernelSymbolRecord};
 pub use loss::decode_lost;
 pub use mapping::{MappingAccess, MmapRecord};
 pub use namespaces::NamespacesRecord;
-pub use switch::{SwitchDirection, SwitchRecord};
+pub use switch::SwitchDirection;
 pub use task::{CommCause, CommRecord, ForkMappings, TaskRecord, ThreadNames};
 
 use crate::decode::{ByteOrder, Cursor};

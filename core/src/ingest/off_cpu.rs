@@ -1,0 +1,424 @@
+//! Time that threads were off the CPU, with the stack where they left it.
+//!
+//! Worked out from context switches, which a recording may have in three ways:
+//!
+//! - samples of `sched:sched_switch`: one says that a thread leaves (with its call chain), why, and
+//!   which thread comes;
+//! - samples of `context-switches`: a thread leaves, with its call chain;
+//! - SWITCH records: a thread leaves or comes, and when, without a call chain.
+//!
+//! From leaving to coming back is one sample of a derived event, in nanoseconds, at the time of
+//! coming back. Rules that keep it true:
+//!
+//! - A stack is that of a sample taken at the switch itself. SWITCH records alone give a sample
+//!   without a stack, under its thread: the last sample on the CPU may be milliseconds old, and a
+//!   wrong stack is worse than none.
+//! - An end is a switch too. A thread that is met running, or leaving once more, without having
+//!   been seen to come back makes its time unknown: it is counted, not guessed. So a recording of
+//!   `sched:sched_switch` in one process, which never sees threads come back, needs SWITCH records
+//!   beside it (`--switch-events`), or all processes (`-a`).
+//! - What had not ended when the recording did is counted, too.
+//! - A thread that had to make room could have gone on: that time is an event of its own. What
+//!   remains is waiting, which is what `perf record --off-cpu` calls `offcpu-time`.
+//! - The idle threads do not count.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::decode::attr::Attr;
+use crate::decode::event_format::{EventFormats, SchedSwitchFields};
+use crate::decode::records::SwitchDirection;
+use crate::format::attr::event_type;
+use crate::profile::{Event, EventId, EventOrigin, Profile, Sample, StackId, ThreadId};
+
+/// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
+const CONTEXT_SWITCHES: u64 = 3;
+
+/// What a sample of an event says of its thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SampledAt {
+    /// It runs.
+    Running,
+    /// It leaves the CPU.
+    Leaving,
+    /// It leaves the CPU, and the raw data tell why and for whom.
+    Switch(SchedSwitchFields),
+}
+
+impl SampledAt {
+    /// By the kind of event. A tracepoint whose description is not in the file is known by its name
+    /// alone; its raw data cannot be read then.
+    pub(super) fn of(attr: &Attr, name: &str, formats: &EventFormats) -> Self {
+        match attr.event_type {
+            event_type::SOFTWARE if attr.config == CONTEXT_SWITCHES => Self::Leaving,
+            event_type::TRACEPOINT => {
+                let format = formats.by_id(attr.config);
+                match format.and_then(SchedSwitchFields::of) {
+                    Some(fields) => Self::Switch(fields),
+                    None if format.is_none() && name == "sched:sched_switch" => Self::Leaving,
+                    None => Self::Running,
+                }
+            }
+            _ => Self::Running,
+        }
+    }
+}
+
+/// Why a thread is off the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It waits for something.
+    Waits,
+    /// It made room for another, and would go on.
+    Preempted,
+}
+
+impl Why {
+    const ALL: [Self; 2] = [Self::Waits, Self::Preempted];
+
+    /// From `prev_state` of `sched:sched_switch`. States are bits; the lowest eight are those of
+    /// waiting in all kernels. 0 is running, and the bit above all states says in so many words
+    /// that the thread was preempted (`__trace_sched_switch_state` in
+    /// `include/trace/events/sched.h`).
+    fn of_state(state: u64) -> Self {
+        if state & 0xff == 0 { Self::Preempted } else { Self::Waits }
+    }
+
+    fn event_name(self) -> &'static str {
+        match self {
+            Self::Waits => "offcpu-time",
+            Self::Preempted => "preempted-time",
+        }
+    }
+
+    /// Stands for the event in samples until it is known how many recorded events there are.
+    fn placeholder(self) -> EventId {
+        match self {
+            Self::Waits => EventId(u16::MAX as u32),
+            Self::Preempted => EventId(u16::MAX as u32 - 1),
+        }
+    }
+}
+
+/// A thread, and when and where it is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Met {
+    pub tid: u32,
+    pub time: u64,
+    pub thread: ThreadId,
+    /// [`crate::profile::Stacks::EMPTY`] if nothing tells it.
+    pub stack: StackId,
+    pub cpu: u16,
+    /// The sample's row, if the user part of its call chain comes later: a thread returns to user
+    /// space after it has come back.
+    pub waiting_row: Option<usize>,
+}
+
+/// A thread that has left the CPU.
+#[derive(Clone, Copy, Debug)]
+struct Away {
+    left: Met,
+    why: Why,
+    told_by: ToldBy,
+}
+
+/// What said that a thread leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToldBy {
+    /// A sample, which the kernel takes first.
+    Sample,
+    /// A SWITCH record, which follows.
+    Record,
+}
+
+/// The threads that are off the CPU, by tid.
+#[derive(Default)]
+pub(super) struct OffCpu {
+    away: HashMap<u32, Away>,
+    /// Threads that ended, as far as records say: they go on for a while, then leave for ever.
+    ended: HashSet<u32>,
+    /// The kernel's own numbers of threads → those that records have, where they differ: tracepoints
+    /// know nothing of the pid namespace that was recorded from.
+    local_tids: HashMap<u32, u32>,
+    /// By event.
+    sampled_at: Vec<Option<SampledAt>>,
+    /// By [`Why::ALL`]: samples and nanoseconds.
+    sums: [(u64, u64); 2],
+    unfinished: u64,
+    /// Rows whose stack is to be that of another row, once that is complete.
+    to_complete: Vec<(usize, usize)>,
+}
+
+impl OffCpu {
+    /// What samples of an event say; `find_out` is asked once.
+    pub(super) fn sampled_at(
+        &mut self,
+        event: EventId,
+        find_out: impl FnOnce() -> SampledAt,
+    ) -> SampledAt {
+        if self.sampled_at.len() <= event.index() {
+            self.sampled_at.resize(event.index() + 1, None);
+        }
+        *self.sampled_at[event.index()].get_or_insert_with(find_out)
+    }
+
+    /// A sample, with its raw data.
+    pub(super) fn sample(
+        &mut self,
+        at: SampledAt,
+        met: Met,
+        raw: Option<&[u8]>,
+        profile: &mut Profile,
+    ) {
+        let switch = match at {
+            SampledAt::Running => return self.runs(met.tid, met.time),
+            SampledAt::Leaving => None,
+            SampledAt::Switch(fields) => raw.and_then(|raw| fields.read(raw)),
+        };
+        let Some(switch) = switch else {
+            return self.leave(Away { left: met, why: Why::Waits, told_by: ToldBy::Sample });
+        };
+        match met.tid {
+            // It has no number any more: this was its last switch.
+            u32::MAX => self.end(self.local_tid(switch.prev_tid)),
+            tid => {
+                if tid != switch.prev_tid {
+                    self.local_tids.insert(switch.prev_tid, tid);
+                }
+                let why = Why::of_state(switch.prev_state);
+                self.leave(Away { left: met, why, told_by: ToldBy::Sample });
+            }
+        }
+        self.come_back(self.local_tid(switch.next_tid), met.time, profile);
+    }
+
+    /// A SWITCH record.
+    pub(super) fn switch(&mut self, direction: SwitchDirection, met: Met, profile: &mut Profile) {
+        let why = match direction {
+            SwitchDirection::In => return self.come_back(met.tid, met.time, profile),
+            SwitchDirection::Out => Why::Waits,
+            SwitchDirection::Preempted => Why::Preempted,
+        };
+        self.leave(Away { left: met, why, told_by: ToldBy::Record });
+    }
+
+    fn local_tid(&self, tid: u32) -> u32 {
+        self.local_tids.get(&tid).copied().unwrap_or(tid)
+    }
+
+    fn leave(&mut self, now: Away) {
+        let tid = now.left.tid;
+        if matches!(tid, 0 | u32::MAX) {
+            return;
+        }
+        let Some(known) = self.away.get_mut(&tid) else {
+            self.away.insert(tid, now);
+            return;
+        };
+        if known.told_by == ToldBy::Sample && now.told_by == ToldBy::Record {
+            // The record of the switch that was sampled. Some samples do not say why.
+            known.told_by = ToldBy::Record;
+            if now.why == Why::Preempted {
+                known.why = Why::Preempted;
+            }
+        } else if known.left.time != now.left.time {
+            *known = now;
+            self.unfinished += 1;
+        }
+    }
+
+    fn come_back(&mut self, tid: u32, time: u64, profile: &mut Profile) {
+        let Some(Away { left, why, .. }) = self.away.remove(&tid) else { return };
+        let weight = time.saturating_sub(left.time);
+        let (samples, sum) = &mut self.sums[why as usize];
+        *samples += 1;
+        *sum = sum.saturating_add(weight);
+        let event = why.placeholder();
+        let Met { thread, stack, cpu, waiting_row, .. } = left;
+        self.to_complete.extend(waiting_row.map(|row| (profile.samples.len(), row)));
+        profile.samples.push(Sample { time_nanos: time, thread, stack, event, cpu, weight });
+    }
+
+    /// If the thread had left and was not seen to come back, nobody knows when it did.
+    fn runs(&mut self, tid: u32, time: u64) {
+        // A group of events samples the switch itself, all at one time.
+        if self.away.get(&tid).is_some_and(|away| away.left.time < time) {
+            self.away.remove(&tid);
+            self.unfinished += 1;
+        }
+    }
+
+    /// A thread ended: sooner or later it does not come back.
+    pub(super) fn end(&mut self, tid: u32) {
+        self.ended.insert(tid);
+    }
+
+    /// A thread began, perhaps under the id of one that ended.
+    pub(super) fn begin(&mut self, tid: u32) {
+        if self.ended.remove(&tid) {
+            self.away.remove(&tid);
+        }
+    }
+
+    /// Adds the derived events behind those that were recorded.
+    pub(super) fn finish(self, profile: &mut Profile) {
+        let waiting = self.away.keys().filter(|tid| !self.ended.contains(tid)).count();
+        profile.unfinished_off_cpu = self.unfinished + waiting as u64;
+        for (row, like) in self.to_complete {
+            if let Some(complete) = profile.samples.get(like) {
+                profile.samples.set_stack(row, complete.stack);
+            }
+        }
+        for (why, (samples, weight)) in Why::ALL.into_iter().zip(self.sums) {
+            if samples == 0 {
+                continue;
+            }
+            let number = profile.events.len() as u16;
+            let placeholder = why.placeholder().0 as u16;
+            for event in profile.samples.event.iter_mut().filter(|event| **event == placeholder) {
+                *event = number;
+            }
+            let (name, origin) = (why.event_name().to_owned(), EventOrigin::Derived);
+            profile.events.push(Event { name, origin, samples, weight });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::event_format::EventFormat;
+
+    const FORMAT: &str = "name: sched_switch\nID: 7\nformat:\n\
+        field:long prev_state;\toffset:8;\tsize:8;\tsigned:1;\n\
+        field:pid_t prev_pid;\toffset:16;\tsize:4;\tsigned:1;\n\
+        field:pid_t next_pid;\toffset:4;\tsize:4;\tsigned:1;\n";
+
+    #[derive(Default)]
+    struct Machine {
+        off_cpu: OffCpu,
+        profile: Profile,
+    }
+
+    /// Threads stand for themselves, and the stack is the time at which the sample was taken.
+    fn met(tid: u32, time: u64, stack: u32) -> Met {
+        Met { tid, time, thread: ThreadId(tid), stack: StackId(stack), cpu: 0, waiting_row: None }
+    }
+
+    impl Machine {
+        fn sampled(&mut self, at: SampledAt, tid: u32, time: u64) {
+            self.off_cpu.sample(at, met(tid, time, time as u32), None, &mut self.profile);
+        }
+
+        fn record(&mut self, direction: SwitchDirection, tid: u32, time: u64) {
+            self.off_cpu.switch(direction, met(tid, time, 0), &mut self.profile);
+        }
+
+        /// Name of the event, thread, stack and nanoseconds of each sample, and what is unknown.
+        fn finish(mut self) -> (Vec<(String, u32, u32, u64)>, u64) {
+            let name = "cycles".to_owned();
+            self.profile.events.push(Event { name, ..Event::default() });
+            self.off_cpu.finish(&mut self.profile);
+            let Profile { samples, events, unfinished_off_cpu, .. } = self.profile;
+            let row = |row: usize| {
+                let event = &events[usize::from(samples.event[row])];
+                assert_eq!(event.origin, EventOrigin::Derived);
+                let name = event.name.clone();
+                (name, samples.thread[row].0, samples.stack[row].0, samples.weight[row])
+            };
+            ((0..samples.len()).map(row).collect(), unfinished_off_cpu)
+        }
+    }
+
+    #[track_caller]
+    fn check(machine: Machine, expected: &[(&str, u32, u32, u64)], unfinished: u64) {
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|&(name, tid, stack, weight)| (name.to_owned(), tid, stack, weight))
+            .collect();
+        assert_eq!(machine.finish(), (expected, unfinished));
+    }
+
+    #[test]
+    fn a_time_has_the_stack_of_the_sample_at_the_switch() {
+        let mut machine = Machine::default();
+        machine.sampled(SampledAt::Running, 5, 90);
+        machine.sampled(SampledAt::Leaving, 5, 100);
+        machine.record(SwitchDirection::Out, 5, 101);
+        machine.record(SwitchDirection::In, 5, 150);
+        machine.sampled(SampledAt::Running, 5, 160);
+        // Without a sample at the switch the stack before it is none.
+        machine.record(SwitchDirection::Preempted, 5, 170);
+        machine.record(SwitchDirection::In, 5, 171);
+        // A sample that does not know why it is taken.
+        machine.sampled(SampledAt::Leaving, 5, 200);
+        machine.record(SwitchDirection::Preempted, 5, 201);
+        machine.record(SwitchDirection::In, 5, 230);
+        machine.record(SwitchDirection::In, 5, 240);
+        let expected = [
+            ("offcpu-time", 5, 100, 50),
+            ("preempted-time", 5, 0, 1),
+            ("preempted-time", 5, 200, 30),
+        ];
+        check(machine, &expected, 0);
+    }
+
+    #[test]
+    fn what_has_no_known_end_is_counted_and_not_shown() {
+        let mut machine = Machine::default();
+        // It runs on without having come back, as where only its own process was recorded.
+        machine.sampled(SampledAt::Leaving, 5, 100);
+        machine.sampled(SampledAt::Running, 5, 100);
+        machine.sampled(SampledAt::Running, 5, 120);
+        machine.record(SwitchDirection::In, 5, 130);
+        // It leaves once more.
+        machine.sampled(SampledAt::Leaving, 6, 100);
+        machine.sampled(SampledAt::Leaving, 6, 140);
+        machine.record(SwitchDirection::In, 6, 150);
+        // It waits when the recording ends; idle threads and those that ended do not.
+        for tid in [0, 7, 8] {
+            machine.record(SwitchDirection::Out, tid, 200);
+        }
+        machine.off_cpu.end(8);
+        check(machine, &[("offcpu-time", 6, 140, 10)], 3);
+    }
+
+    #[test]
+    fn a_switch_says_who_leaves_and_who_comes() {
+        let order = crate::decode::ByteOrder::Little;
+        let producer = crate::decode::event_format::Producer { order, long_size: 8 };
+        let formats =
+            EventFormats::new(EventFormat::parse("sched", FORMAT, producer).into_iter().collect());
+        let mut attr = [0; 64];
+        (attr[0], attr[8]) = (2, 7); // a tracepoint, number 7
+        let attr = Attr::read(&attr, 0, order).expect("an attr");
+        let at = SampledAt::of(&attr, "", &formats);
+        assert!(matches!(at, SampledAt::Switch(_)), "{at:?}");
+
+        let mut machine = Machine::default();
+        let mut switch = |tid: u32, time: u64, prev: u32, state: u64, next: u32| {
+            let mut raw = vec![0; 20];
+            raw[4..8].copy_from_slice(&next.to_le_bytes());
+            raw[8..16].copy_from_slice(&state.to_le_bytes());
+            raw[16..20].copy_from_slice(&prev.to_le_bytes());
+            let met = met(tid, time, time as u32);
+            machine.off_cpu.sample(at, met, Some(&raw), &mut machine.profile);
+        };
+        switch(5, 100, 5, 1, 6);
+        switch(6, 130, 6, 0, 5);
+        switch(5, 180, 5, 0x100, 0);
+        switch(0, 200, 0, 0, 6);
+        // Records count threads as the recorder's pid namespace does, tracepoints as the kernel.
+        switch(31, 300, 1031, 2, 5);
+        switch(5, 350, 5, 1, 1031);
+        // It is dead: nothing has its number.
+        switch(u32::MAX, 400, 6, 0x40, 5);
+        let expected = [
+            ("offcpu-time", 5, 100, 30),
+            ("preempted-time", 6, 130, 70),
+            ("preempted-time", 5, 180, 120),
+            ("offcpu-time", 31, 300, 50),
+            ("offcpu-time", 5, 350, 50),
+        ];
+        check(machine, &expected, 0);
+    }
+}
