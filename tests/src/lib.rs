@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod expectation;
+pub mod fixtures;
 pub mod folder;
 pub mod http;
 pub mod open;
@@ -11,6 +12,7 @@ pub mod perf;
 pub mod perf_data;
 pub mod program;
 pub mod served;
+pub mod synth;
 
 mod binary;
 

@@ -1,5 +1,8 @@
 //! Opens recordings in core, as a host does.
 
+use std::fs;
+use std::path::Path;
+
 use perftab_core::decode::{ByteSource, SliceSource};
 use perftab_core::error::DecodeError;
 use perftab_core::session::{Opening, Session, WantedBytes};
@@ -25,4 +28,28 @@ pub fn open_parts(parts: &[&[u8]], block: usize) -> Result<Session, DecodeError>
 /// Opens a recording.
 pub fn open(file: &[u8]) -> Result<Session, DecodeError> {
     open_in_blocks(file, 1 << 20)
+}
+
+/// Opens a recording on disk, a file or a folder of files.
+pub fn open_path(path: &Path) -> Result<Session, DecodeError> {
+    let parts = read_parts(path);
+    open_parts(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>(), 1 << 20)
+}
+
+/// The bytes of a recording's files; of a folder `data` first.
+pub fn read_parts(path: &Path) -> Vec<Vec<u8>> {
+    let read =
+        |file: &Path| fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    if !path.is_dir() {
+        return vec![read(path)];
+    }
+    let mut files: Vec<_> = fs::read_dir(path)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|file| {
+            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("data"))
+        })
+        .collect();
+    files.sort();
+    files.iter().map(|file| read(file)).collect()
 }

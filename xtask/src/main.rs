@@ -7,6 +7,7 @@
 mod apt;
 mod bench;
 mod demo;
+mod fixtures;
 mod npm;
 mod page;
 mod screenshot;
@@ -36,6 +37,8 @@ enum Command {
     Demo(demo::DemoOptions),
     /// Measure, beside the peers
     Bench(bench::BenchOptions),
+    /// Write the recordings that tests read, and what perftab says of them
+    Fixtures(fixtures::FixturesOptions),
     /// Take the picture of the viewer for the README
     Screenshot,
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::test(&options),
         Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
         Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),
+        Command::Fixtures(options) => fixtures::fixtures(&options).map(|()| ExitCode::SUCCESS),
         Command::Screenshot => screenshot::screenshot().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
