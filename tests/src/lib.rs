@@ -6,11 +6,13 @@
 pub mod expectation;
 pub mod fixtures;
 pub mod folder;
+pub mod fuzz;
 pub mod http;
 pub mod open;
 pub mod perf;
 pub mod perf_data;
 pub mod program;
+pub mod seeds;
 pub mod served;
 pub mod synth;
 

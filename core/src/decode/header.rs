@@ -53,8 +53,9 @@ pub struct Header {
     pub data: Section,
     /// True to what the recorder left: did it write the size of its data?
     pub end: RecordingEnd,
-    /// The feature sections, ascending by number; none if the recorder died.
-    pub features: Vec<(Feature, Section)>,
+    /// The feature sections, ascending by number; none if the recorder died. The table ends with
+    /// an error where the file does.
+    pub features: Vec<(Feature, Result<Section, DecodeError>)>,
 }
 
 /// How the recording ended.
@@ -198,18 +199,20 @@ fn read_feature_table(
     order: ByteOrder,
     data: Section,
     words: [u64; 4],
-) -> Vec<(Feature, Section)> {
+) -> Vec<(Feature, Result<Section, DecodeError>)> {
+    const WHAT: &str = "the table of features";
     let bits =
         (0..Feature::COUNT).filter(|bit| words[usize::from(bit / 64)] >> (bit % 64) & 1 == 1);
     let mut features = Vec::new();
     let Some(mut offset) = data.end() else { return features };
     for bit in bits {
-        let Ok(entry) = source.read_vec(offset, SECTION_SIZE) else { break };
-        let Ok(section) = Section::read(&mut Cursor::new(&entry, offset, order, "a feature"))
-        else {
-            break;
-        };
+        let section = read(source, offset, SECTION_SIZE, WHAT)
+            .and_then(|entry| Section::read(&mut Cursor::new(&entry, offset, order, WHAT)));
+        let ends = section.is_err();
         features.push((Feature(bit as u8), section));
+        if ends {
+            break;
+        }
         offset += SECTION_SIZE;
     }
     features

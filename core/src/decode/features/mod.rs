@@ -16,7 +16,7 @@ mod machine;
 mod recorder;
 mod text;
 
-use crate::decode::header::{Header, read};
+use crate::decode::header::{Header, Section, read};
 use crate::decode::simpleperf::{self, SymbolFile};
 use crate::decode::tracing_data::TracingData;
 use crate::decode::{ByteOrder, ByteSource, Cursor};
@@ -76,12 +76,15 @@ impl Features {
     /// Reads the sections of a file. Each that cannot be read is passed over and said.
     pub fn read(source: &dyn ByteSource, header: &Header) -> Self {
         let mut features = Self::default();
-        for &(feature, section) in &header.features {
-            if !is_wanted(feature) || section.size == 0 || section.size > MAX_FEATURE_SIZE {
-                continue;
-            }
-            let taken = read(source, section.offset, section.size, "a feature section")
-                .and_then(|payload| features.take(feature, &payload, section.offset, header.order));
+        for (feature, section) in &header.features {
+            let feature = *feature;
+            let taken = section.clone().and_then(|Section { offset, size }| {
+                if !is_wanted(feature) || size == 0 || size > MAX_FEATURE_SIZE {
+                    return Ok(());
+                }
+                let payload = read(source, offset, size, "a feature section")?;
+                features.take(feature, &payload, offset, header.order)
+            });
             if let Err(error) = taken {
                 features.unreadable.push((feature, error));
             }

@@ -1,0 +1,225 @@
+//! What is fuzzed, as plain functions of any bytes: the fuzz targets (`fuzz/`) call them, and
+//! `tests/tests/seeds.rs` replays the seeds through them without a fuzzer.
+//!
+//! They fail by panicking, which nothing in core may do whatever the bytes. Beyond that they hold
+//! what is true of every input: how it is cut into blocks changes nothing.
+
+use std::fmt::Debug;
+
+use perftab_core::decode::attr::{Attr, SampleLayout, TrailerLayout};
+use perftab_core::decode::compressed::ZstdStream;
+use perftab_core::decode::event_format::{SchedSwitchFields, SchedWakeupFields};
+use perftab_core::decode::features::Features;
+use perftab_core::decode::sample_tail::{SampleTail, stack_dump};
+use perftab_core::decode::tracing_data::TracingData;
+use perftab_core::decode::unpack::UnpackErrorKind;
+use perftab_core::decode::wrapper::{Unwrap, Wrapper};
+use perftab_core::decode::{ByteOrder, records, sample};
+use perftab_core::format::feature::Feature;
+use perftab_core::format::perftab_section;
+use perftab_core::session::{FlameWindow, Session};
+use perftab_core::views::functions::FunctionOrder;
+use perftab_core::views::{Direction, Query};
+
+use crate::open::open_in_blocks;
+
+/// A target's body.
+pub type Target = fn(&[u8]);
+
+/// All targets by name: that of the file in `fuzz/fuzz_targets/`, and of the folder with its seeds.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("session_file", session_file),
+    ("session_pipe", session_pipe),
+    ("sample", sample),
+    ("features", features),
+    ("tracing_data", tracing_data),
+    ("decompress", decompress),
+];
+
+/// A whole recording of any form, from its bytes to all that a host asks of it.
+pub fn session_file(file: &[u8]) {
+    // Cut inside of records and of their headers; byte by byte where that is quick.
+    let odd = if file.len() < 4096 { 1 } else { 1021 };
+    let answers =
+        |block| open_in_blocks(file, block).map(answers).map_err(|error| error.to_string());
+    assert_same(answers(file.len().max(1)), answers(odd), "blocks of another size");
+}
+
+/// A stream of records behind the header of a pipe, which is put in front where it is not there.
+pub fn session_pipe(records: &[u8]) {
+    let (magic, size) = (*b"PERFILE2", 16_u64.to_le_bytes());
+    if records.starts_with(&magic) || records.starts_with(b"2ELIFREP") {
+        session_file(records);
+    } else {
+        session_file(&[&magic, &size, records].concat());
+    }
+}
+
+/// All that a host asks of a session, as text.
+fn answers(mut session: Session) -> String {
+    session.name_all_frames();
+    let mut texts = vec![
+        serde_json::to_string(&session.info()).expect("JSON"),
+        serde_json::to_string(&session.dsos()).expect("JSON"),
+        format!("{:?}", session.coverage()),
+    ];
+    for (event, direction) in [(0, Direction::Callees), (1, Direction::Inverted)] {
+        let query = Query { event, direction, ..Query::default() };
+        let window =
+            FlameWindow { root: 0, width_px: 1000.0, min_px: 0.5, search: String::from("e") };
+        texts.push(format!("{:?}", session.total(&query)));
+        texts.push(format!("{:?}", session.flame_graph(&query, &window)));
+        texts.push(format!("{:?}", session.functions(&query, FunctionOrder::default(), 0, 100)));
+        texts.push(format!("{:?}", session.search(&query, "a")));
+        texts.push(session.export_collapsed(&query));
+    }
+    texts.join("\n")
+}
+
+/// Byte order, an attr, and bytes that are read as a sample and as every other record.
+pub fn sample(bytes: &[u8]) {
+    let Some((order, rest)) = byte_order(bytes) else { return };
+    let Ok(size) = Attr::stated_size(rest, 0, order) else { return };
+    let room = (size as usize).clamp(64, 144).min(rest.len());
+    let (attr, body) = rest.split_at(room);
+    let Ok(attr) = Attr::read(attr, 0, order) else { return };
+    let layout = SampleLayout::new(&attr);
+    if let Some(raw) = sample::decode(&layout, body, order) {
+        let words = raw.call_chain.iter().fold(0, u64::wrapping_add);
+        let counters = raw.counters.map(|counters| counters.iter().collect::<Vec<_>>());
+        let (tail, _) = SampleTail::decode(&layout.tail, raw.tail, order);
+        let branches = tail.branches.map(|branches| branches.iter().collect::<Vec<_>>());
+        let registers = tail.user_registers.map(|registers| registers.get(8));
+        used((words, counters, branches, registers, tail));
+    }
+    if let Some(dump) = stack_dump(&layout, body, order) {
+        assert!(body.get(dump).is_some(), "a stack dump lies in its sample");
+    }
+    all_records(body, &layout.trailer, order);
+}
+
+/// Every decoder of records on the same bytes.
+fn all_records(bytes: &[u8], trailer: &TrailerLayout, order: ByteOrder) {
+    let Some(header) = records::RecordHeader::read(bytes, order) else { return };
+    used((trailer.task(bytes, order), trailer.cpu(bytes, order)));
+    used(records::MmapRecord::decode(header, bytes, 0, order));
+    used(records::CommRecord::decode(header, bytes, 0, order));
+    used(records::TaskRecord::decode(header, bytes, 0, order));
+    used(records::ThreadNames::decode(bytes, 0, order));
+    used(records::EventUpdate::decode(bytes, 0, order));
+    used(records::AuxTraceError::decode(bytes, 0, order));
+    used(records::DeferredCallChain::decode(bytes, 0, order));
+    used(records::decode_header_attr(bytes, 0, order));
+    used(records::decode_feature(bytes, 0, order));
+}
+
+/// Byte order, the number of a feature, and its payload.
+pub fn features(bytes: &[u8]) {
+    let Some((order, [number, payload @ ..])) = byte_order(bytes) else { return };
+    let mut features = Features::default();
+    used(features.take(Feature(*number), payload, 0, order));
+    used(&features);
+    used(perftab_section::decode(payload).is_ok());
+}
+
+/// ftrace's metadata: a length, that many bytes of it, and bytes that its formats are applied to.
+pub fn tracing_data(bytes: &[u8]) {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return };
+    let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
+    let (metadata, raw) = rest.split_at(length);
+    let (data, _) = TracingData::read(metadata, 0);
+    for format in data.formats.iter() {
+        used(format.event_name());
+        for field in format.own_fields() {
+            used((field.read(raw), field.read_u64(raw)));
+        }
+        used(SchedSwitchFields::of(format).as_ref().and_then(|fields| fields.read(raw)));
+        used(SchedWakeupFields::of(format).and_then(|fields| fields.tid(raw)));
+    }
+}
+
+/// Packed bytes: as a whole recording in each of its formats, and as a stream of chunks.
+pub fn decompress(packed: &[u8]) {
+    if let Some(wrapper) = Wrapper::detect(packed) {
+        assert_same(unwrap(wrapper, packed, 4096), unwrap(wrapper, packed, 7), "a wrapper");
+    }
+    assert_same(chunks(packed, 4096), chunks(packed, 5), "a stream");
+}
+
+/// What came out of packed bytes and how it ended. `None` if it is more than is waited for: small
+/// inputs can give gigabytes.
+type Unpacked = Option<(Sum, Option<UnpackErrorKind>)>;
+
+const OUTPUT_MAX: u64 = 32 << 20;
+
+fn unwrap(wrapper: Wrapper, packed: &[u8], block: usize) -> Unpacked {
+    let mut unwrap = Unwrap::new(wrapper);
+    let mut sum = Sum::default();
+    for block in packed.chunks(block) {
+        let pushed = unwrap.push(block, &mut |piece| sum.add(piece));
+        if sum.length > OUTPUT_MAX {
+            return None;
+        }
+        if let Err(error) = pushed {
+            return Some((sum, Some(error.kind)));
+        }
+    }
+    let end = unwrap.finish(&mut |piece| sum.add(piece));
+    (sum.length <= OUTPUT_MAX).then(|| (sum, end.err().map(|error| error.kind)))
+}
+
+fn chunks(packed: &[u8], chunk: usize) -> Unpacked {
+    let mut stream = ZstdStream::default();
+    let mut sum = Sum::default();
+    let mut out = Vec::new();
+    let mut error = None;
+    for chunk in packed.chunks(chunk) {
+        let pushed = stream.push(chunk, &mut out);
+        sum.add(&out);
+        out.clear();
+        if sum.length > OUTPUT_MAX {
+            return None;
+        }
+        if let Err(found) = pushed {
+            error = Some(found.kind);
+            break;
+        }
+    }
+    stream.finish(&mut out);
+    sum.add(&out);
+    (sum.length <= OUTPUT_MAX).then_some((sum, error))
+}
+
+/// What came out, told apart from what did not without keeping it.
+#[derive(Debug, Default, PartialEq)]
+struct Sum {
+    length: u64,
+    hash: u64,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        if self.length <= OUTPUT_MAX {
+            for byte in bytes {
+                // FNV-1a, whose value does not depend on where pieces end.
+                self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        }
+    }
+}
+
+/// An input's first byte says the byte order of the rest.
+fn byte_order(bytes: &[u8]) -> Option<(ByteOrder, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    Some((if first % 2 == 0 { ByteOrder::Little } else { ByteOrder::Big }, rest))
+}
+
+/// Touches all of a value, so that no part of it goes unread.
+fn used(value: impl Debug) {
+    drop(format!("{value:?}"));
+}
+
+fn assert_same<T: PartialEq + Debug>(one: T, other: T, what: &str) {
+    assert!(one == other, "{what}:\n{one:?}\n{other:?}");
+}

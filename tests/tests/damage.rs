@@ -1,0 +1,142 @@
+//! Recordings damaged in every place: nothing panics, memory stays bounded, and what is missing is
+//! said.
+
+use std::fs;
+use std::path::Path;
+
+use perftab_core::error::WarningKind;
+use perftab_tests::open::open;
+use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, When};
+
+/// A recording of every record that the smallest writer here has, and a few features.
+fn recording() -> PerfData {
+    let when = |time| When { pid: 40, tid: 40, time };
+    PerfData::new()
+        .mmap_kernel(0xffff_ffff_8100_0000..0xffff_ffff_8200_0000, &[7; 20])
+        .comm(0, when(0), "sh")
+        .mmap(when(10), 0x40_0000..0x40_4000, 0, &[9; 20], "/usr/bin/work")
+        .mmap_inode(when(11), 0x7f00_0000..0x7f00_8000, 77, "/usr/lib/libwork.so")
+        .sample(when(20), 1000, &[IN_KERNEL, 0xffff_ffff_8100_1234, IN_USER, 0x40_1000])
+        .sample(when(30), 1000, &[IN_USER, 0x40_1010, 0x7f00_1010])
+        .round()
+        .fork(When { pid: 41, tid: 41, time: 35 }, 40)
+        .comm(1 << 13, When { pid: 41, tid: 41, time: 36 }, "work")
+        .lost(when(40), 5)
+        .sample(When { pid: 41, tid: 41, time: 45 }, 1000, &[IN_USER, 0x40_1020])
+        .round()
+        .feature_string(3, "host")
+        .feature_string(4, "6.1.0")
+        .build_id_table(&[(1, &[7; 20], "[kernel.kallsyms]"), (2, &[9; 20], "/usr/bin/work")])
+}
+
+/// Opens it and looks at it; how much damage is warned of (what the kernel lost is none), or the
+/// error. Never panics.
+fn look(file: &[u8], damage: &str) -> Result<usize, String> {
+    let looked = std::panic::catch_unwind(|| {
+        let mut session = open(file).map_err(|error| error.to_string())?;
+        serde_json::to_string(&session.info()).expect("JSON");
+        session.export_collapsed(&perftab_core::views::Query::default());
+        Ok(session.warnings().iter().filter(|it| it.kind != WarningKind::Lost).count())
+    });
+    looked.unwrap_or_else(|_| panic!("it panics: {damage}"))
+}
+
+/// The most memory this process ever had, in bytes.
+fn peak_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kib << 10
+}
+
+/// Far more than such small files need, far less than their lengths can be made to claim.
+fn assert_memory_is_bounded() {
+    let peak = peak_memory();
+    assert!(peak < 600 << 20, "{peak} bytes");
+}
+
+#[test]
+fn the_whole_recording_has_no_damage() {
+    assert_eq!(look(&recording().finish(), "none"), Ok(0));
+}
+
+#[test]
+fn a_cut_at_every_byte_is_said() {
+    let whole = recording().finish();
+    for cut in 0..whole.len() {
+        let damage = format!("cut at {cut} of {}", whole.len());
+        if let Ok(warnings) = look(&whole[..cut], &damage) {
+            assert!(warnings > 0, "nothing is said: {damage}");
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_recording_cut_at_every_byte_is_said() {
+    let whole = recording().unfinished();
+    for cut in 0..whole.len() {
+        let damage = format!("unfinished, cut at {cut}");
+        if let Ok(warnings) = look(&whole[..cut], &damage) {
+            assert!(warnings > 0, "nothing is said: {damage}");
+        }
+    }
+}
+
+#[test]
+fn every_byte_may_be_any_other() {
+    let whole = recording().finish();
+    let mut file = whole.clone();
+    for at in 0..whole.len() {
+        for change in [1, 0x80, 0xff, whole[at]] {
+            file[at] = whole[at] ^ change;
+            drop(look(&file, &format!("byte {at} is {}", file[at])));
+        }
+        file[at] = whole[at];
+    }
+    assert_memory_is_bounded();
+}
+
+#[test]
+fn every_length_may_be_any_other() {
+    let whole = recording().finish();
+    for at in (0..whole.len()).step_by(2) {
+        for width in [2, 4, 8] {
+            let Some(place) = whole.get(at..at + width).filter(|_| at % width == 0) else {
+                continue;
+            };
+            let largest = u64::MAX >> (64 - 8 * width);
+            for value in [0, 1, 7, 9, largest / 2, largest / 2 + 1, largest - 7, largest] {
+                let bytes = value.to_le_bytes();
+                if bytes[..width] != *place {
+                    let mut file = whole.clone();
+                    file[at..at + width].copy_from_slice(&bytes[..width]);
+                    drop(look(&file, &format!("{width} bytes at {at} are {value:#x}")));
+                }
+            }
+        }
+    }
+    assert_memory_is_bounded();
+}
+
+/// Larger fixtures are damaged at so many places, not at every one.
+const PLACES: usize = 400;
+
+#[test]
+fn fixtures_may_be_cut_and_changed_anywhere() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    for fixture in fs::read_dir(folder).into_iter().flatten() {
+        let path = fixture.expect("an entry").path();
+        if !path.to_string_lossy().ends_with(".perf.data") {
+            continue;
+        }
+        let whole = fs::read(&path).expect("the fixture");
+        let mut file = whole.clone();
+        for at in (0..whole.len()).step_by(whole.len().div_ceil(PLACES)) {
+            drop(look(&whole[..at], &format!("{} cut at {at}", path.display())));
+            file[at] ^= 0xff;
+            drop(look(&file, &format!("{} changed at {at}", path.display())));
+            file[at] = whole[at];
+        }
+    }
+    assert_memory_is_bounded();
+}
