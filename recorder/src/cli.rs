@@ -49,6 +49,9 @@ pub enum Command {
     /// Print what a recording holds: host, events, DSOs, losses
     #[command(before_help = "Example: perftab info perf.data --json")]
     Info(InfoArgs),
+    /// Print every sample: who, when, what, and the whole call chain
+    #[command(before_help = "Example: perftab script perf.data | less")]
+    Script(ScriptArgs),
     /// List build-ids of a recording
     #[command(before_help = "Example: perftab buildid list -H perf.data")]
     Buildid(BuildidArgs),
@@ -155,6 +158,27 @@ pub struct InfoArgs {
     #[command(flatten)]
     pub images: ImageArgs,
 }
+
+/// `perftab script`.
+#[derive(Debug, Args)]
+#[command(after_help = SCRIPT_OUTPUT)]
+pub struct ScriptArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Sources of names.
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
+/// What a block looks like.
+const SCRIPT_OUTPUT: &str = "\
+Output, one block a sample, ended by an empty line:
+  comm pid/tid [cpu] seconds.nanoseconds: period event:
+          address function (dso)       innermost first; addresses as recorded
+          branches from/to/M|P|-/X|-/A|-/cycles ...
+          fields name=value ...        of a tracepoint
+- or -1 stands for what was not recorded, [unknown] for what has no name.";
 
 /// `perftab buildid`.
 #[derive(Debug, Args)]

@@ -47,6 +47,7 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         Command::View(args) => serve::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Info(args) => commands::info::run(&args),
+        Command::Script(args) => commands::script::run(&args),
         Command::Buildid(args) => match args.command {
             BuildidCommand::List(args) => commands::buildid_list::run(&args),
         },

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::session::{Opening, Session};
+use perftab_core::session::{Opening, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
 use crate::output::{Progress, Unit};
@@ -83,6 +83,35 @@ impl Recording {
     pub fn read_with(&self, progress: &mut dyn FnMut(u64)) -> anyhow::Result<Session> {
         let source = FileSource::new(self.file.try_clone()?)?;
         let mut opening = Opening::new(&[&source]).with_context(|| self.name.clone())?;
+        self.push_all(&source, &mut opening, &mut |opening| {
+            progress(opening.progress().bytes);
+            Ok(())
+        })?;
+        Ok(opening.finish())
+    }
+
+    /// Reads the whole of it once more and shows every sample to `watcher`. After each block
+    /// `go_on` may end it with an error.
+    pub fn watch(
+        &self,
+        watcher: SampleWatcher,
+        go_on: &mut dyn FnMut() -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let source = FileSource::new(self.file.try_clone()?)?;
+        let mut opening = Opening::new(&[&source]).with_context(|| self.name.clone())?;
+        opening.watch(watcher);
+        self.push_all(&source, &mut opening, &mut |_| go_on())?;
+        opening.finish_watching();
+        go_on()
+    }
+
+    /// Pushes everything that is wanted, in blocks.
+    fn push_all(
+        &self,
+        source: &FileSource,
+        opening: &mut Opening,
+        after_block: &mut dyn FnMut(&Opening) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
         let mut block = vec![0; BLOCK];
         while let Some(wanted) = opening.wants() {
             let length = usize::try_from(wanted.length).unwrap_or(BLOCK).min(BLOCK);
@@ -90,9 +119,9 @@ impl Recording {
                 .read_some(wanted.offset, &mut block[..length])
                 .with_context(|| format!("{}: reading at byte {}", self.name, wanted.offset))?;
             opening.push(&block[..count]);
-            progress(opening.progress().bytes);
+            after_block(opening)?;
         }
-        Ok(opening.finish())
+        Ok(())
     }
 
     /// The same file with a position of its own, so that requests can read side by side.

@@ -13,7 +13,7 @@ mod share;
 
 use crate::decode::ByteSource;
 use crate::error::Warning;
-use crate::export::collapsed;
+use crate::export::{collapsed, script};
 use crate::ingest::Ingested;
 use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
@@ -24,6 +24,8 @@ use crate::symbolize::{
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
 use crate::views::functions::{self, FunctionOrder, FunctionSum};
+
+pub use crate::ingest::{SampleWatcher, WatchedSample};
 
 pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
@@ -244,6 +246,12 @@ impl Session {
     /// The names; for exports and tests.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
+    }
+
+    /// Appends a sample as text, for scripts. The sample is one that a second reading of the same
+    /// recording shows ([`Opening::watch`]): names may come from the recording's end.
+    pub fn write_sample(&self, sample: &WatchedSample<'_>, text: &mut String) {
+        script::write_sample(&self.profile, &self.symbols, sample, text);
     }
 
     /// Stacks as text, one a line, outermost function first, with their weight.

@@ -4,7 +4,7 @@ use crate::decode::ByteSource;
 use crate::decode::features::Features;
 use crate::decode::header::Header;
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::ingest::Ingest;
+use crate::ingest::{Ingest, SampleWatcher};
 use crate::session::{FormatInfo, Session};
 
 /// A recording that is being read: what a host does is the same for every form of it.
@@ -69,6 +69,11 @@ impl Opening {
         })
     }
 
+    /// Has every sample shown to `watcher`, in the order of the profile's.
+    pub fn watch(&mut self, watcher: SampleWatcher) {
+        self.ingest.watch(watcher);
+    }
+
     /// Which bytes are wanted next; `None` if all have been read.
     pub fn wants(&self) -> Option<WantedBytes> {
         if self.pushed >= self.total {
@@ -98,5 +103,10 @@ impl Opening {
     /// Ends the reading, early too: what has been pushed is shown.
     pub fn finish(self) -> Session {
         Session::new(self.ingest.finish(), self.format)
+    }
+
+    /// Ends the reading where only [`Self::watch`]ing was wanted. The last samples are shown now.
+    pub fn finish_watching(self) {
+        self.ingest.finish();
     }
 }

@@ -4,6 +4,7 @@ pub mod buildid_list;
 pub mod export;
 pub mod info;
 pub mod report;
+pub mod script;
 pub mod share;
 
 use anyhow::bail;

@@ -1,0 +1,74 @@
+//! `perftab script`: every sample as text, one block each, with its raw call chain.
+//!
+//! The recording is read twice: names may come from its end, and the samples are printed as they
+//! pass by, so that memory does not grow with what is printed.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use perftab_core::session::{Session, WatchedSample};
+
+use super::finish;
+use crate::cli::ScriptArgs;
+use crate::images::search;
+use crate::output::{Outcome, Results};
+use crate::recording::Recording;
+
+/// Text that is gathered before it is written.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// Prints all samples.
+pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
+    let recording = Recording::open(&args.input.file)?;
+    let mut session = recording.read()?;
+    search::name_frames(&mut session, &args.images)?;
+    let session = Rc::new(session);
+    let printer = Rc::new(RefCell::new(Printer::new()));
+    let watcher = {
+        let (session, printer) = (session.clone(), printer.clone());
+        Box::new(move |sample: &WatchedSample<'_>| printer.borrow_mut().print(&session, sample))
+    };
+    recording.watch(watcher, &mut || Ok(printer.borrow_mut().check()?))?;
+    printer.borrow_mut().finish()?;
+    Ok(finish(&session))
+}
+
+/// Prints samples as they are shown; an error waits until somebody asks.
+struct Printer {
+    results: Results,
+    text: String,
+    error: Option<io::Error>,
+}
+
+impl Printer {
+    fn new() -> Self {
+        Self { results: Results::new(), text: String::new(), error: None }
+    }
+
+    fn print(&mut self, session: &Session, sample: &WatchedSample<'_>) {
+        if self.error.is_none() {
+            session.write_sample(sample, &mut self.text);
+            if self.text.len() >= WRITE_BYTES {
+                self.error = self.write().err();
+            }
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let written = self.results.write_all(self.text.as_bytes());
+        self.text.clear();
+        written
+    }
+
+    /// The error that there was, if any.
+    fn check(&mut self) -> io::Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.check()?;
+        self.write()?;
+        self.results.flush()
+    }
+}
