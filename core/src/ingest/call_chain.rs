@@ -79,7 +79,7 @@ impl CallChains {
         &mut self,
         profile: &mut Profile,
         kernels: &mut Kernels,
-        user: Option<&AddressSpace>,
+        user: &AddressSpace,
         sample: &RawSample<'_>,
         cpu_mode: u16,
     ) -> StackId {
@@ -113,19 +113,19 @@ impl CallChains {
         &mut self,
         profile: &mut Profile,
         kernels: &mut Kernels,
-        user: Option<&AddressSpace>,
+        user: &AddressSpace,
         word: u64,
         walk: &mut Walk,
     ) {
         let address = if walk.exact { word } else { word.wrapping_sub(1) };
         walk.exact = false;
-        let frame = match (walk.context, user) {
-            (Context::Kernel, _) => self.kernel_frame(profile, &mut kernels.host, address),
-            (Context::User, Some(space)) => self.user_frame(profile, space, address),
-            (Context::GuestKernel, _) => self.kernel_frame(profile, &mut kernels.guests, address),
-            (Context::GuestUser, _) => Some(foreign_frame(profile, "[guest]", address)),
-            (Context::Hypervisor, _) => Some(foreign_frame(profile, "[hypervisor]", address)),
-            (Context::User, None) | (Context::Unknown, _) => None,
+        let frame = match walk.context {
+            Context::Kernel => self.kernel_frame(profile, &mut kernels.host, address),
+            Context::User => self.user_frame(profile, user, address),
+            Context::GuestKernel => self.kernel_frame(profile, &mut kernels.guests, address),
+            Context::GuestUser => Some(foreign_frame(profile, "[guest]", address)),
+            Context::Hypervisor => Some(foreign_frame(profile, "[hypervisor]", address)),
+            Context::Unknown => None,
         };
         match frame {
             Some(frame) => {

@@ -1,5 +1,6 @@
 //! Which event a record belongs to, and what the events are called.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::event_names;
@@ -16,6 +17,7 @@ use crate::profile::EventId;
 pub(super) struct Events {
     events: Vec<EventEntry>,
     by_id: HashMap<u64, EventId>,
+    last_id: Cell<Option<(u64, EventId)>>,
     /// Attrs of events without ids.
     without_ids: HashSet<Attr>,
     /// Where records say which event they belong to: one place, unless the events disagree.
@@ -166,7 +168,17 @@ impl Events {
     pub(super) fn by_id(&self, id: u64) -> Option<EventId> {
         match id {
             0 => (!self.events.is_empty()).then_some(EventId(0)),
-            _ => self.by_id.get(&id).copied(),
+            _ => {
+                // Most records are of the event that the one before was of.
+                if let Some((last, event)) = self.last_id.get()
+                    && last == id
+                {
+                    return Some(event);
+                }
+                let event = *self.by_id.get(&id)?;
+                self.last_id.set(Some((id, event)));
+                Some(event)
+            }
         }
     }
 

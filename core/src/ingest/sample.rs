@@ -33,11 +33,11 @@ impl Reader {
         let Some(decoded) = self.decode_sample(entry) else { return };
         let raw = &decoded.raw;
         let first_row = self.profile.samples.len();
-        let thread = self.tasks.thread(&mut self.profile, raw.pid, raw.tid);
+        let (thread, space) = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
         let stack = self.call_chains.intern(
             &mut self.profile,
             &mut self.kernels,
-            self.tasks.address_space(raw.pid),
+            space,
             raw,
             entry.header.cpu_mode(),
         );
@@ -144,7 +144,7 @@ impl Reader {
         let task = trailer.task(record, self.order);
         let time = TrailerLayout::field(record, trailer.time, self.order);
         let (Some((pid, tid)), Some(time)) = (task, time) else { return };
-        let thread = self.tasks.thread(&mut self.profile, pid, tid);
+        let (thread, _) = self.tasks.sampled(&mut self.profile, pid, tid);
         let cpu = cpu_number(trailer.cpu(record, self.order));
         let met = Met { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
         self.off_cpu.switch(SwitchDirection::of(header), met, &mut self.profile);
@@ -157,10 +157,11 @@ impl Reader {
         if samples.is_empty() {
             return;
         }
+        let (_, space) = self.tasks.sampled(&mut self.profile, pid, tid);
         let user = self.call_chains.intern(
             &mut self.profile,
             &mut self.kernels,
-            self.tasks.address_space(pid),
+            space,
             &RawSample::of_call_chain(chain.words),
             misc::CPUMODE_USER,
         );

@@ -15,12 +15,43 @@ use crate::profile::{DsoKind, Process, ProcessId, Profile, StringId, Thread, Thr
 /// after its EXIT record.
 #[derive(Default)]
 pub(super) struct Tasks {
-    processes: HashMap<u32, Running>,
+    processes: Vec<Running>,
+    /// By pid, the position in `processes` of the one that has it.
+    by_pid: HashMap<u32, usize>,
     threads: HashMap<(u32, u32), Known>,
+    /// The threads that were sampled last, by the low bits of the tid.
+    recent: Recent,
     /// What the recorder called threads that it was to measure (THREAD_MAP); for those whose COMM
     /// is absent.
     suggested: HashMap<u32, StringId>,
     versions: u32,
+}
+
+/// Most samples are of threads that were sampled a moment ago: two look-ups by hash for each
+/// sample were a twentieth of the time of reading. Here they meet a thread's last row.
+struct Recent([Option<RecentThread>; Recent::ROWS]);
+
+#[derive(Clone, Copy)]
+struct RecentThread {
+    pid: u32,
+    tid: u32,
+    thread: ThreadId,
+    /// Position in [`Tasks::processes`].
+    process: usize,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self([None; Self::ROWS])
+    }
+}
+
+impl Recent {
+    const ROWS: usize = 64;
+
+    fn row(&mut self, tid: u32) -> &mut Option<RecentThread> {
+        &mut self.0[tid as usize % Self::ROWS]
+    }
 }
 
 struct Running {
@@ -61,13 +92,19 @@ impl Tasks {
 
     /// The process, which may be met here for the first time.
     fn running(&mut self, profile: &mut Profile, pid: u32) -> &mut Running {
-        let versions = &mut self.versions;
-        self.processes.entry(pid).or_insert_with(|| {
-            let suggested = self.suggested.get(&pid).copied();
+        let index = self.running_index(profile, pid);
+        &mut self.processes[index]
+    }
+
+    fn running_index(&mut self, profile: &mut Profile, pid: u32) -> usize {
+        let Self { processes, versions, suggested, .. } = self;
+        *self.by_pid.entry(pid).or_insert_with(|| {
+            let suggested = suggested.get(&pid).copied();
             let name = suggested.unwrap_or_else(|| profile.strings.intern(&unnamed(pid)));
             let process = profile.threads.add_process(Process { pid, name });
             let space = AddressSpace::new(Self::next_version(versions));
-            Running { process, space, state: ProcessState::Running }
+            processes.push(Running { process, space, state: ProcessState::Running });
+            processes.len() - 1
         })
     }
 
@@ -78,9 +115,25 @@ impl Tasks {
         }
     }
 
-    /// The thread that a sample belongs to.
-    pub(super) fn thread(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> ThreadId {
-        self.known(profile, pid, tid).thread
+    /// The thread that a sample belongs to, and what is mapped in its process.
+    pub(super) fn sampled(
+        &mut self,
+        profile: &mut Profile,
+        pid: u32,
+        tid: u32,
+    ) -> (ThreadId, &AddressSpace) {
+        let known = *self.recent.row(tid);
+        let recent = match known.filter(|recent| recent.pid == pid && recent.tid == tid) {
+            Some(recent) => recent,
+            None => {
+                let thread = self.known(profile, pid, tid).thread;
+                let process = self.running_index(profile, pid);
+                let recent = RecentThread { pid, tid, thread, process };
+                *self.recent.row(tid) = Some(recent);
+                recent
+            }
+        };
+        (recent.thread, &self.processes[recent.process].space)
     }
 
     /// The thread, which may be met here for the first time. Its process's name is not its own.
@@ -105,12 +158,8 @@ impl Tasks {
     ) -> Known {
         let known = Known { thread: profile.threads.add_thread(thread), naming };
         self.threads.insert((pid, thread.tid), known);
+        *self.recent.row(thread.tid) = None;
         known
-    }
-
-    /// What is mapped in a process.
-    pub(super) fn address_space(&self, pid: u32) -> Option<&AddressSpace> {
-        self.processes.get(&pid).map(|running| &running.space)
     }
 
     /// A thread has a name; after exec its process is another.
@@ -118,7 +167,7 @@ impl Tasks {
         let name = profile.strings.intern(&comm.name);
         let is_first_thread = comm.tid == comm.pid;
         let has_ended = || {
-            let running = self.processes.get(&comm.pid);
+            let running = self.by_pid.get(&comm.pid).map(|&index| &self.processes[index]);
             running.is_some_and(|running| running.state == ProcessState::Ended)
         };
         if comm.cause == CommCause::Exec || is_first_thread && has_ended() {
@@ -158,9 +207,9 @@ impl Tasks {
     /// A thread ended.
     pub(super) fn exit(&mut self, task: TaskRecord) {
         if task.pid == task.tid
-            && let Some(running) = self.processes.get_mut(&task.pid)
+            && let Some(&index) = self.by_pid.get(&task.pid)
         {
-            running.state = ProcessState::Ended;
+            self.processes[index].state = ProcessState::Ended;
         }
     }
 
@@ -174,7 +223,16 @@ impl Tasks {
         let space =
             space.unwrap_or_else(|| AddressSpace::new(Self::next_version(&mut self.versions)));
         let process = profile.threads.add_process(Process { pid, name });
-        self.processes.insert(pid, Running { process, space, state: ProcessState::Running });
+        let running = Running { process, space, state: ProcessState::Running };
+        // A pid keeps its position, so what is recent stays right, and a process that is gone
+        // leaves nothing behind.
+        match self.by_pid.get(&pid) {
+            Some(&index) => self.processes[index] = running,
+            None => {
+                self.by_pid.insert(pid, self.processes.len());
+                self.processes.push(running);
+            }
+        }
     }
 
     /// Code was mapped into a process.
@@ -230,7 +288,7 @@ mod tests {
 
         /// Name and process of a thread that is sampled.
         fn sampled(&mut self, (pid, tid): (u32, u32)) -> (String, ProcessId) {
-            let id = self.tasks.thread(&mut self.profile, pid, tid);
+            let (id, _) = self.tasks.sampled(&mut self.profile, pid, tid);
             let thread = self.profile.threads.thread(id);
             (self.profile.strings.get(thread.name).to_owned(), thread.process)
         }
