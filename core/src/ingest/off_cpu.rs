@@ -274,9 +274,7 @@ impl OffCpu {
             }
             let number = profile.events.len() as u16;
             let placeholder = why.placeholder().0 as u16;
-            for event in profile.samples.event.iter_mut().filter(|event| **event == placeholder) {
-                *event = number;
-            }
+            profile.samples.event.replace(placeholder, number);
             let (name, origin) = (why.event_name().to_owned(), EventOrigin::Derived);
             profile.events.push(Event { name, origin, samples, weight });
         }

@@ -4,6 +4,7 @@
 //! Everything is interned and refers to each other by index; the index types are distinct, so
 //! that a frame cannot be taken for a stack. Tables only grow while `ingest` fills them.
 
+mod column;
 mod dsos;
 mod frames;
 mod id_table;
@@ -15,6 +16,7 @@ mod threads;
 
 use std::collections::BTreeMap;
 
+pub use column::Column;
 pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};

@@ -1,5 +1,6 @@
 //! Observations, as columns.
 
+use super::column::Column;
 use super::{EventId, StackId, ThreadId};
 
 /// One observation; in a profile that comes from a link, all those with the same stack.
@@ -23,17 +24,17 @@ pub struct Sample {
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// Nanoseconds.
-    pub time_nanos: Vec<u64>,
+    pub time_nanos: Column<u64>,
     /// Who ran.
-    pub thread: Vec<ThreadId>,
+    pub thread: Column<ThreadId>,
     /// What ran.
-    pub stack: Vec<StackId>,
+    pub stack: Column<StackId>,
     /// Which event.
-    pub event: Vec<u16>,
+    pub event: Column<u16>,
     /// Where.
-    pub cpu: Vec<u16>,
+    pub cpu: Column<u16>,
     /// Periods.
-    pub weight: Vec<u64>,
+    pub weight: Column<u64>,
     /// How many observations a row stands for; empty: one each.
     pub count: Vec<u32>,
 }
@@ -63,9 +64,7 @@ impl Samples {
 
     /// Gives a row another stack: the rest of it has become known.
     pub fn set_stack(&mut self, row: usize, stack: StackId) {
-        if let Some(known) = self.stack.get_mut(row) {
-            *known = stack;
-        }
+        self.stack.set(row, stack);
     }
 
     /// Rows.

@@ -1,0 +1,170 @@
+//! Numbers by row, for as many rows as a recording has samples.
+
+use std::ops::Index;
+
+/// Rows of a chunk.
+const CHUNK: usize = 1 << 16;
+
+/// A column in chunks: it grows without a copy of what is there already, which in WebAssembly,
+/// where memory is never given back, would cost twice its size. A chunk in which all rows have
+/// one value (the weights of a fixed period, the event of a recording that has one) is that value.
+#[derive(Clone, Debug)]
+pub struct Column<T> {
+    full: Vec<Chunk<T>>,
+    /// The rows after those, fewer than a chunk has.
+    last: Vec<T>,
+}
+
+#[derive(Clone, Debug)]
+enum Chunk<T> {
+    Same(T),
+    Each(Box<[T]>),
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
+}
+
+impl<T: Copy + PartialEq> Column<T> {
+    /// Adds a row.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        self.last.push(value);
+        if self.last.len() == CHUNK {
+            self.end_chunk();
+        }
+    }
+
+    fn end_chunk(&mut self) {
+        let first = self.last[0];
+        self.full.push(match self.last.iter().all(|&value| value == first) {
+            true => {
+                self.last.clear();
+                Chunk::Same(first)
+            }
+            false => Chunk::Each(
+                std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK)).into_boxed_slice(),
+            ),
+        });
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.full.len() * CHUNK + self.last.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.full.is_empty() && self.last.is_empty()
+    }
+
+    /// The value of a row, if there is one.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<&T> {
+        match self.full.get(row / CHUNK) {
+            Some(Chunk::Same(value)) => Some(value),
+            Some(Chunk::Each(values)) => values.get(row % CHUNK),
+            None => self.last.get(row.checked_sub(self.full.len() * CHUNK)?),
+        }
+    }
+
+    /// Gives a row another value, if there is one.
+    pub fn set(&mut self, row: usize, value: T) {
+        let Some(chunk) = self.full.get_mut(row / CHUNK) else {
+            if let Some(known) = self.last.get_mut(row - self.full.len() * CHUNK) {
+                *known = value;
+            }
+            return;
+        };
+        if let Chunk::Same(same) = *chunk {
+            if same == value {
+                return;
+            }
+            *chunk = Chunk::Each(vec![same; CHUNK].into_boxed_slice());
+        }
+        if let Chunk::Each(values) = chunk {
+            values[row % CHUNK] = value;
+        }
+    }
+
+    /// Gives all rows of one value another.
+    pub fn replace(&mut self, value: T, by: T) {
+        let chunks = self.full.iter_mut().map(|chunk| match chunk {
+            Chunk::Same(same) => std::slice::from_mut(same),
+            Chunk::Each(values) => values,
+        });
+        for values in chunks.chain([self.last.as_mut_slice()]) {
+            values.iter_mut().filter(|known| **known == value).for_each(|known| *known = by);
+        }
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> + '_ {
+        let full = self.full.iter().flat_map(|chunk| match chunk {
+            Chunk::Same(value) => Rows::Same(std::iter::repeat_n(value, CHUNK)),
+            Chunk::Each(values) => Rows::Each(values.iter()),
+        });
+        full.chain(&self.last)
+    }
+}
+
+/// The rows of a chunk.
+enum Rows<'a, T> {
+    Same(std::iter::RepeatN<&'a T>),
+    Each(std::slice::Iter<'a, T>),
+}
+
+impl<'a, T> Iterator for Rows<'a, T> {
+    type Item = &'a T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a T> {
+        match self {
+            Self::Same(rows) => rows.next(),
+            Self::Each(rows) => rows.next(),
+        }
+    }
+}
+
+impl<T: Copy + PartialEq> Index<usize> for Column<T> {
+    type Output = T;
+
+    /// The value of a row that there is.
+    #[inline]
+    fn index(&self, row: usize) -> &T {
+        self.get(row).expect("rows are counted by the same column's length")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_the_list_of_its_rows() {
+        for distinct in [1u64, 2, 1000] {
+            let mut column = Column::default();
+            let mut list = Vec::new();
+            for row in 0..(2 * CHUNK as u64 + 100) {
+                // The second chunk is of one value in any case.
+                let value = if row as usize / CHUNK == 1 { 7 } else { row % distinct };
+                column.push(value);
+                list.push(value);
+            }
+            for row in [0, 5, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 99] {
+                column.set(row, 42);
+                list[row] = 42;
+            }
+            assert_eq!(column.len(), list.len());
+            assert!(column.iter().eq(&list));
+            assert!((0..list.len()).all(|row| column[row] == list[row]));
+            assert_eq!(column.get(list.len()), None);
+            column.set(list.len(), 1);
+            column.replace(7, 8);
+            list.iter_mut().filter(|value| **value == 7).for_each(|value| *value = 8);
+            assert!(column.iter().eq(&list));
+        }
+    }
+}
