@@ -18,8 +18,8 @@ use crate::ingest::Ingested;
 use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
-    DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingWork,
-    RecordedIdentities, Rejection, Symbols,
+    DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
+    NamingWork, RecordedIdentities, Rejection, Symbols,
 };
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
@@ -34,7 +34,7 @@ pub use info::{
     DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo, TimeInfo, Wanted,
 };
 pub use opening::{Opening, OpeningProgress, WantedBytes};
-pub use report::{Coverage, Report, ReportFunction};
+pub use report::{Coverage, Report, ReportFunction, ReportFunctions};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
 
 /// Trees kept: one for each direction is enough for a page that shows two views.
@@ -53,6 +53,7 @@ pub struct Session {
     ledger: Ledger,
     recorded: RecordedIdentities,
     images: DsoImages,
+    naming_depth: NamingDepth,
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
     shown: Vec<Shown>,
@@ -110,6 +111,7 @@ impl Session {
             ledger,
             recorded,
             images: DsoImages::default(),
+            naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             shown: Vec::new(),
             generation: 0,
@@ -148,7 +150,7 @@ impl Session {
             .map_err(|error| Rejection::Unreadable { message: error.to_string() })?;
         for &dso in &added.dsos {
             self.ledger.matched(dso, name, added.gives);
-            self.to_name.push(self.symbols.begin(dso));
+            self.to_name.push(self.symbols.begin(dso, self.naming_depth));
         }
         Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() })
     }
@@ -161,6 +163,11 @@ impl Session {
                 self.ledger.embedded(dso);
             }
         }
+    }
+
+    /// How deep the frames of files that are admitted from now on are named.
+    pub fn set_naming_depth(&mut self, depth: NamingDepth) {
+        self.naming_depth = depth;
     }
 
     /// Names up to `frames` more frames. Views show the new names at once.
@@ -224,13 +231,23 @@ impl Session {
 
     /// The functions of a query in order. A table that scrolls asks for the same ones again.
     fn ordered_functions(&mut self, query: &Query, order: FunctionOrder) -> &[FunctionSum] {
+        self.order_functions(query, order);
+        self.functions_in_order(query)
+    }
+
+    fn order_functions(&mut self, query: &Query, order: FunctionOrder) {
         let shown = self.shown(query);
         let Shown { tree, functions, .. } = &mut self.shown[shown];
-        let known = functions.take().filter(|(known, _)| *known == order);
-        let (_, sums) = functions.insert(known.unwrap_or_else(|| {
-            (order, functions::ordered(&self.profile, &self.symbols, tree, order))
-        }));
-        sums
+        if functions.as_ref().is_none_or(|(known, _)| *known != order) {
+            let ordered = functions::ordered(&self.profile, &self.symbols, tree, order);
+            *functions = Some((order, ordered));
+        }
+    }
+
+    /// Those that [`Self::order_functions`] has put in order.
+    fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
+        let shown = self.shown.iter().find(|shown| shown.query == *query);
+        shown.and_then(|shown| shown.functions.as_ref()).map_or(&[], |(_, functions)| functions)
     }
 
     /// What was lost or is doubtful.

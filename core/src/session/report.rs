@@ -1,49 +1,60 @@
 //! Functions and coverage in one answer: `perftab report`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::error::Warning;
-use crate::profile::{DsoId, Profile};
+use crate::profile::{DsoId, Identity, Profile};
 use crate::session::{DsoRow, Session};
-use crate::symbolize::Symbols;
-use crate::views::call_tree::Label;
-use crate::views::functions::{self, FunctionOrder, FunctionRow, Inlining};
-use crate::views::label::mark;
+use crate::symbolize::{Provenance, Symbols};
+use crate::text::printable;
+use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
 use crate::views::{Direction, Query, coverage, serialize_weight};
 
 /// Everything that `perftab report --json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+#[derive(Clone, Serialize)]
+pub struct Report<'a> {
     /// The event's name.
-    pub event: String,
+    pub event: &'a str,
     /// Its samples.
     pub samples: u64,
     /// Their weight, in the event's unit.
     #[serde(serialize_with = "serialize_weight")]
     pub weight: u64,
     /// Functions in order.
-    pub functions: Vec<ReportFunction>,
+    pub functions: ReportFunctions<'a>,
     /// How much has names.
     pub coverage: Coverage,
     /// Mapped files.
     pub dsos: Vec<DsoRow>,
     /// What was lost or is doubtful.
-    pub warnings: Vec<Warning>,
+    pub warnings: &'a [Warning],
+}
+
+/// Functions in order. Hundreds of thousands of addresses may have no name, so each is made of
+/// its sums only when it is looked at.
+#[derive(Clone, Copy)]
+pub struct ReportFunctions<'a> {
+    profile: &'a Profile,
+    symbols: &'a Symbols,
+    sums: &'a [FunctionSum],
 }
 
 /// A function, or an address without a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ReportFunction {
+pub struct ReportFunction<'a> {
     /// Name; null if there is none.
-    pub name: Option<String>,
-    /// Address in its DSO, in hex, if there is no name.
-    pub address: Option<String>,
+    pub name: Option<Cow<'a, str>>,
+    /// Address in its DSO, if there is no name; in JSON as hex.
+    #[serde(serialize_with = "serialize_hex")]
+    pub address: Option<u64>,
     /// Path of its DSO.
-    pub dso: Option<String>,
+    pub dso: Option<&'a str>,
     /// The DSO's recorded build-id.
-    pub build_id: Option<String>,
+    #[serde(serialize_with = "serialize_identity")]
+    pub build_id: Option<Identity>,
     /// Weight of the samples that ended in it.
     #[serde(rename = "self", serialize_with = "serialize_weight")]
     pub self_weight: u64,
@@ -101,46 +112,83 @@ impl Session {
     }
 
     /// Functions of an event in order, at most `limit` of them.
-    pub fn report(&mut self, query: &Query, order: FunctionOrder, limit: usize) -> Report {
+    pub fn report(&mut self, query: &Query, order: FunctionOrder, limit: usize) -> Report<'_> {
         let query = Query { direction: Direction::Callees, ..*query };
         let (coverage, dsos) = (self.coverage(), self.dsos());
-        let warnings = self.warnings.clone();
-        let event = self.profile.events.get(query.event as usize).cloned();
-        let functions = self.ordered_functions(&query, order);
-        let functions = functions[..limit.min(functions.len())].to_vec();
-        let (profile, symbols) = (&self.profile, &self.symbols);
-        let functions = functions.into_iter().map(|sum| functions::row(profile, symbols, sum));
+        self.order_functions(&query, order);
+        let sums = self.functions_in_order(&query);
+        let event = self.profile.events.get(query.event as usize);
         Report {
-            event: event.as_ref().map_or_else(String::new, |event| event.name.clone()),
-            samples: event.as_ref().map_or(0, |event| event.samples),
+            event: event.map_or("", |event| event.name.as_str()),
+            samples: event.map_or(0, |event| event.samples),
             weight: event.map_or(0, |event| event.weight),
-            functions: functions.map(|row| report_function(profile, symbols, row)).collect(),
+            functions: ReportFunctions {
+                profile: &self.profile,
+                symbols: &self.symbols,
+                sums: &sums[..limit.min(sums.len())],
+            },
             coverage,
             dsos,
-            warnings,
+            warnings: &self.warnings,
         }
     }
 }
 
-fn report_function(profile: &Profile, symbols: &Symbols, row: FunctionRow) -> ReportFunction {
-    let function = match row.sum.label {
-        Label::Function(id) | Label::Inlined(id) => Some(symbols.function(id)),
-        Label::All | Label::Group(_) | Label::NoMapping => None,
-    };
-    let dso = function.map(|function| profile.dsos.get(function.dso));
-    let is_named = function.is_some_and(|function| function.name.is_some());
-    ReportFunction {
-        name: is_named.then_some(row.name),
-        address: function
-            .filter(|function| function.name.is_none())
-            .map(|function| format!("{:x}", function.address)),
-        dso: dso.map(|dso| dso.path.clone()),
-        build_id: dso.and_then(|dso| dso.identity).map(|identity| identity.to_string()),
-        self_weight: row.sum.self_sum.weight,
-        total: row.sum.total.weight,
-        self_samples: row.sum.self_sum.samples,
-        total_samples: row.sum.total.samples,
-        inlined: row.sum.inlined == Inlining::Always,
-        forced: row.marks & mark::FORCED != 0,
+impl<'a> ReportFunctions<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sums.is_empty()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = ReportFunction<'a>> + use<'a> {
+        let functions = *self;
+        self.sums.iter().map(move |sum| functions.function(sum))
+    }
+
+    fn function(&self, sum: &FunctionSum) -> ReportFunction<'a> {
+        let function = sum.label.function().map(|id| self.symbols.function(id));
+        let dso = function.map(|function| self.profile.dsos.get(function.dso));
+        let name = function.and_then(|function| function.name);
+        ReportFunction {
+            name: name.map(printable),
+            address: function.filter(|_| name.is_none()).map(|function| function.address),
+            dso: dso.map(|dso| dso.path.as_str()),
+            build_id: dso.and_then(|dso| dso.identity),
+            self_weight: sum.self_sum.weight,
+            total: sum.total.weight,
+            self_samples: sum.self_sum.samples,
+            total_samples: sum.total.samples,
+            inlined: sum.inlined == Inlining::Always,
+            forced: function.is_some_and(|function| function.provenance == Provenance::Forced),
+        }
+    }
+}
+
+impl Serialize for ReportFunctions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+fn serialize_hex<S: Serializer>(address: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match address {
+        Some(address) => serializer.collect_str(&format_args!("{address:x}")),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn serialize_identity<S: Serializer>(
+    identity: &Option<Identity>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match identity {
+        Some(identity) => serializer.collect_str(identity),
+        None => serializer.serialize_none(),
     }
 }

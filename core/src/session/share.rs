@@ -7,7 +7,7 @@ use crate::session::{FormatInfo, Session};
 use crate::snapshot::{
     self, Contents, Fidelity, HostFields, Options, Paths, SnapshotError, TooSmall,
 };
-use crate::symbolize::{DsoImages, RecordedIdentities};
+use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
 use crate::text::printable;
 use crate::views::serialize_weight;
 
@@ -97,6 +97,7 @@ impl Session {
             ledger: snapshot.ledger,
             recorded,
             images: DsoImages::default(),
+            naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             shown: Vec::new(),
             generation: 0,

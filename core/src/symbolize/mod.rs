@@ -29,4 +29,4 @@ pub use inline_frames::{InlineFrames, InlineLevel};
 pub use ledger::{Gives, Ledger, LedgerRow, Status};
 pub use matched_image::{MatchedImage, MatchedSymbols, RecordedIdentities, Rejection, SameName};
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
-pub use symbols::{FileId, Function, Inlining, Level, NamingWork, Symbols};
+pub use symbols::{FileId, Function, Inlining, Level, NamingDepth, NamingWork, Symbols};

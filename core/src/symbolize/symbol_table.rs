@@ -132,7 +132,8 @@ impl SymbolTable {
     pub fn at(&self, address: Svma) -> Option<Symbol<'_>> {
         let next = self.starts.partition_point(|&start| start <= address.0);
         let owner = self.owners[next.checked_sub(1)?];
-        self.symbol(owner)
+        // A name that cannot be read names nothing.
+        self.symbol(owner).filter(|symbol| !symbol.name.is_empty())
     }
 
     /// Where the symbol of this very name begins. A scan: for the few names that are wanted so.
@@ -177,12 +178,16 @@ impl SymbolTable {
     /// Appends the strings that a symbol table refers to; returns where they begin.
     fn add_strings(&mut self, image: &Image, table: &Section) -> Result<Option<u32>, ReadError> {
         let Some(strings) = image.elf().sections.get(table.link as usize) else { return Ok(None) };
-        let strings = image.section_bytes(strings)?;
+        let mut strings = image.section_bytes(strings)?;
         let base = self.strings.len();
         if base + strings.len() >= NOTHING as usize {
             return Ok(None);
         }
-        self.strings.extend_from_slice(&strings);
+        match base {
+            // Mostly the only one; a copy of tens of megabytes was a tenth of the time.
+            0 => self.strings = strings,
+            _ => self.strings.append(&mut strings),
+        }
         // A table cut short must not run into the next one.
         self.strings.push(0);
         Ok(Some(base as u32))
@@ -200,9 +205,11 @@ impl SymbolTable {
             _ => return None,
         }
         let name = base.checked_add(symbol.name)?;
-        let text = text_at(&self.strings, name as usize);
-        if text.is_empty() || is_mapping_symbol(elf, text) {
-            return None;
+        // The first byte tells enough: reading each name to its end took longer than sorting them.
+        match self.strings.get(name as usize) {
+            None | Some(0) => return None,
+            Some(b'$') if has_mapping_symbols(elf) => return None,
+            Some(_) => {}
         }
         let start = match elf.machine {
             // The lowest bit says that the code is Thumb.
@@ -258,19 +265,21 @@ impl SymbolTable {
     /// perf's `choose_best_symbol`: sizes first, then types, weak last, global first, fewer
     /// underscores in front, the longer name; else the earlier.
     fn is_better(&self, next: &Entry, kept: &Entry) -> bool {
-        let key = |entry: &Entry| {
-            let name = self.name(entry);
-            let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
+        let rank = |entry: &Entry| {
             (
                 entry.end > entry.start,
                 entry.rank.kind != elf::STT_NOTYPE,
                 entry.rank.bind != elf::STB_WEAK,
                 entry.rank.bind == elf::STB_GLOBAL,
-                std::cmp::Reverse(underscores),
-                name.len(),
             )
         };
-        key(next) > key(kept)
+        let name = |entry: &Entry| {
+            let name = self.name(entry);
+            let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
+            (std::cmp::Reverse(underscores), name.len())
+        };
+        // Names are only read where nothing else tells.
+        rank(next).cmp(&rank(kept)).then_with(|| name(next).cmp(&name(kept))).is_gt()
     }
 
     /// Names the jumps of the procedure linkage table after the functions that they go to.
@@ -369,9 +378,9 @@ fn is_text(section: &Section) -> bool {
     section.is_executable() && section.name.contains(".text")
 }
 
-/// `$x`, `$d` and so on mark code and data on some machines, and name nothing.
-fn is_mapping_symbol(elf: &Elf, name: &str) -> bool {
-    matches!(elf.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV) && name.starts_with('$')
+/// On these machines `$x`, `$d` and so on mark code and data, and name nothing.
+fn has_mapping_symbols(elf: &Elf) -> bool {
+    matches!(elf.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV)
 }
 
 /// Address of the first jump that belongs to a relocation, and the size of a jump.

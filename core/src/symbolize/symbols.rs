@@ -85,9 +85,21 @@ struct LevelRange {
     length: u32,
 }
 
+/// How deep frames are named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NamingDepth {
+    /// Down to the functions that the compiler inlined, with lines.
+    #[default]
+    Inlined,
+    /// The functions that the linker knows: all that a view of merged inlines shows, for a
+    /// fraction of the time. DWARF is read only where there are no symbols.
+    Functions,
+}
+
 /// A DSO being named; see [`Symbols::begin`].
 pub struct NamingWork {
     dso: DsoId,
+    depth: NamingDepth,
     next: usize,
     end: usize,
     total: usize,
@@ -183,16 +195,17 @@ impl Symbols {
 
     /// Names all frames of a DSO again, from the files matched with it.
     pub fn resolve(&mut self, profile: &Profile, dso: DsoId, images: &DsoImages) {
-        let mut work = self.begin(dso);
+        let mut work = self.begin(dso, NamingDepth::Inlined);
         self.step(&mut work, profile, images, usize::MAX);
     }
 
     /// Starts to name the frames of a DSO again.
-    pub fn begin(&self, dso: DsoId) -> NamingWork {
+    pub fn begin(&self, dso: DsoId, depth: NamingDepth) -> NamingWork {
         let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
         let (next, end) = bounds.map_or((0, 0), |(&start, &end)| (start as usize, end as usize));
         NamingWork {
             dso,
+            depth,
             next,
             end,
             total: end - next,
@@ -240,7 +253,7 @@ impl Symbols {
     /// name from a matched file keep it.
     pub fn embedded(&mut self, profile: &Profile, matched: &MatchedSymbols) {
         for &dso in matched.dsos() {
-            let mut work = self.begin(dso);
+            let mut work = self.begin(dso, NamingDepth::Functions);
             while work.next < work.end {
                 let frame = self.order[work.next];
                 work.next += 1;
@@ -286,7 +299,11 @@ impl Symbols {
         });
 
         let unnamed = Functions::of_frame(frame);
-        if let (Some(svma), Some(inline_frames)) = (svma, build.inline_frames()) {
+        let inline_frames = match work.depth {
+            NamingDepth::Functions if !build.symbols().is_empty() => None,
+            _ => build.inline_frames(),
+        };
+        if let (Some(svma), Some(inline_frames)) = (svma, inline_frames) {
             inline_frames.at(svma, |level| {
                 let function = match level.function {
                     Some(name) => self.met_function(work, &name, Provenance::Matched),

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use perftab_core::session::{Session, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::Query;
 
 use super::{event_number, finish, read_named, share};
@@ -17,7 +18,7 @@ use crate::page;
 
 /// Writes the export to a file or standard output.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
-    let mut session = read_named(&args.input, &args.images)?;
+    let mut session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let event = event_number(&session, args.event.as_deref())?;
     let query = Query { event, ..Query::default() };
     let text = match args.to {

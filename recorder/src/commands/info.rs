@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use perftab_core::profile::EventGroup;
 use perftab_core::session::{DsoRow, ProfileInfo};
+use perftab_core::symbolize::NamingDepth;
 
 use super::{finish, read_named};
 use crate::cli::InfoArgs;
@@ -11,7 +12,7 @@ use crate::output::{Outcome, Results, grouped, percent, printable, size};
 
 /// Prints everything that is in a recording but its samples.
 pub fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
-    let session = read_named(&args.input, &args.images)?;
+    let session = read_named(&args.input, &args.images, NamingDepth::Functions)?;
     let info = session.info();
     let mut results = Results::new();
     if args.json {

@@ -10,6 +10,7 @@ pub mod share;
 use anyhow::bail;
 use perftab_core::error::WarningKind;
 use perftab_core::session::Session;
+use perftab_core::symbolize::NamingDepth;
 
 use crate::cli::{ImageArgs, InputArgs};
 use crate::images::search;
@@ -22,8 +23,13 @@ fn read(input: &InputArgs) -> anyhow::Result<Session> {
 }
 
 /// Reads a recording and names its frames.
-fn read_named(input: &InputArgs, images: &ImageArgs) -> anyhow::Result<Session> {
+fn read_named(
+    input: &InputArgs,
+    images: &ImageArgs,
+    depth: NamingDepth,
+) -> anyhow::Result<Session> {
     let mut session = read(input)?;
+    session.set_naming_depth(depth);
     search::name_frames(&mut session, images)?;
     Ok(session)
 }

@@ -1,8 +1,10 @@
 //! `perftab report`: where the samples ended, by function.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use perftab_core::session::{Report, ReportFunction, Session};
+use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::functions::{FunctionKey, FunctionOrder, SortDirection};
 use perftab_core::views::label::mark;
 use perftab_core::views::{Direction, Group, Inlines, Query};
@@ -20,12 +22,16 @@ const NAME_WIDTH: usize = 60;
 
 /// Prints the functions of one event.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
-    let mut session = read_named(&args.input, &args.images)?;
+    let (inlines, depth) = match args.no_inline {
+        true => (Inlines::Merged, NamingDepth::Functions),
+        false => (Inlines::Shown, NamingDepth::Inlined),
+    };
+    let mut session = read_named(&args.input, &args.images, depth)?;
     let query = Query {
         event: event_number(&session, args.event.as_deref())?,
         direction: Direction::Callees,
         group: Group::None,
-        inlines: if args.no_inline { Inlines::Merged } else { Inlines::Shown },
+        inlines,
     };
     let limit = args.limit.unwrap_or(usize::MAX);
     let report = session.report(&query, order(args.sort), limit);
@@ -56,12 +62,12 @@ fn order(key: SortKey) -> FunctionOrder {
 }
 
 /// Lines before the table, marked as `perf report` marks them.
-fn write_head(results: &mut Results, report: &Report) -> io::Result<()> {
+fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
     let coverage = &report.coverage;
     writeln!(
         results,
         "# {}: {} samples, weight {}",
-        printable(&report.event),
+        printable(report.event),
         output::grouped(report.samples),
         output::grouped(report.weight)
     )?;
@@ -70,32 +76,83 @@ fn write_head(results: &mut Results, report: &Report) -> io::Result<()> {
     writeln!(results, "# {named} of {of} end in a named function\n#")
 }
 
-fn write_table(results: &mut Results, report: &Report) -> io::Result<()> {
-    let names: Vec<String> = report.functions.iter().map(shown_name).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let width = width.clamp("Function".len(), NAME_WIDTH);
+fn write_table(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
+    let width = name_width(report);
     writeln!(results, "#  Self    Total   {:width$}  DSO", "Function")?;
-    let whole = report.weight as f64;
-    for (function, name) in report.functions.iter().zip(names) {
-        writeln!(
-            results,
-            "{:>7} {:>7}   {name:width$}  {}",
-            percent(function.self_weight as f64, whole),
-            percent(function.total as f64, whole),
-            printable(file_name(function.dso.as_deref().unwrap_or("")))
-        )?;
+    let (mut own, mut total) = (Share::of(report.weight), Share::of(report.weight));
+    let mut line = String::new();
+    for function in report.functions.iter() {
+        line.clear();
+        let (own, total) = (own.text(function.self_weight), total.text(function.total));
+        // Counted in characters: a thin space stands before the percent sign.
+        line.extend([pad(own, 7), own, " ", pad(total, 7), total, "   "]);
+        let before = line.len();
+        push_shown_name(&mut line, &function);
+        let characters = line[before..].chars().count();
+        line.extend(std::iter::repeat_n(' ', width.saturating_sub(characters)));
+        line.push_str("  ");
+        line.push_str(&printable(file_name(function.dso.unwrap_or_default())));
+        line.push('\n');
+        results.write_all(line.as_bytes())?;
     }
     Ok(())
 }
 
+/// Characters that the names take, up to a limit.
+fn name_width(report: &Report<'_>) -> usize {
+    let mut width = "Function".len();
+    let mut name = String::new();
+    for function in report.functions.iter() {
+        name.clear();
+        push_shown_name(&mut name, &function);
+        width = width.max(name.chars().count());
+        if width >= NAME_WIDTH {
+            return NAME_WIDTH;
+        }
+    }
+    width
+}
+
+/// What brings `text` to `width` characters.
+fn pad(text: &str, width: usize) -> &'static str {
+    const SPACES: &str = "       ";
+    &SPACES[..width.saturating_sub(text.chars().count()).min(SPACES.len())]
+}
+
+/// Shares as texts. Functions of one weight follow each other, since they are in order: their
+/// text is made once.
+struct Share {
+    whole: f64,
+    weight: u64,
+    text: String,
+}
+
+impl Share {
+    fn of(whole: u64) -> Self {
+        let whole = whole as f64;
+        Self { whole, weight: 0, text: percent(0.0, whole) }
+    }
+
+    fn text(&mut self, weight: u64) -> &str {
+        if weight != self.weight {
+            self.weight = weight;
+            self.text = percent(weight as f64, self.whole);
+        }
+        &self.text
+    }
+}
+
 /// A function's name, or its address where it has none.
-fn shown_name(function: &ReportFunction) -> String {
-    let forced = if function.forced { "≠ " } else { "" };
-    let inlined = if function.inlined { " (inlined)" } else { "" };
-    match (&function.name, &function.address) {
-        (Some(name), _) => format!("{forced}{}{inlined}", printable(name)),
-        (None, Some(address)) => format!("0x{address}"),
-        (None, None) => "[no mapping]".to_owned(),
+fn push_shown_name(line: &mut String, function: &ReportFunction<'_>) {
+    match (&function.name, function.address) {
+        (Some(name), _) => {
+            let forced = if function.forced { "≠ " } else { "" };
+            let inlined = if function.inlined { " (inlined)" } else { "" };
+            line.extend([forced, name, inlined]);
+        }
+        // Writing to a text cannot fail.
+        (None, Some(address)) => drop(write!(line, "{address:#x}")),
+        (None, None) => line.push_str("[no mapping]"),
     }
 }
 

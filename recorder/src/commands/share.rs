@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::{anyhow, bail};
 use perftab_core::session::{FidelityInfo, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::symbolize::NamingDepth;
 
 use super::{finish, read_named};
 use crate::cli::ShareArgs;
@@ -21,7 +22,7 @@ const OPENS_ANYWHERE: usize = 65_536;
 /// Prints the link; what it keeps goes to standard error.
 pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     let base = base(args.base.as_deref())?;
-    let session = read_named(&args.input, &args.images)?;
+    let session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let before_payload = base.chars().count() + 1;
     let options = ShareOptions {
         characters: (args.budget as usize).saturating_sub(before_payload),

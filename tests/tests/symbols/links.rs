@@ -5,7 +5,7 @@ use perftab_core::profile::{
 };
 use perftab_core::snapshot::{Contents, Facts, HostFields, Options, Paths, decode, encode};
 use perftab_core::symbolize::{
-    DsoImages, Image, Ledger, MatchedImage, RecordedIdentities, Rejection, Symbols,
+    DsoImages, Image, Ledger, MatchedImage, NamingDepth, RecordedIdentities, Rejection, Symbols,
 };
 use perftab_core::views::Query;
 use perftab_core::views::call_tree::CallTree;
@@ -151,7 +151,7 @@ fn frames_are_named_in_slices_as_at_once() {
     let recorded = RecordedIdentities::new(&sliced.profile.dsos);
     let matched = MatchedImage::admit(&recorded, image(&program)).expect("the build recorded");
     sliced.images.add(matched).expect("readable");
-    let mut work = sliced.symbols.begin(sliced.dso);
+    let mut work = sliced.symbols.begin(sliced.dso, NamingDepth::Inlined);
     let mut slices = 0;
     while !work.is_done() {
         let before = work.progress().0;
