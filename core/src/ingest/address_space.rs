@@ -88,6 +88,11 @@ impl AddressSpace {
         self.mappings.splice(first..last, replacement);
     }
 
+    /// The mapping with the lowest addresses.
+    pub(super) fn first(&self) -> Option<&Mapping> {
+        self.mappings.first()
+    }
+
     /// The mapping that holds `address`.
     pub(super) fn find(&self, address: u64) -> Option<&Mapping> {
         let index = self.mappings.partition_point(|mapping| mapping.end <= address);

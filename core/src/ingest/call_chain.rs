@@ -182,7 +182,9 @@ impl CallChains {
         self.cached(address, kernel.address_space().version(), || {
             let frame = match kernel.address_space().find(address) {
                 Some(mapping) => Frame { dso: mapping.dso, address: mapping.offset(address) },
-                None => Frame { dso: kernel.dso(&mut profile.dsos), address },
+                None => {
+                    Frame { dso: kernel.dso_outside_maps(&mut profile.dsos, address)?, address }
+                }
             };
             Some(profile.frames.intern(frame))
         })

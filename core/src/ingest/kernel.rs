@@ -108,9 +108,17 @@ impl Kernel {
         &self.space
     }
 
-    /// The kernel itself: what a kernel address outside of every map belongs to (code made at
-    /// run time, modules that were loaded later, a recording without kernel maps).
-    pub(super) fn dso(&mut self, dsos: &mut Dsos) -> DsoId {
+    /// What a kernel address outside of every map belongs to: the kernel itself (code made at run
+    /// time, modules that were loaded later, a recording without kernel maps). `None` for an address
+    /// of user space, which samples in kernel mode may have where the hardware is imprecise: 64-bit
+    /// kernels have the upper half of the addresses.
+    pub(super) fn dso_outside_maps(&mut self, dsos: &mut Dsos, address: u64) -> Option<DsoId> {
+        let is_upper = |address: u64| address >> 63 == 1;
+        let is_64_bit = self.space.first().is_some_and(|mapping| is_upper(mapping.start));
+        (is_upper(address) || !is_64_bit).then(|| self.dso(dsos))
+    }
+
+    fn dso(&mut self, dsos: &mut Dsos) -> DsoId {
         *self.kernel.get_or_insert_with(|| self.of.intern(dsos, MappedFrom::Nothing))
     }
 }

@@ -177,17 +177,20 @@ impl OffCpu {
         let Some(switch) = switch else {
             return self.leave(Away { left: met, why: Why::Waits, told_by: ToldBy::Sample });
         };
+        let mut left = met;
         match met.tid {
-            // It has no number any more: this was its last switch.
-            u32::MAX => self.end(self.local_tid(switch.prev_tid)),
-            tid => {
-                if tid != switch.prev_tid {
-                    self.local_tids.insert(switch.prev_tid, tid);
-                }
-                let why = Why::of_state(switch.prev_state);
-                self.leave(Away { left: met, why, told_by: ToldBy::Sample });
+            // It ended and has no number any more, but may have to make room until it is gone.
+            u32::MAX => {
+                left.tid = self.local_tid(switch.prev_tid);
+                self.end(left.tid);
             }
+            tid if tid != switch.prev_tid => {
+                self.local_tids.insert(switch.prev_tid, tid);
+            }
+            _ => {}
         }
+        let why = Why::of_state(switch.prev_state);
+        self.leave(Away { left, why, told_by: ToldBy::Sample });
         self.come_back(self.local_tid(switch.next_tid), met.time, profile);
     }
 

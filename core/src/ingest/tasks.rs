@@ -99,8 +99,7 @@ impl Tasks {
     fn running_index(&mut self, profile: &mut Profile, pid: u32) -> usize {
         let Self { processes, versions, suggested, .. } = self;
         *self.by_pid.entry(pid).or_insert_with(|| {
-            let suggested = suggested.get(&pid).copied();
-            let name = suggested.unwrap_or_else(|| profile.strings.intern(&unnamed(pid)));
+            let name = make_up_name(suggested, profile, pid);
             let process = profile.threads.add_process(Process { pid, name });
             let space = AddressSpace::new(Self::next_version(versions));
             processes.push(Running { process, space, state: ProcessState::Running });
@@ -142,8 +141,7 @@ impl Tasks {
             return known;
         }
         let process = self.running(profile, pid).process;
-        let suggested = self.suggested.get(&tid).copied();
-        let name = suggested.unwrap_or_else(|| profile.strings.intern(&unnamed(tid)));
+        let name = make_up_name(&self.suggested, profile, tid);
         // The idle threads are called so in every recording.
         let naming = if tid == 0 { Naming::Recorded } else { Naming::MadeUp };
         self.add_thread(profile, pid, Thread { process, tid, name }, naming)
@@ -166,6 +164,7 @@ impl Tasks {
     pub(super) fn comm(&mut self, profile: &mut Profile, comm: &CommRecord<'_>) {
         let name = profile.strings.intern(&comm.name);
         let is_first_thread = comm.tid == comm.pid;
+        self.name_what_was_unnamed(profile, comm.pid, comm.tid, name);
         let has_ended = || {
             let running = self.by_pid.get(&comm.pid).map(|&index| &self.processes[index]);
             running.is_some_and(|running| running.state == ProcessState::Ended)
@@ -188,12 +187,24 @@ impl Tasks {
         }
     }
 
+    /// The first name of a thread is the best that there is for the time before, too: so does
+    /// `perf report` (`comm__override` in `tools/perf/util/comm.c`).
+    fn name_what_was_unnamed(&mut self, profile: &mut Profile, pid: u32, tid: u32, name: StringId) {
+        let known = self.threads.get(&(pid, tid)).filter(|known| known.naming == Naming::MadeUp);
+        let Some(known) = known else { return };
+        let thread = &mut profile.threads.threads[known.thread.index()];
+        thread.name = name;
+        if pid == tid {
+            profile.threads.processes[thread.process.index()].name = name;
+        }
+    }
+
     /// A thread began; in a new process it has a copy of its parent's mappings.
     pub(super) fn fork(&mut self, profile: &mut Profile, task: TaskRecord) {
         let parent = self.known(profile, task.parent_pid, task.parent_tid);
         let name = match parent.naming {
             Naming::Recorded => profile.threads.thread(parent.thread).name,
-            Naming::MadeUp => profile.strings.intern(&unnamed(task.tid)),
+            Naming::MadeUp => make_up_name(&self.suggested, profile, task.tid),
         };
         if task.pid != task.parent_pid {
             let parent = self.running(profile, task.parent_pid);
@@ -238,7 +249,13 @@ impl Tasks {
     /// Code was mapped into a process.
     pub(super) fn map(&mut self, profile: &mut Profile, mmap: &MmapRecord<'_>) {
         let Some(end) = mmap.address.checked_add(mmap.length) else { return };
-        if mmap.access == MappingAccess::Data || mmap.length == 0 {
+        if mmap.length == 0 {
+            return;
+        }
+        if mmap.access == MappingAccess::Data {
+            // Recorded with `perf record -d`: what it covers is gone all the same.
+            let version = Self::next_version(&mut self.versions);
+            self.running(profile, mmap.pid).space.unmap(mmap.address..end, version);
             return;
         }
         let kind = user_dso_kind(&mmap.path);
@@ -252,6 +269,11 @@ impl Tasks {
         let mapping = Mapping { start: mmap.address, end, page_offset, dso };
         self.running(profile, mmap.pid).space.map(mapping, version);
     }
+}
+
+/// What a thread is called whose name was not recorded.
+fn make_up_name(suggested: &HashMap<u32, StringId>, profile: &mut Profile, tid: u32) -> StringId {
+    suggested.get(&tid).copied().unwrap_or_else(|| profile.strings.intern(&unnamed(tid)))
 }
 
 /// What perf shows for a thread whose name was not recorded.
@@ -328,6 +350,23 @@ mod tests {
         machine.comm((30, 30), ":30", CommCause::Rename);
         machine.fork((32, 32), (30, 30));
         assert_eq!(machine.name((32, 32)), ":30");
+    }
+
+    #[test]
+    fn the_first_name_of_a_thread_goes_for_the_time_before() {
+        let mut machine = Machine::default();
+        let before = machine.tasks.sampled(&mut machine.profile, 10, 10).0;
+        machine.comm((10, 10), "fib", CommCause::Exec);
+        let after = machine.tasks.sampled(&mut machine.profile, 10, 10).0;
+        machine.comm((10, 10), "later", CommCause::Rename);
+        let threads = &machine.profile.threads;
+        let names = [before, after].map(|id| {
+            let thread = threads.thread(id);
+            [thread.name, threads.process(thread.process).name]
+                .map(|name| machine.profile.strings.get(name))
+        });
+        // Before exec it was another process, whatever it was.
+        assert_eq!(names, [["fib", "fib"], ["fib", "later"]]);
     }
 
     #[test]

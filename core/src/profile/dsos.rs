@@ -127,7 +127,7 @@ impl Dso {
     /// Last part of the path.
     pub fn name(&self) -> &str {
         match self.kind {
-            DsoKind::User => self.path.rsplit('/').next().unwrap_or(&self.path),
+            DsoKind::User | DsoKind::Module => self.path.rsplit('/').next().unwrap_or(&self.path),
             _ => &self.path,
         }
     }

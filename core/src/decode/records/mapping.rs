@@ -47,6 +47,9 @@ pub enum MappingAccess {
 
 /// `PROT_EXEC` of `mmap(2)`.
 const PROT_EXEC: u32 = 4;
+/// What can be allowed. simpleperf allows nothing in maps of code that a run time made, and sets a
+/// bit of its own, 0x4000; the kernel records no maps that allow nothing.
+const PROT_ALL: u32 = 7;
 
 impl<'a> MmapRecord<'a> {
     /// Decodes MMAP or MMAP2; `bytes` are the record without its trailer, at `offset`.
@@ -72,7 +75,8 @@ impl<'a> MmapRecord<'a> {
             if !lacks_protection(cursor.rest()) {
                 let protection = cursor.u32()?;
                 let _flags = cursor.u32()?;
-                if protection & PROT_EXEC == 0 {
+                let allowed = protection & PROT_ALL;
+                if allowed != 0 && allowed & PROT_EXEC == 0 {
                     access = MappingAccess::Data;
                 }
             }
