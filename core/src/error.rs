@@ -41,6 +41,11 @@ pub enum DecodeErrorKind {
         /// Which form.
         what: &'static str,
     },
+    /// What it is packed in could not be unpacked.
+    Unpacking {
+        /// What is wrong.
+        message: String,
+    },
     /// The bytes could not be read.
     Read {
         /// What the host said.
@@ -61,6 +66,7 @@ impl DecodeErrorKind {
             Self::Truncated { .. } => "truncated",
             Self::Invalid { .. } => "invalid",
             Self::Unsupported { .. } => "unsupported",
+            Self::Unpacking { .. } => "unpacking",
             Self::Read { .. } => "read",
         }
     }
@@ -84,6 +90,9 @@ impl fmt::Display for DecodeError {
                 write!(f, "{what} is {value} at {offset:#x}, which cannot be")
             }
             DecodeErrorKind::Unsupported { what } => write!(f, "{what} cannot be read yet"),
+            DecodeErrorKind::Unpacking { message } => {
+                write!(f, "the file could not be unpacked: {message}")
+            }
             DecodeErrorKind::Read { message } => {
                 write!(f, "reading at {offset:#x} failed: {message}")
             }
@@ -100,16 +109,28 @@ impl std::error::Error for DecodeError {}
 pub enum WarningKind {
     /// The recorder died before it wrote the end of the file.
     Unfinished,
+    /// Files of a recording in a folder are absent.
+    PartsMissing,
     /// The file ends inside a record or before the end of its data section.
     Truncated,
+    /// What stands where a record should begin is none: nothing behind it could be read.
+    Damaged,
+    /// Packed records, or the packed file, could not be unpacked to the end.
+    Unpacking,
+    /// A section of the file lies where it cannot be, or is cut.
+    BadSection,
     /// A record or feature could not be decoded and was passed over.
     Unreadable,
     /// A form of record that this version passes over.
     Unsupported,
+    /// Text stands among the records, which a recorder printed.
+    Text,
     /// The kernel or the recorder lost samples.
     Lost,
     /// Records came later than the order of the file allows.
     OutOfOrder,
+    /// Samples have no time: they are shown in the order of the file.
+    NoTime,
     /// Samples whose event is not described in the file.
     UnknownEvent,
     /// Two sources name different build-ids for one DSO.

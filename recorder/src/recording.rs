@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use perftab_core::decode::ByteSource;
 use perftab_core::session::{Opening, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
@@ -20,9 +21,11 @@ const BLOCK: usize = 1 << 20;
 pub struct Recording {
     /// Name for humans.
     pub name: String,
-    /// Length in bytes.
+    /// Length in bytes, of all its files.
     pub size: u64,
     file: File,
+    /// The other files of a recording in a folder.
+    beside: Vec<File>,
 }
 
 impl Recording {
@@ -42,14 +45,48 @@ impl Recording {
         // Asked before it is opened: opening a FIFO waits for its writer.
         let metadata = fs::metadata(path).with_context(missing)?;
         if metadata.is_dir() {
-            bail!("{name}: is a folder; name the perf.data file in it");
+            return Self::folder(path);
         }
         if !metadata.is_file() {
             bail!("{name}: is no regular file; pipe it in and name - instead");
         }
         let file = File::open(path).with_context(missing)?;
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
-        Ok(Self { name, size: metadata.len(), file })
+        Ok(Self { name, size: metadata.len(), file, beside: Vec::new() })
+    }
+
+    /// A recording in a folder, as `perf record --threads` makes it: `data`, and the records of
+    /// each of its threads in `data.0`, `data.1` and so on.
+    fn folder(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display();
+        let open = |path: &Path| File::open(path).with_context(|| path.display().to_string());
+        let main = path.join("data");
+        if !main.is_file() {
+            bail!("{name}: is a folder without a recording; name the perf.data file in it");
+        }
+        let mut beside = Vec::new();
+        for entry in fs::read_dir(path).with_context(|| name.to_string())? {
+            let path = entry.with_context(|| name.to_string())?.path();
+            let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix("data."));
+            let number = number.and_then(|number| number.parse::<u32>().ok());
+            if let Some(number) = number.filter(|_| path.is_file()) {
+                beside.push((number, open(&path)?));
+            }
+        }
+        beside.sort_by_key(|(number, _)| *number);
+        let file = open(&main)?;
+        let beside: Vec<File> = beside.into_iter().map(|(_, file)| file).collect();
+        let mut size = file.metadata()?.len();
+        for file in &beside {
+            size += file.metadata()?.len();
+        }
+        let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
+        Ok(Self { name, size, file, beside })
+    }
+
+    /// True if it is several files.
+    pub fn is_folder(&self) -> bool {
+        !self.beside.is_empty()
     }
 
     fn spool() -> anyhow::Result<Self> {
@@ -69,7 +106,8 @@ impl Recording {
             size += count as u64;
             progress.update(size);
         }
-        Ok(Self { name: "standard input".to_owned(), size, file })
+        let name = "standard input".to_owned();
+        Ok(Self { name, size, file, beside: Vec::new() })
     }
 
     /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings.
@@ -81,9 +119,9 @@ impl Recording {
 
     /// Reads the whole of it, calling `progress` with the bytes read so far.
     pub fn read_with(&self, progress: &mut dyn FnMut(u64)) -> anyhow::Result<Session> {
-        let source = FileSource::new(self.file.try_clone()?)?;
-        let mut opening = Opening::new(&[&source]).with_context(|| self.name.clone())?;
-        self.push_all(&source, &mut opening, &mut |opening| {
+        let sources = self.sources()?;
+        let mut opening = self.open_in(&sources)?;
+        self.push_all(&sources, &mut opening, &mut |opening| {
             progress(opening.progress().bytes);
             Ok(())
         })?;
@@ -97,25 +135,39 @@ impl Recording {
         watcher: SampleWatcher,
         go_on: &mut dyn FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let source = FileSource::new(self.file.try_clone()?)?;
-        let mut opening = Opening::new(&[&source]).with_context(|| self.name.clone())?;
+        let sources = self.sources()?;
+        let mut opening = self.open_in(&sources)?;
         opening.watch(watcher);
-        self.push_all(&source, &mut opening, &mut |_| go_on())?;
+        self.push_all(&sources, &mut opening, &mut |_| go_on())?;
         opening.finish_watching();
         go_on()
+    }
+
+    /// Its files, `data` of a folder first.
+    fn sources(&self) -> anyhow::Result<Vec<FileSource>> {
+        let mut sources = Vec::new();
+        for file in std::iter::once(&self.file).chain(&self.beside) {
+            sources.push(FileSource::new(file.try_clone()?)?);
+        }
+        Ok(sources)
+    }
+
+    fn open_in(&self, sources: &[FileSource]) -> anyhow::Result<Opening> {
+        let parts: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
+        Opening::new(&parts).with_context(|| self.name.clone())
     }
 
     /// Pushes everything that is wanted, in blocks.
     fn push_all(
         &self,
-        source: &FileSource,
+        sources: &[FileSource],
         opening: &mut Opening,
         after_block: &mut dyn FnMut(&Opening) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut block = vec![0; BLOCK];
         while let Some(wanted) = opening.wants() {
             let length = usize::try_from(wanted.length).unwrap_or(BLOCK).min(BLOCK);
-            let count = source
+            let count = sources[wanted.part]
                 .read_some(wanted.offset, &mut block[..length])
                 .with_context(|| format!("{}: reading at byte {}", self.name, wanted.offset))?;
             opening.push(&block[..count]);

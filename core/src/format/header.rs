@@ -21,6 +21,8 @@ pub const MAGIC_V1: [u8; 8] = *b"PERFFILE";
 
 /// Size of the header of a file that can be seeked in.
 pub const FILE_HEADER_SIZE: u64 = 104;
+/// Size of the header before it had the feature bitmap.
+pub const FILE_HEADER_SIZE_WITHOUT_FEATURES: u64 = 72;
 /// Size of the header of a stream; everything else comes as records.
 pub const PIPE_HEADER_SIZE: u64 = 16;
 /// Offset of `data.size`, which a recorder fills in when it ends.

@@ -1,7 +1,7 @@
 //! Blocks of records, pushed in file order → a [`Profile`].
 //!
 //! ```text
-//! push(block) → stream: whole records → time_order → reader: tasks, address_space, call_chain
+//! push(block) → stream: walker, zstd → merge, time_order → reader: tasks, call_chain, columns
 //! ```
 //!
 //! Memory is that of the columns and of the records of two rounds of the recorder, whatever the
@@ -17,6 +17,7 @@ mod event_names;
 mod events;
 mod kernel;
 mod kernel_symbols;
+mod merge;
 mod off_cpu;
 mod periods;
 mod reader;
@@ -24,28 +25,44 @@ mod sample;
 mod stream;
 mod tasks;
 mod time_order;
+mod walker;
 mod warnings;
 mod watch;
 
 use crate::decode::features::Features;
-use crate::decode::header::{Header, RecordingEnd};
+use crate::decode::header::{Header, RecordingEnd, Section};
 use crate::decode::sample_tail::NO_STACK_DUMP;
+use crate::decode::wrapper::UnpackError;
 use crate::error::{Warning, WarningKind};
 use crate::format::record::RecordType;
 use crate::profile::Profile;
 use crate::symbolize::EmbeddedSymbols;
+use crate::text::printable;
 
+use merge::Merge;
 use reader::Reader;
-use stream::{Entry, Sink, Stream};
+use stream::{Stream, StreamSink};
 use time_order::TimeOrder;
+use walker::{Damage, Entry, Sink};
 use warnings::Warnings;
 
 pub use watch::{SampleWatcher, WatchedSample};
 
 /// Reads the records of a recording into a [`Profile`].
 pub struct Ingest {
-    stream: Stream,
+    streams: Vec<Stream>,
     records: Records,
+}
+
+/// Bytes of a stream that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedOfStream {
+    /// Which stream.
+    pub stream: usize,
+    /// From where in its file.
+    pub offset: u64,
+    /// How many from there.
+    pub length: u64,
 }
 
 /// What a recording gives when all of it has been read.
@@ -56,12 +73,28 @@ pub struct Ingested {
     pub warnings: Vec<Warning>,
     /// Symbols that travelled in it. They pass the gate as a file does.
     pub symbols: Vec<EmbeddedSymbols>,
+    /// Whether records were compressed.
+    pub compression: RecordCompression,
+}
+
+/// Whether records of a recording are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordCompression {
+    /// None is.
+    None,
+    /// Some are, with zstd.
+    Zstd,
 }
 
 impl Ingest {
-    /// For the records that follow `header`. What `features` lacks may come with the records.
-    pub fn new(header: &Header, features: Features) -> Self {
+    /// For the records that follow `header`, in one stream or several: each is a section of a
+    /// file. A size of `u64::MAX` says that the size is not known. What `features` lacks may come
+    /// with the records, or with [`Self::set_features`].
+    pub fn new(header: &Header, features: Features, streams: &[Section]) -> Self {
         let mut warnings = Warnings::default();
+        for damage in &header.damage {
+            warnings.add_named(damage.kind, damage.offset, || damage.message.clone());
+        }
         if header.end == RecordingEnd::Died {
             warnings.add(WarningKind::Unfinished, Some(header.data.offset), || {
                 "The recorder did not finish. Host, events and build-ids from the end of the file \
@@ -69,12 +102,21 @@ impl Ingest {
                     .to_owned()
             });
         }
-        let end = header.data.end().unwrap_or(u64::MAX);
         let mut reader = Reader::new(header.order, features, warnings);
         reader.add_events(header.events.iter().cloned());
+        let stream = |section: &Section| {
+            let end = section.end().unwrap_or(u64::MAX);
+            Stream::new(header.order, section.offset, end)
+        };
+        let merge = Merge::new(streams.len());
         Self {
-            stream: Stream::new(header.order, header.data.offset, end),
-            records: Records { time_order: TimeOrder::default(), reader, without_dump: Vec::new() },
+            streams: streams.iter().map(stream).collect(),
+            records: Records {
+                merge,
+                time_order: TimeOrder::default(),
+                reader,
+                without_dump: Vec::new(),
+            },
         }
     }
 
@@ -83,15 +125,53 @@ impl Ingest {
         self.records.reader.watch(watcher);
     }
 
-    /// Which bytes are wanted next: offset in the file and how many from there. `None`: all read.
-    pub fn wants(&self) -> Option<(u64, u64)> {
-        self.stream.wants()
+    /// What [`Self::watch`] was given, for another that reads in this one's place.
+    pub fn take_watcher(&mut self) -> Option<SampleWatcher> {
+        self.records.reader.watcher.take()
     }
 
-    /// Takes the next of the bytes that are wanted, cut anywhere; none at all say that there are
-    /// no more.
-    pub fn push(&mut self, block: &[u8]) {
-        self.stream.push(block, &mut self.records);
+    /// Which bytes are wanted next; `None`: all have been read.
+    pub fn wants(&self) -> Option<WantedOfStream> {
+        let wanted = |stream: usize| self.streams.get(stream).and_then(Stream::wants);
+        let stream = self.records.merge.next(|stream| wanted(stream).is_some())?;
+        let (offset, length) = wanted(stream)?;
+        Some(WantedOfStream { stream, offset, length })
+    }
+
+    /// Takes the next bytes of a stream, cut anywhere.
+    pub fn push(&mut self, stream: usize, block: &[u8]) {
+        let Some(from) = self.streams.get_mut(stream) else { return };
+        from.push(block, &mut self.records.of(stream));
+        if from.wants().is_none() {
+            self.end(stream);
+        }
+    }
+
+    /// Passes over the next bytes of a stream where they are many that nobody needs.
+    pub fn jump(&mut self, stream: usize) {
+        let Some(from) = self.streams.get_mut(stream) else { return };
+        from.jump();
+        if from.wants().is_none() {
+            self.end(stream);
+        }
+    }
+
+    /// Says that a stream has no more bytes.
+    pub fn end(&mut self, stream: usize) {
+        let Some(from) = self.streams.get_mut(stream) else { return };
+        from.finish(&mut self.records.of(stream));
+        let settled = self.records.merge.finish(stream);
+        self.records.settle(settled);
+    }
+
+    /// What the recorder says of machine, events and build-ids, where it came after the records.
+    pub fn set_features(&mut self, features: Features) {
+        self.records.reader.features = features;
+    }
+
+    /// Something of the file that could not be read.
+    pub fn warn(&mut self, kind: WarningKind, offset: Option<u64>, message: String) {
+        self.records.reader.warnings.add_named(kind, offset, || message);
     }
 
     /// How many samples have been met.
@@ -101,27 +181,53 @@ impl Ingest {
 
     /// Ends the reading and returns what was read and what was lost on the way.
     pub fn finish(mut self) -> Ingested {
-        self.stream.finish(&mut self.records);
+        for stream in 0..self.streams.len() {
+            self.end(stream);
+        }
+        let compression = match self.streams.iter().any(Stream::is_compressed) {
+            true => RecordCompression::Zstd,
+            false => RecordCompression::None,
+        };
         let Records { mut time_order, mut reader, .. } = self.records;
         time_order.finish(|entry| reader.read(entry));
-        reader.finish(&time_order)
+        reader.finish(&time_order, compression)
     }
 }
 
-/// Takes the records of a stream: into the order of time, or straight on where they have none.
+/// Takes the records of all streams: into the order of time, or straight on where they have none.
 struct Records {
+    merge: Merge,
     time_order: TimeOrder,
     reader: Reader,
     /// Memory for a sample without its stack dump.
     without_dump: Vec<u8>,
 }
 
-impl Sink for Records {
+impl Records {
+    fn of(&mut self, stream: usize) -> RecordsOf<'_> {
+        RecordsOf { stream, records: self }
+    }
+
+    /// All streams have come to this time.
+    fn settle(&mut self, time: u64) {
+        let reader = &mut self.reader;
+        self.time_order.settle(time, |entry| reader.read(entry));
+    }
+}
+
+/// Takes the records of one stream.
+struct RecordsOf<'a> {
+    stream: usize,
+    records: &'a mut Records,
+}
+
+impl Sink for RecordsOf<'_> {
     fn record(&mut self, entry: Entry<'_>) {
-        let Self { time_order, reader, without_dump } = self;
+        let Records { merge, time_order, reader, without_dump } = self.records;
         reader.count(entry.header.record_type);
         if entry.header.record_type == RecordType::FINISHED_ROUND {
-            time_order.finish_round(|entry| reader.read(entry));
+            let settled = merge.finish_round(self.stream);
+            self.records.settle(settled);
             return;
         }
         let (time, dump) = reader.time_and_dump(entry.header, entry.bytes);
@@ -136,24 +242,62 @@ impl Sink for Records {
             }
         };
         match time {
-            Some(time) if time != 0 => time_order.push(time, entry, |entry| reader.read(entry)),
+            Some(time) if time != 0 => {
+                let size = entry.bytes.len();
+                time_order.push(self.stream, time, entry, |entry| reader.read(entry));
+                if let Some(settled) = merge.record(self.stream, time, size) {
+                    self.records.settle(settled);
+                }
+            }
             _ => reader.read(entry),
         }
     }
 
-    fn broken(&mut self, offset: u64, size: usize) {
-        self.reader.warnings.add(WarningKind::Truncated, Some(offset), || {
-            format!(
-                "The rest could not be read: a record of {size} bytes cannot be. What came \
-                 before it is shown."
-            )
-        });
+    fn damage(&mut self, offset: u64, damage: Damage<'_>) {
+        let warnings = &mut self.records.reader.warnings;
+        let offset = Some(offset);
+        match damage {
+            Damage::ImpossibleSize(size) => warnings.add(WarningKind::Damaged, offset, || {
+                format!(
+                    "The rest could not be read: a record of {size} bytes cannot be. What came \
+                     before it is shown."
+                )
+            }),
+            Damage::NoRecord => warnings.add(WarningKind::Damaged, offset, || {
+                "The rest could not be read: what stands there is no record. What came before it \
+                 is shown."
+                    .to_owned()
+            }),
+            Damage::Text(line) => warnings.add(WarningKind::Text, offset, || {
+                let line = printable(&String::from_utf8_lossy(line)).into_owned();
+                format!(
+                    "Text stands among the records and was passed over: \"{}\". Write what the \
+                     recorder prints elsewhere than the recording (2>messages).",
+                    line.trim()
+                )
+            }),
+            Damage::TooLarge(size) => warnings.add(WarningKind::Unreadable, offset, || {
+                format!("A record of {size} bytes was passed over: none of use is so large.")
+            }),
+            Damage::Truncated { missing: 0 } => {
+                warnings.add(WarningKind::Truncated, offset, || {
+                    "The data ends inside a record, which was left out.".to_owned()
+                })
+            }
+            Damage::Truncated { missing } => warnings.add(WarningKind::Truncated, offset, || {
+                format!(
+                    "The file was cut: {missing} bytes of its records are missing, and what \
+                     stood after them."
+                )
+            }),
+        }
     }
+}
 
-    fn truncated(&mut self, offset: u64, missing: u64) {
-        self.reader.warnings.add(WarningKind::Truncated, Some(offset), || match missing {
-            0 => "The data ends inside a record, which was left out.".to_owned(),
-            _ => format!("The file was cut: {missing} bytes of its data are missing."),
+impl StreamSink for RecordsOf<'_> {
+    fn unpacking_failed(&mut self, offset: u64, error: &UnpackError) {
+        self.records.reader.warnings.add(WarningKind::Unpacking, Some(offset), || {
+            format!("Compressed records from there on could not be read: {error}.")
         });
     }
 }

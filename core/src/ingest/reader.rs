@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::Ingested;
 use super::build_ids;
 use super::call_chain::CallChains;
 use super::deferred::Deferred;
@@ -13,18 +12,19 @@ use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
 use super::off_cpu::OffCpu;
 use super::periods::Periods;
-use super::stream::Entry;
 use super::tasks::Tasks;
 use super::time_order::TimeOrder;
+use super::walker::Entry;
 use super::warnings::Warnings;
 use super::watch::SampleWatcher;
+use super::{Ingested, RecordCompression};
 use crate::decode::attr::TrailerLayout;
 use crate::decode::features::{self, BuildIdEntry, Features};
 use crate::decode::header::EventAttr;
 use crate::decode::records::{
     AuxTraceError, CommRecord, DeferredCallChain, EventUpdate, EventUpdateKind, KernelSymbolRecord,
-    MmapRecord, RecordHeader, TaskRecord, ThreadNames, decode_aux_flags, decode_feature,
-    decode_header_attr, decode_lost,
+    MmapRecord, RecordHeader, TaskRecord, ThreadNames, aux_trace_size, decode_aux_flags,
+    decode_feature, decode_header_attr, decode_lost, tracing_data,
 };
 use crate::decode::{ByteOrder, sample_tail};
 use crate::error::{DecodeError, WarningKind};
@@ -48,6 +48,8 @@ pub(super) struct Reader {
     pub(super) off_cpu: OffCpu,
     pub(super) watcher: Option<SampleWatcher>,
     pub(super) profile: Profile,
+    /// Samples that state no time.
+    pub(super) timeless: u64,
     pub(super) warnings: Warnings,
 }
 
@@ -68,6 +70,7 @@ impl Reader {
             off_cpu: OffCpu::default(),
             watcher: None,
             profile: Profile::default(),
+            timeless: 0,
             warnings,
         }
     }
@@ -121,8 +124,8 @@ impl Reader {
     pub(super) fn read(&mut self, entry: Entry<'_>) {
         if let Err(error) = self.try_read(entry) {
             let Entry { offset, header, .. } = entry;
-            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
-                let name = header.record_type.name().unwrap_or("unknown");
+            let name = header.record_type.name().unwrap_or("unknown");
+            self.warnings.add_of(name, WarningKind::Unreadable, Some(offset), || {
                 format!("Records of type {name} could not be read: {error}.")
             });
         }
@@ -210,11 +213,15 @@ impl Reader {
                     self.events.describe(&self.features.event_names);
                 }
             }
-            RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
-                self.warnings.add(WarningKind::Unsupported, Some(offset), || {
-                    "Compressed records were passed over: this version does not read them."
-                        .to_owned()
-                });
+            RecordType::HEADER_TRACING_DATA | RecordType::SIMPLEPERF_TRACING_DATA => {
+                let payload = tracing_data(header, bytes, offset, order)?;
+                let at = offset + (bytes.len() - payload.len()) as u64;
+                self.features.take(Feature::TRACING_DATA, payload, at, order)?;
+            }
+            RecordType::AUXTRACE => {
+                let aux = &mut self.profile.aux;
+                aux.records += 1;
+                aux.bytes = aux.bytes.saturating_add(aux_trace_size(bytes, offset, order)?);
             }
             _ => {}
         }
@@ -232,7 +239,11 @@ impl Reader {
         }
     }
 
-    pub(super) fn finish(mut self, time_order: &TimeOrder) -> Ingested {
+    pub(super) fn finish(
+        mut self,
+        time_order: &TimeOrder,
+        compression: RecordCompression,
+    ) -> Ingested {
         self.finish_samples();
         for (feature, error) in &self.features.unreadable {
             self.warnings.add_named(WarningKind::Unreadable, Some(error.offset), || {
@@ -251,7 +262,19 @@ impl Reader {
         if time_order.late() > 0 {
             let late = time_order.late();
             self.warnings.add(WarningKind::OutOfOrder, None, || {
-                format!("{late} records came later than the order of the file allows.")
+                format!(
+                    "{late} records came later than the order of the file allows, so threads and \
+                     mappings may be taken for those of a moment before or after."
+                )
+            });
+        }
+        if self.timeless > 0 {
+            self.warnings.add(WarningKind::NoTime, None, || {
+                format!(
+                    "{} samples have no time and are in the order of the file. Record with -T to \
+                     see when they were.",
+                    self.timeless
+                )
             });
         }
         let lost = self.profile.lost;
@@ -276,6 +299,6 @@ impl Reader {
         }
         let mut symbols = embedded::symbols(&self.features, &mut self.warnings);
         symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
-        Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols }
+        Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols, compression }
     }
 }

@@ -5,7 +5,7 @@ use super::events::IdAgreement;
 use super::off_cpu::{Met, SampledAt};
 use super::periods::CounterKey;
 use super::reader::Reader;
-use super::stream::Entry;
+use super::walker::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
 use crate::decode::ByteOrder;
 use crate::decode::attr::{SampleLayout, TrailerLayout};
@@ -32,6 +32,7 @@ impl Reader {
     pub(super) fn sample(&mut self, entry: Entry<'_>) {
         let Some(decoded) = self.decode_sample(entry) else { return };
         let raw = &decoded.raw;
+        self.timeless += u64::from(raw.time_nanos.is_none());
         let first_row = self.profile.samples.len();
         let (thread, space) = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
         let stack = self.call_chains.intern(

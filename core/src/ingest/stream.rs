@@ -1,160 +1,279 @@
-//! The bytes of one stream, pushed in blocks cut anywhere → its whole records.
+//! One stream of bytes → its records, those that are compressed in it included.
 //!
-//! A record is borrowed from the block that it lies in; only one that a block cut is copied. Where
-//! a record ends is all that is looked at here, so bytes that nobody needs are passed over
-//! without being kept.
+//! A recording has one stream; one in a folder has one for each file of it. Compressed records are
+//! chunks of one zstd stream per stream, whose content is records again. Those may straddle
+//! chunks, and stand between records that are not compressed.
+//!
+//! The decoder holds bytes back, so what is in a chunk comes out when later ones are read. All
+//! that compressed records have in common with the others is the rounds: a round that ends between
+//! two chunks ends when what is in the first of them has come out.
 
+use std::collections::VecDeque;
+
+use super::walker::{Damage, Entry, Sink, Walker};
 use crate::decode::ByteOrder;
+use crate::decode::compressed::ZstdStream;
 use crate::decode::records::RecordHeader;
-use crate::format::record::RECORD_HEADER_SIZE;
+use crate::decode::wrapper::UnpackError;
+use crate::format::record::{RECORD_HEADER_SIZE, RecordType};
 
-/// A record on its way into the profile; a sample's bytes may end with its call chain.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    /// Where it begins in the file.
-    pub offset: u64,
-    pub header: RecordHeader,
-    pub bytes: &'a [u8],
-}
+/// Fewer bytes that nobody needs are read and dropped: a host that reads ahead has them already.
+const MIN_JUMP: u64 = 256 << 10;
+/// As for a record: what simpleperf splits is no larger.
+const MAX_SPLIT: usize = 256 << 20;
 
 /// What takes the records of a stream.
-pub(super) trait Sink {
-    /// A whole record.
-    fn record(&mut self, entry: Entry<'_>);
-
-    /// Where a record should begin, none can: the stream cannot be read on. The size is what
-    /// stands there as the record's.
-    fn broken(&mut self, offset: u64, size: usize);
-
-    /// The stream ended at `offset`, inside a record or with so many bytes of it missing.
-    fn truncated(&mut self, offset: u64, missing: u64);
+pub(super) trait StreamSink: Sink {
+    /// Packed records could not be unpacked.
+    fn unpacking_failed(&mut self, offset: u64, error: &UnpackError);
 }
 
-/// One stream: the data section of a file.
+/// The records of one file.
 pub(super) struct Stream {
-    order: ByteOrder,
-    /// Offset of the next record in the file, so of the first byte of `cut` if there is one.
-    offset: u64,
-    /// Offset after the last byte of the stream.
+    walker: Walker,
+    inside: Inside,
+    /// Offset after the last byte; `u64::MAX` if that is not known.
     end: u64,
-    /// The first bytes of a record that the last block cut.
-    cut: Vec<u8>,
     state: State,
 }
 
-/// Whether more records can be made of what is pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reading,
-    /// Where the next record begins cannot be told.
-    Broken,
-    /// Nothing more comes.
     Ended,
 }
 
-/// What some bytes begin with.
-enum Extent {
-    /// A whole record.
-    Whole(RecordHeader),
-    /// A record of which at least so many bytes are missing.
-    Cut(usize),
-    /// Nothing that can be a record; the size that stands there.
-    Impossible(usize),
+/// What came in pieces, in records of the stream.
+struct Inside {
+    order: ByteOrder,
+    compressed: Option<Box<Compressed>>,
+    /// A record that simpleperf has split.
+    split: Vec<u8>,
+}
+
+struct Compressed {
+    zstd: ZstdStream,
+    walker: Walker,
+    unpacked: Vec<u8>,
+    /// Bytes that have come out.
+    out: u64,
+    /// Rounds that end when more have.
+    rounds: VecDeque<Round>,
+    state: State,
+}
+
+/// One round or several that end at one place in what comes out.
+struct Round {
+    end: u64,
+    header: RecordHeader,
+    times: u64,
+}
+
+impl Round {
+    fn finish(&self, offset: u64, sink: &mut impl StreamSink) {
+        (0..self.times)
+            .for_each(|_| sink.record(Entry { offset, header: self.header, bytes: &[] }));
+    }
 }
 
 impl Stream {
     /// The bytes from `offset` to before `end`.
     pub(super) fn new(order: ByteOrder, offset: u64, end: u64) -> Self {
-        Self { order, offset, end, cut: Vec::new(), state: State::Reading }
+        let inside = Inside { order, compressed: None, split: Vec::new() };
+        Self { walker: Walker::new(order, offset), inside, end, state: State::Reading }
     }
 
-    /// Where in the file the next byte is wanted, and how many from there; `None` if no more are.
+    /// Offset of the next byte and how many are wanted from there; `None` if no more are.
     pub(super) fn wants(&self) -> Option<(u64, u64)> {
-        let next = self.offset + self.cut.len() as u64;
-        (self.state == State::Reading && next < self.end).then(|| (next, self.end - next))
+        let next = self.walker.next();
+        let reads = self.state == State::Reading && !self.walker.is_broken() && next < self.end;
+        reads.then(|| (next, self.end - next))
     }
 
-    /// Takes the next bytes. Those after its end are ignored; none at all say that it ended early.
-    pub(super) fn push(&mut self, block: &[u8], sink: &mut impl Sink) {
+    /// True if some of it was compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.inside.compressed.is_some()
+    }
+
+    /// Takes the next bytes; what lies behind its end is ignored.
+    pub(super) fn push(&mut self, block: &[u8], sink: &mut impl StreamSink) {
         let Some((_, wanted)) = self.wants() else { return };
-        if block.is_empty() {
-            self.finish(sink);
-        }
-        let mut block = &block[..usize::try_from(wanted).unwrap_or(usize::MAX).min(block.len())];
-        while !block.is_empty() && self.state == State::Reading {
-            block = match self.cut.is_empty() {
-                true => self.walk(block, sink),
-                false => self.complete(block, sink),
-            };
-        }
-        if self.offset >= self.end {
-            self.finish(sink);
+        let length = usize::try_from(wanted).unwrap_or(usize::MAX).min(block.len());
+        self.walker.push(&block[..length], &mut Outer { inside: &mut self.inside, sink });
+    }
+
+    /// Passes over bytes that nobody needs, where they are many: the next one that is wanted does
+    /// not follow on those that were pushed.
+    pub(super) fn jump(&mut self) {
+        let skips = self.walker.skips();
+        if skips >= MIN_JUMP {
+            self.walker.jump(skips.min(self.end.saturating_sub(self.walker.next())));
         }
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, sink: &mut impl Sink) {
-        if self.state == State::Reading {
-            let next = self.offset + self.cut.len() as u64;
-            if next < self.end || !self.cut.is_empty() {
-                sink.truncated(self.offset, self.end.saturating_sub(next));
+    pub(super) fn finish(&mut self, sink: &mut impl StreamSink) {
+        if self.state == State::Ended {
+            return;
+        }
+        self.state = State::Ended;
+        if let Some(compressed) = &mut self.inside.compressed {
+            compressed.finish(self.walker.next(), sink);
+        }
+        let missing = match self.end {
+            u64::MAX => 0,
+            end => end.saturating_sub(self.walker.next()),
+        };
+        self.walker.finish(missing, sink);
+    }
+}
+
+/// Takes the records of a stream as they stand in the file.
+struct Outer<'a, S> {
+    inside: &'a mut Inside,
+    sink: &'a mut S,
+}
+
+impl<S: StreamSink> Sink for Outer<'_, S> {
+    fn record(&mut self, entry: Entry<'_>) {
+        if entry.header.record_type == RecordType::FINISHED_ROUND {
+            if let Some(compressed) = &mut self.inside.compressed {
+                compressed.finish_round(entry, self.sink);
+                return;
             }
+        }
+        self.sink.record(entry);
+        let body = &entry.bytes[RECORD_HEADER_SIZE..];
+        match entry.header.record_type {
+            RecordType::COMPRESSED => self.inside.unpack(entry.offset, body, self.sink),
+            RecordType::COMPRESSED2 => {
+                // `u64 size`, then that many bytes and padding.
+                let Some((size, chunk)) = body.split_first_chunk() else { return };
+                let size = usize::try_from(self.inside.order.u64(*size)).unwrap_or(usize::MAX);
+                let chunk = &chunk[..size.min(chunk.len())];
+                self.inside.unpack(entry.offset, chunk, self.sink);
+            }
+            RecordType::SIMPLEPERF_SPLIT if self.inside.split.len() <= MAX_SPLIT => {
+                self.inside.split.extend_from_slice(body);
+            }
+            RecordType::SIMPLEPERF_SPLIT_END => self.inside.join(entry.offset, self.sink),
+            _ => {}
+        }
+    }
+
+    fn damage(&mut self, offset: u64, damage: Damage<'_>) {
+        self.sink.damage(offset, damage);
+    }
+}
+
+impl Inside {
+    /// Unpacks a chunk, which stands in the record at `offset`, and reads on in what it gives.
+    fn unpack(&mut self, offset: u64, chunk: &[u8], sink: &mut impl StreamSink) {
+        let order = self.order;
+        let new = || Box::new(Compressed::new(order));
+        self.compressed.get_or_insert_with(new).unpack(offset, chunk, sink);
+    }
+
+    /// The record that simpleperf has split is complete.
+    fn join(&mut self, offset: u64, sink: &mut impl StreamSink) {
+        let record = std::mem::take(&mut self.split);
+        if let Some(header) = RecordHeader::read(&record, self.order) {
+            if header.size >= RECORD_HEADER_SIZE && header.size <= record.len() {
+                sink.record(Entry { offset, header, bytes: &record[..header.size] });
+            }
+        }
+    }
+}
+
+impl Compressed {
+    fn new(order: ByteOrder) -> Self {
+        Self {
+            zstd: ZstdStream::default(),
+            walker: Walker::new(order, 0),
+            unpacked: Vec::new(),
+            out: 0,
+            rounds: VecDeque::new(),
+            state: State::Reading,
+        }
+    }
+
+    fn unpack(&mut self, offset: u64, chunk: &[u8], sink: &mut impl StreamSink) {
+        if self.state == State::Ended {
+            return;
+        }
+        self.unpacked.clear();
+        let done = self.zstd.push(chunk, &mut self.unpacked);
+        self.walk(offset, sink);
+        if let Err(error) = done {
+            sink.unpacking_failed(offset, &error);
             self.state = State::Ended;
         }
     }
 
-    /// Reads the whole records that `block` begins with and keeps the record that it cuts;
-    /// returns what has not been looked at.
-    fn walk<'b>(&mut self, mut block: &'b [u8], sink: &mut impl Sink) -> &'b [u8] {
-        while !block.is_empty() {
-            match extent(block, self.order) {
-                Extent::Whole(header) => {
-                    let (record, rest) = block.split_at(header.size);
-                    sink.record(Entry { offset: self.offset, header, bytes: record });
-                    self.offset += record.len() as u64;
-                    block = rest;
-                }
-                Extent::Cut(_) => {
-                    self.cut.extend_from_slice(block);
-                    return &[];
-                }
-                Extent::Impossible(size) => {
-                    self.state = State::Broken;
-                    sink.broken(self.offset, size);
-                    return &[];
-                }
+    /// A round ended after the chunks that were unpacked.
+    fn finish_round(&mut self, entry: Entry<'_>, sink: &mut impl StreamSink) {
+        // Until something has come out its place is not known: then a later one is as right.
+        let end = self.zstd.decoded();
+        if self.state == State::Ended || end.is_some_and(|end| end <= self.out) {
+            sink.record(entry);
+            return;
+        }
+        let known = end.unwrap_or(u64::MAX);
+        if let Some(last) = self.rounds.back_mut() {
+            if last.end == u64::MAX || last.end == known {
+                last.end = known;
+                last.times += 1;
+                return;
             }
         }
-        block
+        self.rounds.push_back(Round { end: known, header: entry.header, times: 1 });
     }
 
-    /// Adds to the record that the last block cut what it needs; returns the rest.
-    fn complete<'b>(&mut self, block: &'b [u8], sink: &mut impl Sink) -> &'b [u8] {
-        let Extent::Cut(missing) = extent(&self.cut, self.order) else { return block };
-        let (head, rest) = block.split_at(missing.min(block.len()));
-        self.cut.extend_from_slice(head);
-        if let Extent::Cut(_) = extent(&self.cut, self.order) {
-            return rest;
+    /// Reads what has come out, and ends rounds where they end in it.
+    fn walk(&mut self, offset: u64, sink: &mut impl StreamSink) {
+        let Self { walker, unpacked, out, rounds, .. } = self;
+        let mut rest = &unpacked[..];
+        loop {
+            let next = rounds.front().map_or(u64::MAX, |round| round.end);
+            let length = usize::try_from(next.saturating_sub(*out)).unwrap_or(usize::MAX);
+            let (piece, after) = rest.split_at(length.min(rest.len()));
+            walker.push(piece, &mut Inner { offset, sink });
+            *out += piece.len() as u64;
+            rest = after;
+            if rounds.front().is_none_or(|round| round.end > *out) {
+                return;
+            }
+            if let Some(round) = rounds.pop_front() {
+                round.finish(offset, sink);
+            }
         }
-        let mut whole = std::mem::take(&mut self.cut);
-        self.walk(&whole, sink);
-        // Its memory serves the next one that is cut.
-        whole.clear();
-        self.cut = whole;
-        rest
+    }
+
+    /// No chunk follows; the stream ends at `offset`.
+    fn finish(&mut self, offset: u64, sink: &mut impl StreamSink) {
+        if self.state == State::Reading {
+            self.state = State::Ended;
+            self.unpacked.clear();
+            self.zstd.finish(&mut self.unpacked);
+            self.walk(offset, sink);
+            self.walker.finish(0, &mut Inner { offset, sink });
+        }
+        self.rounds.drain(..).for_each(|round| round.finish(offset, sink));
     }
 }
 
-#[inline]
-fn extent(bytes: &[u8], order: ByteOrder) -> Extent {
-    let Some(header) = RecordHeader::read(bytes, order) else {
-        return Extent::Cut(RECORD_HEADER_SIZE - bytes.len());
-    };
-    if header.size < RECORD_HEADER_SIZE {
-        return Extent::Impossible(header.size);
+/// Takes the records that came out of a compressed one, whose offset they get.
+struct Inner<'a, S> {
+    offset: u64,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Sink for Inner<'_, S> {
+    fn record(&mut self, entry: Entry<'_>) {
+        self.sink.record(Entry { offset: self.offset, ..entry });
     }
-    match header.size.checked_sub(bytes.len()) {
-        None | Some(0) => Extent::Whole(header),
-        Some(missing) => Extent::Cut(missing),
+
+    fn damage(&mut self, _: u64, damage: Damage<'_>) {
+        self.sink.damage(self.offset, damage);
     }
 }

@@ -1,14 +1,10 @@
-//! Puts records into the order of time with bounded memory.
-//!
-//! The recorder reads one ring buffer after the other; each is in order, all together are not.
-//! After each round it writes FINISHED_ROUND: nothing that comes later is older than the newest
-//! record of the round *before* (`perf_evlist__mmap_read_all` in `tools/perf/builtin-record.c`).
-//! So at the end of a round everything up to that limit can go on.
+//! Puts records into the order of time with bounded memory: holds them back until nothing older
+//! can come, as [`super::merge`] tells.
 
-use super::stream::Entry;
+use super::walker::Entry;
 use crate::decode::records::RecordHeader;
 
-/// Bytes held back before records go on although no round has ended: files without rounds.
+/// Bytes held back before records go on although no round has ended: recordings without rounds.
 const MAX_HELD_BYTES: usize = 256 << 20;
 
 /// Holds records back until their turn has come.
@@ -16,10 +12,6 @@ const MAX_HELD_BYTES: usize = 256 << 20;
 pub(super) struct TimeOrder {
     held: Vec<Held>,
     bytes: Vec<u8>,
-    /// Newest time seen.
-    newest: u64,
-    /// Newest time of the round before this one.
-    limit: u64,
     /// Time of the last record that went on.
     released: u64,
     late: u64,
@@ -30,18 +22,26 @@ struct Held {
     time: u64,
     offset: u64,
     header: RecordHeader,
+    /// Records of one time are in the order of their streams, whatever was read first.
+    stream: u32,
     start: usize,
     length: usize,
 }
 
 impl TimeOrder {
-    /// Takes a record with a time; `release` is called for what goes on.
-    pub(super) fn push(&mut self, time: u64, entry: Entry<'_>, release: impl FnMut(Entry<'_>)) {
+    /// Takes a record of a stream with a time; `release` is called for what goes on.
+    pub(super) fn push(
+        &mut self,
+        stream: usize,
+        time: u64,
+        entry: Entry<'_>,
+        release: impl FnMut(Entry<'_>),
+    ) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(entry.bytes);
         let Entry { offset, header, bytes } = entry;
-        self.held.push(Held { time, offset, header, start, length: bytes.len() });
-        self.newest = self.newest.max(time);
+        let stream = stream as u32;
+        self.held.push(Held { time, offset, header, stream, start, length: bytes.len() });
         if time < self.released {
             self.late += 1;
         }
@@ -49,12 +49,6 @@ impl TimeOrder {
             let middle = self.middle_time();
             self.release_until(middle, release);
         }
-    }
-
-    /// The recorder has read every ring once more.
-    pub(super) fn finish_round(&mut self, release: impl FnMut(Entry<'_>)) {
-        let limit = std::mem::replace(&mut self.limit, self.newest);
-        self.release_until(limit, release);
     }
 
     /// Nothing more comes.
@@ -73,9 +67,16 @@ impl TimeOrder {
         *times.select_nth_unstable(middle).1
     }
 
+    /// Nothing that comes is older than `limit`: what is not younger goes on.
+    pub(super) fn settle(&mut self, limit: u64, release: impl FnMut(Entry<'_>)) {
+        if limit > self.released {
+            self.release_until(limit, release);
+        }
+    }
+
     fn release_until(&mut self, limit: u64, mut release: impl FnMut(Entry<'_>)) {
         // Stable, and quick on what the rings have in order already.
-        self.held.sort_by_key(|held| held.time);
+        self.held.sort_by_key(|held| (held.time, held.stream));
         let count = self.held.partition_point(|held| held.time <= limit);
         for held in &self.held[..count] {
             let bytes = &self.bytes[held.start..held.start + held.length];

@@ -11,12 +11,23 @@ const MOST_NAMED: usize = 20;
 /// What has been met so far.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
-    warnings: Vec<(&'static Location<'static>, Warning)>,
+    warnings: Vec<(Source, Warning)>,
+}
+
+/// What makes a trouble the same as one that was met before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The place in the code that tells of it.
+    Place(&'static Location<'static>),
+    /// What it concerns.
+    Subject(&'static str),
+    /// What is said of it.
+    Message,
 }
 
 impl Warnings {
-    /// Adds to the warning that this place has added before, or makes it; `message` is only called
-    /// then. The first offset is kept.
+    /// Adds to the warning that the same place in the code made of this kind, or makes it;
+    /// `message` is only called then. The first offset is kept.
     #[track_caller]
     pub(super) fn add(
         &mut self,
@@ -24,42 +35,66 @@ impl Warnings {
         offset: Option<u64>,
         message: impl FnOnce() -> String,
     ) {
-        let place = Location::caller();
-        match self
-            .warnings
-            .iter_mut()
-            .find(|(known, warning)| *known == place && warning.kind == kind)
-        {
+        self.add_from(Source::Place(Location::caller()), kind, offset, message);
+    }
+
+    /// Adds to the warning of this kind about the same subject, or makes it.
+    pub(super) fn add_of(
+        &mut self,
+        subject: &'static str,
+        kind: WarningKind,
+        offset: Option<u64>,
+        message: impl FnOnce() -> String,
+    ) {
+        self.add_from(Source::Subject(subject), kind, offset, message);
+    }
+
+    fn add_from(
+        &mut self,
+        source: Source,
+        kind: WarningKind,
+        offset: Option<u64>,
+        message: impl FnOnce() -> String,
+    ) {
+        let same =
+            |(known, warning): &&mut (Source, Warning)| warning.kind == kind && *known == source;
+        match self.warnings.iter_mut().find(same) {
             Some((_, warning)) => warning.count += 1,
             None => {
                 let warning = Warning { kind, offset, count: 1, message: message() };
-                self.warnings.push((place, warning));
+                self.warnings.push((source, warning));
             }
         }
     }
 
-    /// Adds a warning of its own, whose message names the thing that it is about.
-    #[track_caller]
+    /// Adds a warning of its own, whose message names the thing that it is about; or adds to the
+    /// one with that message.
     pub(super) fn add_named(
         &mut self,
         kind: WarningKind,
         offset: Option<u64>,
         message: impl FnOnce() -> String,
     ) {
-        let place = Location::caller();
-        let mut same = self.warnings.iter_mut().rev().filter(|(known, _)| *known == place);
-        match (same.next(), same.count() + 1 >= MOST_NAMED) {
-            (Some((_, last)), true) => last.count += 1,
-            _ => {
-                let warning = Warning { kind, offset, count: 1, message: message() };
-                self.warnings.push((place, warning));
+        let is_of_kind = |(source, warning): &(Source, Warning)| {
+            warning.kind == kind && *source == Source::Message
+        };
+        let full = self.warnings.iter().filter(|known| is_of_kind(known)).count() >= MOST_NAMED;
+        let message = if full { String::new() } else { message() };
+        let same = |known: &&mut (Source, Warning)| {
+            is_of_kind(known) && (full || known.1.message == message)
+        };
+        match self.warnings.iter_mut().rev().find(same) {
+            Some((_, warning)) => warning.count += 1,
+            None => {
+                let warning = Warning { kind, offset, count: 1, message };
+                self.warnings.push((Source::Message, warning));
             }
         }
     }
 
     /// All of them, worst first.
     pub(super) fn finish(self) -> Vec<Warning> {
-        let mut warnings: Vec<Warning> = self.warnings.into_iter().map(|(_, it)| it).collect();
+        let mut warnings: Vec<_> = self.warnings.into_iter().map(|(_, warning)| warning).collect();
         warnings.sort_by_key(|warning| warning.kind);
         warnings
     }

@@ -111,6 +111,15 @@ pub struct Lost {
     pub samples: u64,
 }
 
+/// Data of AUX areas (Intel PT, Arm SPE and the like), which is counted and not decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuxData {
+    /// Pieces of it (AUXTRACE).
+    pub records: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// A recording, read.
 #[derive(Debug, Default)]
 pub struct Profile {
@@ -142,6 +151,8 @@ pub struct Profile {
     pub lost: Lost,
     /// Times off the CPU that are in no derived event: how they ended was not recorded.
     pub unfinished_off_cpu: u64,
+    /// What was passed over of AUX areas.
+    pub aux: AuxData,
 }
 
 impl Profile {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::decode::ByteOrder;
+use crate::decode::header::{Form, Header};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
@@ -51,6 +52,8 @@ pub struct ProfileInfo {
     pub time: TimeInfo,
     /// What was dropped.
     pub lost: LostInfo,
+    /// What was passed over of AUX areas.
+    pub aux: AuxInfo,
     /// Mapped files.
     pub dsos: Vec<DsoRow>,
     /// What was lost or is doubtful.
@@ -63,23 +66,30 @@ pub struct ProfileInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct FormatInfo {
-    /// `file`, or `link` for a snapshot.
+    /// `file`, `pipe` or `directory`; `link` for a snapshot.
     pub mode: &'static str,
     /// Byte order.
     pub byte_order: ByteOrder,
-    /// Compression of records.
+    /// Compression of records: `none` or `zstd`.
     pub compression: &'static str,
+    /// What the whole file is packed in: `none`, `gzip`, `xz` or `zstd`.
+    pub wrapper: &'static str,
 }
 
 impl FormatInfo {
-    /// A recording in file mode.
-    pub fn of_file(byte_order: ByteOrder) -> Self {
-        Self { mode: "file", byte_order, compression: "none" }
+    /// A recording of one file, not packed.
+    pub fn of_recording(header: &Header) -> Self {
+        let mode = match header.form {
+            Form::File => "file",
+            Form::Pipe => "pipe",
+        };
+        Self { mode, byte_order: header.order, compression: "none", wrapper: "none" }
     }
 
     /// A snapshot.
     pub fn of_link() -> Self {
-        Self { mode: "link", byte_order: ByteOrder::Little, compression: "none" }
+        let byte_order = ByteOrder::Little;
+        Self { mode: "link", byte_order, compression: "none", wrapper: "none" }
     }
 }
 
@@ -154,6 +164,18 @@ pub struct LostInfo {
     /// Samples.
     #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
+}
+
+/// Data of AUX areas (Intel PT, Arm SPE and the like), which is counted and not decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct AuxInfo {
+    /// Pieces of it.
+    #[serde(serialize_with = "serialize_weight")]
+    pub records: u64,
+    /// Bytes.
+    #[serde(serialize_with = "serialize_weight")]
+    pub bytes: u64,
 }
 
 /// A mapped file: how much was sampled in it, and what is known of its names.
@@ -264,6 +286,7 @@ impl Session {
                     .map(|(time, wall)| utc(wall.wall_nanos(time.0))),
             },
             lost: LostInfo { events: profile.lost.events, samples: profile.lost.samples },
+            aux: AuxInfo { records: profile.aux.records, bytes: profile.aux.bytes },
             dsos: self.dsos(),
             warnings: self.warnings.clone(),
             fidelity: self.fidelity.map(FidelityInfo::from),

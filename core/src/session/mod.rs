@@ -14,7 +14,7 @@ mod share;
 use crate::decode::ByteSource;
 use crate::error::Warning;
 use crate::export::{collapsed, script};
-use crate::ingest::Ingested;
+use crate::ingest::{Ingested, RecordCompression};
 use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
@@ -31,7 +31,8 @@ pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
 };
 pub use info::{
-    DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo, TimeInfo, Wanted,
+    AuxInfo, DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo,
+    TimeInfo, Wanted,
 };
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use report::{Coverage, Report, ReportFunction, ReportFunctions};
@@ -94,8 +95,11 @@ impl NamingProgress {
 }
 
 impl Session {
-    fn new(ingested: Ingested, format: FormatInfo) -> Self {
-        let Ingested { profile, warnings, symbols: embedded } = ingested;
+    fn new(ingested: Ingested, mut format: FormatInfo) -> Self {
+        let Ingested { profile, warnings, symbols: embedded, compression } = ingested;
+        if compression == RecordCompression::Zstd {
+            format.compression = "zstd";
+        }
         let warnings = share::printable_warnings(warnings);
         let symbols = Symbols::new(&profile);
         let ledger = Ledger::new(&profile.dsos);

@@ -31,7 +31,12 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let mut fact = |name: &str, value: &str| writeln!(results, "{name:<11} {}", printable(value));
     let format = &info.format;
-    fact("Format", &format!("{} mode, compression {}", format.mode, format.compression))?;
+    let wrapper = match format.wrapper {
+        "none" => String::new(),
+        wrapper => format!(", in {wrapper}"),
+    };
+    let mode = format!("{} mode, compression {}{wrapper}", format.mode, format.compression);
+    fact("Format", &mode)?;
     fact("Host", &known(&host.hostname))?;
     fact("Kernel", &format!("{} {}", known(&host.os_release), known(&host.arch)))?;
     for (name, value) in machine_facts(info) {
@@ -59,6 +64,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
     let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));
     fact("Lost", &format!("{events} records, {samples} samples"))?;
+    if info.aux.records > 0 {
+        let (records, bytes) = (grouped(info.aux.records), grouped(info.aux.bytes));
+        fact("AUX data", &format!("{records} pieces, {bytes} bytes, passed over"))?;
+    }
     let records = info.records.iter().map(|(name, count)| format!("{name} {}", grouped(*count)));
     fact("Records", &records.collect::<Vec<_>>().join(", "))
 }

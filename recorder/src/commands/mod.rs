@@ -58,8 +58,15 @@ fn finish(session: &Session) -> Outcome {
     }
     let lost = session.profile().lost;
     let is_whole = session.warnings().iter().all(|warning| match warning.kind {
-        WarningKind::BuildIdConflict | WarningKind::Ambiguous => true,
+        WarningKind::BuildIdConflict
+        | WarningKind::Ambiguous
+        | WarningKind::Text
+        | WarningKind::NoTime => true,
         WarningKind::Unfinished
+        | WarningKind::PartsMissing
+        | WarningKind::Damaged
+        | WarningKind::Unpacking
+        | WarningKind::BadSection
         | WarningKind::Truncated
         | WarningKind::Unreadable
         | WarningKind::Unsupported

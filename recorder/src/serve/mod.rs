@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -75,6 +75,13 @@ fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Recording>> {
 
 fn open(path: &Path) -> anyhow::Result<Recording> {
     let recording = Recording::open(path)?;
+    if recording.is_folder() {
+        bail!(
+            "{}: is a recording in a folder, which a page opens when all files of the folder are \
+             dropped onto it; report and the other commands read it here",
+            path.display()
+        );
+    }
     if path == Path::new("-") {
         let size = output::size(recording.size);
         output::notice(format_args!(

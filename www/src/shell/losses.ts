@@ -14,11 +14,17 @@ export interface Losses {
 /** A kind that is not here is called by its own name. */
 const TITLES: Partial<Record<Warning["kind"], string>> = {
   unfinished: "The recorder did not finish",
+  "parts-missing": "Files are absent",
   truncated: "The file ends early",
+  damaged: "The rest is damaged",
+  unpacking: "Could not be unpacked",
+  "bad-section": "Sections out of place",
   unreadable: "Could not be read",
   unsupported: "Passed over",
   lost: "Lost while recording",
+  text: "Text among the records",
   "out-of-order": "Out of order",
+  "no-time": "Samples without a time",
   "unknown-event": "Samples without an event",
   "build-id-conflict": "Two build-ids for one DSO",
   ambiguous: "DSOs without an identity",

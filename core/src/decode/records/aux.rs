@@ -66,3 +66,9 @@ impl<'a> AuxTraceError<'a> {
         Ok(Self { pid, tid, message: String::from_utf8_lossy(until_nul(message)) })
     }
 }
+
+/// How many bytes of AUX data follow an AUXTRACE record: `struct { u64 size, offset, reference;
+/// u32 idx, tid, cpu, _; }`.
+pub fn aux_trace_size(bytes: &[u8], offset: u64, order: ByteOrder) -> Result<u64, DecodeError> {
+    body(bytes, offset, order, "an AUXTRACE record")?.u64()
+}

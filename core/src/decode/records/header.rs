@@ -3,6 +3,7 @@
 
 use crate::decode::attr::Attr;
 use crate::decode::header::EventAttr;
+use crate::decode::records::RecordHeader;
 use crate::decode::{ByteOrder, Cursor};
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::format::attr::ATTR_SIZE_VER0;
@@ -47,4 +48,21 @@ pub fn decode_feature(
     let feature = u8::try_from(number)
         .map_err(|_| DecodeErrorKind::Invalid { what, value: number }.at(start))?;
     Ok((Feature(feature), cursor.rest()))
+}
+
+/// The content of HEADER_TRACING_DATA. perf writes `u32 size` and that many bytes behind the
+/// record, which `bytes` go on with; simpleperf has them inside of it.
+pub fn tracing_data(
+    header: RecordHeader,
+    bytes: &[u8],
+    offset: u64,
+    order: ByteOrder,
+) -> Result<&[u8], DecodeError> {
+    let mut cursor = Cursor::new(bytes, offset, order, "a HEADER_TRACING_DATA record");
+    cursor.take(RECORD_HEADER_SIZE)?;
+    let size = cursor.u32()?;
+    match bytes.get(header.size..) {
+        Some(behind) if !behind.is_empty() => Ok(behind),
+        _ => cursor.take_u64(u64::from(size)),
+    }
 }

@@ -15,11 +15,11 @@ mod namespaces;
 mod switch;
 mod task;
 
-pub use aux::{AuxFlags, AuxTraceError, decode_aux_flags};
+pub use aux::{AuxFlags, AuxTraceError, aux_trace_size, decode_aux_flags};
 pub use call_chain::DeferredCallChain;
 pub use cgroup::CgroupRecord;
 pub use event::{EventUpdate, EventUpdateKind};
-pub use header::{decode_feature, decode_header_attr};
+pub use header::{decode_feature, decode_header_attr, tracing_data};
 pub use kernel_symbol::{KernelSymbolChange, KernelSymbolRecord};
 pub use loss::decode_lost;
 pub use mapping::{MappingAccess, MmapRecord};
@@ -30,6 +30,9 @@ pub use task::{CommCause, CommRecord, ForkMappings, TaskRecord, ThreadNames};
 use crate::decode::{ByteOrder, Cursor};
 use crate::error::DecodeError;
 use crate::format::record::{RECORD_HEADER_SIZE, RecordType, misc};
+
+/// simpleperf's own types of records begin here.
+const SIMPLEPERF_FIRST_TYPE: u32 = 32768;
 
 /// A record's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +51,14 @@ impl RecordHeader {
     pub fn read(bytes: &[u8], order: ByteOrder) -> Option<Self> {
         let header = bytes.first_chunk::<RECORD_HEADER_SIZE>()?;
         let [t0, t1, t2, t3, m0, m1, s0, s1] = *header;
-        Some(Self {
-            record_type: RecordType(order.u32([t0, t1, t2, t3])),
-            misc: order.u16([m0, m1]),
-            size: usize::from(order.u16([s0, s1])),
-        })
+        let record_type = RecordType(order.u32([t0, t1, t2, t3]));
+        let (mut misc, mut size) = (order.u16([m0, m1]), u32::from(order.u16([s0, s1])));
+        if record_type.0 >= SIMPLEPERF_FIRST_TYPE {
+            // simpleperf's own records have the upper half of their size there.
+            size |= u32::from(misc) << 16;
+            misc = 0;
+        }
+        Some(Self { record_type, misc, size: size as usize })
     }
 
     /// The whole record that `records` begin with, its header first, and what follows it. `None`

@@ -1,0 +1,216 @@
+//! From the first byte of a recording to a [`Session`].
+
+mod wrapped;
+
+use crate::decode::ByteSource;
+use crate::decode::features::Features;
+use crate::decode::header::{Header, Section};
+use crate::decode::wrapper::Wrapper;
+use crate::error::{DecodeError, DecodeErrorKind, WarningKind};
+use crate::ingest::{Ingest, Ingested, SampleWatcher};
+use crate::session::{FormatInfo, Session};
+
+use wrapped::Wrapped;
+
+/// A recording that is being read: what a host does is the same for every form of it.
+///
+/// ```no_run
+/// # fn host(source: &dyn perftab_core::decode::ByteSource) -> Result<(), Box<dyn std::error::Error>> {
+/// use perftab_core::session::Opening;
+/// let mut opening = Opening::new(&[source])?;
+/// while let Some(wanted) = opening.wants() {
+///     opening.push(&source.read_vec(wanted.offset, wanted.length.min(1 << 20))?);
+/// }
+/// let session = opening.finish();
+/// # Ok(())
+/// # }
+/// ```
+pub struct Opening {
+    format: FormatInfo,
+    reading: Reading,
+    pushed: u64,
+}
+
+/// How the parts are read.
+enum Reading {
+    /// Where the bytes stand that are wanted.
+    Plain(Plain),
+    /// From front to back, since they are packed.
+    Wrapped(Box<Wrapped>),
+}
+
+/// Parts that can be read at any offset: each is a stream of records.
+struct Plain {
+    ingest: Ingest,
+    lengths: Vec<u64>,
+    total: u64,
+}
+
+/// Bytes to be pushed next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedBytes {
+    /// Of which part; 0 for a recording of one file.
+    pub part: usize,
+    /// From where in it. After a push this is mostly where that one ended, but need not be.
+    pub offset: u64,
+    /// How many from there; they may come in blocks of any size.
+    pub length: u64,
+}
+
+/// How far the reading has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpeningProgress {
+    /// Bytes read or passed over.
+    pub bytes: u64,
+    /// Bytes that there are to read.
+    pub total: u64,
+    /// Samples met.
+    pub samples: u64,
+}
+
+impl Opening {
+    /// Reads what is needed before the records. `parts` is the one file; of a recording in a
+    /// folder it is `data` first, and then `data.0`, `data.1` and so on in any order.
+    pub fn new(parts: &[&dyn ByteSource]) -> Result<Self, DecodeError> {
+        let (&main, more) = parts
+            .split_first()
+            .ok_or_else(|| DecodeErrorKind::NotPerfData { first_bytes: Vec::new() }.at(0))?;
+        let (format, reading) = match wrapper_of(main)? {
+            Some(wrapper) => {
+                let (wrapped, format) = Wrapped::new(wrapper, main)?;
+                (format, Reading::Wrapped(Box::new(wrapped)))
+            }
+            None => {
+                let (plain, format) = Plain::new(main, more)?;
+                (format, Reading::Plain(plain))
+            }
+        };
+        Ok(Self { format, reading, pushed: 0 })
+    }
+
+    /// Has every sample shown to `watcher`, in the order of the profile's.
+    pub fn watch(&mut self, watcher: SampleWatcher) {
+        match &mut self.reading {
+            Reading::Plain(plain) => plain.ingest.watch(watcher),
+            Reading::Wrapped(wrapped) => wrapped.watch(watcher),
+        }
+    }
+
+    /// Which bytes are wanted next; `None` if all have been read.
+    pub fn wants(&self) -> Option<WantedBytes> {
+        match &self.reading {
+            Reading::Plain(plain) => plain.wants(),
+            Reading::Wrapped(wrapped) => wrapped.wants(),
+        }
+    }
+
+    /// Takes the bytes from where [`Self::wants`] says on, as many as it says or fewer. None at
+    /// all say that the part has no more.
+    pub fn push(&mut self, block: &[u8]) {
+        self.pushed = self.pushed.saturating_add(block.len() as u64);
+        match &mut self.reading {
+            Reading::Plain(plain) => plain.push(block),
+            Reading::Wrapped(wrapped) => wrapped.push(block),
+        }
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> OpeningProgress {
+        let (total, samples) = match &self.reading {
+            Reading::Plain(plain) => (plain.total, plain.ingest.samples()),
+            Reading::Wrapped(wrapped) => (wrapped.total(), wrapped.samples()),
+        };
+        OpeningProgress { bytes: self.pushed.min(total), total, samples }
+    }
+
+    /// Ends the reading, early too: what has been pushed is shown.
+    pub fn finish(self) -> Session {
+        let format = self.format.clone();
+        Session::new(self.finish_reading(), format)
+    }
+
+    /// Ends the reading where only [`Self::watch`]ing was wanted. The last samples are shown now.
+    pub fn finish_watching(self) {
+        self.finish_reading();
+    }
+
+    fn finish_reading(self) -> Ingested {
+        match self.reading {
+            Reading::Plain(plain) => plain.ingest.finish(),
+            Reading::Wrapped(wrapped) => wrapped.finish(),
+        }
+    }
+}
+
+impl Plain {
+    fn new(
+        main: &dyn ByteSource,
+        more: &[&dyn ByteSource],
+    ) -> Result<(Self, FormatInfo), DecodeError> {
+        let header = Header::read(main)?;
+        let features = Features::read(main, &header);
+        let mut format = FormatInfo::of_recording(&header);
+        let lengths: Vec<u64> =
+            std::iter::once(main).chain(more.iter().copied()).map(ByteSource::len).collect();
+        // The files beside `data` are records from their first byte on.
+        let beside = lengths[1..].iter().map(|&size| Section { offset: 0, size });
+        let streams: Vec<Section> = std::iter::once(header.data).chain(beside).collect();
+        let is_part_of_folder = features.directory.is_some();
+        let mut ingest = Ingest::new(&header, features, &streams);
+        match (is_part_of_folder, more.is_empty()) {
+            (true, true) => ingest.warn(
+                WarningKind::PartsMissing,
+                None,
+                "This is one file of a recording in a folder; samples are in the files beside it, \
+                 data.0 and so on. Open the folder, or all of its files."
+                    .to_owned(),
+            ),
+            (_, true) => {}
+            (_, false) => format.mode = "directory",
+        }
+        let in_main = lengths[0].saturating_sub(header.data.offset).min(header.data.size);
+        let total = lengths[1..].iter().fold(in_main, |sum, length| sum.saturating_add(*length));
+        let mut plain = Self { ingest, lengths, total };
+        plain.end_what_is_over();
+        Ok((plain, format))
+    }
+
+    fn wants(&self) -> Option<WantedBytes> {
+        let wanted = self.ingest.wants()?;
+        let there = self.lengths[wanted.stream].checked_sub(wanted.offset)?;
+        // A cut file has fewer bytes than its header says.
+        let length = wanted.length.min(there);
+        Some(WantedBytes { part: wanted.stream, offset: wanted.offset, length })
+    }
+
+    fn push(&mut self, block: &[u8]) {
+        let Some(WantedBytes { part, .. }) = self.wants() else { return };
+        match block {
+            [] => self.ingest.end(part),
+            _ => {
+                self.ingest.push(part, block);
+                self.ingest.jump(part);
+            }
+        }
+        self.end_what_is_over();
+    }
+
+    /// Ends the streams whose files have no more bytes, although their headers say so.
+    fn end_what_is_over(&mut self) {
+        while let Some(wanted) = self.ingest.wants() {
+            if wanted.offset < self.lengths[wanted.stream] {
+                break;
+            }
+            self.ingest.end(wanted.stream);
+        }
+    }
+}
+
+/// What a file is packed in, by its first bytes.
+fn wrapper_of(source: &dyn ByteSource) -> Result<Option<Wrapper>, DecodeError> {
+    let length = source.len().min(Wrapper::MAGIC_LENGTH as u64);
+    let first = source
+        .read_vec(0, length)
+        .map_err(|error| DecodeErrorKind::Read { message: error.to_string() }.at(0))?;
+    Ok(Wrapper::detect(&first))
+}
