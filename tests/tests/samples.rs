@@ -1,0 +1,330 @@
+//! Samples of every shape, synthesised: which event they are of, what they weigh, which call chain
+//! they have, and what a script sees of them. In both byte orders.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use perf_event_open_sys::bindings as kernel;
+use perftab_core::decode::SliceSource;
+use perftab_core::error::WarningKind;
+use perftab_core::session::{Opening, Session, WatchedSample};
+use perftab_tests::open::open;
+use perftab_tests::synth::{
+    At, Attr, Branch, Event, Field, MappedFile, Mapping, Order, Recording, Regs, Sample,
+    Tracepoint, TracingData, context,
+};
+
+const ORDERS: [Order; 2] = [Order::Little, Order::Big];
+const BASE: u32 = kernel::PERF_SAMPLE_IP
+    | kernel::PERF_SAMPLE_TID
+    | kernel::PERF_SAMPLE_TIME
+    | kernel::PERF_SAMPLE_CPU;
+const TRACEPOINT: u32 = kernel::PERF_TYPE_TRACEPOINT;
+const SOFTWARE: u32 = kernel::PERF_TYPE_SOFTWARE;
+
+/// Bits of `read_format`.
+const READ_ID: u64 = 1 << 2;
+const READ_GROUP: u64 = 1 << 3;
+const READ_LOST: u64 = 1 << 4;
+
+fn session(recording: &Recording) -> Session {
+    open(&recording.file()).expect("it opens")
+}
+
+/// What a second reading shows, as text.
+fn script(recording: &Recording) -> String {
+    let session = session(recording);
+    let text = Rc::new(RefCell::new(String::new()));
+    let file = recording.file();
+    let source = SliceSource::new(file.as_slice());
+    let mut opening = Opening::new(&[&source]).expect("it opens");
+    let shown = text.clone();
+    opening.watch(Box::new(move |sample: &WatchedSample<'_>| {
+        session.write_sample(sample, &mut shown.borrow_mut());
+    }));
+    while let Some(wanted) = opening.wants() {
+        let rest = file.get(wanted.offset as usize..).unwrap_or_default();
+        opening.push(&rest[..rest.len().min(wanted.length as usize).min(100)]);
+    }
+    opening.finish_watching();
+    text.take()
+}
+
+/// Name, samples and weight of each event.
+fn events(session: &Session) -> Vec<(String, u64, f64)> {
+    let events = session.info().events.into_iter();
+    events.map(|event| (event.name, event.samples, event.weight as f64)).collect()
+}
+
+fn event(name: &str, samples: u64, weight: u64) -> (String, u64, f64) {
+    (name.to_owned(), samples, weight as f64)
+}
+
+fn unknown_events(session: &Session) -> u64 {
+    let warnings = session.warnings().iter();
+    warnings.filter(|it| it.kind == WarningKind::UnknownEvent).map(|it| it.count).sum()
+}
+
+fn at(time: u64) -> At {
+    At { pid: 7, tid: 7, time, ..At::default() }
+}
+
+/// A sample of thread 7 in user code.
+fn sample(time: u64, id: u64) -> Sample {
+    Sample { misc: 2, ip: 0x1010, pid: 7, tid: 7, time, id, ..Sample::default() }
+}
+
+/// A recording of a process that is called `seven` and has a file mapped at 0x1000.
+fn recording(order: Order, events: Vec<Event>) -> Recording {
+    let mut recording = Recording::new(order, events);
+    let mapping = Mapping {
+        misc: 2,
+        pid: 7,
+        tid: 7,
+        addresses: 0x1000..0x2000,
+        offset: 0,
+        file: MappedFile::Inode(8, 1, 5, 0),
+        path: "/opt/seven",
+    };
+    recording.comm(at(1), 0, "seven").mmap2(at(1), &mapping);
+    recording.feature_string(3, "host"); // else it seems unfinished
+    recording
+}
+
+#[test]
+fn an_id_is_looked_for_where_its_own_event_has_it() {
+    for order in ORDERS {
+        let short = Attr::new(SOFTWARE, 0, BASE | kernel::PERF_SAMPLE_ID);
+        let long = Attr::new(
+            SOFTWARE,
+            1,
+            BASE | kernel::PERF_SAMPLE_ADDR
+                | kernel::PERF_SAMPLE_ID
+                | kernel::PERF_SAMPLE_STREAM_ID
+                | kernel::PERF_SAMPLE_PERIOD,
+        );
+        let events_ = vec![Event::new(0, "a", short, 1), Event::new(1, "b", long, 1)];
+        let mut recording = recording(order, events_);
+        recording.sample(0, &sample(10, 100));
+        recording.sample(1, &Sample { addr: 3, period: 5, ..sample(11, 200) });
+        recording.comm(At { event: 1, ..at(12) }, 0, "renamed");
+        recording.sample(1, &Sample { addr: 101, period: 6, ..sample(13, 200) });
+        let session = session(&recording);
+        assert_eq!(events(&session), [event("cpu-clock", 1, 1), event("task-clock", 2, 11)]);
+        assert_eq!(unknown_events(&session), 1, "{:?}", session.warnings());
+        assert!(script(&recording).contains("renamed 7/7"));
+    }
+}
+
+#[test]
+fn ids_that_only_the_description_has_are_found() {
+    for order in ORDERS {
+        let attr = |config| Attr::new(SOFTWARE, config, BASE | kernel::PERF_SAMPLE_IDENTIFIER);
+        let described =
+            vec![Event::new(0, "first", attr(0), 2), Event::new(1, "second", attr(1), 2)];
+        let mut recording = recording(order, described);
+        recording.event_desc();
+        recording.sample(0, &sample(10, 101)).sample(1, &sample(11, 200));
+        recording.sample(1, &sample(12, 201)).sample(1, &sample(13, 999));
+        // What the description does not know goes nowhere, but is counted.
+        recording.events.iter_mut().for_each(|event| event.ids.clear());
+        let session = session(&recording);
+        assert_eq!(events(&session), [event("first", 1, 1), event("second", 2, 2)]);
+        assert_eq!(unknown_events(&session), 1);
+        assert_eq!(session.info().samples, 4);
+    }
+}
+
+#[test]
+fn names_come_from_who_knows_best() {
+    let identified = BASE | kernel::PERF_SAMPLE_IDENTIFIER;
+    let attr = |kind, config| Attr::new(kind, config, identified | kernel::PERF_SAMPLE_RAW);
+    let tracepoint = Tracepoint::new("sched", "sched_switch", 17, Vec::new());
+    for order in ORDERS {
+        let mut recording = recording(
+            order,
+            vec![
+                Event::new(0, "described", attr(SOFTWARE, 0), 1),
+                Event::new(1, "", attr(TRACEPOINT, 17), 1),
+                Event::new(2, "", attr(TRACEPOINT, 18), 1),
+                Event::new(3, "old", attr(SOFTWARE, 1), 1),
+                Event::new(4, "", attr(SOFTWARE, 3), 1),
+            ],
+        );
+        recording.event_desc();
+        let tracepoints = vec![tracepoint.clone()];
+        let data = TracingData { order, long: 8, tracepoints, cmdlines: Vec::new() };
+        recording.feature(1, data.encode());
+        recording.event_update(2, 400, "updated").event_update(0, 100, "MiB");
+        let names: Vec<String> = events(&session(&recording)).into_iter().map(|it| it.0).collect();
+        let unknown = "unknown tracepoint";
+        let expected = ["described", "sched:sched_switch", unknown, "updated", "context-switches"];
+        assert_eq!(names, expected);
+    }
+}
+
+/// Each member has a sample with what its counter went on by; a counter that stood has none.
+#[test]
+fn a_sample_of_a_group_is_one_of_each_member() {
+    let reads = BASE | kernel::PERF_SAMPLE_IDENTIFIER | kernel::PERF_SAMPLE_READ;
+    for (order, lost) in [(Order::Little, 0), (Order::Big, READ_LOST)] {
+        let attr = |config| {
+            Attr::new(SOFTWARE, config, reads | kernel::PERF_SAMPLE_PERIOD)
+                .with(|attr| attr.kernel.read_format = READ_ID | READ_GROUP | lost)
+        };
+        let members = (0..3).map(|index| Event::new(index, "", attr(index as u64), 2)).collect();
+        let mut recording = recording(order, members);
+        let read = |time, read: [(u64, u64); 3]| Sample {
+            period: 7777,
+            read: read.map(|(value, id)| [value, id, 0]).to_vec(),
+            ..sample(time, 100)
+        };
+        recording.sample(0, &read(10, [(1000, 100), (40, 200), (0, 300)]));
+        recording.sample(0, &read(11, [(1500, 100), (40, 200), (2, 300)]));
+        // Another CPU's counters, with ids of their own.
+        recording.sample(0, &read(12, [(900, 101), (1, 201), (0, 301)]));
+        // One that began anew, and one that nothing describes.
+        recording.sample(0, &read(13, [(1600, 100), (5, 200), (9, 999)]));
+        let session = session(&recording);
+        assert_eq!(
+            events(&session),
+            [
+                event("cpu-clock", 4, 1000 + 500 + 900 + 100),
+                event("task-clock", 3, 40 + 1 + 5),
+                event("page-faults", 1, 2)
+            ]
+        );
+        assert_eq!((session.info().samples, unknown_events(&session)), (4, 1));
+        assert_eq!(session.profile().samples.len(), 8);
+    }
+}
+
+/// Threads that begin later count under the same id.
+#[test]
+fn inherited_counters_are_each_threads_own() {
+    let attr = Attr::new(SOFTWARE, 0, BASE | kernel::PERF_SAMPLE_READ).with(|attr| {
+        attr.kernel.read_format = READ_ID;
+        attr.kernel.set_inherit(1);
+    });
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    for (time, tid, value) in [(10, 7, 100), (11, 8, 30), (12, 7, 150), (13, 8, 50)] {
+        let read = vec![[value, 100, 0]];
+        recording.sample(0, &Sample { tid, read, ..sample(time, 0) });
+    }
+    assert_eq!(events(&session(&recording)), [event("cpu-clock", 4, 100 + 30 + 50 + 20)]);
+}
+
+const KERNEL: u64 = 0xffff_ffff_8100_0000;
+
+#[test]
+fn call_chains_that_come_later_complete_their_samples() {
+    for order in ORDERS {
+        let attr = Attr::new(SOFTWARE, 0, BASE | kernel::PERF_SAMPLE_CALLCHAIN);
+        let mut recording = recording(order, vec![Event::new(0, "", attr, 1)]);
+        let in_kernel = |time, tid, cookie, depth: u64| Sample {
+            misc: 1,
+            tid,
+            chain: [context::KERNEL]
+                .into_iter()
+                .chain((0..depth).map(|level| KERNEL + 0x10 * level))
+                .chain([context::USER_DEFERRED, cookie])
+                .collect(),
+            ..sample(time, 0)
+        };
+        recording.sample(0, &in_kernel(10, 7, 0xc1, 2));
+        recording.sample(0, &in_kernel(11, 7, 0xc1, 1));
+        // Another thread's may have the same cookie.
+        recording.sample(0, &in_kernel(12, 8, 0xc1, 1));
+        recording.callchain_deferred(at(20), 0xc1, &[context::USER, 0x1010, 0x1021]);
+        recording.callchain_deferred(at(21), 0xc2, &[context::USER, 0x1010]);
+        let whole = |time: u64| format!("seven 7/7 [000] 0.{time:09}: 1 cpu-clock:\n");
+        let line = |address: u64, dso: &str| format!("\t{address:16x} [unknown] ({dso})\n");
+        let kernel = |level: u64| line(KERNEL + 0x10 * level, "[kernel.kallsyms]");
+        let user = line(0x1010, "/opt/seven") + &line(0x1021, "/opt/seven");
+        let expected = [
+            whole(10) + &kernel(0) + &kernel(1) + &user,
+            whole(11) + &kernel(0) + &user,
+            ":8 7/8 [000] 0.000000012: 1 cpu-clock:\n".to_owned() + &kernel(0),
+        ];
+        assert_eq!(script(&recording), expected.map(|block| block + "\n").concat());
+
+        let session = session(&recording);
+        let profile = session.profile();
+        let frames = |row: usize| {
+            let stack = profile.samples.get(row).expect("a row").stack;
+            let frames =
+                profile.stacks.frames(stack).map(|frame| profile.frames.get(frame).address);
+            frames.collect::<Vec<u64>>()
+        };
+        // A caller's address is looked up where the call is, one byte before.
+        assert_eq!(frames(0), [KERNEL, KERNEL + 0x0f, 0x10, 0x20]);
+        assert_eq!(frames(1), [KERNEL, 0x10, 0x20]);
+        assert_eq!(frames(2), [KERNEL]);
+        let lost = session.warnings().iter().find(|it| it.kind == WarningKind::Lost);
+        let message = &lost.expect("one is not complete").message;
+        assert!(message.starts_with("1 sample"), "{message}");
+    }
+}
+
+#[test]
+fn a_script_has_branches_and_fields() {
+    let fields = || vec![Field::signed("int reason", 4), Field::new("char name[4]", 4)];
+    let tracepoint = Tracepoint::new("test", "happened", 17, fields());
+    for order in ORDERS {
+        let taken = BASE | kernel::PERF_SAMPLE_RAW | kernel::PERF_SAMPLE_BRANCH_STACK;
+        let attr = Attr::new(TRACEPOINT, 17, taken | kernel::PERF_SAMPLE_REGS_USER)
+            .with(|attr| attr.kernel.sample_regs_user = 0b11);
+        let mut recording = recording(order, vec![Event::new(0, "", attr, 1)]);
+        let tracepoints = vec![tracepoint.clone()];
+        let data = TracingData { order, long: 8, tracepoints, cmdlines: Vec::new() };
+        recording.feature(1, data.encode());
+        let mut first =
+            kernel::perf_branch_entry { from: 0x1100, to: 0x1200, ..Default::default() };
+        first.set_predicted(1);
+        first.set_cycles(300);
+        let mut second =
+            kernel::perf_branch_entry { from: 0x1300, to: 0x10f0, ..Default::default() };
+        second.set_mispred(1);
+        second.set_in_tx(1);
+        second.set_abort(1);
+        let reason = recording.bytes().u32(-3i32 as u32).take();
+        let raw = tracepoint.raw(order, 7, &[reason, b"abc\0".to_vec()]);
+        let branches = [first, second].map(|entry| Branch { entry, counters: 0 }).to_vec();
+        let regs_user = Some(Regs { abi: 2, values: vec![1, 2] });
+        let shown = Sample { raw: raw.clone(), branches, regs_user, ..sample(1_000_000_010, 0) };
+        recording.sample(0, &shown);
+        let head = "seven 7/7 [000] 1.000000010: 1 test:happened:\n\
+                    \t            1010 [unknown] (/opt/seven)\n";
+        let branches = "\tbranches 0x1100/0x1200/P/-/-/300 0x1300/0x10f0/M/X/A/0\n";
+        let fields = "\tfields reason=-3 name=abc\n\n";
+        assert_eq!(script(&recording), [head, branches, fields].concat());
+
+        recording.features.clear();
+        let bytes: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(script(&recording).ends_with(&format!("{branches}\traw {bytes}\n\n")));
+    }
+}
+
+#[test]
+fn samples_that_do_not_end_where_their_fields_do_are_kept_and_said() {
+    let attr = Attr::new(SOFTWARE, 0, BASE);
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    let body = sample(10, 0).encode(&attr, Order::Little);
+    recording.record(kernel::PERF_RECORD_SAMPLE, 2, &[body, vec![0; 8]].concat());
+    let session = session(&recording);
+    assert_eq!(events(&session), [event("cpu-clock", 1, 1)]);
+    let [warning] = session.warnings() else { panic!("{:?}", session.warnings()) };
+    assert_eq!(warning.kind, WarningKind::Unreadable);
+}
+
+#[test]
+fn threads_without_a_comm_have_the_name_that_the_recorder_gave() {
+    let attr = Attr::new(SOFTWARE, 0, BASE);
+    let mut recording = Recording::new(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    recording.thread_map(&[(7, "measured"), (9, "")]);
+    recording.sample(0, &sample(10, 0));
+    recording.sample(0, &Sample { pid: 9, tid: 9, ..sample(11, 0) });
+    let text = script(&recording);
+    assert!(text.starts_with("measured 7/7 "), "{text}");
+    assert!(text.contains("\n:9 9/9 "), "{text}");
+}
