@@ -141,7 +141,14 @@ pub fn tracing_data(bytes: &[u8]) {
 /// Packed bytes: as a whole recording in each of its formats, and as a stream of chunks.
 pub fn decompress(packed: &[u8]) {
     if let Some(wrapper) = Wrapper::detect(packed) {
-        assert_same(unwrap(wrapper, packed, 4096), unwrap(wrapper, packed, 7), "a wrapper");
+        let (large, small) = (unwrap(wrapper, packed, 4096), unwrap(wrapper, packed, 7));
+        match (wrapper, &large, &small) {
+            // Of damaged xz the last piece may be missing.
+            (Wrapper::Xz, Some((_, Some(error))), Some((_, Some(other)))) => {
+                assert_same(error, other, "damaged xz");
+            }
+            _ => assert_same(large, small, "a wrapper"),
+        }
     }
     assert_same(chunks(packed, 4096), chunks(packed, 5), "a stream");
 }

@@ -27,6 +27,8 @@ enum Place {
     Comment,
     HeaderCrc,
     Deflated,
+    /// In the deflated data, which cannot be read on.
+    Damaged,
     /// CRC-32 and length modulo 2^32 of what came out.
     Trailer,
     /// Behind a member: another one, or the zeros that tapes pad with.
@@ -135,6 +137,7 @@ impl Gzip {
                 self.place = Place::Deflated;
             }
             Place::Deflated => {}
+            Place::Damaged => return damaged("its deflated data"),
             Place::Trailer => {
                 let Some(trailer) = self.field::<8>(input) else { return Ok(false) };
                 let stated = u64::from_le_bytes(trailer);
@@ -170,22 +173,21 @@ impl Unpacker for Gzip {
                 }
             }
             let (read, written) = (self.inflate.total_in(), self.inflate.total_out());
-            let status = self
-                .inflate
-                .decompress(input, &mut self.out, FlushDecompress::None)
-                .map_err(|_| UnpackErrorKind::Damaged { what: "its deflated data" })?;
+            let status = self.inflate.decompress(input, &mut self.out, FlushDecompress::None);
             let read = (self.inflate.total_in() - read) as usize;
             let written = (self.inflate.total_out() - written) as usize;
             *input = input.get(read..).unwrap_or_default();
             let piece = self.out.get(..written).unwrap_or_default();
             self.crc.update(piece);
-            if status == Status::StreamEnd {
-                self.place = Place::Trailer;
+            match status {
+                Ok(Status::StreamEnd) => self.place = Place::Trailer,
+                Ok(_) => {}
+                Err(_) => self.place = Place::Damaged,
             }
             if !piece.is_empty() {
                 break Ok(self.out.get(..written));
             }
-            if status != Status::StreamEnd && read == 0 {
+            if self.place == Place::Deflated && read == 0 {
                 break Ok(None);
             }
         }

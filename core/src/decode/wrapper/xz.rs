@@ -1,5 +1,8 @@
 //! The .xz file format: streams, each of blocks with a check of what comes out, an index and a
 //! footer; between streams zeros in multiples of four.
+//!
+//! Of damaged data up to [`OUT`] bytes before the damage are lost: the decoder does not say how
+//! many of them it had written when it met it.
 
 use xz4rust::{XzDecoder, XzError};
 
@@ -8,7 +11,7 @@ use crate::decode::unpack::{UnpackErrorKind, Unpacker, WINDOW_MAX};
 /// Header magic.
 pub(super) const MAGIC: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 
-const OUT: usize = 64 << 10;
+const OUT: usize = 16 << 10;
 
 pub(super) struct Xz {
     decoder: Box<XzDecoder<'static>>,
