@@ -31,6 +31,13 @@ test("the way from recorded to shown adds up", () => {
   assert.equal((steps["recorded"] ?? 0) - (steps["lost"] ?? 0), steps["shown"]);
 });
 
+test("where no samples are counted as lost, records are", () => {
+  const steps = funnel({ ...PROFILE, lost: { events: 12, samples: 0 } });
+  assert.deepEqual(steps.map(({ name, count }) => [name, count]), [
+    ["recorded", 412_806], ["lost records of any kind", 12], ["shown", 412_806],
+  ]);
+});
+
 test("a place is hex, and in bytes for people", () => {
   assert.deepEqual(place(61_300_000), { text: "0x3a75d20", title: "At 61.3 MB of the file" });
   assert.deepEqual(place(null), { text: "", title: "" });

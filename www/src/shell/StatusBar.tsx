@@ -7,6 +7,7 @@ import { hovered, info, namesGeneration, session, tasks, workerBytes } from "../
 import { bytes, count, percent } from "../state/format.ts";
 import { describeProgress, timeLeft } from "../state/tasks.ts";
 import { Icon } from "./icons.tsx";
+import { lostOf } from "./losses.ts";
 
 export function StatusBar(): JSX.Element {
   useMemory();
@@ -47,11 +48,12 @@ function Work(): JSX.Element | null {
 
 function Lost(): JSX.Element | null {
   const profile = info.value;
-  const lost = profile?.lost.samples ?? 0;
-  if (profile === null || lost === 0) {
+  const lost = profile === null ? null : lostOf(profile);
+  if (profile === null || lost === null || lost.count === 0) {
     return null;
   }
-  return <span class="status-lost">Lost: {count(lost)} samples ({percent(lost / (lost + profile.samples))})</span>;
+  const share = lost.what === "samples" ? ` (${percent(lost.count / (lost.count + profile.samples))})` : "";
+  return <span class="status-lost">Lost: {count(lost.count)} {lost.what}{share}</span>;
 }
 
 export function Network(): JSX.Element {

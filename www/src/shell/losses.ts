@@ -77,12 +77,20 @@ export interface Step {
   count: number;
 }
 
-/** From recorded to shown; a step between them that lost nothing is left out, but for what the recorder lost. */
-export function funnel({ samples, lost }: ProfileInfo): Step[] {
+/** What the recorder lost. Kernels before 6.0 do not count samples apart, but all records that found no room. */
+export function lostOf({ lost }: ProfileInfo): { count: number; what: "samples" | "records" } {
+  return lost.samples > 0 || lost.events === 0
+    ? { count: lost.samples, what: "samples" }
+    : { count: lost.events, what: "records" };
+}
+
+/** From what was met to what is shown. */
+export function funnel(profile: ProfileInfo): Step[] {
+  const { count: lost, what } = lostOf(profile);
   return [
-    { name: "recorded", count: samples + lost.samples },
-    { name: "lost", count: lost.samples },
-    { name: "shown", count: samples },
+    { name: "recorded", count: profile.samples + (what === "samples" ? lost : 0) },
+    { name: what === "samples" ? "lost" : "lost records of any kind", count: lost },
+    { name: "shown", count: profile.samples },
   ];
 }
 
