@@ -13,7 +13,8 @@ const WARNINGS = [
   warning("unreadable", "Feature section 13 could not be read.", 1, 0x3a7f010),
 ];
 
-const PROFILE = { samples: 412_806, lost: { events: 1, samples: 1_204 }, warnings: WARNINGS } as ProfileInfo;
+const EVENTS = [{ name: "cycles", samples: 400_000, weight: 1 }, { name: "faults", samples: 12_794, weight: 1 }];
+const PROFILE = { samples: 412_806, events: EVENTS, lost: { events: 1, samples: 1_204 }, warnings: WARNINGS } as ProfileInfo;
 
 test("warnings stand by kind, in the order in which the session sends them", () => {
   const kinds = byKind(WARNINGS);
@@ -28,14 +29,21 @@ test("a kind that the page has no words for is called by its own", () => {
 test("the way from recorded to shown adds up", () => {
   const steps = Object.fromEntries(funnel(PROFILE).map(({ name, count }) => [name, count]));
   assert.equal(steps["recorded"], 414_010);
-  assert.equal((steps["recorded"] ?? 0) - (steps["lost"] ?? 0), steps["shown"]);
+  assert.equal(steps["unreadable"], 12);
+  assert.equal(steps["shown"], 412_794);
+  assert.equal((steps["recorded"] ?? 0) - (steps["lost"] ?? 0) - (steps["unreadable"] ?? 0), steps["shown"]);
 });
 
 test("where no samples are counted as lost, records are", () => {
   const steps = funnel({ ...PROFILE, lost: { events: 12, samples: 0 } });
   assert.deepEqual(steps.map(({ name, count }) => [name, count]), [
-    ["recorded", 412_806], ["lost records of any kind", 12], ["shown", 412_806],
+    ["recorded", 412_806], ["lost records of any kind", 12], ["unreadable", 12], ["shown", 412_794],
   ]);
+});
+
+test("a record that reads a group of events is one record", () => {
+  const steps = funnel({ ...PROFILE, samples: 5, events: [EVENTS[0], EVENTS[0]] as ProfileInfo["events"] });
+  assert.deepEqual(steps.map(({ count }) => count), [1_209, 1_204, 0, 5]);
 });
 
 test("a place is hex, and in bytes for people", () => {
@@ -45,13 +53,13 @@ test("a place is hex, and in bytes for people", () => {
 
 test("the text has every warning with its kind, count, place and words", () => {
   const lines = asText(PROFILE).split("\n");
-  assert.equal(lines[0], "Samples: recorded 414,010 → lost 1,204 → shown 412,806");
+  assert.equal(lines[0], "Samples: recorded 414,010 → lost 1,204 → unreadable 12 → shown 412,794");
   assert.equal(lines[2], "unreadable\t12\t0x68\tA MMAP2 record could not be read.");
   assert.equal(lines.length, 1 + WARNINGS.length);
 });
 
 test("what ended the reading early says what was read", () => {
-  assert.equal(describeDamage(PROFILE), "412,806 samples were read, up to 61.3 MB of the file. The file was cut.");
+  assert.equal(describeDamage(PROFILE), "412,794 samples were read, up to 61.3 MB of the file. The file was cut.");
   const unfinished = { ...PROFILE, warnings: [warning("unfinished", "The recorder did not finish.", 1, 0x68)] };
   assert.equal(describeDamage(unfinished), "The recorder did not finish.");
   assert.equal(describeDamage({ ...PROFILE, warnings: [warning("lost", "3 samples were lost.")] }), null);

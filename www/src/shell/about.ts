@@ -1,7 +1,7 @@
 // What a recording says of itself beyond what the top bar has room for.
 
 import type { ProfileInfo } from "../session/types.ts";
-import { count, seconds } from "../state/format.ts";
+import { bytes, count, seconds } from "../state/format.ts";
 
 export interface Fact {
   name: string;
@@ -10,21 +10,55 @@ export interface Fact {
 
 /** What is not known is left out. */
 export function factsOf(profile: ProfileInfo): Fact[] {
-  const { format, host, records } = profile;
+  const { format, host, machine, recorder, time, records } = profile;
   const facts: [string, string | null][] = [
     ["Form", formOf(format)],
-    ["Command", host.cmdline.length === 0 ? null : host.cmdline.join(" ")],
+    ["Recorder", recorder.version],
+    ["Command", host.cmdline.join(" ")],
+    ["Began", time.wall_start],
+    ["Duration", time.start === null || time.end === null ? null : seconds(time.end - time.start)],
+    ["Clock", recorder.clock],
     ["Host", host.hostname],
     ["Kernel", host.os_release],
     ["Architecture", host.arch],
-    ["CPUs online", host.cpus === null ? null : count(host.cpus)],
-    ["Duration", durationOf(profile)],
+    ["CPU", processorOf(profile)],
+    ["Memory", machine.memory_mib === null ? null : memoryOf(machine)],
     ["Samples", count(profile.samples)],
-    ["Processes", count(profile.processes)],
-    ["Threads", count(profile.threads)],
+    ["Tasks", `${counted(profile.processes, "process", "processes")}, ${counted(profile.threads, "thread", "threads")}`],
+    ["Off the CPU", profile.unfinished_off_cpu === 0 ? null : describeUnfinished(profile.unfinished_off_cpu)],
+    ["BPF programs", recorder.bpf_programs.map(({ name }) => name).join(", ")],
     ["Records", describeRecords(records)],
+    ...recorder.properties.map(({ name, value }): [string, string] => [name, value]),
   ];
   return facts.flatMap(([name, value]) => (value === null || value === "" ? [] : [{ name, value }]));
+}
+
+function counted(number: number, one: string, many: string): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+/** "AMD EPYC, 4 of 8 CPUs online, 4 cores, 1 socket" */
+function processorOf({ host, machine }: ProfileInfo): string {
+  const online = host.cpus;
+  const all = machine.cpus_available;
+  const isPart = online !== null && all !== null && online !== all;
+  const facts = [
+    machine.cpu,
+    online === null ? null : isPart ? `${count(online)} of ${count(all)} CPUs online` : counted(online, "CPU", "CPUs"),
+    machine.cores === null ? null : counted(machine.cores, "core", "cores"),
+    machine.sockets === null ? null : counted(machine.sockets, "socket", "sockets"),
+    ...machine.core_kinds.map(({ pmu, cpus }) => `${pmu} ${cpus}`),
+  ];
+  return facts.filter((fact) => fact !== null).join(", ");
+}
+
+function memoryOf({ memory_mib, numa_nodes }: ProfileInfo["machine"]): string {
+  const memory = bytes((memory_mib ?? 0) * 2 ** 20);
+  return numa_nodes.length > 1 ? `${memory}, ${count(numa_nodes.length)} NUMA nodes` : memory;
+}
+
+function describeUnfinished(times: number): string {
+  return `${counted(times, "time", "times")} whose end was not recorded, left out`;
 }
 
 const MODES: Record<string, string> = {
@@ -35,10 +69,6 @@ function formOf({ mode, byte_order, compression }: ProfileInfo["format"]): strin
   const words = [MODES[mode] ?? mode, mode === "link" ? "" : `${byte_order}-endian`];
   words.push(compression === "none" ? "" : `records compressed by ${compression}`);
   return words.filter((word) => word !== "").join(", ");
-}
-
-function durationOf({ time: { start, end } }: ProfileInfo): string | null {
-  return start === null || end === null ? null : seconds(end - start);
 }
 
 /** Most of a kind first. */

@@ -59,8 +59,8 @@ export function place(offset: number | null): { text: string; title: string } {
 const DAMAGE: readonly string[] = ["unfinished", "parts-missing", "truncated", "damaged", "unpacking"];
 
 /** What must not be missed: what part of the recording is shown, and why not all; null where nothing ended it early. */
-export function describeDamage({ samples, warnings }: ProfileInfo): string | null {
-  const damage = warnings.find(({ kind }) => DAMAGE.includes(kind));
+export function describeDamage(profile: ProfileInfo): string | null {
+  const damage = profile.warnings.find(({ kind }) => DAMAGE.includes(kind));
   if (damage === undefined) {
     return null;
   }
@@ -69,7 +69,7 @@ export function describeDamage({ samples, warnings }: ProfileInfo): string | nul
   if (kind === "unfinished" || offset === null) {
     return message;
   }
-  return `${count(samples)} samples were read, up to ${bytes(offset)} of the file. ${message}`;
+  return `${count(shownOf(profile))} samples were read, up to ${bytes(offset)} of the file. ${message}`;
 }
 
 export interface Step {
@@ -86,12 +86,20 @@ export function lostOf({ lost }: ProfileInfo): { count: number; what: "samples" 
 
 /** From what was met to what is shown. */
 export function funnel(profile: ProfileInfo): Step[] {
+  const { samples } = profile;
   const { count: lost, what } = lostOf(profile);
+  const shown = shownOf(profile);
   return [
-    { name: "recorded", count: profile.samples + (what === "samples" ? lost : 0) },
+    { name: "recorded", count: samples + (what === "samples" ? lost : 0) },
     { name: what === "samples" ? "lost" : "lost records of any kind", count: lost },
-    { name: "shown", count: profile.samples },
+    { name: "unreadable", count: samples - shown },
+    { name: "shown", count: shown },
   ];
+}
+
+/** Of the records of samples those that are in an event. One that reads a group of events is in several. */
+function shownOf({ samples, events }: ProfileInfo): number {
+  return Math.min(samples, events.reduce((sum, event) => sum + event.samples, 0));
 }
 
 /** All of it as lines of text: the funnel, then a line a warning. Kinds are called as in `perftab info --json`. */
