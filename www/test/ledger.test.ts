@@ -11,6 +11,7 @@ function row(name: string, status: DsoStatus, leafShare: number, samples = 10): 
     id: 0,
     name,
     path: `/usr/lib/${name}`,
+    listed_as: null,
     kind: "user",
     build_id: null,
     identity: "none",

@@ -10,7 +10,7 @@ export interface Fact {
 
 /** What is not known is left out. */
 export function factsOf(profile: ProfileInfo): Fact[] {
-  const { format, host, machine, recorder, time, records } = profile;
+  const { format, host, machine, recorder, time, aux, records } = profile;
   const facts: [string, string | null][] = [
     ["Form", formOf(format)],
     ["Recorder", recorder.version],
@@ -26,6 +26,7 @@ export function factsOf(profile: ProfileInfo): Fact[] {
     ["Samples", count(profile.samples)],
     ["Tasks", `${counted(profile.processes, "process", "processes")}, ${counted(profile.threads, "thread", "threads")}`],
     ["Off the CPU", profile.unfinished_off_cpu === 0 ? null : describeUnfinished(profile.unfinished_off_cpu)],
+    ["AUX data", aux.records === 0 ? null : `${bytes(aux.bytes)} in ${counted(aux.records, "piece", "pieces")}, not decoded`],
     ["BPF programs", recorder.bpf_programs.map(({ name }) => name).join(", ")],
     ["Records", describeRecords(records)],
     ...recorder.properties.map(({ name, value }): [string, string] => [name, value]),
@@ -65,9 +66,10 @@ const MODES: Record<string, string> = {
   file: "file", pipe: "written into a pipe", directory: "a folder, a stream for each thread of the recorder", link: "link",
 };
 
-function formOf({ mode, byte_order, compression }: ProfileInfo["format"]): string {
+function formOf({ mode, byte_order, compression, wrapper }: ProfileInfo["format"]): string {
   const words = [MODES[mode] ?? mode, mode === "link" ? "" : `${byte_order}-endian`];
   words.push(compression === "none" ? "" : `records compressed by ${compression}`);
+  words.push(wrapper === "none" ? "" : `packed by ${wrapper}`);
   return words.filter((word) => word !== "").join(", ");
 }
 
