@@ -22,9 +22,10 @@ use crate::decode::attr::TrailerLayout;
 use crate::decode::features::{self, BuildIdEntry, Features};
 use crate::decode::header::EventAttr;
 use crate::decode::records::{
-    AuxTraceError, CommRecord, DeferredCallChain, EventUpdate, EventUpdateKind, KernelSymbolRecord,
-    MmapRecord, RecordHeader, TaskRecord, ThreadNames, aux_trace_size, decode_aux_flags,
-    decode_feature, decode_header_attr, decode_lost, tracing_data,
+    AuxTraceError, CgroupRecord, CommRecord, DeferredCallChain, EventUpdate, EventUpdateKind,
+    KernelSymbolRecord, MmapRecord, NamespacesRecord, RecordHeader, TaskRecord, ThreadNames,
+    aux_trace_size, decode_aux_flags, decode_feature, decode_header_attr, decode_lost,
+    tracing_data,
 };
 use crate::decode::{ByteOrder, sample_tail};
 use crate::error::{DecodeError, WarningKind};
@@ -157,6 +158,14 @@ impl Reader {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
                 self.tasks.exit(task);
                 self.off_cpu.end(task.tid);
+            }
+            RecordType::CGROUP => {
+                let CgroupRecord { id, path } = CgroupRecord::decode(body(), offset, order)?;
+                self.profile.cgroups.entry(id).or_default().path = Some(path.into_owned());
+            }
+            RecordType::NAMESPACES => {
+                let namespaces = NamespacesRecord::decode(body(), offset, order)?;
+                self.tasks.enter(&mut self.profile, namespaces);
             }
             RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => self.switch(header, bytes),
             RecordType::KSYMBOL => {

@@ -50,6 +50,9 @@ impl Reader {
             cpu: cpu_number(raw.cpu),
             weight: raw.period.unwrap_or(self.events.default_weight(decoded.event)),
         };
+        if let Some(cgroup) = decoded.tail.cgroup {
+            self.profile.cgroups.entry(cgroup).or_default().samples += 1;
+        }
         self.add_rows(entry, &decoded, row);
         let rows = first_row..self.profile.samples.len();
         let cookie = Deferred::cookie(raw.call_chain);

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use super::address_space::{AddressSpace, Mapping, Version};
 use super::kernel::user_dso_kind;
 use crate::decode::records::{
-    CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, TaskRecord,
+    CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, NamespacesRecord, TaskRecord,
 };
-use crate::profile::{DsoKind, Process, ProcessId, Profile, StringId, Thread, ThreadId};
+use crate::profile::{
+    DsoKind, Namespaces, Process, ProcessId, Profile, StringId, Thread, ThreadId,
+};
 
 /// Everything alive at the time that records have reached.
 ///
@@ -165,12 +167,13 @@ impl Tasks {
         let name = profile.strings.intern(&comm.name);
         let is_first_thread = comm.tid == comm.pid;
         self.name_what_was_unnamed(profile, comm.pid, comm.tid, name);
-        let has_ended = || {
-            let running = self.by_pid.get(&comm.pid).map(|&index| &self.processes[index]);
-            running.is_some_and(|running| running.state == ProcessState::Ended)
-        };
-        if comm.cause == CommCause::Exec || is_first_thread && has_ended() {
-            self.replace_process(profile, comm.pid, name, None);
+        let before = self.by_pid.get(&comm.pid).map(|&index| &self.processes[index]);
+        let has_ended = before.is_some_and(|before| before.state == ProcessState::Ended);
+        if comm.cause == CommCause::Exec {
+            let namespaces = before.and_then(|it| profile.threads.namespaces.get(&it.process));
+            self.replace_process(profile, comm.pid, name, None, namespaces.copied());
+        } else if is_first_thread && has_ended {
+            self.replace_process(profile, comm.pid, name, None, None);
         }
         let process = self.running(profile, comm.pid).process;
         if is_first_thread {
@@ -209,10 +212,18 @@ impl Tasks {
         if task.pid != task.parent_pid {
             let parent = self.running(profile, task.parent_pid);
             let space = (task.mappings == ForkMappings::Copied).then(|| parent.space.clone());
-            self.replace_process(profile, task.pid, name, space);
+            let namespaces = profile.threads.namespaces.get(&parent.process).copied();
+            self.replace_process(profile, task.pid, name, space, namespaces);
         }
         let process = self.running(profile, task.pid).process;
         self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, parent.naming);
+    }
+
+    /// A process is in namespaces.
+    pub(super) fn enter(&mut self, profile: &mut Profile, record: NamespacesRecord) {
+        let process = self.running(profile, record.pid).process;
+        let namespaces = Namespaces { pid: record.pid_namespace, mount: record.mount_namespace };
+        profile.threads.namespaces.insert(process, namespaces);
     }
 
     /// A thread ended.
@@ -230,10 +241,12 @@ impl Tasks {
         pid: u32,
         name: StringId,
         space: Option<AddressSpace>,
+        namespaces: Option<Namespaces>,
     ) {
         let space =
             space.unwrap_or_else(|| AddressSpace::new(Self::next_version(&mut self.versions)));
         let process = profile.threads.add_process(Process { pid, name });
+        profile.threads.namespaces.extend(namespaces.map(|namespaces| (process, namespaces)));
         let running = Running { process, space, state: ProcessState::Running };
         // A pid keeps its position, so what is recent stays right, and a process that is gone
         // leaves nothing behind.

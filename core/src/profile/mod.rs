@@ -27,7 +27,7 @@ pub use machine::{
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
 pub use strings::{Strings, hash_text};
-pub use threads::{Process, Thread, Threads};
+pub use threads::{Namespaces, Process, Thread, Threads};
 
 macro_rules! index_types {
     ($($(#[$doc:meta])* $name:ident;)*) => {
@@ -120,6 +120,15 @@ pub struct AuxData {
     pub bytes: u64,
 }
 
+/// A control group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cgroup {
+    /// Path below the mount point; `None` if only samples tell of it.
+    pub path: Option<String>,
+    /// SAMPLE records in it.
+    pub samples: u64,
+}
+
 /// A recording, read.
 #[derive(Debug, Default)]
 pub struct Profile {
@@ -149,6 +158,8 @@ pub struct Profile {
     pub records: BTreeMap<&'static str, u64>,
     /// What was dropped.
     pub lost: Lost,
+    /// Control groups, by the id that samples have.
+    pub cgroups: BTreeMap<u64, Cgroup>,
     /// Times off the CPU that are in no derived event: how they ended was not recorded.
     pub unfinished_off_cpu: u64,
     /// What was passed over of AUX areas.

@@ -3,6 +3,8 @@
 //! A process that calls exec is a new [`Process`]: its mappings and its name are others. A thread
 //! that is renamed is a new [`Thread`]. So a sample's thread says what ran at that time.
 
+use std::collections::BTreeMap;
+
 use super::{ProcessId, StringId, ThreadId};
 
 /// A process between two execs.
@@ -25,6 +27,16 @@ pub struct Thread {
     pub name: StringId,
 }
 
+/// The namespaces of a process, by inode number; `None` where not recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Namespaces {
+    /// Where its process ids count. A run time names its perf map by the pid in here, which is
+    /// another than the recorded one in a container.
+    pub pid: Option<u64>,
+    /// Where its paths count.
+    pub mount: Option<u64>,
+}
+
 /// All processes and threads.
 #[derive(Clone, Debug, Default)]
 pub struct Threads {
@@ -32,6 +44,8 @@ pub struct Threads {
     pub processes: Vec<Process>,
     /// By [`ThreadId`].
     pub threads: Vec<Thread>,
+    /// Namespaces of the processes that any are recorded of.
+    pub namespaces: BTreeMap<ProcessId, Namespaces>,
 }
 
 impl Threads {

@@ -1,6 +1,6 @@
 //! What a recording says of itself: `perftab info`, and the ledger of DSOs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -9,7 +9,8 @@ use crate::decode::header::{Form, Header};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
-    Dso, DsoId, DsoKind, Event, EventOrigin, Identity, Machine, RecordedBy, Recorder,
+    Cgroup, Dso, DsoId, DsoKind, Event, EventOrigin, Identity, Machine, Namespaces, Profile,
+    RecordedBy, Recorder, Threads,
 };
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
@@ -48,6 +49,10 @@ pub struct ProfileInfo {
     /// Threads, by name.
     #[serde(serialize_with = "serialize_weight")]
     pub threads: u64,
+    /// Control groups, most samples first.
+    pub cgroups: Vec<CgroupInfo>,
+    /// Distinct namespaces of the processes.
+    pub namespaces: NamespaceCounts,
     /// When.
     pub time: TimeInfo,
     /// What was dropped.
@@ -107,6 +112,49 @@ pub struct HostInfo {
     pub cpus: Option<u32>,
     /// The recorder's arguments.
     pub cmdline: Vec<String>,
+}
+
+/// A control group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+pub struct CgroupInfo {
+    /// The inode number of its directory, in decimal: JSON has no numbers as large.
+    pub id: String,
+    /// Path below the mount point; null if it was not recorded.
+    pub path: Option<String>,
+    /// Samples in it.
+    #[serde(serialize_with = "serialize_weight")]
+    pub samples: u64,
+}
+
+fn cgroups(profile: &Profile) -> Vec<CgroupInfo> {
+    let mut cgroups: Vec<_> = profile.cgroups.iter().collect();
+    cgroups.sort_by_key(|(_, cgroup)| std::cmp::Reverse(cgroup.samples));
+    let info = |(id, cgroup): (&u64, &Cgroup)| CgroupInfo {
+        id: id.to_string(),
+        path: cgroup.path.as_deref().map(|path| printable(path).into_owned()),
+        samples: cgroup.samples,
+    };
+    cgroups.into_iter().map(info).collect()
+}
+
+/// How many namespaces the processes are in; 0 if none were recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct NamespaceCounts {
+    /// Of process ids.
+    pub pid: u32,
+    /// Of mount points.
+    pub mount: u32,
+}
+
+impl NamespaceCounts {
+    fn of(threads: &Threads) -> Self {
+        let distinct = |namespace: fn(&Namespaces) -> Option<u64>| {
+            threads.namespaces.values().filter_map(namespace).collect::<BTreeSet<_>>().len() as u32
+        };
+        Self { pid: distinct(|it| it.pid), mount: distinct(|it| it.mount) }
+    }
 }
 
 /// An event and how much of it there is.
@@ -278,6 +326,8 @@ impl Session {
             records: profile.records.clone(),
             processes: self.facts.processes,
             threads: self.facts.threads,
+            cgroups: cgroups(profile),
+            namespaces: NamespaceCounts::of(&profile.threads),
             time: TimeInfo {
                 start: time.map(|time| time.0),
                 end: time.map(|time| time.1),

@@ -10,6 +10,9 @@ use super::{finish, read_named};
 use crate::cli::InfoArgs;
 use crate::output::{Outcome, Results, grouped, percent, printable, size};
 
+/// Cgroups that are printed, those with most samples.
+const MOST_CGROUPS: usize = 5;
+
 /// Prints everything that is in a recording but its samples.
 pub fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
     let session = read_named(&args.input, &args.images, NamingDepth::Functions)?;
@@ -62,6 +65,15 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     }
     let (processes, threads) = (grouped(info.processes), grouped(info.threads));
     fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
+    let sampled = info.cgroups.iter().filter(|cgroup| cgroup.samples > 0);
+    for cgroup in sampled.take(MOST_CGROUPS) {
+        let path = cgroup.path.as_deref().unwrap_or("unknown");
+        fact("Cgroup", &format!("{path}: {} samples", grouped(cgroup.samples)))?;
+    }
+    let (pid, mount) = (info.namespaces.pid, info.namespaces.mount);
+    if pid > 1 || mount > 1 {
+        fact("Containers", &format!("{pid} pid namespaces, {mount} mount namespaces"))?;
+    }
     let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));
     fact("Lost", &format!("{events} records, {samples} samples"))?;
     if info.aux.records > 0 {
