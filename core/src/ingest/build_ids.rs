@@ -29,7 +29,7 @@ enum Subject {
 impl Subject {
     /// A kernel-mode entry that is no module is the kernel, under whatever path.
     fn of_entry(entry: &BuildIdEntry) -> Self {
-        let path = without_deleted(&entry.path);
+        let path = entry.path.as_str();
         match entry.cpu_mode {
             misc::CPUMODE_GUEST_KERNEL | misc::CPUMODE_GUEST_USER => Self::Guest(path.to_owned()),
             misc::CPUMODE_KERNEL if is_module_name(path) => Self::Module(module_name(path)),
@@ -43,14 +43,11 @@ impl Subject {
             _ if dso.path.starts_with("[guest") => Self::Guest(dso.path.clone()),
             DsoKind::Kernel => Self::Kernel,
             DsoKind::Module => Self::Module(module_name(&dso.path)),
+            // What is at its path now is another file, and the table tells of that.
+            _ if dso.is_deleted => Self::File(format!("{} (deleted)", dso.path)),
             _ => Self::File(dso.path.clone()),
         }
     }
-}
-
-/// The kernel says so of a file that was removed while mapped; the DSO goes by its path.
-fn without_deleted(path: &str) -> &str {
-    path.strip_suffix(" (deleted)").unwrap_or(path)
 }
 
 /// Gives identities to DSOs that were mapped without one, and adds those that are only listed.
@@ -197,7 +194,7 @@ fn list(
             let kind = kind_of(subject);
             let path = match subject {
                 Subject::Kernel => KERNEL_NAME,
-                _ => without_deleted(&entry.path),
+                _ => entry.path.as_str(),
             };
             let id = dsos.intern(path, kind, MappedFrom::BuildId(entry.build_id), None);
             let dso = dsos.get_mut(id);
@@ -313,16 +310,31 @@ mod tests {
     fn b05_a_file_that_was_replaced_is_said_and_both_ids_are_listed() {
         let mut dsos = Dsos::default();
         dsos.intern("/bin/a", DsoKind::User, MappedFrom::BuildId(id(1, 20)), None);
-        let table = [entry(misc::CPUMODE_USER, id(2, 20), "/bin/a (deleted)")];
+        let table = [entry(misc::CPUMODE_USER, id(2, 20), "/bin/a")];
         let mut warnings = Warnings::default();
         apply(&mut dsos, &table, &[], &mut warnings);
-        let listed_as = Some("/bin/a (deleted)");
         let expected = [
             ("/bin/a", Some(id(1, 20)), Some(RecordedBy::Mmap), None),
-            ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), listed_as),
+            ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), None),
         ];
         assert_eq!(rows(&dsos), expected);
         assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
+    }
+
+    #[test]
+    fn a_file_that_was_removed_is_not_the_one_at_its_path() {
+        let mut dsos = Dsos::default();
+        dsos.intern("/bin/a (deleted)", DsoKind::User, INODE, None);
+        dsos.intern("/bin/a", DsoKind::User, INODE, None);
+        let table = [entry(misc::CPUMODE_USER, id(2, 20), "/bin/a")];
+        let mut warnings = Warnings::default();
+        apply(&mut dsos, &table, &[], &mut warnings);
+        let expected = [
+            ("/bin/a", None, None, None),
+            ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), None),
+        ];
+        assert_eq!(rows(&dsos), expected);
+        assert_eq!(kinds(warnings), []);
     }
 
     #[test]

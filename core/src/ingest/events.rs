@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use super::event_names;
 use crate::decode::ByteOrder;
 use crate::decode::attr::{Attr, SampleLayout, TrailerLayout};
-use crate::decode::event_format::EventFormats;
 use crate::decode::features::EventName;
 use crate::decode::header::EventAttr;
 use crate::format::attr::{event_type, flag, read_format};
@@ -106,7 +105,11 @@ impl Events {
 
     /// The names of all events: as the recorder changed them, as it described them, as their type
     /// and config say, as the tracing data calls them.
-    pub(super) fn names(&self, described: &[EventName], formats: &EventFormats) -> Vec<String> {
+    pub(super) fn names(
+        &self,
+        described: &[EventName],
+        tracepoint: impl Fn(u64) -> Option<String>,
+    ) -> Vec<String> {
         let mut names: Vec<Option<&str>> =
             self.events.iter().map(|event| event.name.as_deref()).collect();
         for (index, description) in described.iter().enumerate() {
@@ -120,8 +123,8 @@ impl Events {
             Some(name) => name.to_owned(),
             None => {
                 let is_tracepoint = event.attr.event_type == event_type::TRACEPOINT;
-                let format = is_tracepoint.then(|| formats.by_id(event.attr.config)).flatten();
-                format.map_or_else(|| event_names::of_attr(&event.attr), |it| it.event_name())
+                let name = is_tracepoint.then(|| tracepoint(event.attr.config)).flatten();
+                name.unwrap_or_else(|| event_names::of_attr(&event.attr))
             }
         };
         self.events.iter().zip(names).map(name).collect()

@@ -67,7 +67,9 @@ impl Kernel {
             }
             dso
         } else if mmap.path.starts_with(['/', '[']) {
-            dsos.intern(&mmap.path, self.of.module_kind(), mmap.mapped_from, None)
+            let dso = dsos.intern(&mmap.path, self.of.module_kind(), mmap.mapped_from, None);
+            dsos.get_mut(dso).kernel_reference.get_or_insert(mmap.address);
+            dso
         } else {
             self.dso(dsos)
         };

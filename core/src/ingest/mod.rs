@@ -22,6 +22,7 @@ mod off_cpu;
 mod periods;
 mod reader;
 mod sample;
+mod simpleperf_symbols;
 mod stream;
 mod tasks;
 mod time_order;

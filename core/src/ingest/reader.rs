@@ -12,6 +12,7 @@ use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
 use super::off_cpu::OffCpu;
 use super::periods::Periods;
+use super::simpleperf_symbols;
 use super::tasks::Tasks;
 use super::time_order::TimeOrder;
 use super::walker::Entry;
@@ -259,7 +260,8 @@ impl Reader {
                 format!("What the recording says of {} was left out: {error}.", feature.name())
             });
         }
-        let names = self.events.names(&self.features.event_names, &self.features.tracing.formats);
+        let names =
+            self.events.names(&self.features.event_names, |id| self.features.tracepoint(id));
         for (event, name) in self.profile.events.iter_mut().zip(names) {
             event.name = name;
         }
@@ -296,6 +298,9 @@ impl Reader {
                 )
             });
         }
+        // Before those are added that no mapping has.
+        let symbol_files = std::mem::take(&mut self.features.symbol_files);
+        let of_files = simpleperf_symbols::symbols(symbol_files, &self.profile.dsos);
         build_ids::apply(
             &mut self.profile.dsos,
             &self.features.build_ids,
@@ -307,6 +312,7 @@ impl Reader {
             *self.profile.records.entry(name).or_default() += count;
         }
         let mut symbols = embedded::symbols(&self.features, &mut self.warnings);
+        symbols.extend(of_files);
         symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
         Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols, compression }
     }

@@ -133,7 +133,8 @@ impl Reader {
         let event = decoded.event;
         let at = self.off_cpu.sampled_at(event, || {
             let formats = &self.features.tracing.formats;
-            let names = self.events.names(&self.features.event_names, formats);
+            let names =
+                self.events.names(&self.features.event_names, |id| self.features.tracepoint(id));
             let name = names.get(event.index()).map_or("", String::as_str);
             SampledAt::of(self.events.attr(event), name, formats)
         });

@@ -265,20 +265,30 @@ impl Tasks {
         if mmap.length == 0 {
             return;
         }
-        if mmap.access == MappingAccess::Data {
-            // Recorded with `perf record -d`: what it covers is gone all the same.
+        let kind = match mmap.access {
+            MappingAccess::JitSymbols => DsoKind::Jit,
+            _ => user_dso_kind(&mmap.path),
+        };
+        // A file that is read may hold bytecode, which call chains of Android name; the rest of
+        // a process's data (recorded with `perf record -d`) holds no code.
+        if mmap.access == MappingAccess::Data && kind != DsoKind::User {
+            // What it covers is gone all the same.
             let version = Self::next_version(&mut self.versions);
             self.running(profile, mmap.pid).space.unmap(mmap.address..end, version);
             return;
         }
-        let kind = user_dso_kind(&mmap.path);
-        let path = mmap.path.strip_suffix(" (deleted)").unwrap_or(&mmap.path);
         let process = self.running(profile, mmap.pid).process;
         let owner = (kind == DsoKind::Anon).then_some(process);
-        let dso = profile.dsos.intern(path, kind, mmap.mapped_from, owner);
-        profile.dsos.get_mut(dso).executable_offset.get_or_insert(mmap.page_offset);
+        let dso = profile.dsos.intern(&mmap.path, kind, mmap.mapped_from, owner);
+        if mmap.access == MappingAccess::Executable {
+            profile.dsos.get_mut(dso).executable_offset.get_or_insert(mmap.page_offset);
+        }
         let version = Self::next_version(&mut self.versions);
-        let page_offset = mmap.page_offset;
+        let page_offset = match mmap.access {
+            // Its symbols are recorded where they are in memory.
+            MappingAccess::JitSymbols => mmap.address,
+            _ => mmap.page_offset,
+        };
         let mapping = Mapping { start: mmap.address, end, page_offset, dso };
         self.running(profile, mmap.pid).space.map(mapping, version);
     }

@@ -95,11 +95,30 @@ pub enum MappedFrom {
     Nothing,
 }
 
+impl MappedFrom {
+    /// The same, with less told; `None` if nothing less can be told. What was mapped before the
+    /// recording began is told by the recorder, which does not know the generation of an inode
+    /// (perf) or the inode itself (simpleperf); what is mapped later is told by the kernel. So
+    /// `libc.so` comes in two forms and is one file all the same.
+    fn less_told(self) -> Option<Self> {
+        match self {
+            Self::Inode { generation: 0, .. } => Some(Self::Nothing),
+            Self::Inode { major, minor, inode, .. } => {
+                Some(Self::Inode { major, minor, inode, generation: 0 })
+            }
+            Self::BuildId(_) | Self::Nothing => None,
+        }
+    }
+}
+
 /// A mapped file. Two builds of one path are two DSOs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dso {
     /// Path as recorded, without ` (deleted)`.
     pub path: String,
+    /// It had been removed when it was seen mapped, and no build-id says what it was: whatever has
+    /// its path is another file.
+    pub is_deleted: bool,
     /// The path that the build-id table has for it, where that is another: of the kernel the
     /// vmlinux that it was, of a kernel module its file.
     pub listed_as: Option<String>,
@@ -118,8 +137,8 @@ pub struct Dso {
     pub executable_offset: Option<u64>,
     /// For code without a file: the process it belongs to.
     pub process: Option<ProcessId>,
-    /// Runtime address of `_text` when recorded, for the kernel. The slide of KASLR is the
-    /// difference to that symbol's value in a vmlinux.
+    /// Runtime address of `_text` when recorded, for the kernel: the slide of KASLR is the
+    /// difference to that symbol's value in a vmlinux. For a kernel module, where it begins.
     pub kernel_reference: Option<u64>,
 }
 
@@ -141,15 +160,31 @@ impl Dso {
     }
 }
 
+/// What the kernel writes behind the path of a file that was removed while mapped.
+const DELETED: &str = " (deleted)";
+
+/// The path of a file that may have been removed while mapped.
+fn without_deleted(path: &str) -> &str {
+    path.strip_suffix(DELETED).unwrap_or(path)
+}
+
+/// What makes a mapped file that one and no other.
+type DsoKey = (String, DsoKind, MappedFrom, Option<ProcessId>);
+
+fn forms_with_less(mapped_from: MappedFrom) -> impl Iterator<Item = MappedFrom> {
+    std::iter::successors(mapped_from.less_told(), |less| less.less_told())
+}
+
 /// All mapped files.
 #[derive(Clone, Debug, Default)]
 pub struct Dsos {
     dsos: Vec<Dso>,
-    index: HashMap<(String, DsoKind, MappedFrom, Option<ProcessId>), DsoId>,
+    index: HashMap<DsoKey, DsoId>,
 }
 
 impl Dsos {
-    /// The DSO with this path, content and process, new or known.
+    /// The DSO with this path, content and process, new or known. A path may end in
+    /// ` (deleted)`: without a build-id that is another file than what has the path now.
     pub fn intern(
         &mut self,
         path: &str,
@@ -157,29 +192,53 @@ impl Dsos {
         mapped_from: MappedFrom,
         process: Option<ProcessId>,
     ) -> DsoId {
+        let path = match mapped_from {
+            MappedFrom::BuildId(_) => without_deleted(path),
+            _ => path,
+        };
         let key = (path.to_owned(), kind, mapped_from, process);
         if let Some(&known) = self.index.get(&key) {
             return known;
         }
-        let id = DsoId(self.dsos.len() as u32);
-        let identity = match mapped_from {
+        let id = self.of_less_told(&key).unwrap_or_else(|| self.new_dso(&key));
+        // Of which less is told is the one that was met first.
+        for less in forms_with_less(mapped_from) {
+            self.index.entry((key.0.clone(), kind, less, process)).or_insert(id);
+        }
+        self.index.insert(key, id);
+        id
+    }
+
+    /// The DSO of which less had been told until now.
+    fn of_less_told(&mut self, key: &DsoKey) -> Option<DsoId> {
+        let (path, kind, mapped_from, process) = key;
+        let known = forms_with_less(*mapped_from).find_map(|less| {
+            let known = *self.index.get(&(path.clone(), *kind, less, *process))?;
+            (self.dsos.get(known.index())?.mapped_from == less).then_some(known)
+        })?;
+        self.get_mut(known).mapped_from = *mapped_from;
+        Some(known)
+    }
+
+    fn new_dso(&mut self, key: &DsoKey) -> DsoId {
+        let (path, kind, mapped_from, process) = key;
+        let identity = match *mapped_from {
             MappedFrom::BuildId(id) => Some(Identity::Gnu(id)),
             _ => None,
         };
-        self.dsos.push(Dso {
-            path: path.to_owned(),
+        self.add(Dso {
+            path: without_deleted(path).to_owned(),
+            is_deleted: path.ends_with(DELETED),
             listed_as: None,
-            kind,
-            mapped_from,
+            kind: *kind,
+            mapped_from: *mapped_from,
             identity,
             recorded_by: identity.map(|_| RecordedBy::Mmap),
             no_identity_because: None,
             executable_offset: None,
-            process,
+            process: *process,
             kernel_reference: None,
-        });
-        self.index.insert(key, id);
-        id
+        })
     }
 
     /// Adds a DSO that is known to be another than all there are.
@@ -211,5 +270,34 @@ impl Dsos {
     /// True if nothing was mapped.
     pub fn is_empty(&self) -> bool {
         self.dsos.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inode_is_one_file_until_its_generation_changes() {
+        let inode = |inode, generation| match inode {
+            0 => MappedFrom::Nothing,
+            _ => MappedFrom::Inode { major: 8, minor: 1, inode, generation },
+        };
+        let mut dsos = Dsos::default();
+        let mut intern = |mapped| dsos.intern("/bin/a", DsoKind::User, mapped, None).0;
+        let met = [(5, 0), (5, 77), (5, 0), (5, 78), (5, 77), (0, 0), (6, 0), (7, 77), (7, 0)];
+        let expected = [0, 0, 0, 1, 0, 0, 2, 3, 3];
+        assert_eq!(met.map(|(number, generation)| intern(inode(number, generation))), expected);
+
+        let mut dsos = Dsos::default();
+        let mut intern = |path, mapped| dsos.intern(path, DsoKind::User, mapped, None).0;
+        let deleted = "/bin/a (deleted)";
+        assert_eq!(intern(deleted, inode(5, 0)), 0);
+        assert_eq!([intern("/bin/a", inode(0, 0)), intern("/bin/a", inode(5, 3))], [1, 1]);
+        assert_eq!(intern(deleted, inode(5, 3)), 0);
+        assert_eq!(
+            (dsos.get(DsoId(0)).path.as_str(), dsos.get(DsoId(0)).is_deleted),
+            ("/bin/a", true)
+        );
     }
 }

@@ -158,6 +158,7 @@ fn read_dsos(
             recorded_by: entry(&codes::RECORDED_BY, kind >> 4)?,
             no_identity_because: None,
             listed_as: None,
+            is_deleted: false,
             executable_offset: read.number(Field::DsoPlaces)?.checked_sub(1),
             process: None,
             kernel_reference: read.number(Field::DsoPlaces)?.checked_sub(1),

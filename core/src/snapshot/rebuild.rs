@@ -34,6 +34,7 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         recorded_by: None,
         no_identity_because: None,
         listed_as: None,
+        is_deleted: false,
         executable_offset: None,
         process: None,
         kernel_reference: None,

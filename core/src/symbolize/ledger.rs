@@ -165,7 +165,10 @@ impl LedgerRow {
                 (Status::NoIdentity, Some(dso.no_identity_because.unwrap_or(default)))
             }
             (_, None) => {
-                let default = "it was recorded without a build-id";
+                let default = match dso.is_deleted {
+                    true => "the file was removed before it was seen, and has no build-id here",
+                    false => "it was recorded without a build-id",
+                };
                 (Status::NoIdentity, Some(dso.no_identity_because.unwrap_or(default)))
             }
         };

@@ -21,6 +21,7 @@ use crate::decode::simpleperf::{self, SymbolFile};
 use crate::decode::tracing_data::TracingData;
 use crate::decode::{ByteOrder, ByteSource, Cursor};
 use crate::error::DecodeError;
+use crate::format::attr::event_type;
 use crate::format::feature::Feature;
 use crate::profile::{Clocks, Host, Machine, Recorder};
 
@@ -149,6 +150,16 @@ impl Features {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Name of a tracepoint, by its id: from its description, or as simpleperf noted it.
+    pub fn tracepoint(&self, id: u64) -> Option<String> {
+        let described = self.tracing.formats.by_id(id).map(|format| format.event_name());
+        described.or_else(|| {
+            let noted = simpleperf::event_names(&self.recorder).into_iter();
+            let mut noted = noted.filter(|it| it.event_type == event_type::TRACEPOINT);
+            noted.find(|it| it.config == id).map(|it| it.name)
+        })
     }
 
     /// Takes tracing data, which a pipe has in a record of its own, as simpleperf has.

@@ -41,15 +41,19 @@ pub struct MmapRecord<'a> {
 pub enum MappingAccess {
     /// It can.
     Executable,
-    /// It is data.
+    /// It is data, which may be bytecode.
     Data,
+    /// It is code that a run time compiled, noted by simpleperf under a path that exists for its
+    /// symbols alone. Nothing is at the page offset.
+    JitSymbols,
 }
 
 /// `PROT_EXEC` of `mmap(2)`.
 const PROT_EXEC: u32 = 4;
-/// What can be allowed. simpleperf allows nothing in maps of code that a run time made, and sets a
-/// bit of its own, 0x4000; the kernel records no maps that allow nothing.
+/// What can be allowed; a map that allows nothing was recorded by a tool that does not tell.
 const PROT_ALL: u32 = 7;
+/// simpleperf's own bit, `map_flags::PROT_JIT_SYMFILE_MAP`.
+const PROT_JIT_SYMBOLS: u32 = 0x4000;
 
 impl<'a> MmapRecord<'a> {
     /// Decodes MMAP or MMAP2; `bytes` are the record without its trailer, at `offset`.
@@ -76,7 +80,9 @@ impl<'a> MmapRecord<'a> {
                 let protection = cursor.u32()?;
                 let _flags = cursor.u32()?;
                 let allowed = protection & PROT_ALL;
-                if allowed != 0 && allowed & PROT_EXEC == 0 {
+                if protection & PROT_JIT_SYMBOLS != 0 {
+                    access = MappingAccess::JitSymbols;
+                } else if allowed != 0 && allowed & PROT_EXEC == 0 {
                     access = MappingAccess::Data;
                 }
             }
