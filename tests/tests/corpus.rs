@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use perftab_core::profile::DsoKind;
+use perftab_core::profile::{Dso, DsoKind, Thread};
 use perftab_core::session::Session;
 use perftab_tests::expectation::{self, Expectation, Expected};
 use perftab_tests::open::open;
@@ -32,7 +32,24 @@ enum Aspect {
 
 /// Where perf is wrong or says nothing of the kind: recording, aspect, why. One that no longer
 /// differs fails the test, so that this table does not grow old.
-const EXCEPTIONS: &[(&str, Aspect, &str)] = &[];
+const EXCEPTIONS: &[(&str, Aspect, &str)] = &[
+    (
+        "simpleperf/perf_test_max_stack_and_percent_limit.data",
+        Aspect::Samples,
+        "perf stops at the first record, one of simpleperf's own; 121 SAMPLE records follow it",
+    ),
+    (
+        "simpleperf/perf_with_mini_debug_info.data",
+        Aspect::Top,
+        "kernel addresses were hidden from the recorder, so that one module spans all of them; perf \
+         7.2 finds one of two samples in it, perf 6.1 and we find both",
+    ),
+    (
+        "simpleperf/etm/perf_with_unformatted_trace.data",
+        Aspect::Events,
+        "only perf 6.1 reads it, and has other words than perf 7.2 for a PMU that it does not know",
+    ),
+];
 
 /// Where ours is not what perf says.
 type Difference = (Aspect, String);
@@ -79,7 +96,8 @@ fn build_ids(expected: &Expectation, info: &Value) -> Vec<String> {
         .collect();
     let mut found = Vec::new();
     for (id, name) in &expected.build_ids {
-        if id.is_empty() {
+        // An id of zeros is none: the recorder had no more than the place for one.
+        if id.bytes().all(|digit| digit == b'0') {
             let has_one = ours.keys().filter(|(_, path)| path == name);
             found.extend(has_one.map(|(id, _)| format!("{id} for {name}, perf has none")));
         } else if !ours.contains_key(&(id.clone(), name.clone())) {
@@ -137,6 +155,7 @@ fn top(expected: &Expectation, session: &Session) -> Vec<String> {
                     row.samples.get(member).copied().unwrap_or_default();
             }
             cut_comms(ours, &perfs);
+            move_unmapped_kernel(ours, &perfs);
             let all_rows = rows.len() < MOST_ROWS;
             for key in ours.keys().chain(perfs.keys()).collect::<BTreeSet<_>>() {
                 let (of_ours, of_perf) = (ours.get(key).copied(), perfs.get(key).copied());
@@ -152,6 +171,19 @@ fn top(expected: &Expectation, session: &Session) -> Vec<String> {
     found
 }
 
+/// A kernel address in no mapping (a module loaded later, a kernel whose map was hidden) is the
+/// kernel's here; perf calls it unknown. As many as perf has unknown are moved there.
+fn move_unmapped_kernel(ours: &mut Rows, perfs: &Rows) {
+    let of = |rows: &Rows, key: &(String, String)| rows.get(key).copied().unwrap_or_default();
+    for unknown in perfs.keys().filter(|(_, dso)| dso == "[unknown]") {
+        let kernel = (unknown.0.clone(), "[kernel.kallsyms]".to_owned());
+        let too_many = of(ours, &kernel).saturating_sub(of(perfs, &kernel));
+        let too_few = of(perfs, unknown).saturating_sub(of(ours, unknown));
+        *ours.entry(kernel).or_default() -= too_many.min(too_few);
+        *ours.entry(unknown.clone()).or_default() += too_many.min(too_few);
+    }
+}
+
 /// Without modifiers, which `perf report` writes in another way than `perf evlist`.
 fn bare(name: &str) -> String {
     match name.rsplit_once(':') {
@@ -162,23 +194,37 @@ fn bare(name: &str) -> String {
 
 fn rows_by_event(session: &Session) -> BTreeMap<String, Rows> {
     let profile = session.profile();
+    let comms = comms(session);
     let mut found: BTreeMap<String, Rows> = BTreeMap::new();
     for row in 0..profile.samples.len() {
         let event = &profile.events[usize::from(profile.samples.event[row])].name;
-        let comm = profile.strings.get(profile.threads.thread(profile.samples.thread[row]).name);
+        let comm = comms[profile.samples.thread[row].index()].clone();
         let leaf = profile.stacks.frames(profile.samples.stack[row]).next();
         let dso = leaf.map_or("[unknown]".to_owned(), |leaf| {
             short_name(profile.dsos.get(profile.frames.get(leaf).dso))
         });
         let rows = found.entry(bare(event)).or_default();
-        *rows.entry((comm.to_owned(), dso)).or_default() += 1;
+        *rows.entry((comm, dso)).or_default() += 1;
     }
     found
 }
 
+/// Names of threads as `perf report` has them: a thread that has no name yet is called what it is
+/// called next (`thread__set_comm`, tools/perf/util/thread.c).
+fn comms(session: &Session) -> Vec<String> {
+    let threads = &session.profile().threads.threads;
+    let name = |thread: &Thread| session.profile().strings.get(thread.name).to_owned();
+    let next = |index: usize| {
+        let thread = &threads[index];
+        let later = threads[index + 1..].iter().find(|later| later.tid == thread.tid);
+        later.filter(|_| name(thread) == format!(":{}", thread.tid)).unwrap_or(thread)
+    };
+    (0..threads.len()).map(|index| name(next(index))).collect()
+}
+
 /// As perf shortens a DSO's name.
-fn short_name(dso: &perftab_core::profile::Dso) -> String {
-    let name = dso.name();
+fn short_name(dso: &Dso) -> String {
+    let name = dso.path.rsplit('/').next().unwrap_or(&dso.path);
     match dso.kind {
         DsoKind::Unmapped => "[unknown]".to_owned(),
         DsoKind::Module if !name.starts_with('[') => {
