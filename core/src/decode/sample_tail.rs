@@ -475,7 +475,7 @@ mod tests {
         let raw = sample::decode(&layout, &held, ByteOrder::Little).expect("a sample");
         let (without, end) = SampleTail::decode(&layout.tail, raw.tail, ByteOrder::Little);
         assert_eq!(end, TailEnd::Exact);
-        assert_eq!(without.user_stack.expect("an empty stack").bytes, []);
+        assert!(without.user_stack.expect("an empty stack").bytes.is_empty());
         assert_eq!(SampleTail { user_stack: tail.user_stack, ..without }, tail);
     }
 

@@ -296,6 +296,10 @@ impl Sink for RecordsOf<'_> {
 }
 
 impl StreamSink for RecordsOf<'_> {
+    fn round_passed_over(&mut self) {
+        self.records.reader.count(RecordType::FINISHED_ROUND);
+    }
+
     fn unpacking_failed(&mut self, offset: u64, error: &UnpackError) {
         self.records.reader.warnings.add(WarningKind::Unpacking, Some(offset), || {
             format!("Compressed records from there on could not be read: {error}.")

@@ -24,6 +24,9 @@ const MAX_SPLIT: usize = 256 << 20;
 
 /// What takes the records of a stream.
 pub(super) trait StreamSink: Sink {
+    /// A round ended whose place among the records is not known.
+    fn round_passed_over(&mut self);
+
     /// Packed records could not be unpacked.
     fn unpacking_failed(&mut self, offset: u64, error: &UnpackError);
 }
@@ -212,21 +215,25 @@ impl Compressed {
 
     /// A round ended after the chunks that were unpacked.
     fn finish_round(&mut self, entry: Entry<'_>, sink: &mut impl StreamSink) {
-        // Until something has come out its place is not known: then a later one is as right.
-        let end = self.zstd.decoded();
-        if self.state == State::Ended || end.is_some_and(|end| end <= self.out) {
+        let end = match self.state {
+            State::Reading => self.zstd.decoded(),
+            State::Ended => Some(self.out),
+        };
+        let Some(end) = end else {
+            // Where it ends cannot be told until a window has come out. A round that ended too late
+            // would let records go on that older ones follow; one that never ends holds some more
+            // of them back.
+            sink.round_passed_over();
+            return;
+        };
+        if end <= self.out {
             sink.record(entry);
             return;
         }
-        let known = end.unwrap_or(u64::MAX);
-        if let Some(last) = self.rounds.back_mut() {
-            if last.end == u64::MAX || last.end == known {
-                last.end = known;
-                last.times += 1;
-                return;
-            }
+        match self.rounds.back_mut() {
+            Some(last) if last.end == end => last.times += 1,
+            _ => self.rounds.push_back(Round { end, header: entry.header, times: 1 }),
         }
-        self.rounds.push_back(Round { end: known, header: entry.header, times: 1 });
     }
 
     /// Reads what has come out, and ends rounds where they end in it.
