@@ -4,6 +4,7 @@
 //! perf 6.1 prints addresses of user code as offsets in their file; the words that were recorded
 //! are in its dump (`-D`), so both are asked for at once.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -85,20 +86,34 @@ fn tracepoints_agree() {
     agrees("tracepoints", &["-e", events, "-g"]);
 }
 
+#[test]
+fn compressed_recordings_agree() {
+    agrees("compressed_recordings", &["-e", "cpu-clock", "-F", "4999", "-g", "-z"]);
+}
+
+#[test]
+fn recordings_in_folders_agree() {
+    agrees("recordings_in_folders", &["-e", "cpu-clock", "-F", "4999", "-g", "-a", "--threads"]);
+}
+
+#[test]
+fn recordings_through_a_pipe_agree() {
+    agrees("recordings_through_a_pipe", &["-e", "cpu-clock,page-faults", "-g", "-o", "-"]);
+}
+
 /// Records, compares, and returns what both say; nothing if perf cannot do it here.
 fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
     let folder = TestFolder::new();
     let id = "5c419700000000000000000000000000000000aa";
     let program = compile(&folder, "worker", id, SOURCE);
     let recording = folder.join("perf.data");
-    let recorded = Command::new("perf")
-        .args(["record", "-q", "--sample-cpu"])
-        .args(options)
-        .arg("-o")
-        .arg(&recording)
-        .arg(&program)
-        .env("HOME", &*folder)
-        .output();
+    let mut record = Command::new("perf");
+    record.args(["record", "-q", "--sample-cpu"]).args(options).env("HOME", &*folder);
+    let is_pipe = options.contains(&"-");
+    if !is_pipe {
+        record.arg("-o").arg(&recording);
+    }
+    let recorded = record.arg(&program).output();
     match recorded {
         Err(error) => {
             println!("SKIPPED: {test}: perf does not run: {error}");
@@ -109,6 +124,7 @@ fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
             println!("SKIPPED: {test}: perf cannot record: {}", why.lines().next().unwrap_or(""));
             return Vec::new();
         }
+        Ok(recorded) if is_pipe => fs::write(&recording, recorded.stdout).expect("it is kept"),
         Ok(_) => {}
     }
     let perf = by_perf(&recording);
