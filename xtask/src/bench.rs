@@ -4,7 +4,7 @@
 //! moves both. The recordings are perf's own, of our own workload; made once.
 
 use crate::steps::{line, output, root, run, step, step_once, target};
-use crate::{apt, demo, npm, page};
+use crate::{apt, bench_ingest, demo, npm, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
@@ -24,6 +24,8 @@ enum What {
     Page(Subject),
     /// `perftab report` beside `perf report`: CPU time and peak memory
     Report(Subject),
+    /// Reading a recording, beside `perf report` and linux-perf-data: CPU time and peak memory
+    Ingest(Subjects),
 }
 
 #[derive(Args)]
@@ -38,6 +40,28 @@ struct Subject {
     runs: usize,
 }
 
+#[derive(Args)]
+struct Subjects {
+    /// Recordings of one's own; else one of each size is made
+    recordings: Vec<PathBuf>,
+    /// How often to measure; the median counts
+    #[arg(long, default_value_t = 3)]
+    runs: usize,
+}
+
+impl Subjects {
+    fn recordings(&self) -> Result<Vec<PathBuf>> {
+        if self.recordings.is_empty() {
+            return [Size::Small, Size::Large].into_iter().map(record).collect();
+        }
+        self.recordings.iter().map(|named| named_recording(named)).collect()
+    }
+}
+
+fn named_recording(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("no recording {}", path.display()))
+}
+
 /// A recording of the bench's workload.
 #[derive(Clone, Copy, ValueEnum)]
 enum Size {
@@ -50,9 +74,7 @@ enum Size {
 impl Subject {
     fn recording(&self) -> Result<PathBuf> {
         match &self.recording {
-            Some(named) => {
-                named.canonicalize().with_context(|| format!("no recording {}", named.display()))
-            }
+            Some(named) => named_recording(named),
             None => record(self.size),
         }
     }
@@ -67,6 +89,9 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
     match &options.what {
         What::Page(subject) => bench_page(&subject.recording()?, subject.runs),
         What::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
+        What::Ingest(subjects) => {
+            bench_ingest::bench(&binary, &subjects.recordings()?, subjects.runs)
+        }
     }
 }
 
@@ -115,18 +140,21 @@ fn bench_page(recording: &Path, runs: usize) -> Result<()> {
 }
 
 /// What a command used.
-struct Cost {
-    cpu_seconds: f64,
-    peak_mib: f64,
+pub struct Cost {
+    pub cpu_seconds: f64,
+    pub peak_mib: f64,
 }
 
 fn bench_report(binary: &Path, recording: &Path, runs: usize) -> Result<()> {
     let quiet = ["--stdio", "--no-children", "-g", "none", "--no-inline", "-i"];
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let repeat = repeats(fs::metadata(recording)?.len());
     step(&format!("Report it with perftab and with perf, {runs} times in turn"), || {
         for _ in 0..runs {
-            ours.push(cost(Command::new(binary).arg("report").arg(recording))?);
-            theirs.push(cost(Command::new("perf").arg("report").args(quiet).arg(recording))?);
+            let ours_quiet = ["report", "--no-inline"];
+            ours.push(cost(Command::new(binary).args(ours_quiet).arg(recording), repeat)?);
+            theirs
+                .push(cost(Command::new("perf").arg("report").args(quiet).arg(recording), repeat)?);
         }
         Ok(())
     })?;
@@ -141,14 +169,22 @@ fn bench_report(binary: &Path, recording: &Path, runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command under GNU time, which says what its whole process tree used.
-///
-/// Its clock ticks 100 times a second: medians of small recordings are coarse.
-fn cost(command: &Command) -> Result<Cost> {
+/// How often to run a command for one measurement: the clock of GNU time ticks 100 times a
+/// second, which is coarse for small recordings.
+pub fn repeats(bytes: u64) -> u32 {
+    if bytes < 50_000_000 { 20 } else { 1 }
+}
+
+/// Runs a command so many times under GNU time, which says what its whole process tree used;
+/// gives what one run did.
+pub fn cost(command: &Command, repeat: u32) -> Result<Cost> {
+    fs::create_dir_all(target("bench"))?;
     let report = target("bench/cost.txt");
+    let again = r#"i=0; while [ $i -lt $0 ]; do "$@" || exit; i=$((i+1)); done"#;
     run(Command::new("/usr/bin/time")
         .args(["--format=%U %S %M", "--output"])
         .arg(&report)
+        .args(["sh", "-c", again, &repeat.to_string()])
         .arg(command.get_program())
         .args(command.get_args())
         .stdout(Stdio::null())
@@ -158,10 +194,11 @@ fn cost(command: &Command) -> Result<Cost> {
     let [user, system, kib] = numbers[..] else {
         anyhow::bail!("time said “{}” of {}", text.trim(), line(command));
     };
-    Ok(Cost { cpu_seconds: user + system, peak_mib: kib / 1024.0 })
+    let cpu_seconds = (user + system) / f64::from(repeat);
+    Ok(Cost { cpu_seconds, peak_mib: kib / 1024.0 })
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -6,6 +6,7 @@
 
 mod apt;
 mod bench;
+mod bench_ingest;
 mod demo;
 mod fixtures;
 mod npm;
