@@ -314,6 +314,8 @@ impl Reader {
         let mut symbols = embedded::symbols(&self.features, &mut self.warnings);
         symbols.extend(of_files);
         symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
+        self.profile.stacks.drop_index();
+        self.profile.frames.drop_index();
         Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols, compression }
     }
 }

@@ -7,11 +7,16 @@ use crate::decode::records::RecordHeader;
 /// Bytes held back before records go on although no round has ended: recordings without rounds.
 const MAX_HELD_BYTES: usize = 256 << 20;
 
+/// A buffer that is larger is given back when it is empty.
+const MAX_SPARE_BYTES: usize = 16 << 20;
+
 /// Holds records back until their turn has come.
 #[derive(Default)]
 pub(super) struct TimeOrder {
     held: Vec<Held>,
     bytes: Vec<u8>,
+    /// Memory for the bytes that stay.
+    spare: Vec<u8>,
     /// Time of the last record that went on.
     released: u64,
     late: u64,
@@ -85,14 +90,20 @@ impl TimeOrder {
         if let Some(last) = count.checked_sub(1) {
             self.released = self.released.max(self.held[last].time);
         }
-        // What stays moves to the front of a new buffer of its own size.
-        let mut bytes = Vec::with_capacity(self.held[count..].iter().map(|held| held.length).sum());
+        // What stays moves to the front of another buffer, and the two take turns: new memory for
+        // each round was a twentieth of the time of reading.
+        let mut bytes = std::mem::take(&mut self.spare);
+        bytes.reserve_exact(self.held[count..].iter().map(|held| held.length).sum());
         self.held.drain(..count);
         for held in &mut self.held {
             let start = bytes.len();
             bytes.extend_from_slice(&self.bytes[held.start..held.start + held.length]);
             held.start = start;
         }
-        self.bytes = bytes;
+        self.spare = std::mem::replace(&mut self.bytes, bytes);
+        self.spare.clear();
+        if self.spare.capacity() > MAX_SPARE_BYTES {
+            self.spare = Vec::new();
+        }
     }
 }

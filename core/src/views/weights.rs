@@ -1,6 +1,6 @@
 //! Samples of a query → weight of each stack, by group.
 
-use crate::profile::{Profile, StackId, StringId};
+use crate::profile::{IdTable, Profile, StackId, StringId, hash_pair};
 use crate::views::{Group, Query};
 
 /// What is summed: samples and their weight in the event's unit.
@@ -32,51 +32,79 @@ pub struct GroupWeights {
 /// Sums the samples of a query's event by group and stack.
 pub fn by_group(profile: &Profile, query: &Query) -> Vec<GroupWeights> {
     let groups = group_of_threads(profile, query.group);
-    let names = groups.names.len().max(1);
     let samples = &profile.samples;
-    let selected =
-        || (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == query.event);
+    let mut sums = GroupSums::new(profile.stacks.len());
+    for row in (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == query.event) {
+        let group = groups.of_thread[samples.thread[row].index()];
+        let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
+        sums.add(group, samples.stack[row], sum);
+    }
+    let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len().max(1)];
+    sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
+    let observed = stacks.into_iter().enumerate().filter(|(_, stacks)| !stacks.is_empty());
+    let weights = observed.map(|(group, mut stacks)| {
+        stacks.sort_unstable_by_key(|&(stack, _)| stack);
+        GroupWeights { group: groups.names.get(group).copied(), stacks }
+    });
+    weights.collect()
+}
 
-    // Counting sort of the rows by group, then one pass over each group's rows.
-    let mut starts = vec![0usize; names + 1];
-    for row in selected() {
-        starts[groups.of_thread[samples.thread[row].index()] as usize + 1] += 1;
-    }
-    for group in 0..names {
-        starts[group + 1] += starts[group];
-    }
-    let mut rows = vec![0u32; starts[names]];
-    let mut next = starts.clone();
-    for row in selected() {
-        let group = groups.of_thread[samples.thread[row].index()] as usize;
-        rows[next[group]] = row as u32;
-        next[group] += 1;
+/// Sums by group and stack. Nearly every stack is of one group, whose sum stands in a column;
+/// what other groups have of it is looked up. So memory is that of the stacks, of which there are
+/// far fewer than samples, and the samples are gone through once.
+struct GroupSums {
+    /// By stack: the group that had it first, or [`NO_GROUP`].
+    first: Vec<u32>,
+    sums: Vec<Sum>,
+    others: Vec<(u32, StackId, Sum)>,
+    index: IdTable,
+}
+
+/// In [`GroupSums`]: no sample has been met.
+const NO_GROUP: u32 = u32::MAX;
+
+impl GroupSums {
+    fn new(stacks: usize) -> Self {
+        Self {
+            first: vec![NO_GROUP; stacks],
+            sums: vec![Sum::default(); stacks],
+            others: Vec::new(),
+            index: IdTable::default(),
+        }
     }
 
-    let mut sums = vec![Sum::default(); profile.stacks.len()];
-    let mut result = Vec::new();
-    for group in 0..names {
-        let rows = &rows[starts[group]..starts[group + 1]];
-        let mut seen = Vec::new();
-        for &row in rows {
-            let row = row as usize;
-            let stack = samples.stack[row];
-            let sum = &mut sums[stack.index()];
-            if *sum == Sum::default() {
-                seen.push(stack);
+    fn add(&mut self, group: u32, stack: StackId, sum: Sum) {
+        let first = &mut self.first[stack.index()];
+        if *first == NO_GROUP {
+            *first = group;
+        }
+        if *first == group {
+            self.sums[stack.index()].add(sum);
+            return;
+        }
+        let hash = |group: u32, stack: StackId| hash_pair(group.into(), stack.0.into()) as u32;
+        let Self { others, index, .. } = self;
+        let row = index.find_or_insert(
+            others.len(),
+            hash(group, stack),
+            |row| (others[row as usize].0, others[row as usize].1) == (group, stack),
+            |row| hash(others[row as usize].0, others[row as usize].1),
+        );
+        match others.get_mut(row as usize) {
+            Some((_, _, known)) => known.add(sum),
+            None => others.push((group, stack, sum)),
+        }
+    }
+
+    /// Every group and stack that samples were met of.
+    fn for_each(self, mut each: impl FnMut(u32, StackId, Sum)) {
+        for (stack, (group, sum)) in self.first.into_iter().zip(self.sums).enumerate() {
+            if group != NO_GROUP {
+                each(group, StackId(stack as u32), sum);
             }
-            sum.add(Sum { weight: samples.weight[row], samples: samples.count(row) });
         }
-        seen.sort_unstable();
-        // A stack whose samples all weigh and count nothing may have been noted twice.
-        seen.dedup();
-        let stacks =
-            seen.iter().map(|&stack| (stack, std::mem::take(&mut sums[stack.index()]))).collect();
-        if !rows.is_empty() {
-            result.push(GroupWeights { group: groups.names.get(group).copied(), stacks });
-        }
+        self.others.into_iter().for_each(|(group, stack, sum)| each(group, stack, sum));
     }
-    result
 }
 
 struct ThreadGroups {
