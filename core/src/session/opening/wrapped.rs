@@ -129,16 +129,10 @@ impl Wrapped {
             Ok(()) if is_over => unwrap.finish(out),
             pushed => pushed,
         };
-        if is_over || pushed.is_err() || self.has_all() {
+        // On to the end even where no records can be read any more: the checksum stands there.
+        if is_over || pushed.is_err() {
             self.finish_pass(pushed);
         }
-    }
-
-    /// True if nothing of what still comes is needed.
-    fn has_all(&self) -> bool {
-        let is_read = self.contents.ingest.wants().is_none();
-        let needs_features = self.passes == 1 && !self.contents.start.features().is_empty();
-        self.state == State::Reading && is_read && !needs_features
     }
 
     fn finish_pass(&mut self, unpacked: Result<(), UnpackError>) {
