@@ -12,12 +12,26 @@ export function Banner(): JSX.Element | null {
   return (
     <>
       {damage !== null && <Line>{damage}</Line>}
-      {withoutIds && (
-        <Line>
-          This recording has no build-ids, so names can’t be checked and code stays as addresses. Record again with{" "}
-          <code>perftab record</code>, or <code>perf record --buildid-mmap</code>.
-        </Line>
-      )}
+      {withoutIds && <Line>{damage === null ? <NoBuildIds /> : <NoBuildIdsRead />}</Line>}
+    </>
+  );
+}
+
+function NoBuildIds(): JSX.Element {
+  return (
+    <>
+      This recording has no build-ids, so names can’t be checked and code stays as addresses. Record again with{" "}
+      <code>perftab record</code>, or <code>perf record --buildid-mmap</code>.
+    </>
+  );
+}
+
+/** perf's table of them is the last thing that it writes. */
+function NoBuildIdsRead(): JSX.Element {
+  return (
+    <>
+      No build-ids were read, so names can’t be checked and code stays as addresses. <code>perftab record</code> and{" "}
+      <code>perf record --buildid-mmap</code> write them as they go.
     </>
   );
 }

@@ -1,0 +1,213 @@
+// Every form that a recording comes in, as perf and packers make it here: each opens with the samples that perf counts.
+import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { after, before, describe } from "node:test";
+import { Parts, isInstalled, samplesByPerf } from "./recording.mjs";
+import { Tab, axe, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let program;
+let recording;
+let expected;
+let host;
+
+before(async () => {
+  program = parts.compile(["tides"]);
+  recording = parts.perf("tides.data", ["-e", "cpu-clock", "-F", "999"], [program, "20"]);
+  expected = samplesByPerf(recording);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+/** What the page found, by event; events without samples left out, as perf script leaves them out. */
+async function samplesInPage(tab) {
+  const { events } = await tab.ask("info");
+  return Object.fromEntries(events.filter(({ samples }) => samples > 0).map(({ name, samples }) => [name, samples]));
+}
+
+/** Opens what is given in a tab of its own. */
+async function opened(...paths) {
+  const tab = await Tab.open(host, { initPath: axe });
+  await tab.drop(...paths);
+  await tab.opened();
+  return tab;
+}
+
+/** Drops the program: its functions get their names, whatever form the recording has. */
+async function assertNamed(tab) {
+  await tab.drop(program);
+  await tab.status("tides", "matched");
+  assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
+}
+
+describe("12 forms of recordings", () => {
+  scene("12a what perf writes into a pipe", async () => {
+    // Build-ids come from the kernel: what is piped has no table of them at its end.
+    const piped = parts.perfPipe("piped.data", ["--buildid-mmap", "-e", "cpu-clock", "-F", "999"], [program, "20"]);
+    const tab = await opened(piped);
+    assert.equal((await tab.ask("info")).format.mode, "pipe");
+    assert.deepEqual(await samplesInPage(tab), samplesByPerf(piped));
+    await assertNamed(tab);
+    await tab.pictures("12-pipe");
+    await tab.close();
+  });
+
+  scene("12b records that perf compressed", async () => {
+    const compressed = parts.perf("compressed.data", ["-z", "--buildid-mmap", "-e", "cpu-clock", "-F", "999"], [program, "20"]);
+    const tab = await opened(compressed);
+    assert.equal((await tab.ask("info")).format.compression, "zstd");
+    assert.deepEqual(await samplesInPage(tab), samplesByPerf(compressed));
+    await assertNamed(tab);
+    await tab.close();
+  });
+
+  for (const [packer, ending] of [["gzip", "gz"], ["xz", "xz"], ["zstd", "zst"]]) {
+    scene(`12c a recording packed by ${packer} is a recording, a binary packed by it is not`, async (t) => {
+      if (!isInstalled(packer)) {
+        console.log(`SKIPPED: a recording packed by ${packer}: ${packer} is not installed`);
+        return t.skip();
+      }
+      const tab = await Tab.open(host);
+      // Both at once: the recording opens, the binary is offered to it.
+      await tab.drop(parts.pack(packer, program, ending), parts.pack(packer, recording, ending));
+      await tab.opened();
+      assert.equal(await tab.page.locator(".file-name").innerText(), `tides.data.${ending}`);
+      assert.deepEqual(await samplesInPage(tab), expected);
+      await tab.page.locator(".toast", { hasText: `tides.${ending}` }).waitFor();
+      await assertNamed(tab);
+      await tab.close();
+    });
+  }
+
+  scene("12d a packed recording that is cut shows what came before", async () => {
+    const cut = parts.path("cut.data.gz");
+    const whole = readFileSync(parts.pack("gzip", recording, "gz"));
+    writeFileSync(cut, whole.subarray(0, Math.floor(whole.length * 0.6)));
+    const tab = await opened(cut);
+    const { samples, warnings } = await tab.ask("info");
+    assert.ok(samples > 0 && samples < expected["cpu-clock"], `${samples} of ${expected["cpu-clock"]} samples`);
+    assert.ok(warnings.length > 0);
+    await tab.page.locator(".banner").first().waitFor();
+    await tab.close();
+  });
+
+  describe("a folder of perf record --threads", () => {
+    let folder;
+    let files;
+    before(() => {
+      folder = parts.perf("threads.data", ["--threads", "-a", "-e", "cpu-clock", "-F", "999"], [program, "20"]);
+      files = readdirSync(folder).map((name) => join(folder, name));
+      assert.ok(files.length > 1, "a stream for each processor");
+    });
+
+    async function assertWhole(tab, name) {
+      assert.equal(await tab.page.locator(".file-name").innerText(), name);
+      assert.equal((await tab.ask("info")).format.mode, "directory");
+      assert.deepEqual(await samplesInPage(tab), samplesByPerf(folder));
+      await assertNamed(tab);
+    }
+
+    scene("12e dropped as a folder", async () => {
+      const tab = await Tab.open(host);
+      await tab.dropFromOutside(folder);
+      await tab.opened();
+      await assertWhole(tab, "threads.data");
+      await tab.pictures("12-folder");
+      await tab.close();
+    });
+
+    scene("12f its files dropped together", async () => {
+      const tab = await opened(...files);
+      await assertWhole(tab, "data");
+      await tab.close();
+    });
+
+    scene("12g chosen in the picker", async () => {
+      const tab = await Tab.open(host);
+      await tab.pick(() => tab.page.getByRole("button", { name: "Choose a folder" }).click(), folder);
+      await tab.opened();
+      await assertWhole(tab, "threads.data");
+      await tab.close();
+    });
+
+    scene("12h served by perftab view, beside a packed one", async () => {
+      const tab = await Tab.open(await parts.view("--no-local", folder, parts.pack("gzip", recording, "gz")));
+      const card = tab.page.locator(".card", { hasText: "Served here" });
+      const row = (name) => card.getByRole("listitem").filter({ hasText: name });
+      await row("threads.data").getByRole("button", { name: "Open" }).click();
+      await tab.opened();
+      await assertWhole(tab, "threads.data");
+      await tab.page.getByRole("button", { name: "Menu" }).click();
+      await tab.page.getByRole("button", { name: "Open tides.data.gz" }).click();
+      await tab.page.locator(".file-name", { hasText: "tides.data.gz" }).waitFor();
+      await tab.settled();
+      assert.deepEqual(await samplesInPage(tab), expected);
+      await tab.close();
+    });
+
+    scene("12i one of its streams alone says what is missing", async () => {
+      const tab = await Tab.open(host);
+      await tab.drop(files.find((file) => /^data\.\d+$/.test(basename(file)) && statSync(file).size > 0));
+      await tab.page.getByRole("alert").filter({ hasText: /is one stream of a recording that is a folder/ }).waitFor();
+      await tab.picture("12-a-stream-alone");
+      await tab.close();
+    });
+  });
+
+  scene("12j a folder of binaries is no recording", async () => {
+    const folder = parts.path("binaries");
+    mkdirSync(folder);
+    copyFileSync(program, join(folder, "data"));
+    copyFileSync(recording, join(folder, "data.0"));
+    const tab = await opened(recording);
+    await tab.dropFromOutside(parts.path("binaries"));
+    // The recording in it opens again, and what names it came beside it.
+    await tab.page.locator(".file-name", { hasText: "data.0" }).waitFor();
+    await tab.status("tides", "matched");
+    await tab.close();
+  });
+
+  scene("12k a recording that is cut says how far it was read", async () => {
+    const cut = parts.path("cut.data");
+    writeFileSync(cut, readFileSync(recording).subarray(0, Math.floor(statSync(recording).size * 0.7)));
+    const tab = await opened(cut);
+    const { warnings } = await tab.ask("info");
+    await tab.page.locator(".banner", { hasText: /samples were read, up to [\d.]+ (k?B|MB) of the file/ }).waitFor();
+    await tab.page.getByRole("button", { name: /warnings?$/ }).click();
+    const list = tab.page.getByRole("region", { name: /Warnings/ });
+    for (const { message } of warnings) await list.getByText(message).first().waitFor();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("12-warnings");
+    await tab.page.getByRole("button", { name: "Copy as text" }).click();
+    const text = await tab.page.evaluate(() => navigator.clipboard.readText());
+    for (const { kind, message } of warnings) assert.ok(text.includes(kind) && text.includes(message), text);
+    await tab.close();
+  });
+
+  scene("12l time off the processor is an event of its own", async () => {
+    const script = `sleep 0.2; ${program} 5; sleep 0.1`;
+    const switches = parts.perf("switches.data", ["-a", "-e", "cpu-clock", "-e", "sched:sched_switch"], ["sh", "-c", script]);
+    const tab = await opened(switches);
+    assert.deepEqual(await samplesInPage(tab), samplesByPerf(switches));
+    const { derived_events } = await tab.ask("info");
+    const offCpu = derived_events.find(({ name }) => name === "offcpu-time");
+    // Both sleeps are in it.
+    assert.ok(offCpu.weight >= 0.3e9, `${offCpu.weight} ns`);
+    await tab.page.keyboard.press("e");
+    const group = tab.page.getByRole("group", { name: "Worked out from the recording" });
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("12-events");
+    await group.getByRole("button", { name: /offcpu-time/ }).click();
+    await tab.settled();
+    await tab.page.locator(".context-bar", { hasText: "derived" }).waitFor();
+    const graph = await tab.ask("flameGraph", {
+      query: { event: (await tab.ask("info")).events.length, direction: "callees", group: "process", inlines: "shown" },
+      window: { root: 0, widthPx: 1000, minPx: 0.5, search: "" },
+    });
+    assert.equal(graph.allTotal, offCpu.weight);
+    await tab.pictures("12-off-cpu");
+    await tab.close();
+  });
+});
