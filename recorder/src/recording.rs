@@ -84,9 +84,14 @@ impl Recording {
         Ok(Self { name, size, file, beside })
     }
 
-    /// True if it is several files.
-    pub fn is_folder(&self) -> bool {
-        !self.beside.is_empty()
+    /// Its files: the only one, or of a folder `data` and then those beside it.
+    fn files(&self) -> impl Iterator<Item = &File> {
+        std::iter::once(&self.file).chain(&self.beside)
+    }
+
+    /// The lengths of its files in bytes.
+    pub fn sizes(&self) -> io::Result<Vec<u64>> {
+        self.files().map(|file| Ok(file.metadata()?.len())).collect()
     }
 
     fn spool() -> anyhow::Result<Self> {
@@ -146,7 +151,7 @@ impl Recording {
     /// Its files, `data` of a folder first.
     fn sources(&self) -> anyhow::Result<Vec<FileSource>> {
         let mut sources = Vec::new();
-        for file in std::iter::once(&self.file).chain(&self.beside) {
+        for file in self.files() {
             sources.push(FileSource::new(file.try_clone()?)?);
         }
         Ok(sources)
@@ -176,8 +181,10 @@ impl Recording {
         Ok(())
     }
 
-    /// The same file with a position of its own, so that requests can read side by side.
-    pub fn reopen(&self) -> io::Result<File> {
-        File::open(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    /// One of its files with a position of its own, so that requests can read side by side;
+    /// `None` if it has no file of this number.
+    pub fn reopen(&self, part: usize) -> Option<io::Result<File>> {
+        let file = self.files().nth(part)?;
+        Some(File::open(format!("/proc/self/fd/{}", file.as_raw_fd())))
     }
 }

@@ -57,6 +57,33 @@ fn the_page_learns_what_is_served() {
 }
 
 #[test]
+fn a_recording_in_a_folder_is_served_file_by_file() {
+    let folder = TestFolder::new();
+    let recording = folder.join("threads.data");
+    fs::create_dir(&recording).expect("a folder");
+    for (name, bytes) in
+        [("data", &b"head"[..]), ("data.10", b"ten"), ("data.2", b"two"), ("x", b"")]
+    {
+        fs::write(recording.join(name), bytes).expect("a file in it");
+    }
+    let viewer = Viewer::start(&[recording.to_str().expect("UTF-8")]);
+    let listing: serde_json::Value =
+        serde_json::from_slice(&viewer.get("/profiles").body).expect("JSON");
+    let expected = serde_json::json!([{
+        "name": "threads.data",
+        "size": 10,
+        "parts": [{"size": 4}, {"size": 3}, {"size": 3}],
+    }]);
+    assert_eq!(listing["profiles"], expected);
+    let parts = ["/profile/0", "/profile/0/0", "/profile/0/1", "/profile/0/2"];
+    let bodies = parts.map(|path| String::from_utf8(viewer.get(path).body).expect("UTF-8"));
+    assert_eq!(bodies, ["head", "head", "two", "ten"]);
+    assert_eq!(viewer.get("/profile/0/3").status, 404);
+    let part = viewer.get_with("/profile/0/2", &[("Range", "bytes=1-")]);
+    assert_eq!((part.status, &part.body[..]), (206, &b"en"[..]));
+}
+
+#[test]
 fn perf_data_is_the_usual_name() {
     let home = TestFolder::new();
     home.write("perf.data", b"here");

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -75,13 +75,6 @@ fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Recording>> {
 
 fn open(path: &Path) -> anyhow::Result<Recording> {
     let recording = Recording::open(path)?;
-    if recording.is_folder() {
-        bail!(
-            "{}: is a recording in a folder, which a page opens when all files of the folder are \
-             dropped onto it; report and the other commands read it here",
-            path.display()
-        );
-    }
     if path == Path::new("-") {
         let size = output::size(recording.size);
         output::notice(format_args!(
@@ -163,11 +156,22 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
 
 /// What the page learns first: the recordings, and the servers behind `/debuginfod`.
 fn listing(server: &Server) -> serde_json::Value {
-    let profile = |p: &Recording| serde_json::json!({ "name": p.name, "size": p.size });
     serde_json::json!({
-        "profiles": server.profiles.iter().map(profile).collect::<Vec<_>>(),
+        "profiles": server.profiles.iter().map(listed).collect::<Vec<_>>(),
         "debuginfod": server.lookup.servers(),
     })
+}
+
+/// A recording of several files has `parts`, each served by its number.
+fn listed(recording: &Recording) -> serde_json::Value {
+    let mut listed = serde_json::json!({ "name": recording.name, "size": recording.size });
+    // A file that has no length any more is not served either.
+    let sizes = recording.sizes().unwrap_or_default();
+    if sizes.len() > 1 {
+        let part = |size: &u64| serde_json::json!({ "size": size });
+        listed["parts"] = sizes.iter().map(part).collect();
+    }
+    listed
 }
 
 async fn profile(
@@ -179,10 +183,10 @@ async fn profile(
     let Some(profile) = server.profiles.get(index) else {
         return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
     };
-    if part > 0 {
+    let Some(file) = profile.reopen(part) else {
         return reply::refusal(StatusCode::NOT_FOUND, "the recording has no file of this number");
-    }
-    let sent = match profile.reopen() {
+    };
+    let sent = match file {
         Ok(file) => reply::file(file, range).await,
         Err(error) => Err(error),
     };
