@@ -292,6 +292,6 @@ fn tracing_data_behind(header: RecordHeader, bytes: &[u8], order: ByteOrder) -> 
 /// True if a person could have been meant to read it. No record begins so: its type is small, so
 /// that there are zeros.
 fn is_text(bytes: &[u8]) -> bool {
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || *byte >= 128;
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     !bytes.is_empty() && bytes.iter().all(is_text)
 }
