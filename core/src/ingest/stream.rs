@@ -139,11 +139,11 @@ struct Outer<'a, S> {
 
 impl<S: StreamSink> Sink for Outer<'_, S> {
     fn record(&mut self, entry: Entry<'_>) {
-        if entry.header.record_type == RecordType::FINISHED_ROUND {
-            if let Some(compressed) = &mut self.inside.compressed {
-                compressed.finish_round(entry, self.sink);
-                return;
-            }
+        if entry.header.record_type == RecordType::FINISHED_ROUND
+            && let Some(compressed) = &mut self.inside.compressed
+        {
+            compressed.finish_round(entry, self.sink);
+            return;
         }
         self.sink.record(entry);
         let body = &entry.bytes[RECORD_HEADER_SIZE..];
@@ -180,10 +180,8 @@ impl Inside {
     /// The record that simpleperf has split is complete.
     fn join(&mut self, offset: u64, sink: &mut impl StreamSink) {
         let record = std::mem::take(&mut self.split);
-        if let Some(header) = RecordHeader::read(&record, self.order) {
-            if header.size >= RECORD_HEADER_SIZE && header.size <= record.len() {
-                sink.record(Entry { offset, header, bytes: &record[..header.size] });
-            }
+        if let Some((header, bytes, _)) = RecordHeader::split(&record, self.order) {
+            sink.record(Entry { offset, header, bytes });
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Opening {
 /// How the parts are read.
 enum Reading {
     /// Where the bytes stand that are wanted.
-    Plain(Plain),
+    Plain(Box<Plain>),
     /// From front to back, since they are packed.
     Wrapped(Box<Wrapped>),
 }
@@ -82,7 +82,7 @@ impl Opening {
             }
             None => {
                 let (plain, format) = Plain::new(main, more)?;
-                (format, Reading::Plain(plain))
+                (format, Reading::Plain(Box::new(plain)))
             }
         };
         Ok(Self { format, reading, pushed: 0 })
