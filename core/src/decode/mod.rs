@@ -8,6 +8,7 @@ pub mod cursor;
 pub mod event_format;
 pub mod features;
 pub mod header;
+pub mod off_cpu_sample;
 pub mod records;
 pub mod sample;
 pub mod sample_tail;

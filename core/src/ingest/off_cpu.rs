@@ -26,12 +26,15 @@ use std::collections::{HashMap, HashSet};
 
 use crate::decode::attr::Attr;
 use crate::decode::event_format::{EventFormats, SchedSwitchFields};
+use crate::decode::off_cpu_sample;
 use crate::decode::records::SwitchDirection;
 use crate::format::attr::event_type;
 use crate::profile::{Event, EventId, EventOrigin, Profile, Sample, StackId, ThreadId};
 
 /// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
 const CONTEXT_SWITCHES: u64 = 3;
+/// `PERF_COUNT_SW_BPF_OUTPUT`.
+const BPF_OUTPUT: u64 = 10;
 
 /// What a sample of an event says of its thread.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,8 @@ pub(super) enum SampledAt {
     Leaving,
     /// It leaves the CPU, and the raw data tell why and for whom.
     Switch(SchedSwitchFields),
+    /// It was off the CPU, for as long as the period says: `perf record --off-cpu`.
+    OffCpuTime,
 }
 
 impl SampledAt {
@@ -49,7 +54,11 @@ impl SampledAt {
     /// alone; its raw data cannot be read then.
     pub(super) fn of(attr: &Attr, name: &str, formats: &EventFormats) -> Self {
         match attr.event_type {
-            event_type::SOFTWARE if attr.config == CONTEXT_SWITCHES => Self::Leaving,
+            event_type::SOFTWARE => match attr.config {
+                CONTEXT_SWITCHES => Self::Leaving,
+                BPF_OUTPUT if name == off_cpu_sample::EVENT_NAME => Self::OffCpuTime,
+                _ => Self::Running,
+            },
             event_type::TRACEPOINT => {
                 let format = formats.by_id(attr.config);
                 match format.and_then(SchedSwitchFields::of) {
@@ -171,6 +180,7 @@ impl OffCpu {
     ) {
         let switch = match at {
             SampledAt::Running => return self.runs(met.tid, met.time),
+            SampledAt::OffCpuTime => return,
             SampledAt::Leaving => None,
             SampledAt::Switch(fields) => raw.and_then(|raw| fields.read(raw)),
         };

@@ -9,16 +9,18 @@ use super::walker::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
 use crate::decode::ByteOrder;
 use crate::decode::attr::{SampleLayout, TrailerLayout};
+use crate::decode::off_cpu_sample::OffCpuSample;
 use crate::decode::records::{DeferredCallChain, RecordHeader, SwitchDirection};
 use crate::decode::sample::{self, RawSample, Words};
 use crate::decode::sample_tail::{SampleTail, TailEnd};
 use crate::error::WarningKind;
-use crate::format::record::{RECORD_HEADER_SIZE, misc};
+use crate::format::record::{CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, misc};
 use crate::profile::{EventId, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
 struct Decoded<'a> {
     event: EventId,
+    at: SampledAt,
     raw: RawSample<'a>,
     tail: SampleTail<'a>,
 }
@@ -79,14 +81,15 @@ impl Reader {
             });
             return None;
         };
+        let at = self.sampled_at(event);
         let layout = self.events.layout(event);
-        let Some(raw) = sample::decode(layout, body, self.order) else {
+        let Some(mut raw) = sample::decode(layout, body, self.order) else {
             self.warnings.add(WarningKind::Unreadable, Some(offset), || {
                 "Samples whose fields do not fit into their record were left out.".to_owned()
             });
             return None;
         };
-        let (tail, end) = tail(layout, &raw, self.order);
+        let (mut tail, end) = tail(layout, &raw, self.order);
         if end != TailEnd::Exact {
             self.warnings.add(WarningKind::Unreadable, Some(offset), || {
                 "Samples do not end where their fields do. Their time, thread and call chain are \
@@ -94,7 +97,44 @@ impl Reader {
                     .to_owned()
             });
         }
-        Some(Decoded { event, raw, tail })
+        if let (SampledAt::OffCpuTime, Some(wrapped)) = (at, tail.raw) {
+            match OffCpuSample::decode(wrapped, self.order) {
+                Ok(wrapped) => self.unwrap_off_cpu(wrapped, &mut raw, &mut tail),
+                Err(error) => {
+                    self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+                        format!("Samples of time off the CPU were left out: {error}.")
+                    });
+                    return None;
+                }
+            }
+        }
+        Some(Decoded { event, at, raw, tail })
+    }
+
+    /// Puts the fields of a wrapped sample in place of those around it.
+    fn unwrap_off_cpu<'a>(
+        &self,
+        wrapped: OffCpuSample<'a>,
+        raw: &mut RawSample<'a>,
+        tail: &mut SampleTail<'a>,
+    ) {
+        let [first, second] = wrapped.ids;
+        let is_turned = !self.tasks.is_process(first) && self.tasks.is_process(second);
+        (raw.pid, raw.tid) = if is_turned { (second, first) } else { (first, second) };
+        raw.period = Some(wrapped.period);
+        raw.ip = wrapped.call_chain.iter().find(|&word| word < CONTEXT_MARKER_MIN).unwrap_or(0);
+        raw.call_chain = wrapped.call_chain;
+        tail.cgroup = Some(wrapped.cgroup).filter(|&cgroup| cgroup != 0);
+    }
+
+    /// What samples of an event say of their thread.
+    fn sampled_at(&mut self, event: EventId) -> SampledAt {
+        self.off_cpu.sampled_at(event, || {
+            let features = &self.features;
+            let names = self.events.names(&features.event_names, |id| features.tracepoint(id));
+            let name = names.get(event.index()).map_or("", String::as_str);
+            SampledAt::of(self.events.attr(event), name, &features.tracing.formats)
+        })
     }
 
     /// Adds the row of a sample. One that carries counter values is a sample of each event whose
@@ -130,17 +170,9 @@ impl Reader {
     /// the user part of its call chain is still to come.
     fn follow_switch(&mut self, decoded: &Decoded<'_>, row: Sample, waiting_row: Option<usize>) {
         let Some(time) = decoded.raw.time_nanos else { return };
-        let event = decoded.event;
-        let at = self.off_cpu.sampled_at(event, || {
-            let formats = &self.features.tracing.formats;
-            let names =
-                self.events.names(&self.features.event_names, |id| self.features.tracepoint(id));
-            let name = names.get(event.index()).map_or("", String::as_str);
-            SampledAt::of(self.events.attr(event), name, formats)
-        });
         let Sample { thread, stack, cpu, .. } = row;
         let met = Met { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
-        self.off_cpu.sample(at, met, decoded.tail.raw, &mut self.profile);
+        self.off_cpu.sample(decoded.at, met, decoded.tail.raw, &mut self.profile);
     }
 
     /// A SWITCH record; one that does not say who and when is of no use.
@@ -224,7 +256,8 @@ impl Reader {
         let layout = self.events.layout(event);
         let Some(raw) = sample::decode(layout, body, self.order) else { return };
         let (tail, _) = tail(layout, &raw, self.order);
-        self.show(waiting.rows.clone(), &Decoded { event, raw, tail }, deferred_chain);
+        let decoded = Decoded { event, at: SampledAt::Running, raw, tail };
+        self.show(waiting.rows.clone(), &decoded, deferred_chain);
     }
 
     fn show(
@@ -234,7 +267,7 @@ impl Reader {
         deferred_chain: Words<'_>,
     ) {
         let Some(watcher) = &mut self.watcher else { return };
-        let Decoded { event, raw, tail } = decoded;
+        let Decoded { event, raw, tail, .. } = decoded;
         let tracepoint = self.events.tracepoint(*event);
         let format = tracepoint.and_then(|id| self.features.tracing.formats.by_id(id));
         for row in rows.filter_map(|row| self.profile.samples.get(row)) {

@@ -219,6 +219,11 @@ impl Tasks {
         self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, parent.naming);
     }
 
+    /// True if a process of this id is known.
+    pub(super) fn is_process(&self, pid: u32) -> bool {
+        self.by_pid.contains_key(&pid)
+    }
+
     /// A process is in namespaces.
     pub(super) fn enter(&mut self, profile: &mut Profile, record: NamespacesRecord) {
         let process = self.running(profile, record.pid).process;
