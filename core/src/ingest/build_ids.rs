@@ -6,7 +6,7 @@
 //! used only where one name can mean one file. Whatever is listed and belongs to no mapping is a
 //! DSO all the same, so that nothing that was recorded is left out of the list.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::kernel::{KERNEL_NAME, is_module_name, module_name};
 use super::warnings::Warnings;
@@ -50,14 +50,27 @@ impl Subject {
     }
 }
 
+/// DSOs to warn of, by path: those that have samples.
+#[derive(Default)]
+struct Doubts {
+    ambiguous: BTreeSet<String>,
+    replaced: BTreeSet<String>,
+}
+
+/// So many paths stand in a warning.
+const MOST_NAMED: usize = 10;
+
 /// Gives identities to DSOs that were mapped without one, and adds those that are only listed.
+/// Warnings are about DSOs of `sampled`.
 pub(super) fn apply(
     dsos: &mut Dsos,
+    sampled: &HashSet<DsoId>,
     table: &[BuildIdEntry],
     stream: &[BuildIdEntry],
     warnings: &mut Warnings,
 ) {
     distrust_shared_ids(dsos, warnings);
+    let mut doubts = Doubts::default();
     let mut by_subject: BTreeMap<Subject, Vec<DsoId>> = BTreeMap::new();
     for (id, dso) in dsos.iter() {
         by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
@@ -69,11 +82,49 @@ pub(super) fn apply(
         }
         for (subject, entries) in listed {
             let of_subject = by_subject.get(&subject).map_or(&[][..], Vec::as_slice);
-            identify(dsos, of_subject, &entries, recorded_by, warnings);
-            warn_of_conflict(dsos, of_subject, &entries, warnings);
+            let is_ambiguous = identify(dsos, of_subject, &entries, recorded_by);
+            let was_replaced = is_another(dsos, of_subject, &entries);
+            if let Some(&dso) = of_subject.iter().find(|&id| sampled.contains(id)) {
+                let path = &dsos.get(dso).path;
+                doubts.ambiguous.extend(is_ambiguous.then(|| path.clone()));
+                doubts.replaced.extend(was_replaced.then(|| path.clone()));
+            }
             let added = list(dsos, &subject, of_subject, &entries, recorded_by);
             by_subject.entry(subject).or_default().extend(added);
         }
+    }
+    doubts.warn(warnings);
+}
+
+impl Doubts {
+    fn warn(&self, warnings: &mut Warnings) {
+        if !self.ambiguous.is_empty() {
+            warnings.add(WarningKind::Ambiguous, None, || {
+                format!(
+                    "More than one file had the same path during the recording, and no mapping \
+                     has a build-id, so these stay without names: {}. Record with `perf record \
+                     --buildid-mmap` or `perftab record`.",
+                    in_words(&self.ambiguous)
+                )
+            });
+        }
+        if !self.replaced.is_empty() {
+            warnings.add(WarningKind::BuildIdConflict, None, || {
+                format!(
+                    "Replaced while they ran, with another build-id at the end of the recording \
+                     than before: {}. Names are taken for the builds that ran.",
+                    in_words(&self.replaced)
+                )
+            });
+        }
+    }
+}
+
+fn in_words(paths: &BTreeSet<String>) -> String {
+    let named: Vec<&str> = paths.iter().take(MOST_NAMED).map(String::as_str).collect();
+    match paths.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
@@ -110,26 +161,23 @@ fn distrust_shared_ids(dsos: &mut Dsos, warnings: &mut Warnings) {
     }
 }
 
-/// Gives the id to those of one name that have none, if it can only be theirs.
+/// Gives the id to those of one name that have none, if it can only be theirs; true if there are
+/// some and it need not be.
 fn identify(
     dsos: &mut Dsos,
     of_subject: &[DsoId],
     entries: &[&BuildIdEntry],
     recorded_by: RecordedBy,
-    warnings: &mut Warnings,
-) {
+) -> bool {
     let without: Vec<DsoId> =
         of_subject.iter().copied().filter(|&dso| dsos.get(dso).identity.is_none()).collect();
     // Some mappings of one build may lack the id that others have: the kernel reads the note
     // without waiting for the disk. So inodes, not mappings, tell whether the name is one file.
     let inodes: HashSet<MappedFrom> =
         without.iter().map(|&dso| dsos.get(dso).mapped_from).collect();
-    let (first, rest) = match entries {
-        [first, rest @ ..] if !without.is_empty() => (first, rest),
-        _ => return,
-    };
+    let [first, rest @ ..] = entries else { return false };
     let is_one_file =
-        inodes.len() == 1 && rest.iter().all(|entry| entry.build_id == first.build_id);
+        inodes.len() <= 1 && rest.iter().all(|entry| entry.build_id == first.build_id);
     for &dso in &without {
         let dso = dsos.get_mut(dso);
         if is_one_file {
@@ -140,39 +188,16 @@ fn identify(
             dso.no_identity_because = Some("ambiguous: one path, several files or build-ids");
         }
     }
-    if let Some(&dso) = without.first().filter(|_| !is_one_file) {
-        let path = dsos.get(dso).path.clone();
-        warnings.add_named(WarningKind::Ambiguous, None, || {
-            format!(
-                "{path} was more than one file during the recording and no mapping has a \
-                 build-id, so it stays without names. Record with `perf record --buildid-mmap` or \
-                 `perftab record`."
-            )
-        });
-    }
+    !is_one_file && !without.is_empty()
 }
 
-/// The id is another than that of every mapping: the file was replaced.
-fn warn_of_conflict(
-    dsos: &Dsos,
-    of_subject: &[DsoId],
-    entries: &[&BuildIdEntry],
-    warnings: &mut Warnings,
-) {
+/// True if an id is another than that of every mapping: the file was replaced.
+fn is_another(dsos: &Dsos, of_subject: &[DsoId], entries: &[&BuildIdEntry]) -> bool {
     let recorded = || of_subject.iter().map(|&dso| dsos.get(dso));
-    let has =
-        |id: BuildId| recorded().any(|dso| dso.build_id().is_some_and(|it| it.is_same_as(id)));
-    let all_have_one = recorded().all(|dso| dso.identity.is_some());
-    let Some(dso) = recorded().next().filter(|_| all_have_one) else { return };
-    if entries.iter().any(|entry| !has(entry.build_id)) {
-        let path = &dso.path;
-        warnings.add_named(WarningKind::BuildIdConflict, None, || {
-            format!(
-                "{path} was replaced: at the end of the recording its build-id was another than \
-                 while it ran. Names are taken for the builds that ran."
-            )
-        });
-    }
+    let has = |id: BuildId| {
+        recorded().any(|dso| dso.build_id().is_some_and(|known| known.is_same_as(id)))
+    };
+    recorded().all(|dso| dso.identity.is_some()) && entries.iter().any(|entry| !has(entry.build_id))
 }
 
 /// Adds a DSO for each id that no mapping has, and returns them. Where a mapping has it, the name
@@ -252,6 +277,17 @@ mod tests {
         dsos.iter().map(|(_, dso)| row(dso)).collect()
     }
 
+    /// As if every DSO had samples.
+    fn apply_all(
+        dsos: &mut Dsos,
+        table: &[BuildIdEntry],
+        stream: &[BuildIdEntry],
+        warnings: &mut Warnings,
+    ) {
+        let sampled = dsos.iter().map(|(id, _)| id).collect();
+        apply(dsos, &sampled, table, stream, warnings);
+    }
+
     fn kinds(warnings: Warnings) -> Vec<WarningKind> {
         warnings.finish().into_iter().map(|warning| warning.kind).collect()
     }
@@ -266,7 +302,7 @@ mod tests {
             entry(misc::CPUMODE_KERNEL, id(1, 20), "/usr/lib/debug/boot/vmlinux-6.1"),
         ];
         let mut warnings = Warnings::default();
-        apply(&mut dsos, &table, &[], &mut warnings);
+        apply_all(&mut dsos, &table, &[], &mut warnings);
         let table = Some(RecordedBy::Table);
         let kernel_path = Some("/usr/lib/debug/boot/vmlinux-6.1");
         let module_path = Some("/lib/modules/6.1/xt-nat.ko.zst");
@@ -295,7 +331,7 @@ mod tests {
             entry(user, id(4, 20), "/only listed"),
         ];
         let mut warnings = Warnings::default();
-        apply(&mut dsos, &table, &stream, &mut warnings);
+        apply_all(&mut dsos, &table, &stream, &mut warnings);
         let expected = [
             ("/mapped", Some(id(1, 16)), Some(RecordedBy::Mmap), None),
             ("/streamed", Some(id(2, 20)), Some(RecordedBy::Stream), None),
@@ -312,7 +348,7 @@ mod tests {
         dsos.intern("/bin/a", DsoKind::User, MappedFrom::BuildId(id(1, 20)), None);
         let table = [entry(misc::CPUMODE_USER, id(2, 20), "/bin/a")];
         let mut warnings = Warnings::default();
-        apply(&mut dsos, &table, &[], &mut warnings);
+        apply_all(&mut dsos, &table, &[], &mut warnings);
         let expected = [
             ("/bin/a", Some(id(1, 20)), Some(RecordedBy::Mmap), None),
             ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), None),
@@ -328,7 +364,7 @@ mod tests {
         dsos.intern("/bin/a", DsoKind::User, INODE, None);
         let table = [entry(misc::CPUMODE_USER, id(2, 20), "/bin/a")];
         let mut warnings = Warnings::default();
-        apply(&mut dsos, &table, &[], &mut warnings);
+        apply_all(&mut dsos, &table, &[], &mut warnings);
         let expected = [
             ("/bin/a", None, None, None),
             ("/bin/a", Some(id(2, 20)), Some(RecordedBy::Table), None),
@@ -347,7 +383,7 @@ mod tests {
             let entries: Vec<_> =
                 ids.iter().map(|&it| entry(misc::CPUMODE_USER, id(it, 20), "/bin/a")).collect();
             let mut warnings = Warnings::default();
-            apply(&mut dsos, &entries, &[], &mut warnings);
+            apply_all(&mut dsos, &entries, &[], &mut warnings);
             let mapped = |dso: &&Dso| dso.mapped_from == INODE || dso.mapped_from == OTHER;
             assert!(
                 dsos.iter().map(|(_, dso)| dso).filter(mapped).all(|dso| dso.identity.is_none())
@@ -368,7 +404,7 @@ mod tests {
         let own = MappedFrom::BuildId(id(8, 20));
         dsos.intern("/lib/modules/6.17/c.ko", DsoKind::Module, own, None);
         let mut warnings = Warnings::default();
-        apply(&mut dsos, &[], &[], &mut warnings);
+        apply_all(&mut dsos, &[], &[], &mut warnings);
         let ids: Vec<_> = rows(&dsos).into_iter().map(|row| row.1).collect();
         assert_eq!(ids, [None, None, Some(id(8, 20))]);
         assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
@@ -383,7 +419,7 @@ mod tests {
             entry(misc::CPUMODE_GUEST_USER, id(1, 20), "/bin/a"),
             entry(misc::CPUMODE_GUEST_KERNEL, id(2, 20), "[guest.kernel.kallsyms]"),
         ];
-        apply(&mut dsos, &table, &[], &mut Warnings::default());
+        apply_all(&mut dsos, &table, &[], &mut Warnings::default());
         let ids: Vec<_> = rows(&dsos).into_iter().map(|row| row.1).collect();
         assert_eq!(ids, [None, None, Some(id(1, 20)), Some(id(2, 20))]);
     }

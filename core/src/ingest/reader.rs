@@ -32,7 +32,7 @@ use crate::decode::{ByteOrder, sample_tail};
 use crate::error::{DecodeError, WarningKind};
 use crate::format::feature::Feature;
 use crate::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
-use crate::profile::Profile;
+use crate::profile::{MappedFrom, Profile};
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
@@ -144,7 +144,12 @@ impl Reader {
         match header.record_type {
             RecordType::SAMPLE => self.sample(entry),
             RecordType::MMAP | RecordType::MMAP2 => {
-                self.mmap(header, &MmapRecord::decode(header, body(), offset, order)?);
+                let mut mmap = MmapRecord::decode(header, body(), offset, order)?;
+                // What simpleperf writes there of maps that it did not see made is no inode.
+                if self.features.is_of_simpleperf() && mmap.mapped_from.build_id().is_none() {
+                    mmap.mapped_from = MappedFrom::Nothing;
+                }
+                self.mmap(header, &mmap);
             }
             RecordType::COMM => {
                 let comm = CommRecord::decode(header, body(), offset, order)?;
@@ -301,8 +306,10 @@ impl Reader {
         // Before those are added that no mapping has.
         let symbol_files = std::mem::take(&mut self.features.symbol_files);
         let of_files = simpleperf_symbols::symbols(symbol_files, &self.profile.dsos);
+        let sampled = self.profile.frames.iter().map(|(_, frame)| frame.dso).collect();
         build_ids::apply(
             &mut self.profile.dsos,
+            &sampled,
             &self.features.build_ids,
             &self.stream_build_ids,
             &mut self.warnings,

@@ -96,6 +96,14 @@ pub enum MappedFrom {
 }
 
 impl MappedFrom {
+    /// The build-id, if that is what was recorded.
+    pub fn build_id(self) -> Option<BuildId> {
+        match self {
+            Self::BuildId(id) => Some(id),
+            _ => None,
+        }
+    }
+
     /// The same, with less told; `None` if nothing less can be told. What was mapped before the
     /// recording began is told by the recorder, which does not know the generation of an inode
     /// (perf) or the inode itself (simpleperf); what is mapped later is told by the kernel. So
@@ -222,10 +230,7 @@ impl Dsos {
 
     fn new_dso(&mut self, key: &DsoKey) -> DsoId {
         let (path, kind, mapped_from, process) = key;
-        let identity = match *mapped_from {
-            MappedFrom::BuildId(id) => Some(Identity::Gnu(id)),
-            _ => None,
-        };
+        let identity = mapped_from.build_id().map(Identity::Gnu);
         self.add(Dso {
             path: without_deleted(path).to_owned(),
             is_deleted: path.ends_with(DELETED),

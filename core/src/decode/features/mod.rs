@@ -152,6 +152,11 @@ impl Features {
         Ok(())
     }
 
+    /// True if simpleperf recorded: its own features say so.
+    pub fn is_of_simpleperf(&self) -> bool {
+        !self.recorder.properties.is_empty() || !self.symbol_files.is_empty()
+    }
+
     /// Name of a tracepoint, by its id: from its description, or as simpleperf noted it.
     pub fn tracepoint(&self, id: u64) -> Option<String> {
         let described = self.tracing.formats.by_id(id).map(|format| format.event_name());
