@@ -24,6 +24,13 @@ pub enum DecodeErrorKind {
         /// The first bytes of the file.
         first_bytes: Vec<u8>,
     },
+    /// It is packed, and what is packed does not begin with perf's magic.
+    NotPerfDataInside {
+        /// What it is packed in.
+        wrapper: &'static str,
+        /// The first bytes of what is packed (at most 4).
+        first_bytes: Vec<u8>,
+    },
     /// It ends inside something that must be there.
     Truncated {
         /// What was being read.
@@ -63,6 +70,7 @@ impl DecodeErrorKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::NotPerfData { .. } => "not-perf-data",
+            Self::NotPerfDataInside { .. } => "not-perf-data-inside",
             Self::Truncated { .. } => "truncated",
             Self::Invalid { .. } => "invalid",
             Self::Unsupported { .. } => "unsupported",
@@ -81,6 +89,10 @@ impl fmt::Display for DecodeError {
             }
             DecodeErrorKind::NotPerfData { first_bytes } => {
                 write!(f, "not a perf.data file: it begins with")?;
+                first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
+            }
+            DecodeErrorKind::NotPerfDataInside { wrapper, first_bytes } => {
+                write!(f, "not a perf.data file: what is packed in it by {wrapper} begins with")?;
                 first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
             DecodeErrorKind::Truncated { what } => {

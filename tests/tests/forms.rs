@@ -142,6 +142,15 @@ fn packed_recordings_read_as_what_is_in_them() {
     }
 }
 
+#[test]
+fn what_is_packed_and_no_recording_is_said_of_what_is_packed() {
+    let mut packed = vec![0; 100];
+    let size = zstd_safe::compress(&mut packed[..], b"\x7fELF\x02\x01", 1).expect("there is room");
+    let error = open(&packed[..size]).err().expect("a program");
+    let said = "not a perf.data file: what is packed in it by zstd begins with 7f 45 4c 46";
+    assert_eq!(error.to_string(), said);
+}
+
 /// Two streams whose samples alternate in time, and what their order must be.
 fn folder() -> (Vec<Vec<u8>>, Vec<u64>) {
     let mut streams = vec![Recording::new(Order::Little, usual_events()); 2];
@@ -199,6 +208,8 @@ fn aux_data_is_jumped_over_and_counted() {
         opening.push(&block);
     }
     assert!(read < 20_000, "{read} bytes read");
+    let progress = opening.progress();
+    assert_eq!(progress.bytes, progress.total, "what was jumped over is done");
     let session = opening.finish();
     let info = session.info();
     assert_eq!((info.aux.records, info.aux.bytes), (2, (3 << 20) + 16));

@@ -148,13 +148,15 @@ impl Ingest {
         }
     }
 
-    /// Passes over the next bytes of a stream where they are many that nobody needs.
-    pub fn jump(&mut self, stream: usize) {
-        let Some(from) = self.streams.get_mut(stream) else { return };
-        from.jump();
+    /// Passes over the next bytes of a stream where they are many that nobody needs; returns how
+    /// many.
+    pub fn jump(&mut self, stream: usize) -> u64 {
+        let Some(from) = self.streams.get_mut(stream) else { return 0 };
+        let jumped = from.jump();
         if from.wants().is_none() {
             self.end(stream);
         }
+        jumped
     }
 
     /// Says that a stream has no more bytes.

@@ -106,12 +106,15 @@ impl Stream {
     }
 
     /// Passes over bytes that nobody needs, where they are many: the next one that is wanted does
-    /// not follow on those that were pushed.
-    pub(super) fn jump(&mut self) {
+    /// not follow on those that were pushed. Returns how many.
+    pub(super) fn jump(&mut self) -> u64 {
         let skips = self.walker.skips();
-        if skips >= MIN_JUMP {
-            self.walker.jump(skips.min(self.end.saturating_sub(self.walker.next())));
+        if skips < MIN_JUMP {
+            return 0;
         }
+        let skips = skips.min(self.end.saturating_sub(self.walker.next()));
+        self.walker.jump(skips);
+        skips
     }
 
     /// Nothing more comes.

@@ -44,6 +44,7 @@ struct Plain {
     ingest: Ingest,
     lengths: Vec<u64>,
     total: u64,
+    jumped: u64,
 }
 
 /// Bytes to be pushed next.
@@ -116,11 +117,11 @@ impl Opening {
 
     /// How far it has come.
     pub fn progress(&self) -> OpeningProgress {
-        let (total, samples) = match &self.reading {
-            Reading::Plain(plain) => (plain.total, plain.ingest.samples()),
-            Reading::Wrapped(wrapped) => (wrapped.total(), wrapped.samples()),
+        let (jumped, total, samples) = match &self.reading {
+            Reading::Plain(plain) => (plain.jumped, plain.total, plain.ingest.samples()),
+            Reading::Wrapped(wrapped) => (0, wrapped.total(), wrapped.samples()),
         };
-        OpeningProgress { bytes: self.pushed.min(total), total, samples }
+        OpeningProgress { bytes: self.pushed.saturating_add(jumped).min(total), total, samples }
     }
 
     /// Ends the reading, early too: what has been pushed is shown.
@@ -170,7 +171,7 @@ impl Plain {
         }
         let in_main = lengths[0].saturating_sub(header.data.offset).min(header.data.size);
         let total = lengths[1..].iter().fold(in_main, |sum, length| sum.saturating_add(*length));
-        let mut plain = Self { ingest, lengths, total };
+        let mut plain = Self { ingest, lengths, total, jumped: 0 };
         plain.end_what_is_over();
         Ok((plain, format))
     }
@@ -189,7 +190,7 @@ impl Plain {
             [] => self.ingest.end(part),
             _ => {
                 self.ingest.push(part, block);
-                self.ingest.jump(part);
+                self.jumped = self.jumped.saturating_add(self.ingest.jump(part));
             }
         }
         self.end_what_is_over();

@@ -68,7 +68,8 @@ impl Wrapped {
         wrapper: Wrapper,
         source: &dyn ByteSource,
     ) -> Result<(Self, FormatInfo), DecodeError> {
-        let start = Start::parse(&look(wrapper, source, Start::LOOK_AHEAD)?)?;
+        let start = look(wrapper, source, Start::LOOK_AHEAD)?;
+        let start = Start::parse(&start).map_err(|error| inside(wrapper, error))?;
         let before = match start.form {
             Form::Pipe => Vec::new(),
             Form::File => look(wrapper, source, start.data.offset.min(MAX_BEFORE))?,
@@ -152,7 +153,8 @@ impl Wrapped {
                         "The file could not be unpacked to its end: {error}. What came before is \
                          shown."
                     );
-                    self.contents.ingest.warn(WarningKind::Unpacking, None, message);
+                    let at = Some(error.offset);
+                    self.contents.ingest.warn(WarningKind::Unpacking, at, message);
                 }
                 self.state = State::Ended;
             }
@@ -220,6 +222,17 @@ impl Contents {
         for damage in header.damage {
             self.ingest.warn(damage.kind, damage.offset, damage.message);
         }
+    }
+}
+
+/// What is wrong with the bytes that are packed is not said of those of the file.
+fn inside(wrapper: Wrapper, error: DecodeError) -> DecodeError {
+    match error.kind {
+        DecodeErrorKind::NotPerfData { first_bytes } => {
+            let wrapper = wrapper.name();
+            DecodeErrorKind::NotPerfDataInside { wrapper, first_bytes }.at(0)
+        }
+        kind => kind.at(error.offset),
     }
 }
 
