@@ -52,8 +52,8 @@ fn write_head(profile: &Profile, sample: &WatchedSample<'_>, text: &mut String) 
     let comm = printable(sample.profile.strings.get(thread.name));
     let _ = write!(text, "{comm} {}/{} ", sample.pid as i32, sample.tid as i32);
     let _ = match sample.cpu {
-        Some(cpu) => write!(text, "[{cpu:03}] "),
-        None => write!(text, "[-] "),
+        Some(cpu) if cpu != u32::MAX => write!(text, "[{cpu:03}] "),
+        _ => write!(text, "[-] "),
     };
     let _ = match sample.time_nanos {
         Some(time) => write!(text, "{}.{:09}: ", time / 1_000_000_000, time % 1_000_000_000),

@@ -22,7 +22,8 @@ struct Decoded<'a> {
     event: EventId,
     at: SampledAt,
     raw: RawSample<'a>,
-    tail: SampleTail<'a>,
+    /// What follows the call chain. Most samples end with it, and nothing is made for those.
+    tail: Option<SampleTail<'a>>,
 }
 
 impl Reader {
@@ -52,7 +53,7 @@ impl Reader {
             cpu: cpu_number(raw.cpu),
             weight: raw.period.unwrap_or(self.events.default_weight(decoded.event)),
         };
-        if let Some(cgroup) = decoded.tail.cgroup {
+        if let Some(cgroup) = decoded.tail.as_ref().and_then(|tail| tail.cgroup) {
             self.profile.cgroups.entry(cgroup).or_default().samples += 1;
         }
         self.add_rows(entry, &decoded, row);
@@ -97,9 +98,11 @@ impl Reader {
                     .to_owned()
             });
         }
-        if let (SampledAt::OffCpuTime, Some(wrapped)) = (at, tail.raw) {
+        if let (SampledAt::OffCpuTime, Some(tail)) = (at, &mut tail)
+            && let Some(wrapped) = tail.raw
+        {
             match OffCpuSample::decode(wrapped, self.order) {
-                Ok(wrapped) => self.unwrap_off_cpu(wrapped, &mut raw, &mut tail),
+                Ok(wrapped) => self.unwrap_off_cpu(wrapped, &mut raw, tail),
                 Err(error) => {
                     self.warnings.add(WarningKind::Unreadable, Some(offset), || {
                         format!("Samples of time off the CPU were left out: {error}.")
@@ -172,7 +175,8 @@ impl Reader {
         let Some(time) = decoded.raw.time_nanos else { return };
         let Sample { thread, stack, cpu, .. } = row;
         let met = Met { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
-        self.off_cpu.sample(decoded.at, met, decoded.tail.raw, &mut self.profile);
+        let raw_data = decoded.tail.as_ref().and_then(|tail| tail.raw);
+        self.off_cpu.sample(decoded.at, met, raw_data, &mut self.profile);
     }
 
     /// A SWITCH record; one that does not say who and when is of no use.
@@ -284,7 +288,7 @@ impl Reader {
                 ip: raw.ip,
                 call_chain: raw.call_chain,
                 deferred_chain,
-                tail: *tail,
+                tail: tail.unwrap_or_default(),
                 format,
             });
         }
@@ -296,15 +300,18 @@ fn cpu_number(cpu: Option<u32>) -> u16 {
     cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX)
 }
 
-/// What follows the call chain. Most samples end with it.
+/// What follows the call chain, and whether the sample ends there.
 fn tail<'a>(
     layout: &SampleLayout,
     raw: &RawSample<'a>,
     order: ByteOrder,
-) -> (SampleTail<'a>, TailEnd) {
+) -> (Option<SampleTail<'a>>, TailEnd) {
     match (layout.tail.is_empty(), raw.tail.is_empty()) {
-        (true, true) => (SampleTail::default(), TailEnd::Exact),
-        (true, false) => (SampleTail::default(), TailEnd::Early),
-        (false, _) => SampleTail::decode(&layout.tail, raw.tail, order),
+        (true, true) => (None, TailEnd::Exact),
+        (true, false) => (None, TailEnd::Early),
+        (false, _) => {
+            let (tail, end) = SampleTail::decode(&layout.tail, raw.tail, order);
+            (Some(tail), end)
+        }
     }
 }
