@@ -5,6 +5,7 @@ import type { EventInfo } from "../session/types.ts";
 import { event, events, isDerived, query } from "../state/app.ts";
 import { count, weight } from "../state/format.ts";
 import { setEvent } from "../views/index.ts";
+import { countSamples } from "../views/words.ts";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
 
@@ -77,10 +78,15 @@ function Group({ title, events: members, close }: { title: string | null; events
           }}
         >
           <strong class="event-name" title={each.name}>{each.name}</strong>
-          <span class="event-samples">{count(each.samples)} samples</span>
-          <span class="event-weight">{each.samples > 0 && weight(each.weight, each.name)}</span>
+          <span class="event-samples">{countSamples(each.samples)}</span>
+          <span class="event-weight">{isTelling(each) && weight(each.weight, each.name)}</span>
         </button>
       ))}
     </div>
   );
+}
+
+/** A weight of one for each sample says nothing more. */
+function isTelling({ samples, weight }: EventInfo): boolean {
+  return samples > 0 && weight !== samples;
 }

@@ -8,6 +8,7 @@ import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
 import { bytes, count, fine, percent, seconds } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
+import { countSamples } from "../views/words.ts";
 import { ProgressBar } from "./Bar.tsx";
 import { Logo } from "./icons.tsx";
 import { MainMenu } from "./MainMenu.tsx";
@@ -65,7 +66,7 @@ function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string
     { kind: "kernel", text: host.os_release === null ? null : `Linux ${host.os_release}` },
     { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
     { kind: "time", text: time.start === null || time.end === null ? null : seconds(time.end - time.start) },
-    { kind: "samples", text: `${count(samples)} samples` },
+    { kind: "samples", text: countSamples(samples) },
     { kind: "kept", text: fidelity === null ? null : describeKept(fidelity) },
   ];
   return facts.flatMap(({ kind, text }) => (text === null ? [] : [{ kind, text }]));

@@ -50,6 +50,6 @@ export function foldedCalls(number: number, name: string): string {
   return name === "" ? `${count(number)} narrow ${number === 1 ? "call" : "calls"}` : name;
 }
 
-export function samples(number: number): string {
+export function countSamples(number: number): string {
   return `${count(number)} ${number === 1 ? "sample" : "samples"}`;
 }

@@ -6,8 +6,8 @@ import type { CallNodeDetail } from "../../session/types.ts";
 import { Flag } from "../../session/types.ts";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { event } from "../../state/app.ts";
-import { count, percent, weight } from "../../state/format.ts";
-import { nameClass, share, swatchClass } from "../words.ts";
+import { percent, weight } from "../../state/format.ts";
+import { countSamples, nameClass, share, swatchClass } from "../words.ts";
 import type { HoverCard } from "./hover.ts";
 import { placeCard } from "./place_card.ts";
 
@@ -82,13 +82,13 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
           <tr>
             <th scope="row">Total</th>
             <td class="card-share">{percent(share(detail.totalWeight, bases.all))}</td>
-            <td>{count(detail.totalSamples)} samples</td>
+            <td>{countSamples(detail.totalSamples)}</td>
             <td>{weight(detail.totalWeight, unit)}</td>
           </tr>
           <tr>
             <th scope="row">Self</th>
             <td class="card-share">{percent(share(detail.selfWeight, bases.all))}</td>
-            <td>{count(detail.selfSamples)} samples</td>
+            <td>{countSamples(detail.selfSamples)}</td>
             <td>{weight(detail.selfWeight, unit)}</td>
           </tr>
         </tbody>

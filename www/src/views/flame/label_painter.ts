@@ -1,8 +1,8 @@
 // Labels of the boxes on screen: fitted, sticking to the visible part, with the share at the right where there is room.
 
 import { ALL, Flag, Kind, NONE } from "../../session/types.ts";
-import { count, percent } from "../../state/format.ts";
-import { foldedCalls } from "../words.ts";
+import { percent } from "../../state/format.ts";
+import { countSamples, foldedCalls } from "../words.ts";
 import type { BoxList } from "./box_list.ts";
 import { Advances, LabelFitter } from "./labels.ts";
 import type { Palette } from "./palette.ts";
@@ -111,7 +111,7 @@ export class LabelPainter {
     if (folded > 0) {
       return foldedCalls(folded, name);
     }
-    return graph.callNode[box] === ALL ? `${name} · ${count(graph.rootSamples)} samples` : name;
+    return graph.callNode[box] === ALL ? `${name} · ${countSamples(graph.rootSamples)}` : name;
   }
 
   /** Fonts for a size, in device pixels per 1/16 of the root font size. */

@@ -4,7 +4,7 @@
 import type { CallNodeDetail, CallTreeRows } from "../../session/types.ts";
 import { STATUS } from "../../ledger/status.tsx";
 import { Flag } from "../../session/types.ts";
-import { samples, spokenShare } from "../words.ts";
+import { countSamples, spokenShare } from "../words.ts";
 
 const MOST_ANCESTORS = 40;
 const MOST_SIBLINGS = 80;
@@ -38,7 +38,7 @@ export function selectionLabel(detail: CallNodeDetail, whole: number): string {
     detail.inlined ? "inlined" : "",
     `total ${spokenShare(detail.totalWeight, whole)}`,
     `self ${spokenShare(detail.selfWeight, whole)}`,
-    samples(detail.totalSamples),
+    countSamples(detail.totalSamples),
   ]
     .filter((part) => part !== "")
     .join(", ");
