@@ -1,10 +1,14 @@
 // Every form that a recording comes in, as perf and packers make it here: each opens with the samples that perf counts.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe } from "node:test";
-import { Parts, isInstalled, samplesByPerf } from "./recording.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { fileURLToPath } from "node:url";
+import { Parts, binary, isInstalled, samplesByPerf } from "./recording.mjs";
+import { QUERY, Tab, axe, scene } from "./tab.mjs";
+
+const fixtures = fileURLToPath(new URL("../fixtures/", import.meta.url));
 
 const parts = new Parts();
 let program;
@@ -210,4 +214,66 @@ describe("12 forms of recordings", () => {
     await tab.pictures("12-off-cpu");
     await tab.close();
   });
+
+  scene("12m every fixture opens with what the binary finds in it, and every view answers", async (t) => {
+    const names = existsSync(fixtures) ? readdirSync(fixtures).filter((name) => name.endsWith(".perf.data")) : [];
+    if (names.length === 0) {
+      console.log(`SKIPPED: fixtures in the page: there is no ${fixtures}`);
+      return t.skip();
+    }
+    const tab = await Tab.open(host);
+    const found = {};
+    for (const name of names) found[name] = await openInWorker(tab, filesOf(join(fixtures, name)));
+    const wanted = Object.fromEntries(names.map((name) => [name, infoByBinary(join(fixtures, name))]));
+    assert.deepEqual(found, wanted);
+    await tab.close();
+  });
 });
+
+/** The files of a recording, `data` first where it is a folder. */
+function filesOf(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  const streams = readdirSync(path).filter((name) => /^data\.\d+$/.test(name));
+  streams.sort((a, b) => Number(a.slice(5)) - Number(b.slice(5)));
+  return ["data", ...streams].map((name) => join(path, name));
+}
+
+/** What page and binary must agree about. */
+function gist({ events, derived_events, samples, lost, format, time, dsos, warnings }) {
+  const ids = dsos.map(({ path, build_id, samples }) => `${path} ${build_id} ${samples}`).sort();
+  return { events, derived_events, samples, lost, format, time, ids, warnings };
+}
+
+/** What `perftab info` says; null where it refuses the file. */
+function infoByBinary(path) {
+  try {
+    return gist(JSON.parse(execFileSync(binary, ["info", "--json", path], { stdio: ["ignore", "pipe", "ignore"] })));
+  } catch {
+    return null;
+  }
+}
+
+/** What the page's worker says, after it has shown a flame graph and the functions of every event; null if it refuses. */
+async function openInWorker(tab, paths) {
+  const input = await tab.page.evaluateHandle(() => Object.assign(document.createElement("input"), { type: "file", multiple: true }));
+  await input.asElement().setInputFiles(paths);
+  const reply = await input.evaluate(async (input, query) => {
+    const { ask } = window.perftabTest;
+    const reply = await ask("open", { parts: [...input.files] });
+    if (reply.error !== undefined) return reply;
+    const all = [...reply.ok.events, ...reply.ok.derived_events];
+    for (const event of all.keys()) {
+      const { ok: generation } = await ask("generation", {});
+      const window = { root: 0, widthPx: 1000, minPx: 0.5, search: "" };
+      const order = { key: "self", descending: true };
+      const of = { ...query, event };
+      const views = [ask("flameGraph", { query: of, window }, generation), ask("functions", { query: of, order, from: 0, to: 50 })];
+      const failed = (await Promise.all(views)).find(({ error }) => error !== undefined);
+      if (failed !== undefined) return failed;
+    }
+    return reply;
+  }, QUERY);
+  const refusals = ["not-perf-data", "truncated", "invalid", "unsupported", "unpacking"];
+  if (reply.error !== undefined) assert.ok(refusals.includes(reply.error.kind), `${basename(paths[0])}: ${JSON.stringify(reply.error)}`);
+  return reply.ok === undefined ? null : gist(reply.ok);
+}
