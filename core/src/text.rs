@@ -26,7 +26,9 @@ fn is_unprintable(c: char) -> bool {
 pub fn utc(nanos: u64) -> String {
     let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     let (mut days, second) = (seconds / 86_400, seconds % 86_400);
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let mut year = 1970;
     // At most 585 years: what 64 bits of nanoseconds hold.
     while days >= 365 + u64::from(is_leap(year)) {

@@ -8,9 +8,9 @@
 //! name: sched_switch                       // /sys/kernel/tracing/events/sched/sched_switch/format
 //! ID: 372
 //! format:
-//! 	field:unsigned short common_type;	offset:0;	size:2;	signed:0;
-//! 	field:char prev_comm[16];	offset:8;	size:16;	signed:0;
-//! 	field:__data_loc char[] filename;	offset:24;	size:4;	signed:0;
+//!     field:unsigned short common_type;    offset:0;    size:2;    signed:0;
+//!     field:char prev_comm[16];    offset:8;    size:16;    signed:0;
+//!     field:__data_loc char[] filename;    offset:24;    size:4;    signed:0;
 //!
 //! print fmt: "…", REC->prev_comm
 //! ```
