@@ -6,11 +6,13 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::iter;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::session::{Session, Wanted};
 use perftab_core::symbolize::Rejection;
@@ -110,7 +112,7 @@ impl<'a> Search<'a> {
         for wanted in self.wanted.clone() {
             let recorded = Path::new(&wanted.path);
             let mut paths = Vec::new();
-            if let Some(id) = wanted.build_id {
+            for id in readings(wanted.build_id) {
                 paths.extend(places.executables(id));
                 paths.extend(places.debug_files(id));
             }
@@ -149,14 +151,17 @@ impl<'a> Search<'a> {
         // A server that is down fails in the same words for each DSO.
         let mut said = HashSet::new();
         for wanted in self.wanted.clone() {
-            let Some(id) = wanted.build_id else { continue };
             if self.have_lines.contains(&wanted.dso) {
                 continue;
             }
             let name = wanted.path.rsplit('/').next().unwrap_or(&wanted.path).to_owned();
-            for artifact in [Artifact::DebugInfo, Artifact::Executable] {
+            let artifacts = [Artifact::DebugInfo, Artifact::Executable];
+            let attempts = artifacts.iter().flat_map(|artifact| {
+                readings(wanted.build_id).map(move |build_id| (artifact, build_id))
+            });
+            for (artifact, build_id) in attempts {
                 let mut shown = Shown { name: &name, progress: None };
-                match client.fetch(id, &artifact, &mut shown) {
+                match client.fetch(build_id, artifact, &mut shown) {
                     Ok(file) => {
                         let label = format!("{artifact} of {name} from debuginfod");
                         let refused = self.offer_file(&label, file).and_then(Result::err);
@@ -178,6 +183,12 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
+
+/// What a recorded id may be: as it stands, and without the zeros that perf may have padded it
+/// with. Core's gate decides about the file.
+fn readings(build_id: Option<BuildId>) -> impl Iterator<Item = BuildId> {
+    build_id.into_iter().flat_map(|id| iter::once(id).chain(id.without_padding()))
 }
 
 /// A progress bar that begins with the first byte.
