@@ -22,6 +22,13 @@ test("files are told apart by their first bytes", () => {
   assert.equal(sniffBytes(new Uint8Array()), "other");
 });
 
+test("a recorder's messages may stand before what it wrote into a pipe", () => {
+  const message = "[ perf record: Woken up 1 times to write data ]\n";
+  assert.equal(sniffBytes(ascii(`${message}PERFILE2\x10\0\0\0\0\0\0\0`)), "profile");
+  assert.equal(sniffBytes(ascii(`${message}2ELIFREP\0\0\0\0\0\0\0\x10`)), "profile");
+  assert.equal(sniffBytes(ascii("A file of perf begins with PERFILE2 or 2ELIFREP.\n")), "other");
+});
+
 test("a compressed file is a recording if one comes out of it", async () => {
   const packed = (name: string): File => new File([ascii("\x1f\x8b\x08\0") as BlobPart], name);
   const files = [packed("perf.data.gz"), new File(["# Notes"], "notes"), packed("nginx.debug.gz"), packed("cut.gz")];

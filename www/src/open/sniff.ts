@@ -2,16 +2,21 @@
 
 export type Sniffed = "profile" | "compressed" | "binary" | "other";
 
-/** Eight bytes tell all of these apart. */
-const ENOUGH = 8;
+/** All begin with what they are, but for messages of the recorder in front of what it wrote into a pipe. */
+const ENOUGH = 4096;
+
+/** The magic of perf.data (tools/perf/util/header.c, __perf_magic1 and __perf_magic2), in either byte order. */
+const PROFILE = /^(?:PERFILE2|2ELIFREP|PERFFILE)/;
+
+/** The same behind lines of text, with the size that a pipe's header has: text that speaks of the magic has none. */
+const PROFILE_BEHIND_TEXT = /^[\t\n\r -~\x80-\xff]*\n(?:PERFILE2\x10\0{7}|2ELIFREP\0{7}\x10)/;
 
 /** gzip (RFC 1952), xz (its file format 1.2.1), zstd (RFC 8878): the first bytes of what wraps a whole file. */
 const WRAPPERS = ["\x1f\x8b", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd"];
 
 export function sniffBytes(head: Uint8Array): Sniffed {
   const text = String.fromCharCode(...head.subarray(0, ENOUGH));
-  // The magic of perf.data (tools/perf/util/header.c, __perf_magic1 and __perf_magic2), in either byte order.
-  if (text === "PERFILE2" || text === "2ELIFREP" || text === "PERFFILE") {
+  if (PROFILE.test(text) || PROFILE_BEHIND_TEXT.test(text)) {
     return "profile";
   }
   if (WRAPPERS.some((magic) => text.startsWith(magic))) {
