@@ -81,7 +81,7 @@ fn kinds() -> impl Iterator<Item = Asked> {
     // perf 6.1 has names for the first ten, and finds those of the next two elsewhere.
     let software = (0..10).chain(12..14).map(move |config| of(PERF_TYPE_SOFTWARE, config));
     let caches = (0..8 * 4 * 3).map(move |index| {
-        of(PERF_TYPE_HW_CACHE, index % 8 | (index / 8 % 4) << 8 | (index / 32) << 16)
+        of(PERF_TYPE_HW_CACHE, (index % 8) | ((index / 8 % 4) << 8) | ((index / 32) << 16))
     });
     let raw = [0, 0x1a2, 0xffff_ffff].map(move |config| of(PERF_TYPE_RAW, config));
     let breakpoints = (1..8).map(move |access| Asked {
