@@ -57,7 +57,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(order: ByteOrder, features: Features, warnings: Warnings) -> Self {
-        Self {
+        let mut reader = Self {
             order,
             events: Events::default(),
             features,
@@ -74,6 +74,15 @@ impl Reader {
             profile: Profile::default(),
             timeless: 0,
             warnings,
+        };
+        reader.suggest_saved_comms();
+        reader
+    }
+
+    /// The kernel's tracer remembers names of threads: for those that no record names.
+    fn suggest_saved_comms(&mut self) {
+        for comm in &self.features.tracing.comms {
+            self.tasks.suggest_name(&mut self.profile, comm.tid, &comm.name);
         }
     }
 
@@ -231,7 +240,9 @@ impl Reader {
             RecordType::HEADER_TRACING_DATA | RecordType::SIMPLEPERF_TRACING_DATA => {
                 let payload = tracing_data(header, bytes, offset, order)?;
                 let at = offset + (bytes.len() - payload.len()) as u64;
-                self.features.take(Feature::TRACING_DATA, payload, at, order)?;
+                let taken = self.features.take(Feature::TRACING_DATA, payload, at, order);
+                self.suggest_saved_comms();
+                taken?;
             }
             RecordType::AUXTRACE => {
                 let aux = &mut self.profile.aux;
