@@ -17,28 +17,48 @@ pub struct Frame {
     pub address: u64,
 }
 
-/// All frames, as columns.
+/// All frames.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
-    dso: Vec<DsoId>,
-    address: Vec<u64>,
+    rows: Vec<Row>,
     index: IdTable,
+}
+
+/// A frame in 12 bytes. Side by side and not as columns, because both parts are compared together
+/// and most rows are not in the processor's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Row {
+    dso: DsoId,
+    address_low: u32,
+    address_high: u32,
+}
+
+impl From<Frame> for Row {
+    fn from(Frame { dso, address }: Frame) -> Self {
+        Self { dso, address_low: address as u32, address_high: (address >> 32) as u32 }
+    }
+}
+
+impl From<Row> for Frame {
+    fn from(row: Row) -> Self {
+        let address = u64::from(row.address_high) << 32 | u64::from(row.address_low);
+        Self { dso: row.dso, address }
+    }
 }
 
 impl Frames {
     /// The id of `frame`, new or known.
     pub fn intern(&mut self, frame: Frame) -> FrameId {
-        let Self { dso, address, index } = self;
-        let frame_of = |row: u32| Frame { dso: dso[row as usize], address: address[row as usize] };
+        let Self { rows, index } = self;
+        let row = Row::from(frame);
         let id = index.find_or_insert(
-            dso.len(),
+            rows.len(),
             hash_of(frame),
-            |row| frame_of(row) == frame,
-            |row| hash_of(frame_of(row)),
+            |id| rows[id as usize] == row,
+            |id| hash_of(rows[id as usize].into()),
         );
-        if id as usize == dso.len() {
-            dso.push(frame.dso);
-            address.push(frame.address);
+        if id as usize == rows.len() {
+            rows.push(row);
         }
         FrameId(id)
     }
@@ -46,28 +66,27 @@ impl Frames {
     /// Gives back what is only needed to add frames; it is made anew when one is added.
     pub fn drop_index(&mut self) {
         self.index = IdTable::default();
-        self.dso.shrink_to_fit();
-        self.address.shrink_to_fit();
+        self.rows.shrink_to_fit();
     }
 
     /// The frame of an id; ids are only made by [`Self::intern`].
     pub fn get(&self, id: FrameId) -> Frame {
-        Frame { dso: self.dso[id.index()], address: self.address[id.index()] }
+        self.rows[id.index()].into()
     }
 
     /// All of them, with their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (FrameId, Frame)> + '_ {
-        (0..self.dso.len() as u32).map(|row| (FrameId(row), self.get(FrameId(row))))
+        (0..self.rows.len() as u32).map(|row| (FrameId(row), self.get(FrameId(row))))
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.dso.len()
+        self.rows.len()
     }
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.dso.is_empty()
+        self.rows.is_empty()
     }
 }
 

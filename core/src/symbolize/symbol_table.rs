@@ -10,6 +10,8 @@
 //!
 //! Names stay where they are in the string table; only those that are hit are ever decoded.
 
+use std::cmp::Reverse;
+
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
@@ -160,6 +162,11 @@ impl SymbolTable {
         text_at(&self.strings, entry.name as usize)
     }
 
+    fn name_bytes(&self, entry: &Entry) -> impl Iterator<Item = u8> + '_ {
+        let rest = self.strings.get(entry.name as usize..).unwrap_or_default();
+        rest.iter().copied().take_while(|&byte| byte != 0)
+    }
+
     fn add_symbols(&mut self, image: &Image, kind: elf::SectionType) -> Result<(), ReadError> {
         let elf = image.elf();
         let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
@@ -273,13 +280,22 @@ impl SymbolTable {
                 entry.rank.bind == elf::STB_GLOBAL,
             )
         };
-        let name = |entry: &Entry| {
-            let name = self.name(entry);
-            let underscores = name.bytes().take_while(|&byte| byte == b'_').count();
-            (std::cmp::Reverse(underscores), name.len())
+        let underscores = |entry: &Entry| {
+            Reverse(self.name_bytes(entry).take_while(|&byte| byte == b'_').count())
+        };
+        let by_underscores = || underscores(next).cmp(&underscores(kept));
+        // Both at once, to the end of the shorter one: mostly it is one name in two tables.
+        let by_length = || {
+            let (mut next, mut kept) = (self.name_bytes(next), self.name_bytes(kept));
+            loop {
+                match (next.next(), kept.next()) {
+                    (Some(_), Some(_)) => {}
+                    (next, kept) => break next.is_some().cmp(&kept.is_some()),
+                }
+            }
         };
         // Names are only read where nothing else tells.
-        rank(next).cmp(&rank(kept)).then_with(|| name(next).cmp(&name(kept))).is_gt()
+        rank(next).cmp(&rank(kept)).then_with(by_underscores).then_with(by_length).is_gt()
     }
 
     /// Names the jumps of the procedure linkage table after the functions that they go to.

@@ -182,8 +182,20 @@ impl<'a> Builder<'a> {
             index: IdTable::default(),
             of_stack: Vec::new(),
         };
+        builder.reserve();
         builder.add(CallNodeId::ROOT, Label::All, None);
         builder
+    }
+
+    /// Room for a call node for each stack, which is what there is without names. Growing by
+    /// copies would leave holes of the same size in WebAssembly's memory, which only grows; room
+    /// that is not used is never touched.
+    fn reserve(&mut self) {
+        let stacks = self.profile.stacks.len();
+        self.tree.parent.reserve(stacks);
+        self.tree.label.reserve(stacks);
+        self.tree.frame.reserve(stacks);
+        self.tree.self_sum.reserve(stacks);
     }
 
     fn add_group(&mut self, group: &GroupWeights) {
@@ -292,6 +304,10 @@ impl<'a> Builder<'a> {
 
     fn finish(self) -> CallTree {
         let mut tree = self.tree;
+        tree.parent.shrink_to_fit();
+        tree.label.shrink_to_fit();
+        tree.frame.shrink_to_fit();
+        tree.self_sum.shrink_to_fit();
         tree.total = tree.self_sum.clone();
         for id in tree.ids().rev() {
             if let Some(parent) = tree.parent(id) {
