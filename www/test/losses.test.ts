@@ -22,10 +22,6 @@ test("warnings stand by kind, in the order in which the session sends them", () 
   assert.deepEqual(kinds[1]?.warnings.map(({ count }) => count), [12, 1]);
 });
 
-test("a kind that the page has no words for is called by its own", () => {
-  assert.equal(byKind([warning("brand-new" as Warning["kind"], "x")])[0]?.title, "Brand new");
-});
-
 test("the way from recorded to shown adds up", () => {
   const steps = Object.fromEntries(funnel(PROFILE).map(({ name, count }) => [name, count]));
   assert.equal(steps["recorded"], 414_010);

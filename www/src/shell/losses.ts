@@ -11,8 +11,7 @@ export interface Losses {
   warnings: Warning[];
 }
 
-/** A kind that is not here is called by its own name. */
-const TITLES: Partial<Record<Warning["kind"], string>> = {
+const TITLES: Record<Warning["kind"], string> = {
   unfinished: "The recorder did not finish",
   "parts-missing": "Files are absent",
   truncated: "The file ends early",
@@ -35,17 +34,11 @@ export function byKind(warnings: readonly Warning[]): Losses[] {
   const groups = new Map<Warning["kind"], Losses>();
   for (const warning of warnings) {
     const { kind } = warning;
-    const group = groups.get(kind) ?? { kind, title: TITLES[kind] ?? plain(kind), warnings: [] };
+    const group = groups.get(kind) ?? { kind, title: TITLES[kind], warnings: [] };
     group.warnings.push(warning);
     groups.set(kind, group);
   }
   return [...groups.values()];
-}
-
-/** "unknown-event" → "Unknown event" */
-function plain(kind: string): string {
-  const words = kind.replaceAll("-", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** "0x3a7f010", with where that is in the file for those who do not read hex; empty where a loss has no one place. */
