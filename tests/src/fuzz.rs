@@ -21,7 +21,7 @@ use perftab_core::session::{FlameWindow, Session};
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::{Direction, Query};
 
-use crate::open::open_in_blocks;
+use crate::open::{open_in_blocks, open_parts};
 
 /// A target's body.
 pub type Target = fn(&[u8]);
@@ -30,6 +30,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("session_file", session_file),
     ("session_pipe", session_pipe),
+    ("session_folder", session_folder),
     ("sample", sample),
     ("features", features),
     ("tracing_data", tracing_data),
@@ -53,6 +54,15 @@ pub fn session_pipe(records: &[u8]) {
     } else {
         session_file(&[&magic, &size, records].concat());
     }
+}
+
+/// A recording in a folder: a length, that many bytes of `data`, and `data.0`.
+pub fn session_folder(bytes: &[u8]) {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return };
+    let (main, part) = rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
+    let answers =
+        |block| open_parts(&[main, part], block).map(answers).map_err(|error| error.to_string());
+    assert_same(answers(1 << 20), answers(61), "blocks of another size");
 }
 
 /// All that a host asks of a session, as text.
