@@ -11,6 +11,7 @@ pub mod http;
 pub mod open;
 pub mod perf;
 pub mod perf_data;
+pub mod printed;
 pub mod program;
 pub mod seeds;
 pub mod served;

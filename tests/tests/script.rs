@@ -1,20 +1,14 @@
 //! `perftab script` and `perf script` tell of the same samples: order, task, CPU, time, period,
 //! event, and every address of the call chain.
-//!
-//! perf 6.1 prints addresses of user code as offsets in their file; the words that were recorded
-//! are in its dump (`-D`), so both are asked for at once.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
+use perftab_tests::printed::{Printed, by_perf, by_perftab, head};
 use perftab_tests::program::compile;
-
-/// Markers of a call chain and everything else from -4095 on.
-const FIRST_MARKER: u64 = -4095i64 as u64;
 
 const SOURCE: &str = r#"
 #include <stdlib.h>
@@ -36,18 +30,6 @@ int main(void) {
     return 0;
 }
 "#;
-
-/// What is said of one sample.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Printed {
-    nanoseconds: u64,
-    comm: String,
-    task: String,
-    cpu: String,
-    period: u64,
-    event: String,
-    addresses: Vec<u64>,
-}
 
 #[test]
 fn frame_pointer_chains_agree() {
@@ -128,6 +110,8 @@ fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
         Ok(_) => {}
     }
     let perf = by_perf(&recording);
+    assert!(perf.read_all && perf.without.is_empty(), "perf leaves out {:?}", perf.without);
+    let perf = perf.samples;
     let ours = by_perftab(&recording);
     assert!(perf.len() > 10, "perf prints {} samples", perf.len());
     assert!(ours.is_sorted_by_key(|sample| sample.nanoseconds), "ours are in the order of time");
@@ -142,90 +126,6 @@ fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
     }
     assert_eq!(perf.len(), ours.len());
     ours
-}
-
-/// `comm pid/tid [cpu] seconds.nanoseconds: period event:`, with any number of spaces between.
-fn head(line: &str) -> Option<Printed> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let is_task = |word: &&str| {
-        let is_number = |text: &str| text.parse::<i32>().is_ok();
-        word.split_once('/').is_some_and(|(pid, tid)| is_number(pid) && is_number(tid))
-    };
-    let task = words.iter().position(is_task)?;
-    let &[cpu, time, period, event] = words.get(task + 1..)? else { return None };
-    let (seconds, nanoseconds) = time.strip_suffix(':')?.split_once('.')?;
-    assert_eq!(nanoseconds.len(), 9, "{line}");
-    let number = |text: &str| text.parse::<u64>().expect("a number");
-    Some(Printed {
-        nanoseconds: number(seconds) * 1_000_000_000 + number(nanoseconds),
-        comm: words[..task].join(" "),
-        task: words[task].to_owned(),
-        cpu: cpu.to_owned(),
-        period: number(period),
-        event: event.strip_suffix(':')?.to_owned(),
-        addresses: Vec::new(),
-    })
-}
-
-fn by_perftab(recording: &Path) -> Vec<Printed> {
-    let output = Command::new(perftab_binary())
-        .args(["script", "--no-local"])
-        .arg(recording)
-        .env_remove("DEBUGINFOD_URLS")
-        .output()
-        .expect("perftab runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-    assert!(!stderr.contains("warning"), "{stderr}");
-    let mut samples: Vec<Printed> = Vec::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Some(detail) = line.strip_prefix('\t') else {
-            samples.extend((!line.is_empty()).then(|| head(line).expect(line)));
-            continue;
-        };
-        let address = detail.split_whitespace().next().expect("an address");
-        if detail.starts_with(' ') || u64::from_str_radix(address, 16).is_ok() {
-            let address = u64::from_str_radix(address, 16).expect("an address");
-            samples.last_mut().expect("a sample").addresses.push(address);
-        }
-    }
-    samples
-}
-
-/// The dump of a record, and after it a line for each sample that it is.
-fn by_perf(recording: &Path) -> Vec<Printed> {
-    let mut child = Command::new("perf")
-        .args(["script", "-D", "--ns", "-F", "comm,pid,tid,cpu,time,period,event", "-i"])
-        .arg(recording)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("perf runs");
-    let mut samples = Vec::new();
-    let mut chain: Vec<u64> = Vec::new();
-    let mut pointer = None;
-    let hex = |text: &str| u64::from_str_radix(text, 16).expect("a word");
-    for line in BufReader::new(child.stdout.take().expect("a pipe")).split(b'\n') {
-        let line = String::from_utf8_lossy(&line.expect("a line")).into_owned();
-        if let Some((_, record)) = line.split_once("PERF_RECORD_SAMPLE(") {
-            // `IP, 0x2): 12/12: 0x7f00 period: 1 addr: 0`
-            let word = record.split(": 0x").nth(1).and_then(|rest| rest.split(' ').next());
-            (pointer, chain) = (word.map(hex), Vec::new());
-        } else if line.contains(": PERF_RECORD_") {
-            pointer = None;
-        } else if let Some((_, word)) =
-            line.strip_prefix(".....").and_then(|it| it.split_once(": "))
-        {
-            if let Ok(word) = u64::from_str_radix(word, 16) {
-                chain.extend((word < FIRST_MARKER).then_some(word));
-            }
-        } else if let (Some(pointer), Some(sample)) = (pointer, head(&line)) {
-            let addresses = if chain.is_empty() { vec![pointer] } else { chain.clone() };
-            samples.push(Printed { addresses, ..sample });
-        }
-    }
-    assert!(child.wait().expect("it ends").success());
-    samples
 }
 
 #[test]
