@@ -131,6 +131,11 @@ impl Session {
         to_js(&self.0.info())
     }
 
+    /// A number for all that was read, in hex: the same wherever the same bytes are read.
+    pub fn digest(&self) -> String {
+        format!("{:016x}", self.0.profile().digest())
+    }
+
     /// The ledger, most samples first.
     #[wasm_bindgen(unchecked_return_type = "DsoRow[]")]
     pub fn dsos(&self) -> Result<JsValue, JsValue> {

@@ -5,6 +5,7 @@
 //! that a frame cannot be taken for a stack. Tables only grow while `ingest` fills them.
 
 mod column;
+mod digest;
 mod dsos;
 mod frames;
 mod id_table;
