@@ -56,13 +56,19 @@ pub fn session_pipe(records: &[u8]) {
     }
 }
 
-/// A recording in a folder: a length, that many bytes of `data`, and `data.0`.
+/// A recording in a folder: a length, that many bytes of `data`, and `data.0`. Which of two files
+/// is read first may depend on the blocks, and with that the order of what is equally old; how
+/// much there is may not.
 pub fn session_folder(bytes: &[u8]) {
     let Some((length, rest)) = bytes.split_first_chunk() else { return };
     let (main, part) = rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
-    let answers =
-        |block| open_parts(&[main, part], block).map(answers).map_err(|error| error.to_string());
-    assert_same(answers(1 << 20), answers(61), "blocks of another size");
+    let counts = |block| {
+        let session = open_parts(&[main, part], block).map_err(|error| error.to_string())?;
+        let info = session.info();
+        used(answers(session));
+        Ok::<_, String>((info.samples, info.records, info.lost, info.aux))
+    };
+    assert_same(counts(1 << 20), counts(61), "blocks of another size");
 }
 
 /// All that a host asks of a session, as text.
