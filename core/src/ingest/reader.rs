@@ -189,10 +189,12 @@ impl Reader {
                 self.kernel_symbols.change(kernel, dsos, &record);
             }
             RecordType::LOST => {
-                self.profile.lost.events += decode_lost(header, bytes, offset, order)?;
+                let lost = decode_lost(header, bytes, offset, order)?;
+                self.profile.lost.events = self.profile.lost.events.saturating_add(lost);
             }
             RecordType::LOST_SAMPLES => {
-                self.profile.lost.samples += decode_lost(header, bytes, offset, order)?;
+                let lost = decode_lost(header, bytes, offset, order)?;
+                self.profile.lost.samples = self.profile.lost.samples.saturating_add(lost);
             }
             RecordType::CALLCHAIN_DEFERRED => {
                 let chain = DeferredCallChain::decode(body(), offset, order)?;
