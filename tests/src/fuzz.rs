@@ -37,13 +37,22 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("decompress", decompress),
 ];
 
+/// How a warning of damaged packing begins in what `info --json` prints.
+const UNPACKING: &str = r#""kind":"unpacking""#;
+
 /// A whole recording of any form, from its bytes to all that a host asks of it.
 pub fn session_file(file: &[u8]) {
     // Cut inside of records and of their headers; byte by byte where that is quick.
     let odd = if file.len() < 4096 { 1 } else { 1021 };
     let answers =
         |block| open_in_blocks(file, block).map(answers).map_err(|error| error.to_string());
-    assert_same(answers(file.len().max(1)), answers(odd), "blocks of another size");
+    let (whole, cut) = (answers(file.len().max(1)), answers(odd));
+    // Of damaged xz the last piece may be missing, more of it or less.
+    let is_damaged = |it: &Result<String, String>| !matches!(it, Ok(it) if !it.contains(UNPACKING));
+    let may_differ = Wrapper::detect(file) == Some(Wrapper::Xz);
+    if !(may_differ && is_damaged(&whole) && is_damaged(&cut)) {
+        assert_same(whole, cut, "blocks of another size");
+    }
 }
 
 /// A stream of records behind the header of a pipe, which is put in front where it is not there.
