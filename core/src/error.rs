@@ -91,6 +91,11 @@ impl fmt::Display for DecodeError {
                 write!(f, "not a perf.data file: it begins with")?;
                 first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
+            DecodeErrorKind::NotPerfDataInside { wrapper, first_bytes }
+                if first_bytes.is_empty() =>
+            {
+                write!(f, "not a perf.data file: nothing is packed in it by {wrapper}")
+            }
             DecodeErrorKind::NotPerfDataInside { wrapper, first_bytes } => {
                 write!(f, "not a perf.data file: what is packed in it by {wrapper} begins with")?;
                 first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))

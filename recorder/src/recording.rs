@@ -26,6 +26,15 @@ pub struct Recording {
     file: File,
     /// The other files of a recording in a folder.
     beside: Vec<File>,
+    completeness: Completeness,
+}
+
+/// Whether the files of a folder are all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Completeness {
+    Complete,
+    /// Their numbers have gaps.
+    PartsMissing,
 }
 
 impl Recording {
@@ -33,7 +42,7 @@ impl Recording {
     /// parts of it are read out of order.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
-            return Self::spool();
+            return Self::spool(&mut io::stdin().lock(), "standard input");
         }
         let name = path.display();
         let missing = || {
@@ -42,17 +51,17 @@ impl Recording {
                 if is_default { " (name the recording, or make one: perftab record)" } else { "" };
             format!("{name}{remedy}")
         };
-        // Asked before it is opened: opening a FIFO waits for its writer.
         let metadata = fs::metadata(path).with_context(missing)?;
         if metadata.is_dir() {
             return Self::folder(path);
         }
+        let mut file = File::open(path).with_context(missing)?;
         if !metadata.is_file() {
-            bail!("{name}: is no regular file; pipe it in and name - instead");
+            return Self::spool(&mut file, &name.to_string());
         }
-        let file = File::open(path).with_context(missing)?;
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
-        Ok(Self { name, size: metadata.len(), file, beside: Vec::new() })
+        let completeness = Completeness::Complete;
+        Ok(Self { name, size: metadata.len(), file, beside: Vec::new(), completeness })
     }
 
     /// A recording in a folder, as `perf record --threads` makes it: `data`, and the records of
@@ -65,15 +74,22 @@ impl Recording {
             bail!("{name}: is a folder without a recording; name the perf.data file in it");
         }
         let mut beside = Vec::new();
+        let mut completeness = Completeness::Complete;
         for entry in fs::read_dir(path).with_context(|| name.to_string())? {
             let path = entry.with_context(|| name.to_string())?.path();
             let number = path.file_name().and_then(|name| name.to_str()?.strip_prefix("data."));
             let number = number.and_then(|number| number.parse::<u32>().ok());
-            if let Some(number) = number.filter(|_| path.is_file()) {
-                beside.push((number, open(&path)?));
+            match number {
+                Some(number) if path.is_file() => beside.push((number, open(&path)?)),
+                Some(_) => completeness = Completeness::PartsMissing,
+                None => {}
             }
         }
         beside.sort_by_key(|(number, _)| *number);
+        let numbers = beside.iter().map(|(number, _)| *number);
+        if !numbers.eq(0..beside.len() as u32) {
+            completeness = Completeness::PartsMissing;
+        }
         let file = open(&main)?;
         let beside: Vec<File> = beside.into_iter().map(|(_, file)| file).collect();
         let mut size = file.metadata()?.len();
@@ -81,7 +97,7 @@ impl Recording {
             size += file.metadata()?.len();
         }
         let name = path.file_name().map_or_else(|| name.to_string(), |n| n.display().to_string());
-        Ok(Self { name, size, file, beside })
+        Ok(Self { name, size, file, beside, completeness })
     }
 
     /// Its files: the only one, or of a folder `data` and then those beside it.
@@ -94,25 +110,26 @@ impl Recording {
         self.files().map(|file| Ok(file.metadata()?.len())).collect()
     }
 
-    fn spool() -> anyhow::Result<Self> {
+    /// What comes from a pipe, kept in a file without a name.
+    fn spool(from: &mut dyn Read, name: &str) -> anyhow::Result<Self> {
         let mut file = scratch::nameless_file()?;
-        let mut progress = Progress::begin("Reading standard input", Unit::Bytes, None);
+        let mut progress = Progress::begin(&format!("Reading {name}"), Unit::Bytes, None);
         let mut block = vec![0; BLOCK];
         let mut size = 0;
         loop {
-            let count = match io::stdin().lock().read(&mut block) {
+            let count = match from.read(&mut block) {
                 Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error).context("reading standard input"),
+                Err(error) => return Err(error).with_context(|| format!("reading {name}")),
             };
             file.write_all(&block[..count])
-                .context("keeping standard input in a temporary file")?;
+                .with_context(|| format!("keeping {name} in a temporary file"))?;
             size += count as u64;
             progress.update(size);
         }
-        let name = "standard input".to_owned();
-        Ok(Self { name, size, file, beside: Vec::new() })
+        let completeness = Completeness::Complete;
+        Ok(Self { name: name.to_owned(), size, file, beside: Vec::new(), completeness })
     }
 
     /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings.
@@ -159,7 +176,11 @@ impl Recording {
 
     fn open_in(&self, sources: &[FileSource]) -> anyhow::Result<Opening> {
         let parts: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
-        Opening::new(&parts).with_context(|| self.name.clone())
+        let mut opening = Opening::new(&parts).with_context(|| self.name.clone())?;
+        if self.completeness == Completeness::PartsMissing {
+            opening.lacks_parts();
+        }
+        Ok(opening)
     }
 
     /// Pushes everything that is wanted, in blocks.

@@ -142,6 +142,23 @@ fn packed_recordings_read_as_what_is_in_them() {
     }
 }
 
+/// The decoder holds a window back: all of a small recording, until it hears that nothing follows.
+#[test]
+fn a_packed_recording_that_is_cut_opens_with_what_is_in_it() {
+    let mut recording = Recording::new(Order::Little, usual_events());
+    tell(&mut recording);
+    for turn in 0..5_000 {
+        recording.sample(0, &sample(at(10, 5_000 + turn, 0), 100, 1, &[context::USER, SERVER]));
+    }
+    let file = recording.file();
+    assert!(file.len() > 256 << 10, "blocks of zstd have 128 KiB at most");
+    let mut packed = vec![0; zstd_safe::compress_bound(file.len())];
+    let size = zstd_safe::compress(&mut packed[..], &file, 1).expect("there is room");
+    let session = open(&packed[..size - 1]).expect("most of it is there");
+    assert!(session.info().samples > 2_000, "{}", session.info().samples);
+    assert!(kinds(&session).contains(&WarningKind::Unpacking));
+}
+
 #[test]
 fn what_is_packed_and_no_recording_is_said_of_what_is_packed() {
     let mut packed = [0; 100];

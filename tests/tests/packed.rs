@@ -149,6 +149,20 @@ fn a_cut_anywhere_is_said_and_what_came_before_stays() {
     }
 }
 
+/// The last bytes of a gzip member and of a zstd frame say nothing of the contents.
+#[test]
+fn a_cut_inside_the_checksum_costs_nothing_of_the_contents() {
+    let bytes = mixture(3_000);
+    for command in ["gzip", "zstd"] {
+        let Some(packed) = pack("cut checksum", command, &bytes) else { continue };
+        for missing in 1..=4 {
+            let (out, end) = unpack(&packed[..packed.len() - missing], 64);
+            assert_eq!(end.expect_err("it is cut").kind, UnpackErrorKind::Truncated, "{command}");
+            assert!(out == bytes, "{command}, {missing} bytes cut");
+        }
+    }
+}
+
 #[test]
 fn a_checksum_that_does_not_fit_is_said_after_what_came_out() {
     let bytes = mixture(3_000);

@@ -202,6 +202,13 @@ impl Unpacker for Zstd {
 
     fn break_off(&mut self) {
         if self.place == Place::Block {
+            // A last block may be whole although the checksum behind it is not.
+            if let Some(header) = self.begun.first_chunk()
+                && self.begun.len() >= 3 + BlockHeader::read(*header).stored
+            {
+                let strategy = BlockDecodingStrategy::UptoBlocks(1);
+                let _ended = self.decoder.decode_blocks(&self.begun[..], strategy);
+            }
             // Decodes nothing: it makes the decoder hand out the window.
             let _ended = self.decoder.decode_blocks(&END_OF_FRAME[..], BlockDecodingStrategy::All);
         }

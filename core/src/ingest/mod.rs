@@ -35,6 +35,7 @@ use crate::decode::header::{Header, RecordingEnd, Section};
 use crate::decode::sample_tail::NO_STACK_DUMP;
 use crate::decode::wrapper::UnpackError;
 use crate::error::{Warning, WarningKind};
+use crate::format::header::{MAGIC_BIG, MAGIC_LITTLE};
 use crate::format::record::RecordType;
 use crate::profile::Profile;
 use crate::symbolize::EmbeddedSymbols;
@@ -237,6 +238,7 @@ impl Sink for RecordsOf<'_> {
         let entry = match dump {
             None => entry,
             Some(dump) => {
+                reader.stack_dumps += 1;
                 without_dump.clear();
                 without_dump.extend_from_slice(&entry.bytes[..dump.start]);
                 without_dump.extend_from_slice(&NO_STACK_DUMP);
@@ -271,6 +273,14 @@ impl Sink for RecordsOf<'_> {
                  is shown."
                     .to_owned()
             }),
+            Damage::Text(line)
+                if line.starts_with(&MAGIC_LITTLE) || line.starts_with(&MAGIC_BIG) =>
+            {
+                warnings.add(WarningKind::Damaged, offset, || {
+                    "Another recording follows on the first, and was left out: open it by itself."
+                        .to_owned()
+                })
+            }
             Damage::Text(line) => warnings.add(WarningKind::Text, offset, || {
                 let line = printable(&String::from_utf8_lossy(line)).into_owned();
                 format!(

@@ -52,6 +52,8 @@ pub(super) struct Reader {
     pub(super) profile: Profile,
     /// Samples that state no time.
     pub(super) timeless: u64,
+    /// Samples with a copy of their user stack.
+    pub(super) stack_dumps: u64,
     pub(super) warnings: Warnings,
 }
 
@@ -73,6 +75,7 @@ impl Reader {
             watcher: None,
             profile: Profile::default(),
             timeless: 0,
+            stack_dumps: 0,
             warnings,
         };
         reader.suggest_saved_comms();
@@ -251,6 +254,11 @@ impl Reader {
                 aux.records += 1;
                 aux.bytes = aux.bytes.saturating_add(aux_trace_size(bytes, offset, order)?);
             }
+            other if other.name().is_none() => {
+                self.warnings.add(WarningKind::Unsupported, Some(offset), || {
+                    "Records of types that this version does not know were passed over.".to_owned()
+                });
+            }
             _ => {}
         }
         Ok(())
@@ -267,12 +275,35 @@ impl Reader {
         }
     }
 
+    /// What was read and understood, and has no place in a profile yet.
+    fn warn_of_what_is_not_shown(&mut self) {
+        let Self { warnings, stack_dumps, records, .. } = self;
+        if *stack_dumps > 0 {
+            warnings.add(WarningKind::Unsupported, None, || {
+                format!(
+                    "{stack_dumps} samples have a copy of their user stack, which this version does \
+                     not unwind: of their user part only the innermost frame is shown. Record with \
+                     frame pointers (-g) to see its callers."
+                )
+            });
+        }
+        let has = |record_type| records.contains_key(&record_type);
+        if has(RecordType::STAT) && !has(RecordType::SAMPLE) {
+            warnings.add(WarningKind::Unsupported, None, || {
+                "This is a recording of perf stat: it has counts and no samples. perf stat report \
+                 shows them."
+                    .to_owned()
+            });
+        }
+    }
+
     pub(super) fn finish(
         mut self,
         time_order: &TimeOrder,
         compression: RecordCompression,
     ) -> Ingested {
         self.finish_samples();
+        self.warn_of_what_is_not_shown();
         for (feature, error) in &self.features.unreadable {
             self.warnings.add_named(WarningKind::Unreadable, Some(error.offset), || {
                 format!("What the recording says of {} was left out: {error}.", feature.name())

@@ -290,8 +290,8 @@ fn tracing_data_behind(header: RecordHeader, bytes: &[u8], order: ByteOrder) -> 
 }
 
 /// True if a person could have been meant to read it. No record begins so: its type is small, so
-/// that there are zeros.
+/// that there are zeros. A byte or two of a record may look like text.
 fn is_text(bytes: &[u8]) -> bool {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    !bytes.is_empty() && bytes.iter().all(is_text)
+    bytes.len() >= 4 && bytes.iter().all(is_text)
 }

@@ -54,7 +54,12 @@ fn event_number(session: &Session, name: Option<&str>) -> anyhow::Result<u32> {
 /// Prints the warnings of a session, and says whether anything was lost.
 fn finish(session: &Session) -> Outcome {
     for warning in session.warnings() {
-        output::notice(format_args!("warning: {}", warning.message));
+        match warning.offset {
+            Some(offset) if !warning.message.contains("0x") => {
+                output::notice(format_args!("warning: at {offset:#x}: {}", warning.message));
+            }
+            _ => output::notice(format_args!("warning: {}", warning.message)),
+        }
     }
     let lost = session.profile().lost;
     let is_whole = session.warnings().iter().all(|warning| match warning.kind {

@@ -97,6 +97,15 @@ impl Opening {
         }
     }
 
+    /// Says that files of the folder that it is recorded in are not there.
+    pub fn lacks_parts(&mut self) {
+        if let Reading::Plain(plain) = &mut self.reading {
+            let message = "Files of this recording are missing in its folder: data.0, data.1 and so on \
+                           are not complete, so samples are missing.";
+            plain.ingest.warn(WarningKind::PartsMissing, None, message.to_owned());
+        }
+    }
+
     /// Which bytes are wanted next; `None` if all have been read.
     pub fn wants(&self) -> Option<WantedBytes> {
         match &self.reading {

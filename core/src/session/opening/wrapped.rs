@@ -261,10 +261,15 @@ fn look(wrapper: Wrapper, source: &dyn ByteSource, length: u64) -> Result<Vec<u8
             .read_vec(offset, LOOK_BLOCK.min(source.len() - offset))
             .map_err(|error| DecodeErrorKind::Read { message: error.to_string() }.at(offset))?;
         offset += block.len() as u64;
-        let pushed = unwrap.push(&block, &mut |unpacked| {
+        let out = &mut |unpacked: &[u8]| {
             let wanted = unpacked.len().min(length - first.len());
             first.extend_from_slice(&unpacked[..wanted]);
-        });
+        };
+        let pushed = match unwrap.push(&block, out) {
+            // A cut file has in it what its decoder still holds back.
+            Ok(()) if offset == source.len() => unwrap.finish(out),
+            pushed => pushed,
+        };
         match pushed {
             Err(error) if first.is_empty() => {
                 return Err(DecodeErrorKind::Unpacking { message: error.to_string() }.at(0));

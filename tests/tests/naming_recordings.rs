@@ -1,0 +1,57 @@
+//! What may be named as a recording: a pipe, a folder, and a folder that is not whole.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use perftab_tests::fixtures::story::{SERVER, at, sample, story, usual_events};
+use perftab_tests::folder::TestFolder;
+use perftab_tests::perftab_binary;
+use perftab_tests::synth::{Order, Recording, context};
+use serde_json::Value;
+
+fn info(path: &std::path::Path) -> (Output, Value) {
+    let output = Command::new(perftab_binary())
+        .args(["info", "--json", "--no-local"])
+        .arg(path)
+        .output()
+        .expect("perftab runs");
+    let info = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    (output, info)
+}
+
+#[test]
+fn a_fifo_is_read_as_standard_input_is() {
+    let folder = TestFolder::new();
+    let fifo = folder.join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let bytes = story(Order::Little).pipe();
+    let (output, info) = std::thread::scope(|scope| {
+        scope.spawn(|| fs::write(&fifo, &bytes).expect("perftab reads"));
+        info(&fifo)
+    });
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(info["format"]["mode"], "pipe");
+}
+
+#[test]
+fn a_folder_with_a_gap_in_it_says_so() {
+    let folder = TestFolder::new();
+    let mut streams = vec![Recording::new(Order::Little, usual_events()); 3];
+    for (stream, time) in streams.iter_mut().zip(5_000..) {
+        stream.sample(0, &sample(at(10, time, 0), 100, 1, &[context::USER, SERVER]));
+    }
+    for (name, bytes) in story(Order::Little).directory(&streams) {
+        folder.write(&name, &bytes);
+    }
+    let says_so = |info: &Value| {
+        let warnings = info["warnings"].as_array().expect("warnings");
+        warnings.iter().any(|warning| warning["kind"] == "parts-missing")
+    };
+    let (_, all) = info(&folder);
+    assert!(!says_so(&all), "{}", all["warnings"]);
+    fs::remove_file(folder.join("data.1")).expect("it was there");
+    let (_, rest) = info(&folder);
+    assert!(says_so(&rest), "{}", rest["warnings"]);
+    let samples = |info: &Value| info["samples"].as_u64().expect("a number");
+    assert_eq!(samples(&rest) + 1, samples(&all));
+}
