@@ -46,7 +46,20 @@ fn machine_and_recorder_are_what_perf_prints() {
     let test = "machine_and_recorder_are_what_perf_prints";
     let folder = TestFolder::new();
     let events = "{cpu-clock,task-clock}";
-    let record = ["record", "-q", "-k", "monotonic", "-e", events, "--", "ls", "-lR", "/usr/lib"];
+    let record = [
+        "record",
+        "-q",
+        "-o",
+        "perf.data",
+        "-k",
+        "monotonic",
+        "-e",
+        events,
+        "--",
+        "ls",
+        "-lR",
+        "/usr/lib",
+    ];
     let Some(_) = perf(test, &folder, &record) else { return };
     let Some(header) = perf(test, &folder, &["report", "--header-only"]) else { return };
     let printed = |name: &str| {
@@ -116,7 +129,8 @@ fn listed(session: &Session) -> BTreeSet<String> {
 fn b27_build_ids_are_those_that_perf_lists() {
     let test = "b27_build_ids_are_those_that_perf_lists";
     let folder = TestFolder::new();
-    let record = ["record", "-q", "-a", "-e", "cpu-clock", "--", "ls", "-lR", "/usr/lib"];
+    let record =
+        ["record", "-q", "-o", "perf.data", "-a", "-e", "cpu-clock", "--", "ls", "-lR", "/usr/lib"];
     let Some(_) = perf(test, &folder, &record) else { return };
     let inject = ["inject", "-b", "-i", "perf.data", "-o", "injected.data"];
     let Some(_) = perf(test, &folder, &inject) else { return };
