@@ -1,6 +1,7 @@
 //! What may be named as a recording: a pipe, a folder, and a folder that is not whole.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use perftab_tests::fixtures::story::{SERVER, at, sample, story, usual_events};
@@ -9,7 +10,7 @@ use perftab_tests::perftab_binary;
 use perftab_tests::synth::{Order, Recording, context};
 use serde_json::Value;
 
-fn info(path: &std::path::Path) -> (Output, Value) {
+fn info(path: &Path) -> (Output, Value) {
     let output = Command::new(perftab_binary())
         .args(["info", "--json", "--no-local"])
         .arg(path)
@@ -31,6 +32,22 @@ fn a_fifo_is_read_as_standard_input_is() {
     });
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(info["format"]["mode"], "pipe");
+}
+
+/// perf writes no build-ids into a pipe unless it is told to.
+#[test]
+fn a_report_without_build_ids_says_how_to_get_them() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let said = |name: &str| {
+        let report = Command::new(perftab_binary())
+            .args(["report", "--no-local"])
+            .arg(fixtures.join(name))
+            .output()
+            .expect("perftab runs");
+        String::from_utf8_lossy(&report.stderr).contains("perf record --buildid-mmap")
+    };
+    assert!(said("perf-pipe.perf.data"));
+    assert!(!said("perf-buildid-mmap.perf.data"));
 }
 
 #[test]

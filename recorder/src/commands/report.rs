@@ -48,7 +48,20 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     results.flush()?;
+    explain_namelessness(&session);
     Ok(finish(&session))
+}
+
+/// A page of addresses asks for a reason, and for what to do.
+fn explain_namelessness(session: &Session) {
+    let dsos = session.dsos();
+    let mut sampled = dsos.iter().filter(|dso| dso.samples > 0).peekable();
+    if sampled.peek().is_some() && sampled.all(|dso| dso.build_id.is_none()) {
+        output::notice(
+            "nothing can be named: the recording has no build-ids. perftab record and \
+             perf record --buildid-mmap write them",
+        );
+    }
 }
 
 fn order(key: SortKey) -> FunctionOrder {
