@@ -22,8 +22,21 @@ const CHECKSUM: usize = 4;
 
 /// Whether a file that begins with these bytes is made of zstd frames.
 pub(super) fn begins_frame(first_bytes: &[u8]) -> bool {
-    let magic = first_bytes.first_chunk().map(|magic| u32::from_le_bytes(*magic));
-    magic.is_some_and(|magic| magic == MAGIC || magic & !0xf == MAGIC_SKIPPABLE)
+    magic(first_bytes).is_some()
+}
+
+/// What a frame begins with.
+enum Magic {
+    Frame,
+    Skippable,
+}
+
+fn magic(first_bytes: &[u8]) -> Option<Magic> {
+    match u32::from_le_bytes(*first_bytes.first_chunk()?) {
+        MAGIC => Some(Magic::Frame),
+        magic if magic & !0xf == MAGIC_SKIPPABLE => Some(Magic::Skippable),
+        _ => None,
+    }
 }
 
 /// Decodes frame after frame.
@@ -81,19 +94,18 @@ impl Zstd {
 
     /// How many bytes the next item has, as far as its first bytes tell: more than there are, if
     /// they do not tell all.
-    fn item_length(&self, first_bytes: &[u8]) -> Result<usize, UnpackErrorKind> {
+    fn item_length(&self, first_bytes: &[u8]) -> usize {
         if self.place == Place::Block {
-            let Some(header) = first_bytes.first_chunk() else { return Ok(3) };
+            let Some(header) = first_bytes.first_chunk() else { return 3 };
             let BlockHeader { is_last, stored } = BlockHeader::read(*header);
             let has_checksum = is_last && self.frame.has_checksum;
-            return Ok(3 + stored + if has_checksum { CHECKSUM } else { 0 });
+            return 3 + stored + if has_checksum { CHECKSUM } else { 0 };
         }
-        let Some(magic) = first_bytes.first_chunk() else { return Ok(4) };
-        match u32::from_le_bytes(*magic) {
-            MAGIC => Ok(first_bytes.get(4).map_or(5, |byte| FrameHeader::length(*byte))),
-            magic if magic & !0xf == MAGIC_SKIPPABLE => Ok(8),
-            _ if self.frames == 0 => Err(damaged("it does not begin with a frame")),
-            _ => Err(UnpackErrorKind::Trailing),
+        match magic(first_bytes) {
+            Some(Magic::Frame) => first_bytes.get(4).map_or(5, |byte| FrameHeader::length(*byte)),
+            Some(Magic::Skippable) => 8,
+            // Enough to see that it is none.
+            None => 4,
         }
     }
 
@@ -110,13 +122,19 @@ impl Zstd {
                 Err(_) => Err(damaged("a block cannot be decoded")),
             };
         }
-        self.frames += 1;
-        if !item.starts_with(&MAGIC.to_le_bytes()) {
-            self.place =
-                Place::Skipped { bytes: Fields(item.get(4..).unwrap_or_default()).take(4) };
-            return Ok(());
+        let fields = item.get(4..).unwrap_or_default();
+        match magic(item) {
+            Some(Magic::Frame) => {}
+            Some(Magic::Skippable) => {
+                self.frames += 1;
+                self.place = Place::Skipped { bytes: Fields(fields).take(4) };
+                return Ok(());
+            }
+            None if self.frames == 0 => return Err(damaged("it does not begin with a frame")),
+            None => return Err(UnpackErrorKind::Trailing),
         }
-        self.frame = FrameHeader::read(item.get(4..).unwrap_or_default())?;
+        self.frames += 1;
+        self.frame = FrameHeader::read(fields)?;
         self.given = 0;
         self.decoder.reset(item).map_err(|_| damaged("a frame's header cannot be read"))?;
         self.place = Place::Block;
@@ -142,13 +160,13 @@ impl Zstd {
             }
             if self.begun.is_empty() {
                 // Mostly an item lies in one block of input and is read where it lies.
-                if let Some((item, rest)) = input.split_at_checked(self.item_length(input)?) {
+                if let Some((item, rest)) = input.split_at_checked(self.item_length(input)) {
                     *input = rest;
                     self.take_item(item)?;
                     return Ok(true);
                 }
             }
-            let missing = self.item_length(&self.begun)?.saturating_sub(self.begun.len());
+            let missing = self.item_length(&self.begun).saturating_sub(self.begun.len());
             if missing == 0 {
                 let mut item = std::mem::take(&mut self.begun);
                 let taken = self.take_item(&item);
