@@ -25,7 +25,7 @@ pub const WASM: &[Package] = &[Named("rustc-web"), Named("cargo-web"), Named("ru
 pub const WORKLOADS: &[Package] = &[ForCommand("gcc", "gcc"), Named("libc6-dev")];
 
 /// For tests: real compilers, real peers, a real debuginfod, debug files of the libc that runs
-/// here, and a real browser.
+/// here, what packs recordings, and a real browser.
 pub const TEST: &[Package] = &[
     Named("binutils"),
     ForCommand("gcc", "gcc"),
@@ -36,6 +36,9 @@ pub const TEST: &[Package] = &[
     Named("hotspot"),
     Named("elfutils"),
     Named("debuginfod"),
+    ForCommand("gzip", "gzip"),
+    ForCommand("xz-utils", "xz"),
+    ForCommand("zstd", "zstd"),
     Named("chromium"),
 ];
 
