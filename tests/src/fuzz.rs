@@ -168,10 +168,9 @@ pub fn decompress(packed: &[u8]) {
     if let Some(wrapper) = Wrapper::detect(packed) {
         let (large, small) = (unwrap(wrapper, packed, 4096), unwrap(wrapper, packed, 7));
         match (wrapper, &large, &small) {
-            // Of damaged xz the last piece may be missing.
-            (Wrapper::Xz, Some((_, Some(error))), Some((_, Some(other)))) => {
-                assert_same(error, other, "damaged xz");
-            }
+            // Of damaged xz the last piece may be missing, and where it is cut as well, either may be
+            // noticed first.
+            (Wrapper::Xz, Some((_, Some(_))), Some((_, Some(_)))) => {}
             _ => assert_same(large, small, "a wrapper"),
         }
     }
