@@ -81,11 +81,7 @@ pub(super) fn files(
     files: &mut Vec<SymbolFile>,
     cursor: &mut Cursor<'_>,
 ) -> Result<(), DecodeError> {
-    files.clear();
-    each(cursor, |entry| {
-        files.push(SymbolFile::read(entry)?);
-        Ok(())
-    })
+    each(files, cursor, SymbolFile::read)
 }
 
 /// The FILE2 feature: each entry is a message of Protocol Buffers; what came before an error stays.
@@ -93,23 +89,22 @@ pub(super) fn files2(
     files: &mut Vec<SymbolFile>,
     cursor: &mut Cursor<'_>,
 ) -> Result<(), DecodeError> {
-    files.clear();
-    each(cursor, |entry| {
-        files.push(SymbolFile::read_message(entry)?);
-        Ok(())
-    })
+    each(files, cursor, SymbolFile::read_message)
 }
 
 /// Entries of a u32 size and that many bytes, until the end.
 fn each(
+    files: &mut Vec<SymbolFile>,
     cursor: &mut Cursor<'_>,
-    mut entry: impl FnMut(&mut Cursor<'_>) -> Result<(), DecodeError>,
+    read: fn(&mut Cursor<'_>) -> Result<SymbolFile, DecodeError>,
 ) -> Result<(), DecodeError> {
+    files.clear();
     while !cursor.rest().is_empty() {
         let size = cursor.u32()?;
         let offset = cursor.offset();
         let bytes = cursor.take_u64(size.into())?;
-        entry(&mut Cursor::new(bytes, offset, cursor.order(), "a file in simpleperf's list"))?;
+        let what = "a file in simpleperf's list";
+        files.push(read(&mut Cursor::new(bytes, offset, cursor.order(), what))?);
     }
     Ok(())
 }
