@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use perftab_core::session::{Report, ReportFunction, Session};
-use perftab_core::symbolize::NamingDepth;
+use perftab_core::session::{DsoRow, Report, ReportFunction, Session};
+use perftab_core::symbolize::{NamingDepth, Status};
 use perftab_core::views::functions::{FunctionKey, FunctionOrder, SortDirection};
 use perftab_core::views::label::mark;
 use perftab_core::views::{Direction, Group, Inlines, Query};
@@ -35,6 +35,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     };
     let limit = args.limit.unwrap_or(usize::MAX);
     let report = session.report(&query, order(args.sort), limit);
+    let is_nameless = lacks_build_ids(&report.dsos);
     let mut results = Results::new();
     if args.json {
         serde_json::to_writer(&mut results, &report).map_err(io::Error::from)?;
@@ -48,20 +49,21 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     results.flush()?;
-    explain_namelessness(&session);
-    Ok(finish(&session))
-}
-
-/// A page of addresses asks for a reason, and for what to do.
-fn explain_namelessness(session: &Session) {
-    let dsos = session.dsos();
-    let mut sampled = dsos.iter().filter(|dso| dso.samples > 0).peekable();
-    if sampled.peek().is_some() && sampled.all(|dso| dso.build_id.is_none()) {
+    // A page of addresses asks for a reason, and for what to do.
+    if is_nameless {
         output::notice(
             "nothing can be named: the recording has no build-ids. perftab record and \
              perf record --buildid-mmap write them",
         );
     }
+    Ok(finish(&session))
+}
+
+/// Whether nothing that was sampled can have a name. What carries its symbols has names without.
+fn lacks_build_ids(dsos: &[DsoRow]) -> bool {
+    let mut sampled = dsos.iter().filter(|dso| dso.samples > 0).peekable();
+    let lacks_one = |dso: &DsoRow| dso.build_id.is_none() && dso.status == Status::NoIdentity;
+    sampled.peek().is_some() && sampled.all(lacks_one)
 }
 
 fn order(key: SortKey) -> FunctionOrder {
