@@ -1,0 +1,1 @@
+//! One wrong bit anywhere: no name appears.

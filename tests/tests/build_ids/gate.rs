@@ -1,0 +1,1 @@
+//! What passes the gate and what does not, and how it is said.

@@ -1,0 +1,1 @@
+//! The kernel: its identity, its place in memory, its symbols.

@@ -1,0 +1,16 @@
+//! What is required of build-ids, b01 to b48, each on real parts: recordings of ours and of perf,
+//! real ELF files, real caches and servers. `docs/build-ids.md` says what each number means.
+//!
+//! The name of a test begins with the numbers that it shows: `b04_b12_…`. What needs root, or a
+//! tool that is not installed, is skipped with a line that says so.
+
+mod bit_flip;
+mod cache;
+mod forced;
+mod gate;
+mod kernel;
+mod modules;
+mod peers;
+mod recording;
+mod requirements;
+mod search;

@@ -1,0 +1,1 @@
+//! Kernel modules: packed, out of tree, loaded and unloaded while recorded.

@@ -1,0 +1,1 @@
+//! What perf, hotspot and samply do where a build-id decides.

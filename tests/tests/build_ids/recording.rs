@@ -1,0 +1,1 @@
+//! What is recorded of files: their identity as mapped.

@@ -1,0 +1,1 @@
+//! Where candidates are searched: this machine, archives, debuginfod.
