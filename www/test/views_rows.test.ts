@@ -81,7 +81,7 @@ test("rows in sight, and the nearest scroll to one", () => {
 const detail: CallNodeDetail = {
   callNode: 42, name: "longest_match", functionId: 9, dsoId: 3, dso: "libz.so.1.3.1", dsoStatus: "matched", buildId: null, file: null, line: null,
   inlined: false, kind: Kind.System, flags: 0, totalWeight: 78, selfWeight: 78, totalSamples: 7482, selfSamples: 7482,
-  path: ["nginx", "main", "longest_match"], pathNodes: [1, 7, 42], pathFrames: [null, 8, 9], depth: 3, parent: 7, heaviestChild: null, previousSibling: null,
+  path: ["nginx", "main", "longest_match"], pathFlags: [8, 0, 0], pathNodes: [1, 7, 42], pathFrames: [null, 8, 9], depth: 3, parent: 7, heaviestChild: null, previousSibling: null,
   nextSibling: null, setSize: 300, posInSet: 151, childCount: 500,
 };
 

@@ -40,6 +40,8 @@ pub struct PathStep {
     pub call_node: u32,
     /// Its text.
     pub name: String,
+    /// Bits of [`crate::views::label::mark`].
+    pub flags: u8,
 }
 
 /// What a call node can be found again by, when ids have changed because names did.
@@ -92,6 +94,8 @@ pub struct CallNodeDetail {
     pub self_samples: u64,
     /// Texts from the first level down to it.
     pub path: Vec<String>,
+    /// Bits of [`crate::views::label::mark`] of each: a forced name is marked wherever it stands.
+    pub path_flags: Vec<u8>,
     /// The same, as ids.
     pub path_nodes: Vec<u32>,
     /// A frame that led to each, where it stands for code. Names change, frames do not.
@@ -205,7 +209,10 @@ impl Session {
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
         let id = tree.id(call_node).unwrap_or(CallNodeId::ROOT);
-        let step = |id: CallNodeId| PathStep { call_node: id.0, name: labels.text(tree.label(id)) };
+        let step = |id: CallNodeId| {
+            let label = tree.label(id);
+            PathStep { call_node: id.0, name: labels.text(label), flags: labels.marks(label) }
+        };
         tree.path(id).into_iter().map(step).collect()
     }
 
@@ -284,6 +291,7 @@ impl Session {
             total_samples: total.samples,
             self_samples: self_sum.samples,
             path: labels.path(tree, id),
+            path_flags: path.iter().skip(1).map(|&id| labels.marks(tree.label(id))).collect(),
             path_nodes: path.iter().skip(1).map(|id| id.0).collect(),
             path_frames: path.iter().skip(1).map(|&id| tree.frame(id).map(|id| id.0)).collect(),
             depth: path.len() as u32 - 1,

@@ -86,6 +86,7 @@ export class FakeSession implements Session {
       totalSamples: node.total,
       selfSamples: node.self,
       path: pathOf(node).slice(1).map((each) => each.name),
+      pathFlags: pathOf(node).slice(1).map((each) => each.flags),
       pathNodes: pathOf(node).slice(1).map((each) => each.id),
       pathFrames: pathOf(node).slice(1).map((each) => each.id),
       depth: node.depth,
