@@ -27,12 +27,15 @@ enum Subject {
 }
 
 impl Subject {
-    /// A kernel-mode entry that is no module is the kernel, under whatever path.
-    fn of_entry(entry: &BuildIdEntry) -> Self {
+    /// A kernel-mode entry that is no module is the kernel, under whatever path. A module is what
+    /// is called one, or what was mapped as one: a file may have any name.
+    fn of_entry(entry: &BuildIdEntry, mapped_modules: &HashSet<String>) -> Self {
         let path = entry.path.as_str();
+        let module = || module_name(path);
         match entry.cpu_mode {
             misc::CPUMODE_GUEST_KERNEL | misc::CPUMODE_GUEST_USER => Self::Guest(path.to_owned()),
-            misc::CPUMODE_KERNEL if is_module_name(path) => Self::Module(module_name(path)),
+            misc::CPUMODE_KERNEL if is_module_name(path) => Self::Module(module()),
+            misc::CPUMODE_KERNEL if mapped_modules.contains(&module()) => Self::Module(module()),
             misc::CPUMODE_KERNEL => Self::Kernel,
             _ => Self::File(path.to_owned()),
         }
@@ -75,10 +78,13 @@ pub(super) fn apply(
     for (id, dso) in dsos.iter() {
         by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
     }
+    let is_module = |(_, dso): &(_, &Dso)| dso.kind == DsoKind::Module;
+    let mapped_modules: HashSet<String> =
+        dsos.iter().filter(is_module).map(|(_, dso)| module_name(&dso.path)).collect();
     for (entries, recorded_by) in [(stream, RecordedBy::Stream), (table, RecordedBy::Table)] {
         let mut listed: BTreeMap<Subject, Vec<&BuildIdEntry>> = BTreeMap::new();
         for entry in entries {
-            listed.entry(Subject::of_entry(entry)).or_default().push(entry);
+            listed.entry(Subject::of_entry(entry, &mapped_modules)).or_default().push(entry);
         }
         for (subject, entries) in listed {
             let of_subject = by_subject.get(&subject).map_or(&[][..], Vec::as_slice);
@@ -309,6 +315,32 @@ mod tests {
         let expected = [
             (KERNEL_NAME, Some(id(1, 20)), table, kernel_path),
             ("[xt_nat]", Some(id(2, 20)), table, module_path),
+        ];
+        assert_eq!(rows(&dsos), expected);
+        assert_eq!(kinds(warnings), []);
+    }
+
+    #[test]
+    fn b16_b18_b19_a_module_of_any_name_is_not_taken_for_the_kernel() {
+        let mut dsos = Dsos::default();
+        dsos.intern(KERNEL_NAME, DsoKind::Kernel, MappedFrom::Nothing, None);
+        for path in ["/opt/driver/fast-net", "[zl]", "/x"] {
+            dsos.intern(path, DsoKind::Module, MappedFrom::Nothing, None);
+        }
+        let table = [
+            entry(misc::CPUMODE_KERNEL, id(1, 20), "/opt/driver/fast-net"),
+            entry(misc::CPUMODE_KERNEL, id(2, 20), "/opt/zl"),
+            entry(misc::CPUMODE_KERNEL, id(3, 20), "/x"),
+            entry(misc::CPUMODE_KERNEL, id(4, 20), "/k"),
+        ];
+        let mut warnings = Warnings::default();
+        apply_all(&mut dsos, &table, &[], &mut warnings);
+        let by = Some(RecordedBy::Table);
+        let expected = [
+            (KERNEL_NAME, Some(id(4, 20)), by, Some("/k")),
+            ("/opt/driver/fast-net", Some(id(1, 20)), by, None),
+            ("[zl]", Some(id(2, 20)), by, Some("/opt/zl")),
+            ("/x", Some(id(3, 20)), by, None),
         ];
         assert_eq!(rows(&dsos), expected);
         assert_eq!(kinds(warnings), []);

@@ -58,23 +58,24 @@ impl Kernel {
     /// left are more ranges of the kernel (`__entry_SYSCALL_64_trampoline`, Linux 4.15 to 4.20),
     /// as `machine__process_kernel_mmap_event` in `tools/perf/util/machine.c` has it.
     pub(super) fn map(&mut self, dsos: &mut Dsos, mmap: &MmapRecord<'_>) {
-        let is_kernel = mmap.path.starts_with(self.of.prefix());
-        let dso = if is_kernel {
+        // The kernel's map may be said to end behind the last address.
+        let end = mmap.address.saturating_add(mmap.length);
+        let dso = if let Some(rest) = mmap.path.strip_prefix(self.of.prefix()) {
             let dso = self.of.intern(dsos, mmap.mapped_from);
             self.kernel = Some(dso);
-            if mmap.page_offset != 0 {
-                dsos.get_mut(dso).kernel_reference.get_or_insert(mmap.page_offset);
+            let place = &mut dsos.get_mut(dso).kernel_place;
+            place.add(mmap.page_offset, mmap.address..end);
+            if place.symbol.is_none() {
+                place.symbol = reference_symbol(rest).map(str::to_owned);
             }
             dso
         } else if mmap.path.starts_with(['/', '[']) {
             let dso = dsos.intern(&mmap.path, self.of.module_kind(), mmap.mapped_from, None);
-            dsos.get_mut(dso).kernel_reference.get_or_insert(mmap.address);
+            dsos.get_mut(dso).kernel_place.add(mmap.address, mmap.address..end);
             dso
         } else {
             self.dso(dsos)
         };
-        // The kernel's map may be said to end behind the last address.
-        let end = mmap.address.saturating_add(mmap.length);
         if mmap.length > 0 {
             // Frames keep their run-time address: the page offset is the address itself.
             self.put(mmap.address..end, mmap.address, dso);
@@ -153,6 +154,18 @@ impl KernelOf {
             Self::Guests => DsoKind::Anon,
         }
     }
+}
+
+/// The symbol whose address the page offset is, from what follows the kernel's name: `]_text`, or
+/// `._text]` from perf 2.6.34 and before. Recorders choose `_text`, else `_stext`; what may stand
+/// behind that is not a part of it.
+fn reference_symbol(rest: &str) -> Option<&str> {
+    let name = rest.trim_start_matches([']', '.']);
+    if let Some(known) = ["_text", "_stext"].into_iter().find(|known| name.starts_with(known)) {
+        return Some(known);
+    }
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+    Some(&name[..end]).filter(|name| !name.is_empty())
 }
 
 /// A DSO for code that ran on the machine, but not in its kernel or processes. It has no identity

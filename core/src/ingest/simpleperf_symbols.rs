@@ -44,7 +44,7 @@ fn addend(file: &SymbolFile, dso: &Dso) -> Option<i128> {
     match (file.kind, dso.kind) {
         (SymbolFileKind::Kernel, _) | (_, DsoKind::Jit) => Some(0),
         (SymbolFileKind::Module, _) => {
-            let start = dso.kernel_reference.map(i128::from)?;
+            let start = dso.kernel_place.reference.map(i128::from)?;
             Some(start + i128::from(file.offset_of_min_vaddr.unwrap_or(0)) - min_vaddr)
         }
         (SymbolFileKind::Elf, _) => {
@@ -92,7 +92,7 @@ mod tests {
         let kernel = add("[kernel.kallsyms]", DsoKind::Kernel);
         let module = add("/vendor/wlan.ko", DsoKind::Module);
         dsos.get_mut(old).executable_offset = Some(0x1000);
-        dsos.get_mut(module).kernel_reference = Some(0xffff_0000);
+        dsos.get_mut(module).kernel_place.reference = Some(0xffff_0000);
         let files = vec![
             file("/lib/new.so", SymbolFileKind::Elf, 0x7000, Some(0x6000)),
             file("/lib/old.so", SymbolFileKind::Elf, 0x7000, None),

@@ -1,7 +1,8 @@
 //! Mapped files and what identifies them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::ops::Range;
 
 use super::{DsoId, ProcessId};
 use crate::format::BuildId;
@@ -145,9 +146,44 @@ pub struct Dso {
     pub executable_offset: Option<u64>,
     /// For code without a file: the process it belongs to.
     pub process: Option<ProcessId>,
-    /// Runtime address of `_text` when recorded, for the kernel: the slide of KASLR is the
-    /// difference to that symbol's value in a vmlinux. For a kernel module, where it begins.
-    pub kernel_reference: Option<u64>,
+    /// For the kernel and its modules: where it was.
+    pub kernel_place: KernelPlace,
+}
+
+/// Where the kernel, or a module of it, was while it was recorded. All addresses are AVMAs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelPlace {
+    /// Of the kernel: where its reference symbol was; the slide of KASLR is the difference to that
+    /// symbol's value in a vmlinux. Of a module: where its memory begins. `None` if it was not
+    /// recorded or hidden (`kernel.kptr_restrict`).
+    pub reference: Option<u64>,
+    /// Name of the kernel's reference symbol; `None` if it was not recorded.
+    pub symbol: Option<String>,
+    /// The mapping as recorded: it may end anywhere behind the code.
+    pub range: Option<Range<u64>>,
+    /// Other references that were recorded: of a module that was loaded again. A kernel does not
+    /// move, so one that has any has no known place.
+    pub moved_to: BTreeSet<u64>,
+}
+
+impl KernelPlace {
+    /// Takes in a mapping; `reference` is 0 where it was hidden.
+    pub fn add(&mut self, reference: u64, range: Range<u64>) {
+        match self.reference {
+            _ if reference == 0 => {}
+            None => self.reference = Some(reference),
+            Some(known) if known == reference => {}
+            Some(_) => {
+                self.moved_to.insert(reference);
+            }
+        }
+        self.range.get_or_insert(range);
+    }
+
+    /// All references: of a module everywhere that it was loaded.
+    pub fn references(&self) -> impl Iterator<Item = u64> + '_ {
+        self.reference.iter().chain(&self.moved_to).copied()
+    }
 }
 
 impl Dso {
@@ -242,7 +278,7 @@ impl Dsos {
             no_identity_because: None,
             executable_offset: None,
             process: *process,
-            kernel_reference: None,
+            kernel_place: KernelPlace::default(),
         })
     }
 

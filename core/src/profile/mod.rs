@@ -18,7 +18,7 @@ mod threads;
 use std::collections::BTreeMap;
 
 pub use column::Column;
-pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
+pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, RecordedBy};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
 pub use machine::{

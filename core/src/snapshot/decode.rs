@@ -11,7 +11,9 @@ use super::{Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError}
 use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
-use crate::profile::{ContentHash, Dso, DsoId, DsoKind, Host, Identity, Lost, MappedFrom, Profile};
+use crate::profile::{
+    ContentHash, Dso, DsoId, DsoKind, Host, Identity, KernelPlace, Lost, MappedFrom, Profile,
+};
 use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
 
@@ -161,7 +163,10 @@ fn read_dsos(
             is_deleted: false,
             executable_offset: read.number(Field::DsoPlaces)?.checked_sub(1),
             process: None,
-            kernel_reference: read.number(Field::DsoPlaces)?.checked_sub(1),
+            kernel_place: KernelPlace {
+                reference: read.number(Field::DsoPlaces)?.checked_sub(1),
+                ..KernelPlace::default()
+            },
         });
         uses.push(DsoUse {
             leaf_samples: read.number(Field::DsoUses)?,

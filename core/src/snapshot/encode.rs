@@ -332,7 +332,10 @@ impl Body<'_> {
         for text in [row.reason.as_deref(), image.as_deref(), row.found.as_deref()] {
             out.optional_text(Field::DsoTexts, text);
         }
-        for place in [dso.executable_offset, dso.kernel_reference] {
+        // A link has one place for each.
+        let place = &dso.kernel_place;
+        let reference = place.reference.filter(|_| place.moved_to.is_empty());
+        for place in [dso.executable_offset, reference] {
             out.number(Field::DsoPlaces, place.map_or(0, |place| place.saturating_add(1)));
         }
         let used = self.contents.facts.uses.get(id.index()).copied().unwrap_or_default();

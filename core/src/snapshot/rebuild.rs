@@ -12,8 +12,8 @@ use super::decode::{Functions, Known, Node, What, at_most, entry, invalid};
 use super::fields::{Field, Reader};
 use super::{FOLDED, MAX_NODES, SnapshotError};
 use crate::profile::{
-    Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, MappedFrom, Process, Profile,
-    Sample, StackId, Stacks, Thread, ThreadId,
+    Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace, MappedFrom,
+    Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
 };
 use crate::symbolize::{FileId, FunctionId, Inlining, Level, Provenance, Symbols};
 
@@ -37,7 +37,7 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         is_deleted: false,
         executable_offset: None,
         process: None,
-        kernel_reference: None,
+        kernel_place: KernelPlace::default(),
     })
 }
 

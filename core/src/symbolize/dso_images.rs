@@ -102,7 +102,7 @@ impl Build {
         let image = self.images.first()?;
         match dso.kind {
             DsoKind::Kernel => {
-                let reference = dso.kernel_reference.filter(|&address| address != 0)?;
+                let reference = dso.kernel_place.reference.filter(|&address| address != 0)?;
                 let svma = ["_text", "_stext"].iter().find_map(|n| self.symbols.address_of(n))?;
                 Some(Placement::Slide(reference.wrapping_sub(svma.0)))
             }
