@@ -42,8 +42,18 @@ impl Endian {
     }
 }
 
-/// The build-id among `notes`, wherever it stands. Names and descriptions are padded to 4 bytes.
+/// The build-id among `notes`, wherever it stands.
 pub fn build_id_in_notes(notes: &[u8], endian: Endian) -> Option<BuildId> {
+    BuildId::new(find_note(notes, endian, NT_GNU_BUILD_ID, b"GNU\0")?)
+}
+
+/// What the first note of this type and owner holds. Names and descriptions are padded to 4 bytes.
+pub(super) fn find_note<'a>(
+    notes: &'a [u8],
+    endian: Endian,
+    note_type: u32,
+    owner: &[u8],
+) -> Option<&'a [u8]> {
     let mut rest = notes;
     loop {
         let (header, after) = rest.split_at_checked(12)?;
@@ -53,8 +63,8 @@ pub fn build_id_in_notes(notes: &[u8], endian: Endian) -> Option<BuildId> {
         let name = after.get(..name_size)?;
         let after = after.get(name_size.checked_next_multiple_of(4)?..)?;
         let description = after.get(..description_size)?;
-        if word(8) == u64::from(NT_GNU_BUILD_ID) && name == b"GNU\0" {
-            return BuildId::new(description);
+        if word(8) == u64::from(note_type) && name == owner {
+            return Some(description);
         }
         // The last description need not be padded.
         rest = after.get(description_size.checked_next_multiple_of(4)?..)?;

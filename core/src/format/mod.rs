@@ -9,6 +9,7 @@ pub mod build_id;
 pub mod elf_note;
 pub mod feature;
 pub mod header;
+pub mod package_note;
 pub mod perftab_section;
 pub mod record;
 pub mod write;

@@ -1,8 +1,9 @@
-//! perftab's own feature section (bit 200): kernel symbols that travel with the recording.
+//! perftab's own feature section (bit 200): what travels with the recording beyond perf.data.
 //!
 //! A kernel's symbols are only to be had on the machine that runs it, so the recorder writes down
-//! the functions that the samples hit. Other tools read past the section; its version and the
-//! length of every entry let future readers and writers pass over what they do not know.
+//! the functions that the samples hit; and which distribution the machine runs, which tells where
+//! its debug files are. Other tools read past the section; its version and the length of every
+//! entry let future readers and writers pass over what they do not know.
 //!
 //! All integers are little-endian, whatever the byte order of the file around them.
 //!
@@ -22,6 +23,10 @@
 //!                                   .  u32     count of symbols
 //!                                   .  count times { u64 address (AVMA), u32 size in bytes,
 //!                                                    u16 length of the name, name }
+//!
+//!                                  body of kind 2, os-release of the machine
+//!                                   0  lines KEY=VALUE of UTF-8, values without quotes;
+//!                                      keys as in os-release(5), unknown ones passed over
 //! ```
 //!
 //! Symbols are ascending by address. Where the kernel lists several names for one address, the
@@ -40,6 +45,7 @@ pub const VERSION: u32 = 1;
 const COMPRESSION_NONE: u32 = 0;
 const COMPRESSION_DEFLATE: u32 = 1;
 const KIND_KERNEL_SYMBOLS: u32 = 1;
+const KIND_OS_RELEASE: u32 = 2;
 const IDENTITY_GNU: u8 = 1;
 /// Names of functions compress about fourfold; a section that claims more than this is not ours.
 const INFLATED_MAX: u64 = 256 << 20;
@@ -77,6 +83,68 @@ pub struct KernelSymbol {
     pub name: String,
 }
 
+/// What the section holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PerftabSection {
+    /// Symbols, by image.
+    pub kernel: Vec<KernelSymbols>,
+    /// Which distribution was recorded on.
+    pub os_release: Option<OsRelease>,
+}
+
+/// Fields of os-release(5); empty where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OsRelease {
+    /// `ID`: "debian".
+    pub id: String,
+    /// `ID_LIKE`: what it derives from, closest first, parted by spaces.
+    pub id_like: String,
+    /// `VERSION_ID`: "12".
+    pub version_id: String,
+    /// `NAME`: "Debian GNU/Linux".
+    pub name: String,
+}
+
+impl OsRelease {
+    fn fields(&self) -> [(&'static str, &str); 4] {
+        [
+            ("ID", &self.id),
+            ("ID_LIKE", &self.id_like),
+            ("VERSION_ID", &self.version_id),
+            ("NAME", &self.name),
+        ]
+    }
+
+    /// Where the value of a key belongs; `None` for a key that is not kept.
+    pub fn field_mut(&mut self, key: &str) -> Option<&mut String> {
+        Some(match key {
+            "ID" => &mut self.id,
+            "ID_LIKE" => &mut self.id_like,
+            "VERSION_ID" => &mut self.version_id,
+            "NAME" => &mut self.name,
+            _ => return None,
+        })
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let fields = self.fields().into_iter().filter(|(_, value)| !value.is_empty());
+        let line = |(key, value): (&str, &str)| format!("{key}={}\n", value.replace('\n', " "));
+        fields.map(line).collect::<String>().into_bytes()
+    }
+
+    fn decode(body: &[u8]) -> Self {
+        let mut release = Self::default();
+        for line in String::from_utf8_lossy(body).lines() {
+            if let Some((key, value)) = line.split_once('=')
+                && let Some(field) = release.field_mut(key)
+            {
+                value.clone_into(field);
+            }
+        }
+        release
+    }
+}
+
 /// Why a section cannot be used. The file around it is not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionError {
@@ -95,12 +163,12 @@ impl fmt::Display for SectionError {
         match self {
             SectionError::NotOurs => write!(f, "feature section 200 is not perftab's"),
             SectionError::Version(version) => {
-                write!(f, "the embedded kernel symbols have version {version}; use a newer perftab")
+                write!(f, "perftab's section has version {version}; use a newer perftab")
             }
             SectionError::Compression(number) => {
-                write!(f, "the embedded kernel symbols have the unknown compression {number}")
+                write!(f, "perftab's section has the unknown compression {number}")
             }
-            SectionError::Damaged => write!(f, "the embedded kernel symbols are damaged"),
+            SectionError::Damaged => write!(f, "perftab's section is damaged"),
         }
     }
 }
@@ -108,13 +176,13 @@ impl fmt::Display for SectionError {
 impl std::error::Error for SectionError {}
 
 /// Payload of the section. Names beyond their length field are cut.
-pub fn encode(images: &[KernelSymbols]) -> Vec<u8> {
+pub fn encode(section: &PerftabSection) -> Vec<u8> {
     let mut entries = Vec::new();
-    for image in images {
-        let body = kernel_symbols_body(image);
-        entries.extend_from_slice(&KIND_KERNEL_SYMBOLS.to_le_bytes());
-        entries.extend_from_slice(&(body.len() as u32).to_le_bytes());
-        entries.extend_from_slice(&body);
+    for image in &section.kernel {
+        add_entry(&mut entries, KIND_KERNEL_SYMBOLS, &kernel_symbols_body(image));
+    }
+    if let Some(release) = &section.os_release {
+        add_entry(&mut entries, KIND_OS_RELEASE, &release.encode());
     }
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC);
@@ -128,6 +196,12 @@ pub fn encode(images: &[KernelSymbols]) -> Vec<u8> {
     out.extend_from_slice(&(entries.len() as u64).to_le_bytes());
     out.extend_from_slice(payload);
     out
+}
+
+fn add_entry(entries: &mut Vec<u8>, kind: u32, body: &[u8]) {
+    entries.extend_from_slice(&kind.to_le_bytes());
+    entries.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    entries.extend_from_slice(body);
 }
 
 fn kernel_symbols_body(image: &KernelSymbols) -> Vec<u8> {
@@ -167,7 +241,7 @@ fn deflate(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Reads the section's payload. Entries of unknown kinds are passed over.
-pub fn decode(section: &[u8]) -> Result<Vec<KernelSymbols>, SectionError> {
+pub fn decode(section: &[u8]) -> Result<PerftabSection, SectionError> {
     let mut header = Bytes(section);
     if header.take(MAGIC.len()) != Some(&MAGIC) {
         return Err(SectionError::NotOurs);
@@ -203,17 +277,19 @@ fn inflate(bytes: &[u8], size: u64) -> Result<Vec<u8>, SectionError> {
     }
 }
 
-fn decode_entries(mut bytes: Bytes<'_>) -> Option<Vec<KernelSymbols>> {
-    let mut images = Vec::new();
+fn decode_entries(mut bytes: Bytes<'_>) -> Option<PerftabSection> {
+    let mut section = PerftabSection::default();
     while !bytes.0.is_empty() {
         let kind = bytes.u32()?;
         let size = bytes.u32()?;
         let body = bytes.take(usize::try_from(size).ok()?)?;
-        if kind == KIND_KERNEL_SYMBOLS {
-            images.extend(decode_kernel_symbols(Bytes(body))?);
+        match kind {
+            KIND_KERNEL_SYMBOLS => section.kernel.extend(decode_kernel_symbols(Bytes(body))?),
+            KIND_OS_RELEASE => section.os_release = Some(OsRelease::decode(body)),
+            _ => {}
         }
     }
-    Some(images)
+    Some(section)
 }
 
 /// `Some(None)`: an image or identity of a kind that is not known here, or an id that is none.
@@ -276,9 +352,9 @@ mod tests {
 
     const HEADER_SIZE: usize = 24;
 
-    fn example() -> Vec<KernelSymbols> {
+    fn example() -> PerftabSection {
         let symbol = |address, size, name: &str| KernelSymbol { address, size, name: name.into() };
-        vec![
+        let kernel = vec![
             KernelSymbols {
                 image: KernelImage::Kernel,
                 build_id: BuildId::new(&[0xab; 20]).unwrap(),
@@ -294,20 +370,30 @@ mod tests {
                 name: "ext4".into(),
                 symbols: vec![symbol(0xffff_ffff_c000_0000, 0x10, "ext4_file_read_iter")],
             },
-        ]
+        ];
+        let os_release = OsRelease {
+            id: "debian".into(),
+            version_id: "12".into(),
+            name: "Debian GNU/Linux".into(),
+            ..OsRelease::default()
+        };
+        PerftabSection { kernel, os_release: Some(os_release) }
     }
 
     #[test]
     fn what_is_encoded_is_decoded() {
         assert_eq!(decode(&encode(&example())), Ok(example()));
-        assert_eq!(decode(&encode(&[])), Ok(Vec::new()));
+        let nothing = PerftabSection::default();
+        assert_eq!(decode(&encode(&nothing)), Ok(nothing));
     }
 
     #[test]
     fn symbols_keyed_by_no_id_are_passed_over() {
         let mut entries = entries_of(&example());
         entries[8 + 2] = 0;
-        assert_eq!(decode(&section_of(&entries)), Ok(example()[1..].to_vec()));
+        let mut expected = example();
+        expected.kernel.remove(0);
+        assert_eq!(decode(&section_of(&entries)), Ok(expected));
     }
 
     /// The entries behind an uncompressed header.
@@ -320,8 +406,8 @@ mod tests {
         section
     }
 
-    fn entries_of(images: &[KernelSymbols]) -> Vec<u8> {
-        let encoded = encode(images);
+    fn entries_of(section: &PerftabSection) -> Vec<u8> {
+        let encoded = encode(section);
         let size = u64::from_le_bytes(encoded[16..24].try_into().unwrap());
         inflate(&encoded[HEADER_SIZE..], size).unwrap()
     }
@@ -331,6 +417,16 @@ mod tests {
         let mut entries = vec![99, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5];
         entries.extend_from_slice(&entries_of(&example()));
         assert_eq!(decode(&section_of(&entries)), Ok(example()));
+    }
+
+    #[test]
+    fn unknown_keys_of_os_release_are_passed_over() {
+        let mut entries = Vec::new();
+        let lines = b"HOME_URL=https://x\nID=arch\nnothing\nNAME=Arch=Linux\n";
+        add_entry(&mut entries, KIND_OS_RELEASE, lines);
+        let read = decode(&section_of(&entries)).unwrap().os_release.unwrap();
+        assert_eq!((read.id.as_str(), read.name.as_str()), ("arch", "Arch=Linux"));
+        assert_eq!((read.version_id.as_str(), read.id_like.as_str()), ("", ""));
     }
 
     #[test]
@@ -356,7 +452,7 @@ mod tests {
         }
         // Between two entries a plain section is whole again.
         let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
-        assert_eq!(whole, 2, "after the header, and after the first entry");
+        assert_eq!(whole, 3, "after the header, and after each entry but the last");
     }
 
     #[test]

@@ -362,7 +362,8 @@ impl Reader {
             let name = record_type.name().unwrap_or("UNKNOWN");
             *self.profile.records.entry(name).or_default() += count;
         }
-        let mut symbols = embedded::symbols(&self.features, &mut self.warnings);
+        let (mut symbols, distribution) = embedded::perftab(&self.features, &mut self.warnings);
+        self.profile.host.distribution = distribution;
         symbols.extend(of_files);
         symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
         self.profile.stacks.drop_index();

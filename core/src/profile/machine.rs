@@ -31,6 +31,20 @@ pub struct Machine {
     pub e_machine: Option<u32>,
 }
 
+/// What the machine runs: os-release(5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+pub struct Distribution {
+    /// In lower case, without spaces: "debian".
+    pub id: String,
+    /// Ids of those that it derives from, closest first.
+    pub like: Vec<String>,
+    /// "12"; null where there are no versions.
+    pub version: Option<String>,
+    /// For people: "Debian GNU/Linux".
+    pub name: Option<String>,
+}
+
 /// Memory that some CPUs are close to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]

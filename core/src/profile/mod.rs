@@ -22,8 +22,8 @@ pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFro
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
 pub use machine::{
-    BpfProgram, Clocks, CoreKind, CpuCache, EventGroup, Machine, NumaNode, Pmu, Property, Recorder,
-    WallClock,
+    BpfProgram, Clocks, CoreKind, CpuCache, Distribution, EventGroup, Machine, NumaNode, Pmu,
+    Property, Recorder, WallClock,
 };
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
@@ -101,6 +101,8 @@ pub struct Host {
     pub cpus: Option<u32>,
     /// The recorder's arguments.
     pub cmdline: Vec<String>,
+    /// Which distribution it ran.
+    pub distribution: Option<Distribution>,
 }
 
 /// Samples and records that the kernel or the recorder dropped.

@@ -9,12 +9,12 @@ use crate::decode::header::{Form, Header};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
-    Cgroup, Dso, DsoId, DsoKind, Event, EventOrigin, Identity, Machine, Namespaces, Profile,
-    RecordedBy, Recorder, Threads,
+    Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Identity, Machine, Namespaces,
+    Profile, RecordedBy, Recorder, Threads,
 };
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
-use crate::symbolize::Status;
+use crate::symbolize::{Hint, Status, hints};
 use crate::text::{printable, utc};
 use crate::views::coverage::{self, DsoUse};
 use crate::views::serialize_weight;
@@ -112,6 +112,8 @@ pub struct HostInfo {
     pub cpus: Option<u32>,
     /// The recorder's arguments.
     pub cmdline: Vec<String>,
+    /// Which distribution it ran.
+    pub distribution: Option<Distribution>,
 }
 
 /// A control group.
@@ -266,6 +268,8 @@ pub struct DsoRow {
     pub gives: Option<String>,
     /// Build-id of a file of its name that was refused.
     pub found: Option<String>,
+    /// Where an image can be had, best first; empty where one is here.
+    pub hints: Vec<Hint>,
 }
 
 /// What kind of identity was recorded.
@@ -316,6 +320,7 @@ impl Session {
                 arch: host.arch,
                 cpus: host.cpus,
                 cmdline: host.cmdline,
+                distribution: host.distribution,
             },
             machine: profile.machine.clone(),
             recorder: profile.recorder.clone(),
@@ -386,6 +391,10 @@ impl Session {
             image: row.image.clone(),
             gives: row.gives.map(str::to_owned),
             found: row.found.clone(),
+            hints: match row.status {
+                Status::Matched | Status::Embedded => Vec::new(),
+                _ => hints(dso, &self.profile.host, None),
+            },
         }
     }
 

@@ -111,7 +111,8 @@ fn read_host(read: &mut Reader<'_>) -> Result<Host, SnapshotError> {
     let cpus = read.number(Field::Host)?.checked_sub(1).map(|cpus| cpus.min(1 << 20) as u32);
     let arguments = read.count(Field::Host, Field::Host)?;
     let cmdline: Result<_, _> = (0..arguments).map(|_| read.text(Field::Host)).collect();
-    Ok(Host { hostname, os_release, arch, cpus, cmdline: cmdline? })
+    // Links do not have the distribution: it tells where names are to be had, and links have them.
+    Ok(Host { hostname, os_release, arch, cpus, cmdline: cmdline?, distribution: None })
 }
 
 fn read_warnings(read: &mut Reader<'_>) -> Result<Vec<Warning>, SnapshotError> {

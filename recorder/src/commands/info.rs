@@ -42,6 +42,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     fact("Format", &mode)?;
     fact("Host", &known(&host.hostname))?;
     fact("Kernel", &format!("{} {}", known(&host.os_release), known(&host.arch)))?;
+    if let Some(it) = &host.distribution {
+        let version = it.version.as_deref().unwrap_or_default();
+        fact("System", format!("{} {version}", it.name.as_ref().unwrap_or(&it.id)).trim())?;
+    }
     for (name, value) in machine_facts(info) {
         fact(name, &value)?;
     }

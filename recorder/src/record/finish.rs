@@ -1,8 +1,10 @@
 //! The end of a recording: feature sections, the final header, and what the user is told.
 
+use std::path::Path;
+
 use anyhow::Result;
 use perftab_core::format::feature::Feature;
-use perftab_core::format::perftab_section;
+use perftab_core::format::perftab_section::{self, PerftabSection};
 use perftab_core::format::write::{self, CpuMode, EventDescription};
 
 use super::explain;
@@ -76,12 +78,14 @@ impl Session {
         let mut times = Vec::new();
         write::sample_time(&mut times, first, last);
         features.push((Feature::SAMPLE_TIME, times));
-        if let Some(kernel) = &self.kernel {
-            let addresses = self.tally.kernel_addresses.iter().copied();
-            let symbols = kernel.functions_at(addresses);
-            if !symbols.is_empty() {
-                features.push((Feature::PERFTAB, perftab_section::encode(&symbols)));
-            }
+        let addresses = self.tally.kernel_addresses.iter().copied();
+        let of_kernel = self.kernel.as_ref().map(|kernel| kernel.functions_at(addresses));
+        let section = PerftabSection {
+            kernel: of_kernel.unwrap_or_default(),
+            os_release: host::os_release(Path::new("/")),
+        };
+        if section != PerftabSection::default() {
+            features.push((Feature::PERFTAB, perftab_section::encode(&section)));
         }
         features.retain(|(_, payload)| !payload.is_empty());
         features

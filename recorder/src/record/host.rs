@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use perftab_core::format::feature::Feature;
+use perftab_core::format::perftab_section::OsRelease;
 use perftab_core::format::write;
 
 /// CPUs that are online, ascending.
@@ -67,6 +68,39 @@ pub fn features() -> Vec<(Feature, Vec<u8>)> {
     features
 }
 
+/// Which distribution this machine runs, from the first of the two files that is there.
+pub fn os_release(root: &Path) -> Option<OsRelease> {
+    let files = ["etc/os-release", "usr/lib/os-release"];
+    let text = files.into_iter().find_map(|file| fs::read_to_string(root.join(file)).ok())?;
+    let mut release = OsRelease::default();
+    for line in text.lines() {
+        if let Some((key, value)) = line.trim().split_once('=')
+            && let Some(field) = release.field_mut(key)
+        {
+            *field = unquoted(value);
+        }
+    }
+    (release != OsRelease::default()).then_some(release)
+}
+
+/// The value of a shell assignment: quotes of both kinds, and backslashes outside single ones.
+fn unquoted(value: &str) -> String {
+    let (value, is_literal) = match value.as_bytes() {
+        [b'\'', .., b'\''] => (&value[1..value.len() - 1], true),
+        [b'"', .., b'"'] => (&value[1..value.len() - 1], false),
+        _ => (value, false),
+    };
+    let mut text = String::new();
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if !is_literal => text.extend(characters.next()),
+            _ => text.push(character),
+        }
+    }
+    text
+}
+
 fn section(feature: Feature, encode: impl FnOnce(&mut Vec<u8>)) -> (Feature, Vec<u8>) {
     let mut payload = Vec::new();
     encode(&mut payload);
@@ -120,6 +154,25 @@ mod tests {
         for bad in ["", "a", "3-1", "0-", "0-99999999", "-1"] {
             assert!(parse_cpu_list(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn values_of_os_release_have_quotes_of_the_shell() {
+        let root = std::env::temp_dir().join(format!("perftab-os-release-{}", std::process::id()));
+        fs::create_dir_all(root.join("usr/lib")).unwrap();
+        let text =
+            "NAME=\"Debian \\\"GNU\\\"/Linux\"\n#ID=x\nID=debian\nVERSION_ID='12'\nID_LIKE=\n";
+        fs::write(root.join("usr/lib/os-release"), text).unwrap();
+        let release = os_release(&root).unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(os_release(&root), None);
+        let expected = OsRelease {
+            id: "debian".into(),
+            version_id: "12".into(),
+            name: "Debian \"GNU\"/Linux".into(),
+            id_like: String::new(),
+        };
+        assert_eq!(release, expected);
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn the_kernels_id_and_functions_are_those_that_perf_knows() {
     assert!(listed.contains(&format!("{id} [kernel.kallsyms]")), "{listed}");
 
     let section = recorder.feature(Feature::PERFTAB).expect("kernel functions were hit");
-    let images = perftab_section::decode(&section).unwrap();
+    let images = perftab_section::decode(&section).unwrap().kernel;
     let kernel = images.iter().find(|image| image.image == KernelImage::Kernel).unwrap();
     assert_eq!(kernel.build_id.to_string(), id);
     let functions: BTreeMap<u64, _> =
