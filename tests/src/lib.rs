@@ -7,6 +7,7 @@ pub mod expectation;
 pub mod fixtures;
 pub mod folder;
 pub mod fuzz;
+pub mod guest;
 pub mod http;
 pub mod open;
 pub mod perf;

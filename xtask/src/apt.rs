@@ -25,7 +25,7 @@ pub const WASM: &[Package] = &[Named("rustc-web"), Named("cargo-web"), Named("ru
 pub const WORKLOADS: &[Package] = &[ForCommand("gcc", "gcc"), Named("libc6-dev")];
 
 /// For tests: real compilers, real peers, a real debuginfod, debug files of the libc that runs
-/// here, what packs recordings, and a real browser.
+/// here, what packs recordings, a machine to boot another kernel in, and a real browser.
 pub const TEST: &[Package] = &[
     Named("binutils"),
     ForCommand("gcc", "gcc"),
@@ -39,6 +39,8 @@ pub const TEST: &[Package] = &[
     ForCommand("gzip", "gzip"),
     ForCommand("xz-utils", "xz"),
     ForCommand("zstd", "zstd"),
+    ForCommand("qemu-system-x86", "qemu-system-x86_64"),
+    ForCommand("busybox-static", "busybox"),
     Named("chromium"),
 ];
 

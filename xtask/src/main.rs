@@ -9,6 +9,7 @@ mod bench;
 mod bench_ingest;
 mod demo;
 mod fixtures;
+mod guest_kernel;
 mod npm;
 mod page;
 mod screenshot;
@@ -40,6 +41,8 @@ enum Command {
     Bench(bench::BenchOptions),
     /// Write the recordings that tests read, and what perftab says of them
     Fixtures(fixtures::FixturesOptions),
+    /// Fetch the kernel that tests boot, with its debug files: 300 MB
+    GuestKernel,
     /// Take the picture of the viewer for the README
     Screenshot,
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
         Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),
         Command::Fixtures(options) => fixtures::fixtures(&options).map(|()| ExitCode::SUCCESS),
+        Command::GuestKernel => guest_kernel::fetch().map(|()| ExitCode::SUCCESS),
         Command::Screenshot => screenshot::screenshot().map(|()| ExitCode::SUCCESS),
     };
     match outcome {

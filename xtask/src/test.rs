@@ -4,7 +4,7 @@
 
 use crate::steps::{cargo, line, root, run, step, step_once, target};
 use crate::tally::{LEFT_OUT, Reader, Runner, Tally};
-use crate::{apt, demo, npm, page};
+use crate::{apt, demo, guest_kernel, npm, page};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::fs;
@@ -48,6 +48,7 @@ pub fn test(options: &TestOptions) -> Result<ExitCode> {
     apt::install(&[apt::BUILD, apt::TEST])?;
     apt::rust_components(&["rustfmt", "clippy"])?;
     mount_tracefs()?;
+    guest_kernel::fetch()?;
     let tally = match build_parts(options) {
         Ok(parts) => run_all(options.filter.as_deref(), &parts)?,
         // What does not build is the one test that counts.
