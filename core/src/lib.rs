@@ -15,6 +15,7 @@
 //! - It is compiled natively and to WebAssembly from the same source, and gives the same columns.
 #![forbid(unsafe_code)]
 
+mod containers;
 pub mod decode;
 pub mod error;
 pub mod export;

@@ -7,6 +7,7 @@
 
 mod answers;
 mod info;
+mod offer;
 mod opening;
 mod report;
 mod share;
@@ -34,6 +35,7 @@ pub use info::{
     AuxInfo, DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo,
     TimeInfo, Wanted,
 };
+pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use report::{Coverage, Report, ReportFunction, ReportFunctions};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
@@ -54,6 +56,8 @@ pub struct Session {
     ledger: Ledger,
     recorded: RecordedIdentities,
     images: DsoImages,
+    /// Bytes of unpacked images in memory.
+    held: u64,
     naming_depth: NamingDepth,
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
@@ -115,6 +119,7 @@ impl Session {
             ledger,
             recorded,
             images: DsoImages::default(),
+            held: 0,
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             shown: Vec::new(),

@@ -97,6 +97,7 @@ impl Session {
             ledger: snapshot.ledger,
             recorded,
             images: DsoImages::default(),
+            held: 0,
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             shown: Vec::new(),

@@ -30,6 +30,7 @@ use serde::Serialize;
 
 use super::embedded::{EmbeddedSymbols, SymbolsOf};
 use super::image::{Image, NotAnImage};
+use crate::containers::unpacked_name;
 use crate::format::BuildId;
 use crate::profile::{DsoId, DsoKind, Dsos, Identity};
 
@@ -60,6 +61,14 @@ impl RecordedIdentities {
             recorded.kinds.push(dso.kind);
         }
         recorded
+    }
+
+    /// Why a file that has this build-id would be refused; `None` if it may be admitted. For those
+    /// who would have to hold all of a file before they can offer it.
+    pub fn refusal(&self, name: &str, found: BuildId) -> Option<Rejection> {
+        let found = Identity::Gnu(found);
+        let is_unknown = self.with_identity(found).is_empty();
+        is_unknown.then(|| Rejection::nothing_recorded(self, name, found))
     }
 
     /// The DSOs that were recorded with an identity found; the exact reading first.
@@ -193,7 +202,7 @@ pub enum Rejection {
 
 impl Rejection {
     fn nothing_recorded(recorded: &RecordedIdentities, name: &str, found: Identity) -> Self {
-        let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+        let base = unpacked_name(name.rsplit(['/', '\\']).next().unwrap_or(name));
         let same_name = recorded.by_name.get(base).map_or(&[][..], Vec::as_slice);
         let wanted = same_name.iter().find_map(|(dso, _, identity)| {
             Some(SameName { dso: dso.0, wanted: (*identity)?.to_string() })

@@ -1,9 +1,10 @@
-//! gzip, xz or zstd around a whole recording: `perf record -o - | zstd > recording.zst`, or a file
-//! that was packed to be sent.
+//! gzip, xz, zstd or bzip2 around a whole file: `perf record -o - | zstd > recording.zst`, a kernel
+//! module, or what was packed to be sent.
 //!
 //! Output is passed on as it comes and never kept, so a recording may be far larger than memory.
 //! There is no limit to how much comes out: a recording of zeros is small when packed, and honest.
 
+mod bzip2;
 mod gzip;
 mod xz;
 
@@ -12,7 +13,7 @@ use crate::decode::zstd::{self, Zstd};
 
 pub use crate::decode::unpack::UnpackError;
 
-/// What a recording is packed in.
+/// What a file is packed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrapper {
     /// RFC 1952.
@@ -21,6 +22,8 @@ pub enum Wrapper {
     Xz,
     /// RFC 8878.
     Zstd,
+    /// bzip2 1.0.
+    Bzip2,
 }
 
 impl Wrapper {
@@ -35,6 +38,8 @@ impl Wrapper {
             Some(Self::Xz)
         } else if zstd::begins_frame(first_bytes) {
             Some(Self::Zstd)
+        } else if bzip2::begins_stream(first_bytes) {
+            Some(Self::Bzip2)
         } else {
             None
         }
@@ -46,11 +51,12 @@ impl Wrapper {
             Self::Gzip => "gzip",
             Self::Xz => "xz",
             Self::Zstd => "zstd",
+            Self::Bzip2 => "bzip2",
         }
     }
 }
 
-/// Unpacks a wrapped recording, pushed into it in blocks of any size.
+/// Unpacks a wrapped file, pushed into it in blocks of any size.
 pub struct Unwrap {
     wrapper: Wrapper,
     unpacker: Box<dyn Unpacker>,
@@ -66,6 +72,7 @@ impl Unwrap {
             Wrapper::Gzip => Box::new(gzip::Gzip::default()),
             Wrapper::Xz => Box::new(xz::Xz::default()),
             Wrapper::Zstd => Box::new(Zstd::default()),
+            Wrapper::Bzip2 => Box::new(bzip2::Bzip2::default()),
         };
         Self { wrapper, unpacker, taken: 0, failed: None }
     }
@@ -91,6 +98,22 @@ impl Unwrap {
                 Err(kind) => return Err(self.fail(kind, out)),
             }
         }
+    }
+
+    /// The next piece, of at most 1 MiB, of what `input` gives. Takes what it used off its front;
+    /// `None` when it needs more. For those who cannot take all of it at once, as [`Self::push`]
+    /// wants; after an error nothing more comes.
+    pub fn next(&mut self, input: &mut &[u8]) -> Result<Option<&[u8]>, UnpackError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let before = input.len();
+        let result = self.unpacker.next(input);
+        self.taken += (before - input.len()) as u64;
+        result.map_err(|kind| {
+            let error = UnpackError { format: self.wrapper.name(), offset: self.taken, kind };
+            self.failed.insert(error).clone()
+        })
     }
 
     /// Says that the packed file ends here. An error if that is in the middle; what can be told

@@ -1,0 +1,241 @@
+//! tar: POSIX.1 (ustar, pax) and what GNU tar adds ("tar-format", "Basic Tar Format" in its manual).
+//!
+//! Every member is a header of 512 bytes, its bytes, and zeros up to the next 512. Regular files
+//! are given; links, folders and devices have no bytes and are passed over. Sparse files are not
+//! put together again: they are passed over too.
+
+use super::{Container, ContainerError, Part, collect, member_name, take};
+
+/// Header and padding come in these.
+pub(super) const BLOCK: usize = 512;
+const FORM: &str = "tar";
+/// Bytes of a member that tells of the next one: a name, or pax's records.
+const MAX_EXTENSION: u64 = 64 << 10;
+
+/// Whether a file that begins with these bytes is a tar archive: its first header has the right
+/// checksum. Older forms have no other mark.
+pub(super) fn begins_archive(first_bytes: &[u8]) -> bool {
+    first_bytes.first_chunk().is_some_and(|block| Header(block).is_valid())
+}
+
+#[derive(Default)]
+pub(super) struct Tar {
+    place: Place,
+    field: Vec<u8>,
+    /// What extensions say of the next member.
+    next_name: Option<Vec<u8>>,
+    next_size: Option<u64>,
+    next_is_sparse: bool,
+}
+
+/// What the next bytes belong to.
+#[derive(Clone, Copy, Default)]
+enum Place {
+    #[default]
+    Header,
+    /// A long name, or pax's records.
+    Extension { kind: Extension, size: u64 },
+    File { left: u64, padding: u64 },
+    Skipped { left: u64 },
+    /// Behind the end: whatever pads the tape.
+    Behind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extension {
+    LongName,
+    Pax,
+}
+
+impl Tar {
+    fn header(&mut self, block: &[u8; BLOCK]) -> Result<Option<String>, ContainerError> {
+        let header = Header(block);
+        if block.iter().all(|&byte| byte == 0) {
+            self.place = Place::Behind;
+            return Ok(None);
+        }
+        if !header.is_valid() {
+            return Err(damaged("a header's checksum does not fit"));
+        }
+        let size = header.size().ok_or(damaged("a member's size cannot be read"))?;
+        let kind = match header.kind() {
+            b'L' => Some(Extension::LongName),
+            b'x' => Some(Extension::Pax),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            if size > MAX_EXTENSION {
+                return Err(damaged("a name is too long"));
+            }
+            self.place = Place::Extension { kind, size };
+            return Ok(None);
+        }
+        let size = self.next_size.take().unwrap_or(size);
+        let name = self.next_name.take();
+        let is_sparse = std::mem::take(&mut self.next_is_sparse);
+        let padding = size.wrapping_neg() % BLOCK as u64;
+        let is_file = matches!(header.kind(), b'0' | b'\0' | b'7') && !is_sparse;
+        let name = name.unwrap_or_else(|| header.name());
+        // Before POSIX, a folder was a file whose name ends so.
+        if !is_file || name.ends_with(b"/") {
+            let left = if header.has_bytes() { size.saturating_add(padding) } else { 0 };
+            self.place = Place::Skipped { left };
+            return Ok(None);
+        }
+        self.place = Place::File { left: size, padding };
+        Ok(Some(member_name(&name)))
+    }
+
+    fn extension(&mut self, kind: Extension, bytes: &[u8]) {
+        match kind {
+            Extension::LongName => self.next_name = Some(until_zero(bytes).to_owned()),
+            Extension::Pax => {
+                for (key, value) in PaxRecords(bytes) {
+                    match key {
+                        b"path" => self.next_name = Some(value.to_owned()),
+                        b"size" => {
+                            self.next_size =
+                                std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+                        }
+                        _ if key.starts_with(b"GNU.sparse.") => self.next_is_sparse = true,
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Container for Tar {
+    fn next<'a>(&'a mut self, input: &mut &'a [u8]) -> Result<Part<'a>, ContainerError> {
+        loop {
+            match &mut self.place {
+                Place::Header => {
+                    if !collect(&mut self.field, BLOCK, input) {
+                        return Ok(Part::Hungry);
+                    }
+                    let field = std::mem::take(&mut self.field);
+                    let Some(block) = field.first_chunk() else { return Ok(Part::Hungry) };
+                    if let Some(name) = self.header(block)? {
+                        return Ok(Part::Begin { name });
+                    }
+                }
+                &mut Place::Extension { kind, size } => {
+                    let padded = size.next_multiple_of(BLOCK as u64) as usize;
+                    if !collect(&mut self.field, padded, input) {
+                        return Ok(Part::Hungry);
+                    }
+                    let field = std::mem::take(&mut self.field);
+                    self.extension(kind, field.get(..size as usize).unwrap_or_default());
+                    self.place = Place::Header;
+                }
+                Place::File { left: 0, padding } => {
+                    self.place = Place::Skipped { left: *padding };
+                    return Ok(Part::End);
+                }
+                Place::File { left, .. } => {
+                    let taken = take(left, input);
+                    if taken.is_empty() {
+                        return Ok(Part::Hungry);
+                    }
+                    return Ok(Part::Bytes(taken));
+                }
+                Place::Skipped { left: 0 } => self.place = Place::Header,
+                Place::Skipped { left } => {
+                    if take(left, input).is_empty() {
+                        return Ok(Part::Hungry);
+                    }
+                }
+                Place::Behind => {
+                    *input = &[];
+                    return Ok(Part::Hungry);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), ContainerError> {
+        match self.place {
+            Place::Behind => Ok(()),
+            // Two blocks of zeros should end it; some writers leave them out.
+            Place::Header | Place::Skipped { left: 0 } if self.field.is_empty() => Ok(()),
+            _ => Err(ContainerError::Truncated { form: FORM }),
+        }
+    }
+}
+
+fn damaged(what: &'static str) -> ContainerError {
+    ContainerError::Damaged { form: FORM, what }
+}
+
+struct Header<'a>(&'a [u8; BLOCK]);
+
+impl Header<'_> {
+    const CHECKSUM: std::ops::Range<usize> = 148..156;
+
+    fn is_valid(&self) -> bool {
+        let stated = octal(&self.0[Self::CHECKSUM]);
+        let sum: u64 = self.0.iter().map(|&byte| u64::from(byte)).sum();
+        let field: u64 = self.0[Self::CHECKSUM].iter().map(|&byte| u64::from(byte)).sum();
+        // The field itself counts as spaces.
+        stated == Some(sum - field + 8 * u64::from(b' '))
+    }
+
+    fn kind(&self) -> u8 {
+        self.0[156]
+    }
+
+    /// Links and devices may state a size and have no bytes.
+    fn has_bytes(&self) -> bool {
+        !matches!(self.kind(), b'1'..=b'6')
+    }
+
+    fn size(&self) -> Option<u64> {
+        let field = &self.0[124..136];
+        // GNU tar: a first byte with the highest bit says that the rest is a number, big-endian.
+        if field[0] & 0x80 == 0 {
+            return octal(field);
+        }
+        let (high, low) = field.split_at(4);
+        let is_small = high[0] == 0x80 && high[1..].iter().all(|&byte| byte == 0);
+        let size = low.iter().fold(0, |size, &byte| size << 8 | u64::from(byte));
+        (is_small && size <= i64::MAX as u64).then_some(size)
+    }
+
+    fn name(&self) -> Vec<u8> {
+        let name = until_zero(&self.0[..100]);
+        let prefix = until_zero(&self.0[345..500]);
+        let has_prefix = &self.0[257..263] == b"ustar\0" && !prefix.is_empty();
+        if has_prefix { [prefix, b"/", name].concat() } else { name.to_owned() }
+    }
+}
+
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    bytes.split(|&byte| byte == 0).next().unwrap_or_default()
+}
+
+/// Octal digits between spaces or zeros; an empty field is 0.
+fn octal(field: &[u8]) -> Option<u64> {
+    let text = until_zero(field).trim_ascii();
+    text.iter().try_fold(0_u64, |number, &digit| match digit {
+        b'0'..=b'7' => number.checked_mul(8)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+/// `LENGTH KEY=VALUE\n`, the length counting all of it.
+struct PaxRecords<'a>(&'a [u8]);
+
+impl<'a> Iterator for PaxRecords<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let space = self.0.iter().position(|&byte| byte == b' ')?;
+        let length: usize = std::str::from_utf8(&self.0[..space]).ok()?.parse().ok()?;
+        let (record, rest) = self.0.split_at_checked(length)?;
+        let record = record.get(space + 1..)?.strip_suffix(b"\n")?;
+        let equals = record.iter().position(|&byte| byte == b'=')?;
+        self.0 = rest;
+        Some((&record[..equals], &record[equals + 1..]))
+    }
+}

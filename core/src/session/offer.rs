@@ -1,0 +1,326 @@
+//! A file that may be anything: an image, one that is packed, or an archive with images in it.
+//!
+//! [`Offer`] walks through it in slices, so that a host can show how far it is and stop. Images of
+//! builds that were not recorded are recognised by their first bytes and not held; of an archive
+//! with all modules of a kernel those stay that ran.
+
+use serde::Serialize;
+
+use super::{Admitted, Session};
+use crate::containers::{ContainerError, Fate, Form, HEAD, Layers, Visitor};
+use crate::decode::{ByteSource, ReadError, SliceSource};
+use crate::format::elf_note::build_id_of_elf;
+use crate::symbolize::Rejection;
+
+/// Bytes of the file that are read at once.
+const BLOCK: u64 = 256 << 10;
+/// Most bytes of unpacked images that a session holds: WebAssembly has 4 GB for all it does.
+const HELD_MAX: u64 = if usize::BITS == 32 { 2_000_000_000 } else { 16_000_000_000 };
+/// Refused members that are listed; an archive may have any number.
+const LISTED_MAX: usize = 200;
+
+/// A file on its way into a session.
+pub struct Offer {
+    name: String,
+    source: Option<Box<dyn ByteSource>>,
+    layers: Option<Layers>,
+    read: u64,
+    total: u64,
+    member: Option<Member>,
+    report: OfferReport,
+}
+
+/// What a slice of work came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OfferStep {
+    /// There is more to do.
+    More {
+        /// Bytes of the file read so far.
+        done: u64,
+        /// All that it has.
+        total: u64,
+    },
+    /// The whole file was looked at.
+    Done(OfferReport),
+}
+
+/// What became of a file and of those in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct OfferReport {
+    /// Files that give something, the one offered or members of it.
+    pub used: Vec<UsedFile>,
+    /// Files that are refused: the one offered, or members that somebody may wonder about.
+    pub not_used: Vec<NotUsed>,
+    /// Members that are images of builds that were not recorded, under names that were not either.
+    pub unrelated: u32,
+    /// Members that are no images.
+    pub others: u32,
+}
+
+/// A file that passed the gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct UsedFile {
+    /// The name of the file offered, with that of the member behind it.
+    pub name: String,
+    /// The DSOs that it names: rows of the ledger.
+    pub dsos: Vec<u32>,
+    /// What it holds, in words.
+    pub gives: &'static str,
+}
+
+/// A file that is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct NotUsed {
+    /// As in [`UsedFile`].
+    pub name: String,
+    /// Why.
+    pub reason: Rejection,
+    /// The same in words.
+    pub message: String,
+}
+
+impl Session {
+    /// Offers a file of any kind. `name` is what the host calls it.
+    pub fn offer(&self, name: &str, source: Box<dyn ByteSource>) -> Offer {
+        Offer::new(name, source)
+    }
+}
+
+impl Offer {
+    fn new(name: &str, source: Box<dyn ByteSource>) -> Self {
+        Self {
+            name: name.to_owned(),
+            total: source.len(),
+            source: Some(source),
+            layers: None,
+            read: 0,
+            member: None,
+            report: OfferReport::default(),
+        }
+    }
+
+    /// Goes on until about so many bytes were read or came out of what is packed.
+    pub fn step(&mut self, session: &mut Session, bytes: usize) -> OfferStep {
+        match self.try_step(session, bytes) {
+            Ok(None) => OfferStep::More { done: self.read, total: self.total },
+            Ok(Some(report)) => OfferStep::Done(report),
+            Err(error) => {
+                let reason = Rejection::Unreadable { message: error.to_string() };
+                self.report.refuse(&self.name, reason);
+                OfferStep::Done(std::mem::take(&mut self.report))
+            }
+        }
+    }
+
+    /// Everything at once.
+    pub fn finish(mut self, session: &mut Session) -> OfferReport {
+        loop {
+            if let OfferStep::Done(report) = self.step(session, usize::MAX) {
+                return report;
+            }
+        }
+    }
+
+    fn try_step(
+        &mut self,
+        session: &mut Session,
+        bytes: usize,
+    ) -> Result<Option<OfferReport>, ReadError> {
+        let Some(source) = &self.source else {
+            return Ok(Some(std::mem::take(&mut self.report)));
+        };
+        let Some(layers) = &mut self.layers else {
+            let first = source.read_vec(0, self.total.min(Form::DETECTED_IN as u64))?;
+            match Form::detect(&first) {
+                Some(form) => self.layers = Some(Layers::new(&self.name, form)),
+                None => self.offer_itself(session),
+            }
+            return Ok(None);
+        };
+        let mut collector =
+            Collector { session, report: &mut self.report, member: &mut self.member };
+        let mut done = 0_usize;
+        while done < bytes && !layers.is_done() {
+            if layers.is_hungry() {
+                let length = (self.total - self.read).min(BLOCK);
+                layers.push(&source.read_vec(self.read, length)?);
+                self.read += length;
+            }
+            done = done.saturating_add(layers.step(&mut collector));
+        }
+        if !layers.is_done() {
+            return Ok(None);
+        }
+        self.source = None;
+        Ok(Some(std::mem::take(&mut self.report)))
+    }
+
+    /// The file is no container: it may be an image itself, read only where it is touched.
+    fn offer_itself(&mut self, session: &mut Session) {
+        let Some(source) = self.source.take() else { return };
+        self.read = self.total;
+        let admitted = session.admit(&self.name, source);
+        self.report.take(&self.name, admitted);
+    }
+}
+
+impl OfferReport {
+    fn take(&mut self, name: &str, admitted: Result<Admitted, Rejection>) {
+        match admitted {
+            Ok(Admitted { dsos, gives }) => {
+                let dsos = dsos.iter().map(|dso| dso.0).collect();
+                self.used.push(UsedFile { name: name.to_owned(), dsos, gives });
+            }
+            Err(reason) => self.refuse(name, reason),
+        }
+    }
+
+    fn refuse(&mut self, name: &str, reason: Rejection) {
+        if self.not_used.len() < LISTED_MAX {
+            let message = reason.to_string();
+            self.not_used.push(NotUsed { name: name.to_owned(), reason, message });
+        }
+    }
+
+    /// A member that is refused: most of an archive is of no interest.
+    fn refuse_member(&mut self, name: &str, reason: Rejection) {
+        match reason {
+            Rejection::NothingRecordedHasIt { same_name: None, .. }
+            | Rejection::NoIdentityInFile => self.unrelated += 1,
+            reason => self.refuse(name, reason),
+        }
+    }
+}
+
+/// A member that is being held.
+struct Member {
+    name: String,
+    bytes: Pieces,
+}
+
+/// Holds members that may be of use, and offers them when they are whole.
+struct Collector<'a> {
+    session: &'a mut Session,
+    report: &'a mut OfferReport,
+    member: &'a mut Option<Member>,
+}
+
+impl Visitor for Collector<'_> {
+    fn begin(&mut self, name: &str, head: &[u8]) -> Fate {
+        if !may_be_image(head) {
+            self.report.others += 1;
+            return Fate::Skip;
+        }
+        let found = build_id_of_elf(&SliceSource::new(head));
+        if let Some(refusal) = found.and_then(|id| self.session.recorded.refusal(name, id)) {
+            self.session.ledger.refused(&refusal);
+            self.report.refuse_member(name, refusal);
+            return Fate::Skip;
+        }
+        *self.member = Some(Member { name: name.to_owned(), bytes: Pieces::default() });
+        self.bytes(head)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Fate {
+        let Some(member) = &mut *self.member else { return Fate::Skip };
+        if self.session.held + member.bytes.length + bytes.len() as u64 <= HELD_MAX {
+            member.bytes.push(bytes);
+            return Fate::Read;
+        }
+        let error = ContainerError::TooLarge { bytes: HELD_MAX };
+        let reason = Rejection::Unreadable { message: error.to_string() };
+        self.report.refuse(&member.name, reason);
+        *self.member = None;
+        Fate::Skip
+    }
+
+    fn end(&mut self) {
+        let Some(Member { name, bytes }) = self.member.take() else { return };
+        let length = bytes.length;
+        match self.session.admit(&name, Box::new(bytes)) {
+            Ok(admitted) => {
+                self.session.held += length;
+                self.report.take(&name, Ok(admitted));
+            }
+            Err(reason) => self.report.refuse_member(&name, reason),
+        }
+    }
+
+    fn failed(&mut self, container: &str, error: &ContainerError) {
+        *self.member = None;
+        let reason = Rejection::Unreadable { message: error.to_string() };
+        self.report.refuse(container, reason);
+    }
+}
+
+/// Whether a file that begins so may be an image: ELF, or a list of symbols as text, of which each
+/// line begins with an address in hex.
+fn may_be_image(head: &[u8]) -> bool {
+    if head.starts_with(b"\x7fELF") {
+        return true;
+    }
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let address = line.split(|&byte| byte == b' ').next().unwrap_or_default();
+    let is_hex = (1..=16).contains(&address.len()) && address.iter().all(u8::is_ascii_hexdigit);
+    line.len() > address.len() && (is_hex || line.starts_with(b"# perftab kallsyms"))
+}
+
+/// Bytes in pieces, so that they need not be moved as they become more.
+#[derive(Default)]
+struct Pieces {
+    pieces: Vec<Vec<u8>>,
+    length: u64,
+}
+
+impl Pieces {
+    const PIECE: usize = HEAD * 16;
+
+    fn push(&mut self, mut bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        while !bytes.is_empty() {
+            match self.pieces.last_mut().filter(|piece| piece.len() < Self::PIECE) {
+                Some(piece) => {
+                    let room = Self::PIECE - piece.len();
+                    let (now, rest) = bytes.split_at(room.min(bytes.len()));
+                    piece.extend_from_slice(now);
+                    bytes = rest;
+                }
+                None => self.pieces.push(Vec::new()),
+            }
+        }
+    }
+}
+
+impl ByteSource for Pieces {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+        let outside = || ReadError::new(format!("{offset:#x} lies outside the file"));
+        let end = offset.checked_add(buffer.len() as u64);
+        if end.is_none_or(|end| end > self.length) {
+            return Err(outside());
+        }
+        let mut at = usize::try_from(offset).map_err(|_| outside())?;
+        let mut left = buffer;
+        while !left.is_empty() {
+            // All but the last piece are full.
+            let piece = self.pieces.get(at / Self::PIECE).map_or(&[][..], Vec::as_slice);
+            let bytes = piece.get(at % Self::PIECE..).unwrap_or_default();
+            let now = bytes.len().min(left.len());
+            if now == 0 {
+                return Err(outside());
+            }
+            let (filled, rest) = left.split_at_mut(now);
+            filled.copy_from_slice(&bytes[..now]);
+            left = rest;
+            at += now;
+        }
+        Ok(())
+    }
+}
