@@ -12,7 +12,7 @@ mod source;
 use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
-use perftab_core::session::{self, FlameWindow, ShareOptions};
+use perftab_core::session::{self, FlameWindow, OfferStep, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
@@ -161,6 +161,11 @@ impl Session {
         to_js(&admission)
     }
 
+    /// Offers a file of any kind, packed or an archive too; [`Offer::step`] goes through it.
+    pub fn offer(&self, name: &str, source: Source) -> Offer {
+        Offer(self.0.offer(name, Box::new(JsSource::new(source))))
+    }
+
     /// Names up to `frames` more frames.
     #[wasm_bindgen(js_name = nameFrames, unchecked_return_type = "{ done: number; total: number }")]
     pub fn name_frames(&mut self, frames: usize) -> Object {
@@ -291,6 +296,30 @@ impl Session {
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
     ) -> Result<String, JsValue> {
         Ok(self.0.export_collapsed(&from_js(query)?))
+    }
+}
+
+/// A file on its way into a session.
+#[wasm_bindgen]
+pub struct Offer(session::Offer);
+
+#[wasm_bindgen]
+impl Offer {
+    /// Goes on until about so many bytes were read or unpacked; the report comes with the last
+    /// step. Whoever wants no more of it frees the offer: what was used stays used.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ done: number; total: number; report: OfferReport | null }"
+    )]
+    pub fn step(&mut self, session: &mut Session, bytes: usize) -> Result<JsValue, JsValue> {
+        let (done, total, report) = match self.0.step(&mut session.0, bytes) {
+            OfferStep::More { done, total } => (done, total, JsValue::NULL),
+            OfferStep::Done(report) => (0, 0, to_js(&report)?),
+        };
+        Ok(JsValue::from(columns::object(&[
+            ("done", JsValue::from(done as f64)),
+            ("total", JsValue::from(total as f64)),
+            ("report", report),
+        ])))
     }
 }
 

@@ -19,8 +19,13 @@ enum Place {
     #[default]
     Magic,
     Header,
-    Member { left: u64, padding: u64 },
-    Padding { left: u64 },
+    Member {
+        left: u64,
+        padding: u64,
+    },
+    Padding {
+        left: u64,
+    },
 }
 
 impl Ar {

@@ -70,7 +70,10 @@ enum End {
 enum Leaf {
     None,
     /// Its first bytes, not enough yet to judge it.
-    Head { name: String, bytes: Vec<u8> },
+    Head {
+        name: String,
+        bytes: Vec<u8>,
+    },
     Read,
     Skipped,
 }

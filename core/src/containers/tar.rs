@@ -34,9 +34,17 @@ enum Place {
     #[default]
     Header,
     /// A long name, or pax's records.
-    Extension { kind: Extension, size: u64 },
-    File { left: u64, padding: u64 },
-    Skipped { left: u64 },
+    Extension {
+        kind: Extension,
+        size: u64,
+    },
+    File {
+        left: u64,
+        padding: u64,
+    },
+    Skipped {
+        left: u64,
+    },
     /// Behind the end: whatever pads the tape.
     Behind,
 }
@@ -94,8 +102,9 @@ impl Tar {
                     match key {
                         b"path" => self.next_name = Some(value.to_owned()),
                         b"size" => {
-                            self.next_size =
-                                std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok());
+                            self.next_size = std::str::from_utf8(value)
+                                .ok()
+                                .and_then(|digits| digits.parse().ok());
                         }
                         _ if key.starts_with(b"GNU.sparse.") => self.next_is_sparse = true,
                         _ => {}

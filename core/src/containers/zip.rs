@@ -2,8 +2,8 @@
 //! list at the end is not looked at.
 //!
 //! Stored and deflated members are given, with their CRC-32 checked. Passed over: encrypted ones
-//! and other methods. Of a stored member whose size only follows behind it nobody can tell where it
-//! ends; that, and split archives, are errors.
+//! and other methods. Of a member that is not deflated and whose size only follows behind it nobody
+//! can tell where it ends; that, and split archives, are errors.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
@@ -54,11 +54,17 @@ impl Default for Zip {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Header,
-    Stored { left: u64 },
+    Stored {
+        left: u64,
+    },
     /// `left` packed bytes; `None` where the data itself says where it ends.
-    Deflated { left: Option<u64> },
+    Deflated {
+        left: Option<u64>,
+    },
     Descriptor,
-    Skipped { left: u64 },
+    Skipped {
+        left: u64,
+    },
     /// In the list at the end.
     Behind,
 }
@@ -86,22 +92,17 @@ impl Zip {
             packed = extra.map_or(packed, |extra| number(extra, 8, 8));
         }
         let has_descriptor = flags & FLAG_DESCRIPTOR != 0;
-        self.member = Member {
-            crc: number(header, 14, 4) as u32,
-            has_descriptor,
-            is_zip64: extra.is_some(),
-        };
+        self.member =
+            Member { crc: number(header, 14, 4) as u32, has_descriptor, is_zip64: extra.is_some() };
         self.crc.reset();
         let is_plain = flags & FLAG_ENCRYPTED == 0;
-        let is_folder = name.ends_with('/');
         self.place = match method {
             DEFLATED if is_plain => {
                 self.inflate.reset(false);
                 Place::Deflated { left: (!has_descriptor).then_some(packed) }
             }
-            STORED if is_plain && (is_folder || packed > 0 || !has_descriptor) => {
-                Place::Stored { left: packed }
-            }
+            // With a descriptor it has to be empty: its checksum tells if it is not.
+            STORED if is_plain => Place::Stored { left: packed },
             _ if has_descriptor => {
                 return Err(damaged("where a member ends is not said before it"));
             }

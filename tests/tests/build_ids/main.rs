@@ -4,6 +4,7 @@
 //! The name of a test begins with the numbers that it shows: `b04_b12_…`. What needs root, or a
 //! tool that is not installed, is skipped with a line that says so.
 
+mod archives;
 mod bit_flip;
 mod cache;
 mod forced;
