@@ -189,7 +189,7 @@ pub(super) fn is_module_name(name: &str) -> bool {
 }
 
 /// The name under which a module is known: `xt_nat` for `/lib/…/xt-nat.ko.xz` and `[xt_nat]`.
-pub(super) fn module_name(path: &str) -> String {
+pub fn module_name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let file = file.trim_start_matches('[').trim_end_matches(']');
     let plain = [".gz", ".xz", ".zst"].iter().find_map(|suffix| file.strip_suffix(suffix));

@@ -48,6 +48,7 @@ use time_order::TimeOrder;
 use walker::{Damage, Entry, Sink};
 use warnings::Warnings;
 
+pub use kernel::module_name;
 pub use watch::{SampleWatcher, WatchedSample};
 
 /// Reads the records of a recording into a [`Profile`].

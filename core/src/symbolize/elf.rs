@@ -61,12 +61,21 @@ pub(super) struct Section {
     pub size: u64,
     /// Index of the section that this one refers to (the strings of a symbol table).
     pub link: u32,
+    /// Of relocations: index of the section that they change.
+    pub info: u32,
+    /// Addresses are a multiple of this; 0 is 1.
+    pub align: u64,
 }
 
 impl Section {
     /// True if the file holds bytes for it.
     pub fn has_bytes(&self) -> bool {
         self.kind != elf::SHT_NOBITS && self.kind != elf::SHT_NULL && self.size > 0
+    }
+
+    /// True if it is in memory when the file runs.
+    pub fn is_allocated(&self) -> bool {
+        self.flags.0 & elf::SHF_ALLOC.0 != 0
     }
 
     /// True for instructions.
@@ -85,6 +94,19 @@ pub(super) struct RawSymbol {
     pub section: elf::SymbolSection,
     pub value: u64,
     pub size: u64,
+}
+
+/// An entry of a relocation section.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawRelocation {
+    /// Where it applies: in a relocatable file, from the start of the section that it changes.
+    pub offset: u64,
+    /// What to do; the numbers are the machine's.
+    pub kind: u32,
+    /// Index of its symbol.
+    pub symbol: u32,
+    /// `None`: it stands in the bytes that are changed.
+    pub addend: Option<i64>,
 }
 
 /// Why the headers could not be read.
@@ -176,27 +198,46 @@ impl Elf {
         }
     }
 
-    /// Calls `each` with the symbol index of every relocation in `section`, whose bytes these are.
+    /// Calls `each` for every relocation in `section`, whose bytes these are.
     ///
-    /// (Only machines whose linkage table is understood come here; 64-bit MIPS, which packs the
+    /// (Only machines whose relocations are understood come here; 64-bit MIPS, which packs the
     /// index differently, is none of them.)
-    pub fn for_each_relocation(&self, section: &Section, bytes: &[u8], each: impl FnMut(u32)) {
+    pub fn for_each_relocation(
+        &self,
+        section: &Section,
+        bytes: &[u8],
+        mut each: impl FnMut(RawRelocation),
+    ) {
         let endian = self.endian;
         match (self.class, section.kind == elf::SHT_RELA) {
             (Class::Elf64, true) => {
-                structs::<elf::Rela64<_>>(bytes)
-                    .iter()
-                    .map(|r| r.r_sym(endian, false))
-                    .for_each(each);
+                for r in structs::<elf::Rela64<_>>(bytes) {
+                    let (offset, addend) = (r.r_offset.get(endian), r.r_addend.get(endian));
+                    let (kind, symbol) = (r.r_type(endian, false).0, r.r_sym(endian, false));
+                    each(RawRelocation { offset, kind, symbol, addend: Some(addend) });
+                }
             }
             (Class::Elf64, false) => {
-                structs::<elf::Rel64<_>>(bytes).iter().map(|r| r.r_sym(endian)).for_each(each);
+                for r in structs::<elf::Rel64<_>>(bytes) {
+                    let offset = r.r_offset.get(endian);
+                    let (kind, symbol) = (r.r_type(endian).0, r.r_sym(endian));
+                    each(RawRelocation { offset, kind, symbol, addend: None });
+                }
             }
             (Class::Elf32, true) => {
-                structs::<elf::Rela32<_>>(bytes).iter().map(|r| r.r_sym(endian)).for_each(each);
+                for r in structs::<elf::Rela32<_>>(bytes) {
+                    let (offset, addend) = (r.r_offset.get(endian), r.r_addend.get(endian));
+                    let (offset, addend) = (u64::from(offset), Some(i64::from(addend)));
+                    let (kind, symbol) = (r.r_type(endian).0, r.r_sym(endian));
+                    each(RawRelocation { offset, kind, symbol, addend });
+                }
             }
             (Class::Elf32, false) => {
-                structs::<elf::Rel32<_>>(bytes).iter().map(|r| r.r_sym(endian)).for_each(each);
+                for r in structs::<elf::Rel32<_>>(bytes) {
+                    let offset = u64::from(r.r_offset.get(endian));
+                    let (kind, symbol) = (r.r_type(endian).0, r.r_sym(endian));
+                    each(RawRelocation { offset, kind, symbol, addend: None });
+                }
             }
         }
     }
@@ -342,6 +383,8 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
         offset: section.sh_offset(endian).into(),
         size: section.sh_size(endian).into(),
         link: section.sh_link(endian),
+        info: section.sh_info(endian),
+        align: section.sh_addralign(endian).into(),
     });
     Some(sections.collect())
 }

@@ -16,6 +16,7 @@ mod hints;
 mod image;
 mod inline_frames;
 mod kallsyms;
+mod kernel_module;
 mod ledger;
 mod matched_image;
 mod symbol_table;

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
-use super::elf::{Elf, RawSymbol, Section, text_at};
+use super::elf::{Elf, RawRelocation, RawSymbol, Section, text_at};
 use super::image::Image;
 use super::matched_image::MatchedImage;
 use crate::decode::ReadError;
@@ -315,7 +315,7 @@ impl SymbolTable {
         elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
         let mut start = first;
         let entries = &mut self.entries;
-        elf.for_each_relocation(relocations, &bytes, |symbol| {
+        elf.for_each_relocation(relocations, &bytes, |RawRelocation { symbol, .. }| {
             let end = start.saturating_add(size);
             if let Some(name) = names.get(symbol as usize).and_then(|name| base.checked_add(*name))
                 && symbol != 0

@@ -5,5 +5,6 @@
 //! `perftab view` hands it to the page (which asks core's gate again).
 
 pub mod identity;
+pub mod kernel;
 pub mod local;
 pub mod search;
