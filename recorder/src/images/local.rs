@@ -11,7 +11,7 @@
 //! | `~/.cache/debuginfod_client/ID/{executable,debuginfo}` | as named | debuginfod's clients |
 //!
 //! By path: the recorded one, and beside it where gdb's manual ("Debugging Information in Separate
-//! Files") has debug files lie; for kernels and their modules where distributions put them.
+//! Files") has debug files lie. For kernels and their modules see `kernel.rs`.
 
 use std::env;
 use std::ffi::OsStr;
@@ -88,23 +88,6 @@ impl Places {
             paths.push(self.debug_packages.join(below_root).join(link));
         }
         paths
-    }
-
-    /// Where the image of a kernel of this release may lie.
-    pub fn kernels(&self, release: &str) -> Vec<PathBuf> {
-        // It becomes a part of a path, and it comes from the recording.
-        if release.contains('/') || release.is_empty() {
-            return Vec::new();
-        }
-        let debug = &self.debug_packages;
-        vec![
-            debug.join(format!("boot/vmlinux-{release}")),
-            debug.join(format!("lib/modules/{release}/vmlinux")),
-            debug.join(format!("usr/lib/modules/{release}/vmlinux")),
-            PathBuf::from(format!("/boot/vmlinux-{release}")),
-            PathBuf::from(format!("/lib/modules/{release}/vmlinux")),
-            PathBuf::from(format!("/lib/modules/{release}/build/vmlinux")),
-        ]
     }
 
     fn in_debuginfod_cache(&self, id: BuildId, name: &str) -> Option<PathBuf> {
@@ -244,7 +227,6 @@ mod tests {
             let paths = places().debug_links(Path::new("/opt/app"), Some(link.as_ref()));
             assert_eq!(text(paths), [""; 0], "{link}");
         }
-        assert_eq!(text(places().kernels("../../etc")), [""; 0]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use perftab_core::session::{Session, Wanted};
 use perftab_core::symbolize::Rejection;
 
 use super::identity;
+use super::kernel::KernelPlaces;
 use super::local::{self, Places};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
@@ -107,7 +108,8 @@ impl<'a> Search<'a> {
 
     /// Files of this machine: by build-id, by path, by what those say of their debug files.
     fn offer_local(&mut self, places: &Places) {
-        let release = self.session.profile().host.os_release.clone().unwrap_or_default();
+        let release = self.session.profile().host.os_release.clone();
+        let mut kernels = KernelPlaces::new(Path::new("/"), release.as_deref());
         let roots = foreign_roots(self.session);
         for wanted in self.wanted.clone() {
             let recorded = Path::new(&wanted.path);
@@ -117,7 +119,11 @@ impl<'a> Search<'a> {
                 paths.extend(places.debug_files(id));
             }
             paths.extend(match wanted.kind {
-                DsoKind::Kernel => places.kernels(&release),
+                DsoKind::Kernel => kernels.kernels(self.listed_as(&wanted).as_deref()),
+                DsoKind::Module => {
+                    let listed = self.listed_as(&wanted);
+                    kernels.modules([Some(&*wanted.path), listed.as_deref()].into_iter().flatten())
+                }
                 _ => places.of_path(recorded),
             });
             if let Ok(below_root) = recorded.strip_prefix("/") {
@@ -131,6 +137,11 @@ impl<'a> Search<'a> {
                 }
             }
         }
+    }
+
+    /// The path that the recording's table has for a DSO, where that is another.
+    fn listed_as(&self, wanted: &Wanted) -> Option<String> {
+        self.session.profile().dsos.get(wanted.dso).listed_as.clone()
     }
 
     fn offer_debug_links(&mut self, places: &Places, path: &Path) {
