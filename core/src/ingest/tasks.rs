@@ -289,9 +289,10 @@ impl Tasks {
             profile.dsos.get_mut(dso).executable_offset.get_or_insert(mmap.page_offset);
         }
         let version = Self::next_version(&mut self.versions);
-        let page_offset = match mmap.access {
-            // Its symbols are recorded where they are in memory.
-            MappingAccess::JitSymbols => mmap.address,
+        let page_offset = match kind {
+            // What names it says where it is in memory. (The kernel and a recorder that reads
+            // /proc/PID/maps do not agree on the offset in memory without a file.)
+            DsoKind::Jit | DsoKind::Anon => mmap.address,
             _ => mmap.page_offset,
         };
         let mapping = Mapping { start: mmap.address, end, page_offset, dso };

@@ -14,7 +14,7 @@ use crate::profile::{
 };
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
-use crate::symbolize::{Hint, Status, hints};
+use crate::symbolize::{Attempt, Hint, Status, hints};
 use crate::text::{printable, utc};
 use crate::views::coverage::{self, DsoUse};
 use crate::views::serialize_weight;
@@ -268,6 +268,8 @@ pub struct DsoRow {
     pub gives: Option<String>,
     /// Build-id of a file of its name that was refused.
     pub found: Option<String>,
+    /// What was tried to name it, oldest first.
+    pub tried: Vec<Attempt>,
     /// Where an image can be had, best first; empty where one is here.
     pub hints: Vec<Hint>,
 }
@@ -391,6 +393,7 @@ impl Session {
             image: row.image.clone(),
             gives: row.gives.map(str::to_owned),
             found: row.found.clone(),
+            tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
                 Status::Matched | Status::Embedded => Vec::new(),
                 _ => hints(dso, &self.profile.host, None),
@@ -425,6 +428,11 @@ impl Session {
         });
         wanted
     }
+}
+
+fn shown_attempt(attempt: &Attempt) -> Attempt {
+    let shown = |text: &str| printable(text).into_owned();
+    Attempt { what: shown(&attempt.what), outcome: shown(&attempt.outcome) }
 }
 
 /// The table is written after the run: it tells of the file that was there then.

@@ -142,8 +142,18 @@ impl Session {
         let admitted = self.try_admit(name, source);
         if let Err(rejection) = &admitted {
             self.ledger.refused(rejection);
+            let outcome = rejection.to_string();
+            for dso in self.recorded.named_like(name) {
+                self.ledger.note(dso, name, &outcome);
+            }
         }
         admitted
+    }
+
+    /// Notes for the ledger what a host tried to name a DSO: a file, a place or a server, and what
+    /// came of it.
+    pub fn note_attempt(&mut self, dso: DsoId, what: &str, outcome: &str) {
+        self.ledger.note(dso, what, outcome);
     }
 
     fn try_admit(
@@ -153,10 +163,7 @@ impl Session {
     ) -> Result<Admitted, Rejection> {
         let image = Image::open(name, source)?;
         let image = MatchedImage::admit(&self.recorded, image)?;
-        let added = self
-            .images
-            .add(image)
-            .map_err(|error| Rejection::Unreadable { message: error.to_string() })?;
+        let added = self.images.add(image)?;
         for &dso in &added.dsos {
             self.ledger.matched(dso, name, added.gives);
             self.to_name.push(self.symbols.begin(dso, self.naming_depth));

@@ -10,11 +10,13 @@ use std::collections::HashMap;
 use object::elf;
 
 use super::address::{FileOffset, Svma};
+use super::elf::Elf;
+use super::image::{Content, Image};
 use super::inline_frames::InlineFrames;
 use super::ledger::Gives;
-use super::matched_image::MatchedImage;
+use super::matched_image::{MatchedImage, Rejection};
+use super::same_code::{Compared, has_code, is_same_code};
 use super::symbol_table::SymbolTable;
-use crate::decode::ReadError;
 use crate::profile::{Dso, DsoId, DsoKind};
 
 /// All files that passed the gate, by the DSOs that they name.
@@ -43,8 +45,9 @@ pub(super) struct Build {
 }
 
 impl DsoImages {
-    /// Takes an image in. Fails only if its symbols cannot be read.
-    pub fn add(&mut self, image: MatchedImage) -> Result<AddedImage, ReadError> {
+    /// Takes an image in. Refuses one that has other code than those of its build that came
+    /// before, and one whose symbols cannot be read.
+    pub fn add(&mut self, image: MatchedImage) -> Result<AddedImage, Rejection> {
         let dsos = image.dsos().to_vec();
         let known = dsos.iter().find_map(|dso| self.of_dso.get(dso).copied());
         let index = known.unwrap_or(self.builds.len());
@@ -70,16 +73,27 @@ impl DsoImages {
 }
 
 impl Build {
-    fn add(&mut self, image: MatchedImage) -> Result<Gives, ReadError> {
+    fn add(&mut self, image: MatchedImage) -> Result<Gives, Rejection> {
+        let compared = match image.kind() {
+            DsoKind::User | DsoKind::Module => Compared::Content,
+            _ => Compared::Layout,
+        };
+        let is_other =
+            |known: &&MatchedImage| !is_same_code(known.image(), image.image(), compared);
+        if let Some(first) = self.images.iter().find(is_other) {
+            let (found, first) = (image.identity().to_string(), first.name().to_owned());
+            return Err(Rejection::SameIdOtherCode { found, first });
+        }
         let gives = gives(&image);
         // Binaries first: their segments and their linkage table are the ones that count.
-        let place = if has_code(&image) { 0 } else { self.images.len() };
+        let has_code = image.image().elf().is_some_and(has_code);
+        let place = if has_code { 0 } else { self.images.len() };
         self.images.insert(place, image);
         match SymbolTable::read(&self.images) {
             Ok(symbols) => self.symbols = symbols,
             Err(error) => {
                 self.images.remove(place);
-                return Err(error);
+                return Err(Rejection::Unreadable { message: error.to_string() });
             }
         }
         if gives.inlines {
@@ -99,23 +113,7 @@ impl Build {
 
     /// How frame addresses of `dso` become addresses of this build.
     pub fn placement(&self, dso: &Dso) -> Option<Placement<'_>> {
-        let image = self.images.first()?;
-        match dso.kind {
-            DsoKind::Kernel => {
-                let reference = dso.kernel_place.reference.filter(|&address| address != 0)?;
-                let svma = ["_text", "_stext"].iter().find_map(|n| self.symbols.address_of(n))?;
-                Some(Placement::Slide(reference.wrapping_sub(svma.0)))
-            }
-            // Where the sections of a module lie is not known here.
-            DsoKind::Module | DsoKind::Anon | DsoKind::Jit => None,
-            DsoKind::Unmapped | DsoKind::Folded => None,
-            DsoKind::User | DsoKind::Vdso if has_code(image) => Some(Placement::Segments(image)),
-            DsoKind::User | DsoKind::Vdso => {
-                let start = dso.executable_offset.map(FileOffset);
-                let slide = start.and_then(|start| executable_slide(image, start));
-                Some(slide.map_or(Placement::Segments(image), Placement::Slide))
-            }
-        }
+        Placement::of(dso, self.images.first()?.image(), &self.symbols)
     }
 }
 
@@ -123,33 +121,45 @@ impl Build {
 #[derive(Clone, Copy)]
 pub(super) enum Placement<'a> {
     /// Through the program headers of the file that was mapped.
-    Segments(&'a MatchedImage),
+    Segments(&'a Elf),
     /// By a constant: this much is subtracted.
     Slide(u64),
 }
 
-impl Placement<'_> {
+impl<'a> Placement<'a> {
+    /// How frame addresses of `dso` become addresses in `symbols`, whose first file is `image`.
+    pub fn of(dso: &Dso, image: &'a Image, symbols: &SymbolTable) -> Option<Self> {
+        let elf = match image.content() {
+            Content::Elf(elf) => elf,
+            // It has addresses at run time, as the frames of memory without a file have.
+            Content::PerfMap => {
+                return (dso.kind == DsoKind::Anon).then_some(Self::Slide(0));
+            }
+        };
+        match dso.kind {
+            DsoKind::Kernel => {
+                let reference = dso.kernel_place.reference.filter(|&address| address != 0)?;
+                let svma = ["_text", "_stext"].iter().find_map(|n| symbols.address_of(n))?;
+                Some(Self::Slide(reference.wrapping_sub(svma.0)))
+            }
+            // Where the sections of a module lie is not known here.
+            DsoKind::Module | DsoKind::Anon | DsoKind::Jit => None,
+            DsoKind::Unmapped | DsoKind::Folded => None,
+            DsoKind::User | DsoKind::Vdso if has_code(elf) => Some(Self::Segments(elf)),
+            DsoKind::User | DsoKind::Vdso => {
+                let start = dso.executable_offset.map(FileOffset);
+                let slide = start.and_then(|start| executable_slide(elf, start));
+                Some(slide.map_or(Self::Segments(elf), Self::Slide))
+            }
+        }
+    }
+
     pub fn svma(&self, address: u64) -> Option<Svma> {
         match self {
-            Self::Segments(image) => image.image().elf().svma_from_file_offset(FileOffset(address)),
+            Self::Segments(elf) => elf.svma_from_file_offset(FileOffset(address)),
             Self::Slide(slide) => Some(Svma(address.wrapping_sub(*slide))),
         }
     }
-}
-
-/// True if the file holds the code itself: it has an executable segment with bytes, and the
-/// sections there are not mere placeholders.
-///
-/// A debug file has the segments of its binary, but `objcopy --only-keep-debug` gives them other
-/// offsets and no bytes, while `eu-strip -f` keeps the binary's offsets and sizes. So segments
-/// alone do not tell; code sections of type NOBITS do.
-fn has_code(image: &MatchedImage) -> bool {
-    let elf = image.image().elf();
-    let has_bytes = elf.segments.iter().any(|s| s.is_executable_load() && s.file_size > 0);
-    let is_placeholder = elf.sections.iter().any(|section| {
-        section.is_executable() && section.kind == elf::SHT_NOBITS && section.size > 0
-    });
-    has_bytes && !is_placeholder
 }
 
 /// File offset − address in the file, for a debug file whose segments have lost their offsets.
@@ -159,8 +169,7 @@ fn has_code(image: &MatchedImage) -> bool {
 /// the segment's alignment, is what the linker used: addresses and offsets are congruent modulo
 /// the alignment, and a page is not larger than that. It holds whatever the size of a page was,
 /// and only if the file has one executable segment.
-fn executable_slide(image: &MatchedImage, start: FileOffset) -> Option<u64> {
-    let elf = image.image().elf();
+fn executable_slide(elf: &Elf, start: FileOffset) -> Option<u64> {
     let mut executable = elf.segments.iter().filter(|segment| segment.is_executable_load());
     let (segment, None) = (executable.next()?, executable.next()) else { return None };
     let align = segment.align.max(1);
@@ -172,7 +181,9 @@ fn executable_slide(image: &MatchedImage, start: FileOffset) -> Option<u64> {
 }
 
 fn gives(image: &MatchedImage) -> Gives {
-    let elf = image.image().elf();
+    let Some(elf) = image.image().elf() else {
+        return Gives { functions: true, ..Gives::default() };
+    };
     let has = |names: &[&str]| names.iter().any(|n| elf.section_with_bytes(n).is_some());
     let has_kind = |kind| elf.section_of_kind(kind).is_some();
     Gives {

@@ -10,6 +10,7 @@ use object::elf;
 use sha2::{Digest, Sha256};
 
 use super::elf::{Elf, ElfError, Section};
+use super::perf_map;
 use crate::decode::{ByteSource, ReadError};
 use crate::format::BuildId;
 use crate::format::elf_note::{Endian, build_id_in_notes};
@@ -17,15 +18,23 @@ use crate::profile::{ContentHash, Identity};
 
 /// A note section or segment longer than this is not searched.
 const MAX_NOTES: u64 = 1 << 20;
+/// So much of the start of a file tells what kind of text it is.
+const TEXT_START: u64 = 4096;
 /// How much of each end of a file its content hash covers.
 const HASHED_END: u64 = 4096;
 
-/// An ELF file: executable, shared object or separate debug file.
+/// A candidate: an ELF file (executable, shared object, separate debug file) or a perf map.
 pub struct Image {
     name: String,
     source: Box<dyn ByteSource>,
-    elf: Elf,
-    identity: Identity,
+    content: Content,
+    identity: Option<Identity>,
+}
+
+/// What kind of candidate it is.
+pub(super) enum Content {
+    Elf(Elf),
+    PerfMap,
 }
 
 /// Why a file is no image.
@@ -44,18 +53,27 @@ pub enum NotAnImage {
 }
 
 impl Image {
-    /// Opens a file. `name` is shown to humans and decides nothing.
+    /// Opens a file; its content says what it is. `name` is shown to humans and decides nothing.
     pub fn open(name: &str, source: Box<dyn ByteSource>) -> Result<Self, NotAnImage> {
         let unreadable = |error: ReadError| NotAnImage::Unreadable { message: error.to_string() };
-        let elf = Elf::read(&*source).map_err(|error| match error {
-            ElfError::NotElf { first_bytes } => NotAnImage::NotElf { first_bytes },
-            ElfError::Read(error) => unreadable(error),
-        })?;
-        let identity = match gnu_build_id(&elf, &*source) {
-            Some(id) => Identity::Gnu(id),
-            None => Identity::Content(content_hash(&*source).map_err(unreadable)?),
+        let (content, identity) = match Elf::read(&*source) {
+            Ok(elf) => {
+                let identity = match gnu_build_id(&elf, &*source) {
+                    Some(id) => Identity::Gnu(id),
+                    None => Identity::Content(content_hash(&*source).map_err(unreadable)?),
+                };
+                (Content::Elf(elf), Some(identity))
+            }
+            Err(ElfError::NotElf { first_bytes }) => {
+                let start = source.read_vec(0, source.len().min(TEXT_START)).map_err(unreadable)?;
+                if !perf_map::is_perf_map(&start) {
+                    return Err(NotAnImage::NotElf { first_bytes });
+                }
+                (Content::PerfMap, None)
+            }
+            Err(ElfError::Read(error)) => return Err(unreadable(error)),
         };
-        Ok(Self { name: name.to_owned(), source, elf, identity })
+        Ok(Self { name: name.to_owned(), source, content, identity })
     }
 
     /// What the host calls it.
@@ -63,14 +81,15 @@ impl Image {
         &self.name
     }
 
-    /// The GNU build-id found in its notes, or else the hash of its content.
-    pub fn identity(&self) -> Identity {
+    /// The GNU build-id found in an ELF file's notes, or else the hash of its content. `None`:
+    /// nothing in the file says what it is of, so it never matches (a perf map).
+    pub fn identity(&self) -> Option<Identity> {
         self.identity
     }
 
     /// Where the bytes of a section lie in the file; `None` if it has none of this name.
     pub fn section_range(&self, name: &str) -> Option<Range<u64>> {
-        let section = self.elf.section_with_bytes(name)?;
+        let section = self.elf()?.section_with_bytes(name)?;
         Some(section.offset..section.offset.checked_add(section.size)?)
     }
 
@@ -79,24 +98,40 @@ impl Image {
     /// The section is the name, ended by a zero, padding to four bytes, and a CRC-32 (gdb's
     /// manual, "Debugging Information in Separate Files"). The build-id is the better check.
     pub fn debug_link(&self) -> Option<String> {
-        let section = self.elf.section_with_bytes(".gnu_debuglink")?;
+        let section = self.elf()?.section_with_bytes(".gnu_debuglink")?;
         let bytes = self.source.read_vec(section.offset, section.size.min(MAX_NOTES)).ok()?;
         let end = bytes.iter().position(|&byte| byte == 0)?;
         String::from_utf8(bytes[..end].to_vec()).ok().filter(|name| !name.is_empty())
     }
 
-    pub(super) fn elf(&self) -> &Elf {
-        &self.elf
+    /// The layout, if it is an ELF file.
+    pub(super) fn elf(&self) -> Option<&Elf> {
+        match &self.content {
+            Content::Elf(elf) => Some(elf),
+            Content::PerfMap => None,
+        }
     }
 
-    pub(super) fn section_bytes(&self, section: &Section) -> Result<Vec<u8>, ReadError> {
-        self.elf.section_bytes(&*self.source, section)
+    pub(super) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    pub(super) fn source(&self) -> &dyn ByteSource {
+        &*self.source
+    }
+
+    /// The bytes of a section of `elf`, which is [`Self::elf`].
+    pub(super) fn section_bytes(&self, elf: &Elf, section: &Section) -> Result<Vec<u8>, ReadError> {
+        elf.section_bytes(&*self.source, section)
     }
 }
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Image({}, {})", self.name, self.identity)
+        match self.identity {
+            Some(identity) => write!(f, "Image({}, {identity})", self.name),
+            None => write!(f, "Image({}, no identity)", self.name),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use addr2line::{Context, LookupResult};
 use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
 
 use super::address::Svma;
+use super::elf::{Elf, Section};
 use super::matched_image::MatchedImage;
 use crate::decode::ReadError;
 
@@ -38,24 +39,23 @@ pub struct InlineLevel<'a> {
 impl InlineFrames {
     /// True if the image has DWARF to read.
     pub fn exist_in(image: &MatchedImage) -> bool {
+        let has = |elf: &Elf, name| elf.section_with_bytes(name).is_some();
         let elf = image.image().elf();
-        [".debug_info", ".zdebug_info"].iter().any(|n| elf.section_with_bytes(n).is_some())
+        elf.is_some_and(|elf| has(elf, ".debug_info") || has(elf, ".zdebug_info"))
     }
 
     /// Reads the DWARF of an image; `None` if it has none.
     pub fn read(image: &MatchedImage) -> Result<Option<Self>, ReadError> {
-        if !Self::exist_in(image) {
-            return Ok(None);
-        }
+        let has_dwarf = Self::exist_in(image);
         let image = image.image();
-        let elf = image.elf();
+        let Some(elf) = image.elf().filter(|_| has_dwarf) else { return Ok(None) };
         let endian = match elf.endian {
             object::Endianness::Little => RunTimeEndian::Little,
             object::Endianness::Big => RunTimeEndian::Big,
         };
         let dwarf = gimli::Dwarf::load(|id: SectionId| {
             let bytes = match wanted(id).then(|| named(elf, id)).flatten() {
-                Some(section) => image.section_bytes(section)?,
+                Some(section) => image.section_bytes(elf, section)?,
                 None => Vec::new(),
             };
             Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
@@ -101,7 +101,7 @@ fn wanted(id: SectionId) -> bool {
     )
 }
 
-fn named(elf: &super::elf::Elf, id: SectionId) -> Option<&super::elf::Section> {
+fn named(elf: &Elf, id: SectionId) -> Option<&Section> {
     elf.section_with_bytes(id.name()).or_else(|| {
         let zlib = id.name().replacen(".debug", ".zdebug", 1);
         elf.section_with_bytes(&zlib)

@@ -70,6 +70,19 @@ impl Gives {
     }
 }
 
+/// A file, place or server that might have named a DSO, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct Attempt {
+    /// The file, place or server.
+    pub what: String,
+    /// What came of it, in a few words.
+    pub outcome: String,
+}
+
+/// Attempts kept of one DSO, the newest.
+const MAX_ATTEMPTS: usize = 64;
+
 /// What is known of one DSO's names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
@@ -83,6 +96,8 @@ pub struct LedgerRow {
     pub gives: Option<&'static str>,
     /// The identity of a refused file of the same name, in hex.
     pub found: Option<String>,
+    /// What was tried to name it, oldest first.
+    pub tried: Vec<Attempt>,
     holds: Gives,
     image_holds: Gives,
 }
@@ -146,6 +161,17 @@ impl Ledger {
         }
     }
 
+    /// Notes what was tried to name a DSO. What is tried again stands once, with its newest
+    /// outcome.
+    pub fn note(&mut self, dso: DsoId, what: &str, outcome: &str) {
+        let Some(row) = self.rows.get_mut(dso.index()) else { return };
+        row.tried.retain(|attempt| attempt.what != what);
+        if row.tried.len() >= MAX_ATTEMPTS {
+            row.tried.remove(0);
+        }
+        row.tried.push(Attempt { what: what.to_owned(), outcome: outcome.to_owned() });
+    }
+
     /// For links: rows as the sender had them.
     pub fn from_rows(rows: Vec<LedgerRow>) -> Self {
         Self { rows }
@@ -195,6 +221,7 @@ impl LedgerRow {
             image: None,
             gives: None,
             found: None,
+            tried: Vec::new(),
             holds: Gives::default(),
             image_holds: Gives::default(),
         }

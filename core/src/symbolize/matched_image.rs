@@ -11,7 +11,7 @@
 //! use perftab_core::symbolize::{Image, MatchedImage};
 //!
 //! fn without_the_gate(image: Image) -> MatchedImage {
-//!     MatchedImage { identity: image.identity(), dsos: Vec::new(), image }
+//!     MatchedImage { identity: image.identity().unwrap(), dsos: Vec::new(), image }
 //! }
 //! ```
 //!
@@ -32,13 +32,14 @@ use super::embedded::{EmbeddedSymbols, SymbolsOf};
 use super::image::{Image, NotAnImage};
 use crate::containers::unpacked_name;
 use crate::format::BuildId;
-use crate::profile::{DsoId, DsoKind, Dsos, Identity};
+use crate::profile::{DsoId, DsoKind, Dsos, Identity, RecordedBy};
+use crate::text::printable;
 
 /// What was recorded of the files that ran: everything the gate compares with.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedIdentities {
     by_identity: HashMap<Identity, Vec<DsoId>>,
-    /// Ids of 20 bytes that end in zeros: perf may have padded shorter ones so.
+    /// Ids of 20 bytes that end in zeros and whose length was not recorded: shorter ones, padded.
     padded: Vec<(BuildId, DsoId)>,
     /// By [`DsoId`].
     kinds: Vec<DsoKind>,
@@ -54,8 +55,11 @@ impl RecordedIdentities {
             if let Some(identity) = dso.identity {
                 recorded.by_identity.entry(identity).or_default().push(id);
             }
-            let build_id = dso.build_id().filter(|build_id| build_id.without_padding().is_some());
-            recorded.padded.extend(build_id.map(|build_id| (build_id, id)));
+            // The kernel writes the length of the id into the mapping.
+            let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
+            let padded = dso.build_id().filter(|_| may_be_padded);
+            let padded = padded.filter(|build_id| build_id.without_padding().is_some());
+            recorded.padded.extend(padded.map(|build_id| (build_id, id)));
             let same_name = recorded.by_name.entry(dso.name().to_owned()).or_default();
             same_name.push((id, dso.path.clone(), dso.identity));
             recorded.kinds.push(dso.kind);
@@ -71,16 +75,29 @@ impl RecordedIdentities {
         is_unknown.then(|| Rejection::nothing_recorded(self, name, found))
     }
 
-    /// The DSOs that were recorded with an identity found; the exact reading first.
+    /// The DSOs that were recorded with an identity found. If one has it to the byte, those that
+    /// have it only if zeros are taken for padding may be of another build, and are left out.
     fn with_identity(&self, found: Identity) -> Vec<DsoId> {
-        let mut dsos = self.by_identity.get(&found).cloned().unwrap_or_default();
-        if let Identity::Gnu(found) = found {
-            let padded = self.padded.iter().filter(|(recorded, _)| recorded.is_same_as(found));
-            dsos.extend(
-                padded.map(|&(_, dso)| dso).filter(|dso| !dsos.contains(dso)).collect::<Vec<_>>(),
-            );
+        match (self.by_identity.get(&found), found) {
+            (Some(exact), _) => exact.clone(),
+            (None, Identity::Gnu(found)) => {
+                let padded = self.padded.iter().filter(|(recorded, _)| recorded.is_same_as(found));
+                padded.map(|&(_, dso)| dso).collect()
+            }
+            (None, Identity::Content(_)) => Vec::new(),
         }
-        dsos
+    }
+
+    /// What was recorded under the name of a file, or of the file whose debug file it is by name.
+    fn of_name(&self, name: &str) -> &[(DsoId, String, Option<Identity>)] {
+        let base = unpacked_name(name.rsplit(['/', '\\']).next().unwrap_or(name));
+        let of = |name: &str| self.by_name.get(name).map(Vec::as_slice);
+        of(base).or_else(|| of(base.strip_suffix(".debug")?)).unwrap_or_default()
+    }
+
+    /// The DSOs that have the name of a file: a hint for humans, and nothing that could match.
+    pub fn named_like(&self, name: &str) -> Vec<DsoId> {
+        self.of_name(name).iter().map(|(dso, ..)| *dso).collect()
     }
 }
 
@@ -89,18 +106,20 @@ impl RecordedIdentities {
 pub struct MatchedImage {
     identity: Identity,
     dsos: Vec<DsoId>,
+    kind: DsoKind,
     image: Image,
 }
 
 impl MatchedImage {
     /// Admits `image` if a DSO was recorded with its identity.
     pub fn admit(recorded: &RecordedIdentities, image: Image) -> Result<Self, Rejection> {
-        let identity = image.identity();
+        let Some(identity) = image.identity() else { return Err(Rejection::PerfMap) };
         let dsos = recorded.with_identity(identity);
-        if dsos.is_empty() {
-            return Err(Rejection::nothing_recorded(recorded, image.name(), identity));
+        let kind = dsos.first().and_then(|dso| recorded.kinds.get(dso.index()).copied());
+        match kind {
+            Some(kind) => Ok(Self { identity, dsos, kind, image }),
+            None => Err(Rejection::nothing_recorded(recorded, image.name(), identity)),
         }
-        Ok(Self { identity, dsos, image })
     }
 
     /// What the file is.
@@ -116,6 +135,11 @@ impl MatchedImage {
     /// What the host calls the file.
     pub fn name(&self) -> &str {
         self.image.name()
+    }
+
+    /// What kind of thing it is an image of.
+    pub fn kind(&self) -> DsoKind {
+        self.kind
     }
 
     pub(super) fn image(&self) -> &Image {
@@ -193,6 +217,15 @@ pub enum Rejection {
         /// The path recorded.
         path: String,
     },
+    /// It is a perf map, in which nothing says what it is of.
+    PerfMap,
+    /// It has a build-id that was recorded, but a file with the same id and other code came before.
+    SameIdOtherCode {
+        /// The build-id of both, in hex.
+        found: String,
+        /// The host's name of the file that came first, which stays.
+        first: String,
+    },
     /// Its bytes could not be had.
     Unreadable {
         /// What the host said.
@@ -202,8 +235,7 @@ pub enum Rejection {
 
 impl Rejection {
     fn nothing_recorded(recorded: &RecordedIdentities, name: &str, found: Identity) -> Self {
-        let base = unpacked_name(name.rsplit(['/', '\\']).next().unwrap_or(name));
-        let same_name = recorded.by_name.get(base).map_or(&[][..], Vec::as_slice);
+        let same_name = recorded.of_name(name);
         let wanted = same_name.iter().find_map(|(dso, _, identity)| {
             Some(SameName { dso: dso.0, wanted: (*identity)?.to_string() })
         });
@@ -227,6 +259,7 @@ impl From<NotAnImage> for Rejection {
 }
 
 impl fmt::Display for Rejection {
+    /// What is, then what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAnImage { first_bytes } if first_bytes.is_empty() => {
@@ -236,21 +269,40 @@ impl fmt::Display for Rejection {
                 f.write_str("not an ELF file: it begins with")?;
                 first_bytes.iter().take(4).try_for_each(|byte| write!(f, " {byte:02x}"))
             }
-            Self::NoIdentityInFile => {
-                f.write_str("the file has no build-id, and no file with its content was recorded")
-            }
-            Self::NothingRecordedHasIt { found, same_name: None } => {
-                write!(f, "nothing recorded has build-id {found}")
-            }
-            Self::NothingRecordedHasIt { found, same_name: Some(same_name) } => {
-                write!(f, "another build: wanted {}, found {found}", same_name.wanted)
-            }
+            Self::NoIdentityInFile => f.write_str(
+                "the file has no build-id, and no file with its content was recorded: link with \
+                 --build-id and record again",
+            ),
+            Self::NothingRecordedHasIt { found, same_name: None } => write!(
+                f,
+                "nothing recorded has build-id {found}: `perftab buildid list` prints what is \
+                 wanted"
+            ),
+            Self::NothingRecordedHasIt { found, same_name: Some(same_name) } => write!(
+                f,
+                "another build: wanted {}, found {found}: give the file that ran, or fetch it by \
+                 its build-id",
+                same_name.wanted
+            ),
             Self::RecordedWithoutIdentity { path } => write!(
                 f,
-                "{path} was recorded without a build-id, so no file can be known to be the one \
-                 that ran"
+                "{} was recorded without a build-id, so no file can be known to be the one that \
+                 ran: record again with `perftab record`",
+                printable(path)
             ),
-            Self::Unreadable { message } => write!(f, "the file could not be read: {message}"),
+            Self::PerfMap => f.write_str(
+                "a perf map: nothing in it says which process it is of and when it was written, so \
+                 it never matches, and gives names only by force",
+            ),
+            Self::SameIdOtherCode { found, first } => write!(
+                f,
+                "the same build-id as {}, {found}, but other code: the first stays; one of them \
+                 was changed after it was linked",
+                printable(first)
+            ),
+            Self::Unreadable { message } => {
+                write!(f, "the file could not be read: {}", printable(message))
+            }
         }
     }
 }

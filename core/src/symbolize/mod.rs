@@ -19,6 +19,8 @@ mod kallsyms;
 mod kernel_module;
 mod ledger;
 mod matched_image;
+mod perf_map;
+mod same_code;
 mod symbol_table;
 mod symbols;
 
@@ -31,7 +33,7 @@ pub use hints::{Hint, hints};
 pub use image::{Image, NotAnImage, content_hash};
 pub use inline_frames::{InlineFrames, InlineLevel};
 pub use kallsyms::{Disagreement, KALLSYMS_START, Kallsyms, KallsymsFault, stamped_kallsyms};
-pub use ledger::{Gives, Ledger, LedgerRow, Status};
+pub use ledger::{Attempt, Gives, Ledger, LedgerRow, Status};
 pub use matched_image::{MatchedImage, MatchedSymbols, RecordedIdentities, Rejection, SameName};
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use symbols::{FileId, Function, Inlining, Level, NamingDepth, NamingWork, Symbols};

@@ -16,8 +16,9 @@ use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
 use super::elf::{Elf, RawRelocation, RawSymbol, Section, text_at};
-use super::image::Image;
+use super::image::{Content, Image};
 use super::matched_image::MatchedImage;
+use super::perf_map::PerfMap;
 use crate::decode::ReadError;
 
 /// Tables with more symbols than this are cut (Chromium with all symbols has 2 million).
@@ -88,23 +89,34 @@ impl SymbolTable {
     /// Reads the symbol tables of one build: of a binary, a separate debug file, or both. Each
     /// table is taken from the first image that has it.
     pub fn read(images: &[MatchedImage]) -> Result<Self, ReadError> {
-        let images = || {
+        Self::of(&images.iter().map(MatchedImage::image).collect::<Vec<_>>())
+    }
+
+    /// The same of images whose right to give names somebody else answers for.
+    pub(super) fn of(images: &[&Image]) -> Result<Self, ReadError> {
+        let elf_files = || {
+            let with_elf = images.iter().filter_map(|&image| Some((image, image.elf()?)));
             // Addresses in a relocatable file are offsets into its sections.
-            images.iter().map(MatchedImage::image).filter(|image| image.elf().kind != elf::ET_REL)
+            with_elf.filter(|(_, elf)| elf.kind != elf::ET_REL)
         };
         let mut table = Self::default();
         for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
-            let with = images().find(|image| image.elf().section_of_kind(kind).is_some());
-            if let Some(image) = with {
-                table.add_symbols(image, kind)?;
+            let with = elf_files().find(|(_, elf)| elf.section_of_kind(kind).is_some());
+            if let Some((image, elf)) = with {
+                table.add_symbols(image, elf, kind)?;
             }
         }
-        if let Some(image) = images().next() {
-            table.extend_sizeless(image.elf());
+        if let Some((_, elf)) = elf_files().next() {
+            table.extend_sizeless(elf);
+        }
+        for image in images {
+            if let Content::PerfMap = image.content() {
+                table.add_perf_map(PerfMap::read(image.source())?);
+            }
         }
         table.choose_names();
-        for image in images() {
-            if table.add_plt(image)? == Found::Yes {
+        for (image, elf) in elf_files() {
+            if table.add_plt(image, elf)? == Found::Yes {
                 break;
             }
         }
@@ -167,11 +179,15 @@ impl SymbolTable {
         rest.iter().copied().take_while(|&byte| byte != 0)
     }
 
-    fn add_symbols(&mut self, image: &Image, kind: elf::SectionType) -> Result<(), ReadError> {
-        let elf = image.elf();
+    fn add_symbols(
+        &mut self,
+        image: &Image,
+        elf: &Elf,
+        kind: elf::SectionType,
+    ) -> Result<(), ReadError> {
         let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
-        let symbols = image.section_bytes(section)?;
-        let Some(base) = self.add_strings(image, section)? else { return Ok(()) };
+        let symbols = image.section_bytes(elf, section)?;
+        let Some(base) = self.add_strings(image, elf, section)? else { return Ok(()) };
         elf.for_each_symbol(&symbols, |symbol| {
             if self.entries.len() < MAX_SYMBOLS
                 && let Some(entry) = self.entry(elf, symbol, base)
@@ -183,12 +199,22 @@ impl SymbolTable {
     }
 
     /// Appends the strings that a symbol table refers to; returns where they begin.
-    fn add_strings(&mut self, image: &Image, table: &Section) -> Result<Option<u32>, ReadError> {
-        let Some(strings) = image.elf().sections.get(table.link as usize) else { return Ok(None) };
-        let mut strings = image.section_bytes(strings)?;
+    fn add_strings(
+        &mut self,
+        image: &Image,
+        elf: &Elf,
+        table: &Section,
+    ) -> Result<Option<u32>, ReadError> {
+        let Some(strings) = elf.sections.get(table.link as usize) else { return Ok(None) };
+        let strings = image.section_bytes(elf, strings)?;
+        Ok(self.add_text(strings))
+    }
+
+    /// Appends names, each ended by a zero; returns where they begin, `None` if there are too many.
+    fn add_text(&mut self, mut strings: Vec<u8>) -> Option<u32> {
         let base = self.strings.len();
         if base + strings.len() >= NOTHING as usize {
-            return Ok(None);
+            return None;
         }
         match base {
             // Mostly the only one; a copy of tens of megabytes was a tenth of the time.
@@ -197,7 +223,18 @@ impl SymbolTable {
         }
         // A table cut short must not run into the next one.
         self.strings.push(0);
-        Ok(Some(base as u32))
+        Some(base as u32)
+    }
+
+    fn add_perf_map(&mut self, map: PerfMap) {
+        let Some(base) = self.add_text(map.text) else { return };
+        let left = MAX_SYMBOLS.saturating_sub(self.entries.len());
+        let rank = Rank { bind: elf::STB_LOCAL, kind: elf::STT_FUNC, table: Table::Symbols };
+        self.entries.extend(map.symbols.iter().take(left).filter_map(|symbol| {
+            let name = base.checked_add(symbol.name)?;
+            Some(Entry { start: symbol.start, end: symbol.end, name, rank })
+        }));
+        self.entries.sort_by_key(|entry| entry.start);
     }
 
     fn entry(&self, elf: &Elf, symbol: RawSymbol, base: u32) -> Option<Entry> {
@@ -299,8 +336,7 @@ impl SymbolTable {
     }
 
     /// Names the jumps of the procedure linkage table after the functions that they go to.
-    fn add_plt(&mut self, image: &Image) -> Result<Found, ReadError> {
-        let elf = image.elf();
+    fn add_plt(&mut self, image: &Image, elf: &Elf) -> Result<Found, ReadError> {
         let relocations = [".rela.plt", ".rel.plt"].iter().find_map(|n| elf.section_with_bytes(n));
         let dynamic = elf.section_of_kind(elf::SHT_DYNSYM);
         let (Some(relocations), Some(dynamic)) = (relocations, dynamic) else {
@@ -308,9 +344,9 @@ impl SymbolTable {
         };
         let Some((first, size)) = plt_layout(elf) else { return Ok(Found::No) };
 
-        let bytes = image.section_bytes(relocations)?;
-        let symbols = image.section_bytes(dynamic)?;
-        let Some(base) = self.add_strings(image, dynamic)? else { return Ok(Found::No) };
+        let bytes = image.section_bytes(elf, relocations)?;
+        let symbols = image.section_bytes(elf, dynamic)?;
+        let Some(base) = self.add_strings(image, elf, dynamic)? else { return Ok(Found::No) };
         let mut names = Vec::new();
         elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
         let mut start = first;

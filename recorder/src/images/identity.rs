@@ -23,7 +23,7 @@ pub fn build_id(file: &File) -> io::Result<Option<BuildId>> {
 /// The build-id of an image that has one.
 pub fn build_id_of(image: &Image) -> Option<BuildId> {
     match image.identity() {
-        Identity::Gnu(id) => Some(id),
-        Identity::Content(_) => None,
+        Some(Identity::Gnu(id)) => Some(id),
+        Some(Identity::Content(_)) | None => None,
     }
 }

@@ -43,7 +43,7 @@ fn binary_and_debug_file_in_any_order_say_what_the_whole_file_says() {
             let program = compile(&folder, "gcc", &flags, "program.c", SOURCE);
             let (binary, debug) = split(&folder, &program, tool);
             let offsets = Code::of(&program).offsets(1);
-            let recorded = Some(image(&program).identity());
+            let recorded = image(&program).identity();
             let start = executable_start(&program);
 
             let named_by = |files: &[&Path]| {
@@ -76,7 +76,7 @@ fn compressed_sections_say_the_same() {
     let folder = TestFolder::new();
     let program = compile(&folder, "gcc", &["-g", "-O1"], "program.c", SOURCE);
     let offsets = Code::of(&program).offsets(1);
-    let recorded = Some(image(&program).identity());
+    let recorded = image(&program).identity();
     let levels = |file: &Path| {
         let mut bench = Bench::new(recorded, &offsets);
         let added = bench.admit(image(file)).expect("it has the id recorded");
@@ -106,7 +106,7 @@ fn a_debug_file_of_another_build_is_refused() {
     let program = compile(&folder, "gcc", &["-g", "-O1"], "program.c", &other);
     let (_, debug) = split(&folder, &program, "objcopy");
     let program = compile(&folder, "gcc", &["-g", "-O1"], "program.c", SOURCE);
-    let mut bench = Bench::new(Some(image(&program).identity()), &Code::of(&program).offsets(1));
+    let mut bench = Bench::new(image(&program).identity(), &Code::of(&program).offsets(1));
     bench.admit(image(&debug)).expect_err("it belongs to another build");
     assert_eq!(bench.named(), 0);
 }

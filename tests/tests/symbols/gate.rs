@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
-use perftab_core::profile::Identity;
+use perftab_core::profile::{Identity, RecordedBy};
 use perftab_core::symbolize::{Image, NotAnImage, Rejection, Status};
 use perftab_core::symbolize::{Ledger, RecordedIdentities};
 use perftab_tests::folder::TestFolder;
@@ -26,12 +26,12 @@ fn the_identity_is_the_note_that_readelf_prints() {
     let folder = TestFolder::new();
     for flags in [&[][..], &["-Wl,--build-id=md5"], &["-Wl,--build-id=0x0102030405060708"]] {
         let program = program(&folder, flags);
-        assert_eq!(image(&program).identity().to_string(), oracle::build_id(&program));
+        assert_eq!(image(&program).identity().unwrap().to_string(), oracle::build_id(&program));
         // Without section headers the note is found through the segments.
         let mut bytes = std::fs::read(&program).unwrap();
         bytes[0x28..0x30].fill(0);
         let image = Image::open("program", Box::new(SliceSource::new(bytes))).unwrap();
-        assert_eq!(image.identity().to_string(), oracle::build_id(&program));
+        assert_eq!(image.identity().unwrap().to_string(), oracle::build_id(&program));
     }
 }
 
@@ -39,7 +39,7 @@ fn the_identity_is_the_note_that_readelf_prints() {
 fn b30_one_bit_of_the_id_decides() {
     let folder = TestFolder::new();
     let program = program(&folder, &[]);
-    let recorded = image(&program).identity();
+    let recorded = image(&program).identity().unwrap();
     let offsets = Code::of(&program).offsets(1);
 
     let mut bytes = std::fs::read(&program).unwrap();
@@ -47,7 +47,7 @@ fn b30_one_bit_of_the_id_decides() {
     let at = bytes.windows(20).position(|window| window == id.as_bytes()).unwrap();
     bytes[at + 19] ^= 1;
     let flipped = Image::open("/elsewhere/program", Box::new(SliceSource::new(bytes))).unwrap();
-    let found = flipped.identity().to_string();
+    let found = flipped.identity().unwrap().to_string();
 
     let mut bench = Bench::new(Some(recorded), &offsets);
     let rejection = bench.admit(flipped).expect_err("it is another build");
@@ -75,7 +75,7 @@ fn the_name_of_a_file_does_not_matter() {
     let renamed = folder.join("holiday.jpg");
     std::fs::rename(&program, &renamed).unwrap();
     let file = image(&renamed);
-    let mut bench = Bench::new(Some(file.identity()), &Code::of(&renamed).offsets(1));
+    let mut bench = Bench::new(file.identity(), &Code::of(&renamed).offsets(1));
     bench.admit(file).expect("it is the file recorded");
     assert!(bench.named() > 0);
 }
@@ -85,7 +85,7 @@ fn without_an_id_the_content_decides() {
     let folder = TestFolder::new();
     let program = program(&folder, &["-Wl,--build-id=none"]);
     let file = image(&program);
-    assert!(matches!(file.identity(), Identity::Content(_)));
+    assert!(matches!(file.identity(), Some(Identity::Content(_))));
 
     // By hand: SHA-256 over both ends and the length, first half.
     let bytes = std::fs::read(&program).unwrap();
@@ -94,10 +94,10 @@ fn without_an_id_the_content_decides() {
     input.extend(&bytes[bytes.len() - 4096..]);
     input.extend((bytes.len() as u64).to_be_bytes());
     std::fs::write(&hashed, input).unwrap();
-    assert_eq!(run("sha256sum", &[text(&hashed)])[..32], file.identity().to_string());
+    assert_eq!(run("sha256sum", &[text(&hashed)])[..32], file.identity().unwrap().to_string());
 
     let offsets = Code::of(&program).offsets(1);
-    let mut bench = Bench::new(Some(file.identity()), &offsets);
+    let mut bench = Bench::new(file.identity(), &offsets);
     bench.admit(file).expect("its content was recorded");
     assert!(bench.named() > 0);
 
@@ -121,11 +121,13 @@ fn b10_ids_of_any_length_match_also_when_padded_with_zeros() {
         let program = program(&folder, &[&format!("-Wl,--build-id=0x{hex}")]);
         let file = image(&program);
         let id = BuildId::from_hex(hex).unwrap();
-        assert_eq!(file.identity(), Identity::Gnu(id));
+        assert_eq!(file.identity(), Some(Identity::Gnu(id)));
         let mut padded = id.as_bytes().to_vec();
         padded.resize(20, 0);
         let padded = BuildId::new(&padded).map(Identity::Gnu);
         let mut bench = Bench::new(padded, &Code::of(&program).offsets(8));
+        bench.admit(image(&program)).expect_err("the kernel recorded how long the id is");
+        bench.profile.dsos.get_mut(bench.dso).recorded_by = Some(RecordedBy::Table);
         bench.admit(file).expect("perf pads ids with zeros");
         let longer = BuildId::from_hex(&format!("{hex}01")).map(Identity::Gnu);
         let mut bench = Bench::new(longer, &[]);
@@ -143,7 +145,7 @@ fn two_builds_of_one_path_have_each_its_own_names() {
     let second = (image(&second), Code::of(&second).offsets(1));
     assert_ne!(first.0.identity(), second.0.identity());
 
-    let mut bench = Bench::new(Some(first.0.identity()), &first.1);
+    let mut bench = Bench::new(first.0.identity(), &first.1);
     bench.admit(second.0).expect_err("another build under the same path");
     assert_eq!(bench.named(), 0);
     bench.admit(first.0).expect("it is the file recorded");
@@ -167,7 +169,7 @@ fn a_file_cut_anywhere_or_with_a_wrong_byte_never_panics() {
     let folder = TestFolder::new();
     let program = program(&folder, &["-nostdlib", "-Wl,-e,main"]);
     let whole = std::fs::read(&program).unwrap();
-    let recorded = image(&program).identity();
+    let recorded = image(&program).identity().unwrap();
     let offsets = Code::of(&program).offsets(1);
     let try_bytes = |bytes: Vec<u8>| {
         if let Ok(image) = Image::open("program", Box::new(SliceSource::new(bytes))) {

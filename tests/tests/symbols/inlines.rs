@@ -82,7 +82,7 @@ enum Compare {
 fn compare(program: &Path, step: usize, what: Compare) -> usize {
     let code = Code::of(program);
     let file = image(program);
-    let mut bench = Bench::new(Some(file.identity()), &code.offsets(step));
+    let mut bench = Bench::new(file.identity(), &code.offsets(step));
     bench.admit(file).expect("it is the file recorded");
     let addresses: Vec<_> =
         bench.frames().iter().map(|&(offset, _)| code.address_of(offset)).collect();
@@ -128,7 +128,7 @@ fn cpp_templates_and_lambdas() {
 
     let code = Code::of(&program);
     let file = image(&program);
-    let mut bench = Bench::new(Some(file.identity()), &code.offsets(1));
+    let mut bench = Bench::new(file.identity(), &code.offsets(1));
     bench.admit(file).expect("it is the file recorded");
     let names: BTreeSet<&str> = bench
         .frames()
@@ -160,7 +160,7 @@ fn rust_legacy_and_v0_names() {
         };
         let code = Code::of(&program);
         let file = image(&program);
-        let mut bench = Bench::new(Some(file.identity()), &code.offsets(4));
+        let mut bench = Bench::new(file.identity(), &code.offsets(4));
         bench.admit(file).expect("it is the file recorded");
         let stirring = bench.frames().into_iter().find_map(|(_, frame)| {
             let levels = bench.levels(frame);

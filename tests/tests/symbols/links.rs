@@ -77,7 +77,7 @@ fn a_link_without_names_is_named_by_the_same_binary_and_by_no_other() {
     let other = SOURCE.replace("* 7", "* 9");
     let other = compile(&other_folder, "gcc", &["-g", "-O1"], "program.c", &other);
 
-    let mut bench = Bench::new(Some(right().identity()), &Code::of(&program).offsets(4));
+    let mut bench = Bench::new(right().identity(), &Code::of(&program).offsets(4));
     add_samples(&mut bench);
     let nameless = payload(&bench);
     bench.admit(right()).expect("it is the file recorded");
@@ -103,14 +103,14 @@ fn a_link_without_names_is_named_by_the_same_binary_and_by_no_other() {
 fn a_link_with_names_shows_them_without_any_file() {
     let folder = TestFolder::new();
     let program = compile(&folder, "gcc", &["-g", "-O1"], "program.c", SOURCE);
-    let mut bench = Bench::new(Some(image(&program).identity()), &Code::of(&program).offsets(4));
+    let mut bench = Bench::new(image(&program).identity(), &Code::of(&program).offsets(4));
     add_samples(&mut bench);
     bench.admit(image(&program)).expect("it is the file recorded");
     let opened = decode(&payload(&bench)).expect("the link opens");
     let before = shown(&bench.profile, &bench.symbols);
     assert!(before.iter().any(|line| line.contains("work;inner")), "{before:?}");
     assert_eq!(shown(&opened.profile, &opened.symbols), before);
-    assert_eq!(opened.profile.dsos.get(DsoId(0)).identity, Some(image(&program).identity()));
+    assert_eq!(opened.profile.dsos.get(DsoId(0)).identity, image(&program).identity());
 
     // Files and lines came too.
     let levels = opened.profile.frames.iter().flat_map(|(id, _)| opened.symbols.levels(id));
@@ -125,7 +125,7 @@ fn a_link_with_names_shows_them_without_any_file() {
 fn names_of_a_link_are_not_replaced_by_those_of_a_file() {
     let folder = TestFolder::new();
     let program = compile(&folder, "gcc", &["-g", "-O1"], "program.c", SOURCE);
-    let mut bench = Bench::new(Some(image(&program).identity()), &Code::of(&program).offsets(4));
+    let mut bench = Bench::new(image(&program).identity(), &Code::of(&program).offsets(4));
     add_samples(&mut bench);
     bench.admit(image(&program)).expect("it is the file recorded");
     let mut opened = decode(&payload(&bench)).expect("the link opens");
@@ -144,10 +144,10 @@ fn frames_are_named_in_slices_as_at_once() {
     let folder = TestFolder::new();
     let program = compile(&folder, "gcc", &["-g", "-O1"], "program.c", SOURCE);
     let offsets = Code::of(&program).offsets(1);
-    let mut at_once = Bench::new(Some(image(&program).identity()), &offsets);
+    let mut at_once = Bench::new(image(&program).identity(), &offsets);
     at_once.admit(image(&program)).expect("it is the file recorded");
 
-    let mut sliced = Bench::new(Some(image(&program).identity()), &offsets);
+    let mut sliced = Bench::new(image(&program).identity(), &offsets);
     let recorded = RecordedIdentities::new(&sliced.profile.dsos);
     let matched = MatchedImage::admit(&recorded, image(&program)).expect("the build recorded");
     sliced.images.add(matched).expect("readable");

@@ -27,7 +27,7 @@ fn every_address_has_a_name_that_nm_gives_it() {
     let code = Code::of(&program);
     let functions = Functions::of(&program, &[]);
     let file = image(&program);
-    let mut bench = Bench::new(Some(file.identity()), &code.offsets(1));
+    let mut bench = Bench::new(file.identity(), &code.offsets(1));
     assert_eq!(bench.named(), 0, "nothing has a name before a file is given");
     bench.admit(file).expect("it is the file recorded");
 
@@ -54,7 +54,7 @@ fn among_aliases_the_one_that_perf_shows_is_chosen() {
     let program = compile(&folder, "gcc", &["-O1", "-g"], "program.c", ALIASES);
     let file = image(&program);
     let code = Code::of(&program);
-    let mut bench = Bench::new(Some(file.identity()), &code.offsets(1));
+    let mut bench = Bench::new(file.identity(), &code.offsets(1));
     bench.admit(file).expect("it is the file recorded");
     let names: Vec<_> =
         bench.frames().iter().filter_map(|&(_, frame)| bench.merged(frame).name).collect();
@@ -81,7 +81,7 @@ fn a_label_without_a_size_ends_where_the_next_symbol_begins() {
     let offsets: Vec<_> =
         (label..sized + 2).map(|address| address - code.address + code.offset).collect();
     let file = image(&program);
-    let mut bench = Bench::new(Some(file.identity()), &offsets);
+    let mut bench = Bench::new(file.identity(), &offsets);
     bench.admit(file).expect("it is the file recorded");
     for (offset, frame) in bench.frames() {
         let expected = if code.address_of(offset) < sized { "label_without_type" } else { "sized" };
@@ -102,7 +102,7 @@ fn jumps_to_other_files_are_named_after_their_target() {
         );
         let code = code.expect("there is a linkage table");
         let file = image(&program);
-        let mut bench = Bench::new(Some(file.identity()), &code.offsets(1));
+        let mut bench = Bench::new(file.identity(), &code.offsets(1));
         bench.admit(file).expect("it is the file recorded");
         // objdump prints `0000000000001030 <puts@plt>:` above each jump.
         let labels: Vec<(u64, &str)> = listing
@@ -135,7 +135,7 @@ fn a_stripped_library_has_the_names_it_exports() {
     let functions = Functions::of(&program, &["-D"]);
     assert_eq!(functions.len(), 2);
     let file = image(&program);
-    let mut bench = Bench::new(Some(file.identity()), &code.offsets(1));
+    let mut bench = Bench::new(file.identity(), &code.offsets(1));
     let added = bench.admit(file).expect("it is the file recorded");
     assert_eq!(added.gives.sentence(), "function names only");
     for (offset, frame) in bench.frames() {
@@ -154,7 +154,7 @@ fn this_machines_libc_is_named_as_nm_names_it() {
     let code = Code::of(libc);
     let functions = Functions::of(libc, &["-D", "--without-symbol-versions"]);
     let file = image(libc);
-    let mut bench = Bench::new(Some(file.identity()), &code.offsets(61));
+    let mut bench = Bench::new(file.identity(), &code.offsets(61));
     bench.admit(file).expect("it is the file recorded");
     let mut named = 0;
     for (offset, frame) in bench.frames() {
