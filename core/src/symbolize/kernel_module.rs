@@ -115,7 +115,7 @@ impl<'a> Relocated<'a> {
     pub fn new(image: &'a Image, elf: &'a Elf, layout: &ModuleLayout) -> Result<Self, ReadError> {
         let mut values = Vec::new();
         if let Some(section) = elf.section_of_kind(elf::SHT_SYMTAB) {
-            let symbols = image.section_bytes(section)?;
+            let symbols = image.section_bytes(elf, section)?;
             elf.for_each_symbol(&symbols, |symbol| values.push(layout.value(&symbol)));
         }
         Ok(Self { image, elf, values })
@@ -124,7 +124,7 @@ impl<'a> Relocated<'a> {
     /// Fails if the section has a relocation that is not understood: numbers that are half right
     /// would give wrong lines.
     pub fn section_bytes(&self, section: &Section) -> Result<Vec<u8>, ReadError> {
-        let mut bytes = self.image.section_bytes(section)?;
+        let mut bytes = self.image.section_bytes(self.elf, section)?;
         let is_it = |other: &Section| std::ptr::eq(other, section);
         let Some(index) = self.elf.sections.iter().position(is_it) else { return Ok(bytes) };
         for relocations in self.elf.sections.iter().filter(|relocations| {
@@ -132,7 +132,7 @@ impl<'a> Relocated<'a> {
                 && relocations.info as usize == index
                 && relocations.has_bytes()
         }) {
-            let entries = self.image.section_bytes(relocations)?;
+            let entries = self.image.section_bytes(self.elf, relocations)?;
             let mut is_understood = true;
             self.elf.for_each_relocation(relocations, &entries, |relocation| {
                 is_understood = is_understood && self.apply(&mut bytes, relocation).is_some();
