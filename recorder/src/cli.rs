@@ -3,9 +3,16 @@
 //! Constraints: the help of each command begins with an example and fits a screen (a test says so);
 //! options that `perf` has are named as there and mean the same.
 
+mod buildid;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+pub use buildid::{
+    AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, ListArgs, MissingArgs, PurgeArgs,
+    RemoveArgs, StoreArgs, VerifyArgs,
+};
 
 use crate::record::RecordArgs;
 
@@ -52,8 +59,8 @@ pub enum Command {
     /// Print every sample: who, when, what, and the whole call chain
     #[command(before_help = "Example: perftab script perf.data | less")]
     Script(ScriptArgs),
-    /// List build-ids of a recording
-    #[command(before_help = "Example: perftab buildid list -H perf.data")]
+    /// Carry the binaries of a recording: list, store, archive, compare
+    #[command(before_help = "Example: perftab buildid archive perf.data")]
     Buildid(BuildidArgs),
     /// Convert a recording for other tools, or to one self-contained page
     #[command(before_help = "Example: perftab export perf.data --to html -o profile.html")]
@@ -83,6 +90,9 @@ pub struct ImageArgs {
     /// Do not search this machine for binaries
     #[arg(long)]
     pub no_local: bool,
+    /// The cache that is a part of this machine.
+    #[command(flatten)]
+    pub cache: CacheArgs,
 }
 
 /// `perftab view`.
@@ -179,36 +189,6 @@ Output, one block a sample, ended by an empty line:
           branches from/to/M|P|-/X|-/A|-/cycles ...
           fields name=value ...        of a tracepoint
 - or -1 stands for what was not recorded, [unknown] for what has no name.";
-
-/// `perftab buildid`.
-#[derive(Debug, Args)]
-pub struct BuildidArgs {
-    /// What to do with build-ids.
-    #[command(subcommand)]
-    pub command: BuildidCommand,
-}
-
-/// Commands below `perftab buildid`.
-#[derive(Debug, Subcommand)]
-pub enum BuildidCommand {
-    /// Print `ID PATH` for each DSO that was recorded with a build-id
-    #[command(before_help = "Example: perftab buildid list -H perf.data")]
-    List(BuildidListArgs),
-}
-
-/// `perftab buildid list`.
-#[derive(Debug, Args)]
-pub struct BuildidListArgs {
-    /// The recording.
-    #[command(flatten)]
-    pub input: InputArgs,
-    /// Only DSOs that samples end in or pass through
-    #[arg(short = 'H', long)]
-    pub with_hits: bool,
-    /// Only the kernel's id, without its name
-    #[arg(short, long, conflicts_with = "with_hits")]
-    pub kernel: bool,
-}
 
 /// What `export` can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod buildid_cache;
 mod cli;
 mod commands;
 mod debuginfod_client;
@@ -13,6 +14,7 @@ mod file_source;
 mod images;
 mod output;
 mod page;
+mod perfconfig;
 mod record;
 mod recording;
 mod scratch;
@@ -22,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::cli::{BuildidCommand, Cli, Command};
+use crate::cli::{Cli, Command};
 use crate::output::Outcome;
 
 fn main() -> ExitCode {
@@ -48,9 +50,7 @@ fn run(command: Command, losses: ExitCode) -> anyhow::Result<ExitCode> {
         Command::Report(args) => commands::report::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Script(args) => commands::script::run(&args),
-        Command::Buildid(args) => match args.command {
-            BuildidCommand::List(args) => commands::buildid_list::run(&args),
-        },
+        Command::Buildid(args) => commands::buildid::run(&args.command),
         Command::Export(args) => commands::export::run(&args),
         Command::Share(args) => commands::share::run(&args),
     }?;

@@ -1,6 +1,6 @@
 //! One file a command over recordings; each asks core's `Session` and prints the answer.
 
-pub mod buildid_list;
+pub mod buildid;
 pub mod export;
 pub mod info;
 pub mod report;

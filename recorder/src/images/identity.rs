@@ -1,9 +1,10 @@
 //! What a file is, for what is looked up outside of a `Session`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 
 use perftab_core::format::BuildId;
+use perftab_core::format::elf_note::{Endian, build_id_in_notes};
 use perftab_core::profile::Identity;
 use perftab_core::symbolize::Image;
 
@@ -26,4 +27,18 @@ pub fn build_id_of(image: &Image) -> Option<BuildId> {
         Some(Identity::Gnu(id)) => Some(id),
         Some(Identity::Content(_)) | None => None,
     }
+}
+
+/// The build-id of the kernel that runs, from its notes.
+pub fn running_kernel() -> Option<BuildId> {
+    build_id_in_notes(&fs::read("/sys/kernel/notes").ok()?, Endian::NATIVE)
+}
+
+/// The build-id of a kernel module that is loaded, by its name in the kernel.
+pub fn loaded_module(name: &str) -> Option<BuildId> {
+    if name.is_empty() || name.contains(['/', '.']) {
+        return None;
+    }
+    let notes = fs::read(format!("/sys/module/{name}/notes/.note.gnu.build-id")).ok()?;
+    build_id_in_notes(&notes, Endian::NATIVE)
 }

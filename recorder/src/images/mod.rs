@@ -8,3 +8,4 @@ pub mod identity;
 pub mod kernel;
 pub mod local;
 pub mod search;
+pub mod unpacked;

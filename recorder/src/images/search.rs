@@ -218,7 +218,7 @@ impl Receiver for Shown<'_> {
 
 /// The roots of recorded processes that still run, where they are not this process's: a container
 /// has its own files under the recorded paths.
-fn foreign_roots(session: &Session) -> Vec<PathBuf> {
+pub fn foreign_roots(session: &Session) -> Vec<PathBuf> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
     let mut known: HashSet<_> = identity(Path::new("/")).into_iter().collect();
     let pids: HashSet<u32> =
@@ -228,7 +228,7 @@ fn foreign_roots(session: &Session) -> Vec<PathBuf> {
 }
 
 /// All files below a folder, without following links to folders.
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

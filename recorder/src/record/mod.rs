@@ -35,6 +35,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 pub use options::RecordArgs;
+pub use tasks::own_vdso;
 
 use self::command::StoppedCommand;
 use self::counters::Counters;

@@ -263,8 +263,13 @@ fn is_native_vdso(address: u64) -> bool {
     address >> 32 != 0 || cfg!(target_pointer_width = "32")
 }
 
-/// The id of our own vdso, from memory: it is no file.
+/// The id of our own vdso.
 fn vdso_build_id() -> Option<BuildId> {
+    build_id_of_elf(&perftab_core::decode::SliceSource::new(own_vdso()?))
+}
+
+/// Our own vdso, from memory: it is no file.
+pub fn own_vdso() -> Option<Vec<u8>> {
     let maps = fs::read("/proc/self/maps").ok()?;
     let vdso = maps
         .split(|byte| *byte == b'\n')
@@ -272,7 +277,7 @@ fn vdso_build_id() -> Option<BuildId> {
         .find(|mapping| mapping.name == b"[vdso]")?;
     let mut image = vec![0; usize::try_from(vdso.end - vdso.start).ok()?];
     File::open("/proc/self/mem").ok()?.read_exact_at(&mut image, vdso.start).ok()?;
-    build_id_of_elf(&perftab_core::decode::SliceSource::new(image))
+    Some(image)
 }
 
 #[cfg(test)]

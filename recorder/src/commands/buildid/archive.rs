@@ -1,0 +1,244 @@
+//! `perftab buildid archive`: the binaries of a recording in one file.
+//!
+//! Its inside is that of the cache, as `perf archive` packs it: `tar xf FILE -C ~/.debug` puts
+//! everything where perf and perftab look, and the viewer opens the file as it is. gzip, because
+//! every tar unpacks it and it is several times faster than perf's bzip2; with zstd, `tar` needs a
+//! second program on the machine that unpacks.
+//!
+//! Constraint: a file under the name asked for is complete; until then it has a passing name.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tar::{Builder, EntryType, Header};
+
+use super::find::{Content, Finder, Piece};
+use super::stop::Stop;
+use super::targets::{Target, Which, targets};
+use crate::buildid_cache::{EntryName, link_name, link_target};
+use crate::cli::ArchiveArgs;
+use crate::commands::{finish, read};
+use crate::output::{self, Outcome, Progress, Unit};
+use crate::recording::USUAL_NAME;
+use crate::scratch;
+
+/// Packs what is found; what is not, is said.
+pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
+    let session = read(&args.input)?;
+    let mut outcome = finish(&session);
+    let stop = Stop::install()?;
+    let mut finder = Finder::new(&args.images, &session, stop.clone());
+    let which = if args.all || !args.id.is_empty() { Which::All } else { Which::Hit };
+    let mut wanted = targets(&session, which);
+    if !args.id.is_empty() {
+        let is_named = |target: &Target| args.id.iter().any(|id| target.id().starts_with(id));
+        wanted.retain(is_named);
+    }
+    if wanted.is_empty() {
+        bail!(
+            "no DSO with such a build-id or with samples was recorded; list them with: perftab buildid list"
+        );
+    }
+
+    let output = output_path(args);
+    let mut packer = Packer::create(&output, stop)?;
+    let mut seen = HashSet::new();
+    for target in &wanted {
+        if target.key().is_some_and(|key| !seen.insert(key)) {
+            continue;
+        }
+        let found = finder.find(target);
+        packer.stop.check("no archive was written")?;
+        if found.pieces.is_empty() {
+            let (id, path, why) = (target.id(), target.shown(), found.why_nothing());
+            output::notice(format_args!("not packed: {id} {path}: {why}"));
+            outcome = Outcome::WithLosses;
+        } else {
+            packer.add(target, &found.pieces)?;
+        }
+    }
+    let packed = packer.packed;
+    if packed == 0 {
+        bail!("nothing to pack was found; run this on the machine that was recorded");
+    }
+    let size = packer.finish()?;
+    let name = if output == Path::new("-") {
+        "standard output".into()
+    } else {
+        output.display().to_string()
+    };
+    output::notice(format_args!(
+        "{packed} DSOs in {name}, {}: drop it on the viewer, or unpack it with: tar xf FILE -C ~/.debug",
+        output::size(size)
+    ));
+    Ok(outcome)
+}
+
+/// Beside the recording, as `perf archive` does.
+fn output_path(args: &ArchiveArgs) -> PathBuf {
+    args.output.clone().unwrap_or_else(|| {
+        let recording = match args.input.file == Path::new("-") {
+            true => Path::new(USUAL_NAME),
+            false => &args.input.file,
+        };
+        // A folder may be named with a slash behind it.
+        let mut path = recording.components().collect::<PathBuf>().into_os_string();
+        path.push(".tar.gz");
+        path.into()
+    })
+}
+
+/// An archive being written.
+struct Packer {
+    tar: Builder<GzEncoder<Box<dyn Write>>>,
+    /// The passing name, and the name it gets. None for standard output.
+    names: Option<(PathBuf, PathBuf)>,
+    progress: Progress,
+    done: u64,
+    packed: usize,
+    time: u64,
+    stop: Stop,
+}
+
+impl Packer {
+    fn create(output: &Path, stop: Stop) -> anyhow::Result<Self> {
+        let (writer, names): (Box<dyn Write>, _) = if output == Path::new("-") {
+            if io::stdout().is_terminal() {
+                bail!("standard output is a terminal; name a file with -o");
+            }
+            (Box::new(output::Results::new()), None)
+        } else {
+            let name = output.file_name().context("the archive needs a file name")?;
+            let name = format!(".{}.{}", name.display(), scratch::unique_suffix());
+            let passing = output.with_file_name(name);
+            let options =
+                OpenOptions::new().write(true).create_new(true).mode(0o644).open(&passing);
+            let file = options.with_context(|| passing.display().to_string())?;
+            (Box::new(io::BufWriter::new(file)), Some((passing, output.to_owned())))
+        };
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        Ok(Self {
+            tar: Builder::new(GzEncoder::new(writer, Compression::fast())),
+            names,
+            progress: Progress::begin("Packing", Unit::Bytes, None),
+            done: 0,
+            packed: 0,
+            time,
+            stop,
+        })
+    }
+
+    /// The files of a DSO, then the link that leads to them.
+    fn add(&mut self, target: &Target, pieces: &[Piece]) -> anyhow::Result<()> {
+        let (Some(key), Some(name)) = (target.key(), entry_name(target)) else { return Ok(()) };
+        let folder = name.as_path().join(key.to_string());
+        for piece in pieces {
+            let path = folder.join(piece.part.file_name());
+            match &piece.content {
+                Content::Memory(bytes) => {
+                    self.append(&path, &mut bytes.as_slice(), bytes.len() as u64)?
+                }
+                Content::File(file) => self.append_file(&path, file)?,
+            }
+        }
+        if let Some(link) = link_name(key) {
+            let mut header = self.header(0o777, EntryType::Symlink);
+            header.set_size(0);
+            self.tar.append_link(&mut header, link, link_target(&name, key))?;
+        }
+        self.packed += 1;
+        Ok(())
+    }
+
+    fn append_file(&mut self, path: &Path, mut file: &File) -> anyhow::Result<()> {
+        let before = file.metadata()?;
+        file.seek(SeekFrom::Start(0))?;
+        self.append(path, &mut file, before.len())?;
+        let after = file.metadata()?;
+        let state = |metadata: &fs::Metadata| {
+            (metadata.len(), metadata.mtime(), metadata.mtime_nsec(), metadata.ctime_nsec())
+        };
+        if state(&before) != state(&after) {
+            bail!("{} changed while it was packed; pack again", path.display());
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, path: &Path, content: &mut dyn Read, length: u64) -> anyhow::Result<()> {
+        let mut header = self.header(0o644, EntryType::Regular);
+        header.set_size(length);
+        let mut watched = Watched {
+            content: content.take(length),
+            done: &mut self.done,
+            progress: &mut self.progress,
+            stop: &self.stop,
+        };
+        self.tar.append_data(&mut header, path, &mut watched)?;
+        if watched.content.limit() > 0 {
+            bail!("{} changed while it was packed; pack again", path.display());
+        }
+        Ok(())
+    }
+
+    fn header(&self, mode: u32, kind: EntryType) -> Header {
+        let mut header = Header::new_gnu();
+        header.set_mode(mode);
+        header.set_entry_type(kind);
+        header.set_mtime(self.time);
+        header
+    }
+
+    /// Ends the archive and gives it its name; its size.
+    fn finish(mut self) -> anyhow::Result<u64> {
+        self.tar.finish()?;
+        self.tar.get_mut().try_finish()?;
+        self.tar.get_mut().get_mut().flush()?;
+        self.stop.check("no archive was written")?;
+        let Some((passing, name)) = self.names.take() else { return Ok(self.done) };
+        let renamed = fs::rename(&passing, &name).and_then(|()| Ok(fs::metadata(&name)?.len()));
+        renamed.with_context(|| {
+            let _ = fs::remove_file(&passing);
+            name.display().to_string()
+        })
+    }
+}
+
+impl Drop for Packer {
+    fn drop(&mut self) {
+        if let Some((passing, _)) = &self.names {
+            let _ = fs::remove_file(passing);
+        }
+    }
+}
+
+/// A DSO whose path is none of a file is packed all the same; its id finds it.
+fn entry_name(target: &Target) -> Option<EntryName> {
+    target.entry_name().or_else(|| EntryName::new(Path::new("[unknown]")))
+}
+
+/// Content that is being packed.
+struct Watched<'a, 'c> {
+    content: io::Take<&'c mut dyn Read>,
+    done: &'a mut u64,
+    progress: &'a mut Progress,
+    stop: &'a Stop,
+}
+
+impl Read for Watched<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_asked() {
+            return Err(io::Error::other("stopped: no archive was written"));
+        }
+        let count = self.content.read(buffer)?;
+        *self.done += count as u64;
+        self.progress.update(*self.done);
+        Ok(count)
+    }
+}

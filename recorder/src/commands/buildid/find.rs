@@ -1,0 +1,334 @@
+//! Finds the files of a DSO, to be kept or packed: in the cache, on this machine, at debuginfod.
+//!
+//! Constraint: only files whose content has the recorded identity come out; what was met on the
+//! way is told, so that a failure can be understood.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use perftab_core::format::BuildId;
+use perftab_core::profile::{DsoKind, Identity};
+use perftab_core::session::Session;
+use perftab_core::symbolize::{Image, stamped_kallsyms};
+
+use super::stop::Stop;
+use super::targets::Target;
+use crate::buildid_cache::{Bytes, Cache, Found as Cached, Part, key_of};
+use crate::cli::ImageArgs;
+use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
+use crate::images::kernel::KernelPlaces;
+use crate::images::local::{self, Places};
+use crate::images::unpacked::unpacked;
+use crate::images::{identity, search};
+use crate::output::{Progress, Unit};
+use crate::record::own_vdso;
+
+/// Where files are looked for.
+pub struct Finder {
+    cache: Option<Cache>,
+    places: Option<Places>,
+    client: Client,
+    /// Files that the user named.
+    named: Vec<PathBuf>,
+    /// Roots of containers that still run.
+    roots: Vec<PathBuf>,
+    kernel_places: KernelPlaces,
+    stop: Stop,
+}
+
+/// A file of a DSO.
+pub struct Piece {
+    /// What it is of the build.
+    pub part: Part,
+    /// Its bytes.
+    pub content: Content,
+}
+
+/// Bytes of a piece.
+pub enum Content {
+    /// A file of this machine, or of a server.
+    File(File),
+    /// What is in no file.
+    Memory(Vec<u8>),
+}
+
+impl Content {
+    /// To be stored.
+    pub fn bytes(&self) -> Bytes<'_> {
+        match self {
+            Self::File(file) => Bytes::File(file),
+            Self::Memory(bytes) => Bytes::Memory(bytes),
+        }
+    }
+}
+
+/// What was found, and what was met instead.
+#[derive(Default)]
+pub struct Pieces {
+    /// At most one of each part.
+    pub pieces: Vec<Piece>,
+    /// Why there is not more, in a sentence's parts.
+    pub met: Vec<String>,
+}
+
+impl Pieces {
+    fn has(&self, part: Part) -> bool {
+        self.pieces.iter().any(|piece| piece.part == part)
+    }
+
+    fn add(&mut self, part: Part, content: Content) {
+        if !self.has(part) {
+            self.pieces.push(Piece { part, content });
+        }
+    }
+
+    fn note(&mut self, met: String) {
+        if !self.met.contains(&met) {
+            self.met.push(met);
+        }
+    }
+
+    /// Why there is nothing.
+    pub fn why_nothing(&self) -> String {
+        match self.met.as_slice() {
+            [] => "no file of this build was found here".to_owned(),
+            met => met.join("; "),
+        }
+    }
+}
+
+impl Finder {
+    /// As the command line says, for the DSOs of this recording.
+    pub fn new(args: &ImageArgs, session: &Session, stop: Stop) -> Self {
+        let mut named = Vec::new();
+        for path in &args.image {
+            if path.is_dir() {
+                named.extend(search::files_below(path));
+            } else {
+                named.push(path.clone());
+            }
+        }
+        let dir = args.cache.buildid_dir.as_deref();
+        Self {
+            cache: Cache::of_user(dir).filter(|_| !args.no_local || dir.is_some()),
+            places: (!args.no_local).then(Places::of_this_machine),
+            client: Client::new(args),
+            named,
+            roots: if args.no_local { Vec::new() } else { search::foreign_roots(session) },
+            kernel_places: KernelPlaces::new(
+                Path::new("/"),
+                session.profile().host.os_release.as_deref(),
+            ),
+            stop,
+        }
+    }
+
+    /// The files of a DSO. Servers are asked only if there is none here.
+    pub fn find(&mut self, target: &Target) -> Pieces {
+        let mut pieces = Pieces::default();
+        if target.identity.is_none() {
+            pieces.note("it was recorded without a build-id".to_owned());
+            return pieces;
+        }
+        self.find_cached(target, &mut pieces);
+        for path in &self.named {
+            offer(target, path, &mut pieces, OtherBuild::Passed);
+        }
+        if self.places.is_some() {
+            match target.kind {
+                DsoKind::Vdso => find_vdso(target, &mut pieces),
+                DsoKind::Kernel => find_kallsyms(target, &mut pieces),
+                _ => {}
+            }
+        }
+        if let Some(places) = self.places.clone() {
+            self.find_local(target, &places, &mut pieces);
+        }
+        if pieces.pieces.is_empty() {
+            self.fetch(target, &mut pieces);
+        }
+        pieces
+    }
+
+    fn find_cached(&self, target: &Target, pieces: &mut Pieces) {
+        let Some(cache) = &self.cache else { return };
+        for id in target.readings().into_iter().chain(target.key()) {
+            let Some(entry) = cache.lookup(id) else { continue };
+            for spoiled in &entry.spoiled {
+                pieces.note(format!("{} is another build", spoiled.path.display()));
+            }
+            for Cached { part, file, .. } in entry.found {
+                pieces.add(part, Content::File(file));
+            }
+        }
+    }
+
+    fn find_local(&mut self, target: &Target, places: &Places, pieces: &mut Pieces) {
+        let has_symbols = target.kind == DsoKind::Kernel && pieces.has(Part::Kallsyms);
+        // A vmlinux is a hundred times as large, and here it would tell no more names.
+        if has_symbols {
+            return;
+        }
+        for path in target.paths() {
+            offer(target, path, pieces, OtherBuild::Told);
+            let below_root = path.strip_prefix("/").unwrap_or(path);
+            for root in &self.roots {
+                offer(target, &root.join(below_root), pieces, OtherBuild::Passed);
+            }
+        }
+        let by_id = target.readings().into_iter();
+        let by_id = by_id.flat_map(|id| [places.executables(id), places.debug_files(id)].concat());
+        let by_path = target.paths().flat_map(|path| places.of_path(path));
+        let of_kernel = match target.kind {
+            DsoKind::Kernel => self.kernel_places.kernels(target.listed_as.as_deref()),
+            DsoKind::Module => {
+                let paths = target.listed_as.as_deref().into_iter().chain([target.path.as_str()]);
+                self.kernel_places.modules(paths)
+            }
+            _ => Vec::new(),
+        };
+        for path in by_id.chain(by_path).chain(of_kernel) {
+            offer(target, &path, pieces, OtherBuild::Passed);
+        }
+        if let Some(link) = debug_link(pieces) {
+            for path in target.paths() {
+                for path in places.debug_links(path, Some(OsStr::new(&link))) {
+                    offer(target, &path, pieces, OtherBuild::Passed);
+                }
+            }
+        }
+    }
+
+    /// The debug file comes first: servers have those of kernel modules alone.
+    fn fetch(&self, target: &Target, pieces: &mut Pieces) {
+        let name = target.shown().rsplit('/').next().unwrap_or_default().to_owned();
+        for (artifact, part) in
+            [(Artifact::DebugInfo, Part::Debug), (Artifact::Executable, Part::Elf)]
+        {
+            for id in target.readings() {
+                if self.client.servers().is_empty() || !pieces.pieces.is_empty() {
+                    return;
+                }
+                let mut shown = Shown { name: &name, progress: None, stop: &self.stop };
+                match self.client.fetch(id, &artifact, &mut shown) {
+                    Ok(file) => pieces.add(part_of(&file).unwrap_or(part), Content::File(file)),
+                    Err(FetchError::NotFound) => {
+                        let servers = self.client.servers().join(", ");
+                        pieces.note(format!("{servers}: not found"));
+                    }
+                    Err(error) => pieces.note(error.to_string()),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a file of another build is worth a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OtherBuild {
+    Told,
+    Passed,
+}
+
+/// Takes the file at `path` if it is of the DSO's build.
+fn offer(target: &Target, path: &Path, pieces: &mut Pieces, other_build: OtherBuild) {
+    let Some(Ok(file)) = local::open_regular(path).map(unpacked) else { return };
+    let Ok(Some(image)) = identity::image(&file) else { return };
+    let Some(found) = image.identity() else { return };
+    if target.is(found) {
+        let part = if holds_code(&image) { Part::Elf } else { Part::Debug };
+        pieces.add(part, Content::File(file));
+    } else if other_build == OtherBuild::Told {
+        let is = match found {
+            Identity::Gnu(id) => format!("is another build, {id}"),
+            Identity::Content(_) => "is another file".to_owned(),
+        };
+        pieces.note(format!("{} {is}", path.display()));
+    }
+}
+
+/// Whether the file was mapped, or is the separate debug file of one that was.
+pub fn holds_code(image: &Image) -> bool {
+    image.section_range(".text").is_some() || image.section_range(".debug_info").is_none()
+}
+
+fn part_of(file: &File) -> Option<Part> {
+    let image = identity::image(file).ok()??;
+    Some(if holds_code(&image) { Part::Elf } else { Part::Debug })
+}
+
+fn debug_link(pieces: &Pieces) -> Option<String> {
+    let executable = pieces.pieces.iter().find(|piece| piece.part == Part::Elf)?;
+    let Content::File(file) = &executable.content else { return None };
+    identity::image(file).ok()??.debug_link()
+}
+
+/// The vdso is no file; ours is that of every process like ours.
+fn find_vdso(target: &Target, pieces: &mut Pieces) {
+    let Some(image) = own_vdso() else { return };
+    let source = perftab_core::decode::SliceSource::new(image.clone());
+    let found = Image::open("[vdso]", Box::new(source)).ok().and_then(|i| key_of(i.identity()?));
+    match found {
+        Some(found) if target.is(Identity::Gnu(found)) => {
+            pieces.add(Part::Vdso, Content::Memory(image));
+        }
+        Some(found) => pieces.note(format!("this machine's has {found}")),
+        None => {}
+    }
+}
+
+/// The symbols of the kernel that runs, if it is the one.
+fn find_kallsyms(target: &Target, pieces: &mut Pieces) {
+    match kallsyms() {
+        Ok((id, text)) if target.is(Identity::Gnu(id)) => {
+            pieces.add(Part::Kallsyms, Content::Memory(text));
+        }
+        Ok((id, _)) => pieces.note(format!("the kernel that runs is {id}")),
+        Err(why) => pieces.note(why),
+    }
+}
+
+/// The symbols of the kernel that runs, with a stamp that says which kernel.
+pub fn kallsyms() -> Result<(BuildId, Vec<u8>), String> {
+    let id = identity::running_kernel().ok_or("/sys/kernel/notes has no build-id")?;
+    let text = fs::read("/proc/kallsyms").map_err(|error| format!("/proc/kallsyms: {error}"))?;
+    if has_hidden_addresses(&text) {
+        return Err("the addresses in /proc/kallsyms are hidden; run as root".to_owned());
+    }
+    Ok((id, stamped_kallsyms(id, &text)))
+}
+
+/// With kptr_restrict every address reads as zero.
+fn has_hidden_addresses(kallsyms: &[u8]) -> bool {
+    let mut lines = kallsyms.split(|&byte| byte == b'\n').take(1000);
+    !lines.any(|line| line.iter().take_while(|&&byte| byte != b' ').any(|&byte| byte != b'0'))
+}
+
+/// A progress bar that begins with the first byte.
+struct Shown<'a> {
+    name: &'a str,
+    progress: Option<Progress>,
+    stop: &'a Stop,
+}
+
+impl Receiver for Shown<'_> {
+    fn received(&mut self, done: u64, total: Option<u64>) -> ControlFlow<()> {
+        let begin = || Progress::begin(&format!("Fetching {}", self.name), Unit::Bytes, total);
+        self.progress.get_or_insert_with(begin).update(done);
+        if self.stop.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_addresses_are_seen() {
+        assert!(has_hidden_addresses(b"0000000000000000 T _text\n0000000000000000 T _stext\n"));
+        assert!(has_hidden_addresses(b""));
+        assert!(!has_hidden_addresses(b"0000000000000000 A fixed\nffffffff81000000 T _text\n"));
+    }
+}

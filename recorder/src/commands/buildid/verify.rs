@@ -1,0 +1,181 @@
+//! `perftab buildid verify`: is this machine the one that was recorded, build by build?
+//!
+//! What is compared is what would run now: the file under the recorded path, the module that is
+//! loaded, the kernel that runs. Other files of the same build do not count; `store` finds those.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use perftab_core::decode::SliceSource;
+use perftab_core::format::BuildId;
+use perftab_core::format::elf_note::{Endian, build_id_in_notes};
+use perftab_core::ingest::module_name;
+use perftab_core::profile::{DsoKind, Identity};
+use perftab_core::session::Session;
+use perftab_core::symbolize::Image;
+
+use super::Verdicts;
+use super::targets::{Target, Which, targets};
+use crate::buildid_cache::EntryName;
+use crate::cli::VerifyArgs;
+use crate::commands::finish;
+use crate::images::unpacked::unpacked;
+use crate::images::{identity, local};
+use crate::output::{self, Outcome};
+use crate::record::own_vdso;
+use crate::recording::Recording;
+
+/// The notes of a kernel are under a kilobyte.
+const NOTES_MAX: u64 = 64 << 10;
+
+/// Compares; what was recorded without an identity is counted, no more.
+pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
+    if let Some(notes) = &args.kernel_notes
+        && notes == Path::new("-")
+        && args.input.file == Path::new("-")
+    {
+        bail!("only one of the recording and the notes can be standard input");
+    }
+    let recording = Recording::open(&args.input.file)?;
+    if let Some(id) = kernel_in_notes(&recording)? {
+        return verify_notes(id);
+    }
+    let session = recording.read()?;
+    let outcome = finish(&session);
+    match &args.kernel_notes {
+        Some(notes) => verify_kernel(&session, notes, outcome),
+        None => verify_all(&session, Which::with_hits(args.with_hits), outcome),
+    }
+}
+
+/// The notes of a remote kernel against the kernel that runs here.
+fn verify_notes(id: BuildId) -> anyhow::Result<Outcome> {
+    let mut verdicts = Verdicts::new();
+    compare(&mut verdicts, &id.to_string(), &EntryName::kernel().to_string(), running(id))?;
+    verdicts.finish("kernels are another build here", Outcome::Complete)
+}
+
+/// The kernel of a recording against the notes of another machine's.
+fn verify_kernel(session: &Session, notes: &Path, outcome: Outcome) -> anyhow::Result<Outcome> {
+    let mut bytes = Vec::new();
+    match notes == Path::new("-") {
+        true => io::stdin().lock().take(NOTES_MAX).read_to_end(&mut bytes),
+        false => File::open(notes).and_then(|file| file.take(NOTES_MAX).read_to_end(&mut bytes)),
+    }
+    .with_context(|| notes.display().to_string())?;
+    let there = build_id_of_notes(&bytes)
+        .with_context(|| format!("{}: no build-id among these notes", notes.display()))?;
+    let mut verdicts = Verdicts::new();
+    let kernels = targets(session, Which::All).into_iter().filter(|t| t.kind == DsoKind::Kernel);
+    for kernel in kernels.filter(|kernel| kernel.identity.is_some()) {
+        let state = match kernel.is(Identity::Gnu(there)) {
+            true => State::Same,
+            false => State::Other(format!("the notes have {there}")),
+        };
+        compare(&mut verdicts, &kernel.id(), kernel.shown(), state)?;
+    }
+    if verdicts.ok + verdicts.failed == 0 {
+        bail!("no build-id of the kernel was recorded");
+    }
+    verdicts.finish("kernels are another build there", outcome)
+}
+
+fn verify_all(session: &Session, which: Which, outcome: Outcome) -> anyhow::Result<Outcome> {
+    let mut verdicts = Verdicts::new();
+    let mut without_id = 0;
+    for target in targets(session, which) {
+        match target.identity {
+            Some(_) => compare(&mut verdicts, &target.id(), target.shown(), state(&target))?,
+            None => without_id += 1,
+        }
+    }
+    if without_id > 0 {
+        output::notice(format_args!(
+            "DSOs recorded without a build-id, which can't be compared: {without_id}"
+        ));
+    }
+    verdicts.finish("DSOs are another build here, or gone", outcome)
+}
+
+/// What has the place of a DSO now.
+enum State {
+    Same,
+    Other(String),
+    Gone(String),
+}
+
+fn compare(verdicts: &mut Verdicts, id: &str, path: &str, state: State) -> io::Result<()> {
+    match state {
+        State::Same => verdicts.ok(id, path),
+        State::Other(what) | State::Gone(what) => verdicts.fail(id, path, what),
+    }
+}
+
+fn state(target: &Target) -> State {
+    match target.kind {
+        DsoKind::Kernel => match target.identity {
+            Some(Identity::Gnu(id)) => running(id),
+            _ => State::Gone("no kernel has such an identity".to_owned()),
+        },
+        DsoKind::Vdso => {
+            let id = own_vdso().and_then(|bytes| {
+                let image = Image::open("[vdso]", Box::new(SliceSource::new(bytes))).ok()?;
+                identity::build_id_of(&image)
+            });
+            in_place(target, id, "no vdso here")
+        }
+        DsoKind::Module => match identity::loaded_module(&module_name(target.shown())) {
+            Some(id) => in_place(target, Some(id), ""),
+            None => at_path(target, "not loaded, and no file there"),
+        },
+        _ => at_path(target, "gone"),
+    }
+}
+
+fn running(recorded: BuildId) -> State {
+    match identity::running_kernel() {
+        Some(id) if recorded.is_same_as(id) => State::Same,
+        Some(id) => State::Other(format!("the kernel that runs is {id}")),
+        None => State::Gone("/sys/kernel/notes has no build-id".to_owned()),
+    }
+}
+
+fn in_place(target: &Target, found: Option<BuildId>, absent: &str) -> State {
+    match found {
+        Some(id) if target.is(Identity::Gnu(id)) => State::Same,
+        Some(id) => State::Other(format!("now {id}")),
+        None => State::Gone(absent.to_owned()),
+    }
+}
+
+fn at_path(target: &Target, gone: &str) -> State {
+    let Some(file) = target.paths().find_map(local::open_regular) else {
+        return State::Gone(gone.to_owned());
+    };
+    let image = unpacked(file).ok().and_then(|file| identity::image(&file).ok()?);
+    match image.and_then(|image| image.identity()) {
+        Some(found) if target.is(found) => State::Same,
+        Some(Identity::Gnu(id)) => State::Other(format!("now {id}")),
+        Some(Identity::Content(_)) => State::Other("now a file without a build-id".to_owned()),
+        None => State::Other("now no ELF file".to_owned()),
+    }
+}
+
+/// The build-id in what was given in the place of a recording, if it is the notes of a kernel.
+/// What a recording begins with, packed or not, would be a note of gigabytes.
+fn kernel_in_notes(recording: &Recording) -> io::Result<Option<BuildId>> {
+    let Some(file) = recording.reopen(0).transpose()? else { return Ok(None) };
+    if file.metadata()?.len() > NOTES_MAX {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(NOTES_MAX).read_to_end(&mut bytes)?;
+    Ok(build_id_of_notes(&bytes))
+}
+
+/// The machine the notes come from may have the other byte order.
+fn build_id_of_notes(notes: &[u8]) -> Option<BuildId> {
+    [Endian::Little, Endian::Big].into_iter().find_map(|endian| build_id_in_notes(notes, endian))
+}
