@@ -21,7 +21,7 @@ use super::identity;
 use super::kernel::KernelPlaces;
 use super::local::{self, Places};
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
+use crate::debuginfod_client::{Artifact, Client, Receiver};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
 
@@ -181,7 +181,7 @@ impl<'a> Search<'a> {
                         }
                         break;
                     }
-                    Err(FetchError::NotFound) => {}
+                    Err(error) if error.is_not_found() => {}
                     Err(error) => {
                         if said.insert(error.to_string()) {
                             output::notice(format_args!("{name}: {error}"));

@@ -20,7 +20,7 @@ use tokio_util::io::SyncIoBridge;
 
 use super::reply;
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
+use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
 use crate::images::identity;
 use crate::images::local::{self, Holding, Places};
 use crate::recording::Recording;
@@ -151,12 +151,27 @@ async fn finished(found: Result<Found, FetchError>, range: Option<&str>) -> Resp
     let sent = match found {
         Ok(Found::Whole(file)) => reply::file(file, range).await,
         Ok(Found::Part(file, within)) => reply::part_of_file(file, within, range).await,
-        Err(error @ FetchError::NotFound) => {
-            return reply::refusal(StatusCode::NOT_FOUND, &error.to_string());
-        }
-        Err(error) => return reply::refusal(StatusCode::BAD_GATEWAY, &error.to_string()),
+        Err(error) => return not_given(&error),
     };
     sent.unwrap_or_else(|error| failed(&format!("the file found can't be read: {error}")))
+}
+
+/// Says of each server what came of asking it, so that the page can.
+fn not_given(error: &FetchError) -> Response<Body> {
+    let status = if error.is_not_found() { StatusCode::NOT_FOUND } else { StatusCode::BAD_GATEWAY };
+    let servers = match error {
+        FetchError::NotGiven(servers) => servers.as_slice(),
+        FetchError::Cancelled => &[],
+    };
+    let outcome = |server: &ServerOutcome| {
+        serde_json::json!({
+            "server": server.host(),
+            "outcome": server.outcome.word(),
+            "detail": server.to_string(),
+        })
+    };
+    let servers: Vec<_> = servers.iter().map(outcome).collect();
+    reply::json(status, &serde_json::json!({ "servers": servers }))
 }
 
 fn failed(why: &str) -> Response<Body> {

@@ -144,7 +144,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Err(RouteError::Unknown) => reply::refusal(StatusCode::NOT_FOUND, "nothing is here"),
         Err(RouteError::Refused(why)) => reply::refusal(StatusCode::BAD_REQUEST, why),
         Ok(Route::Page) => reply::page(PAGE),
-        Ok(Route::Profiles) => reply::json(&listing(&server)),
+        Ok(Route::Profiles) => reply::json(StatusCode::OK, &listing(&server)),
         Ok(Route::Profile { index, part }) => {
             profile(&server, index, part, header(header::RANGE)).await
         }

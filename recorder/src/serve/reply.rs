@@ -34,8 +34,8 @@ pub fn page(html: &'static str) -> Response<Body> {
 }
 
 /// JSON.
-pub fn json(value: &serde_json::Value) -> Response<Body> {
-    reply(StatusCode::OK, "application/json", Body::from(value.to_string()))
+pub fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
+    reply(status, "application/json", Body::from(value.to_string()))
 }
 
 /// A status, with one line that says why.

@@ -1,0 +1,208 @@
+//! An answer while it is received: checked as soon as its first bytes can tell, kept in the cache
+//! only when all of it is right.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use perftab_core::decode::SliceSource;
+use perftab_core::format::BuildId;
+use perftab_core::symbolize::Image;
+
+use super::Receiver;
+use super::outcome::Outcome;
+use crate::images::identity;
+use crate::scratch;
+
+/// Why one server gave no file.
+pub enum NoFile {
+    /// What it did instead.
+    Outcome(Outcome),
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+impl From<Outcome> for NoFile {
+    fn from(outcome: Outcome) -> Self {
+        Self::Outcome(outcome)
+    }
+}
+
+/// Looks for the build-id in the first bytes of an answer, so that a wrong file is refused before
+/// gigabytes of it came, and a right one can be passed on while it comes.
+pub enum Check {
+    /// The bytes so far, which hold too little to tell.
+    Beginning { id: BuildId, bytes: Vec<u8> },
+    /// The first bytes have the right build-id.
+    Trusted,
+    /// Nothing to look for, or not in the first bytes.
+    Done,
+}
+
+impl Check {
+    /// Linkers put the notes right behind the headers, also in debug files.
+    const BEGINNING: usize = 64 << 10;
+
+    /// Takes the next bytes and hands what is trusted to the receiver.
+    fn block(
+        &mut self,
+        block: &[u8],
+        total: Option<u64>,
+        receiver: &mut dyn Receiver,
+    ) -> Result<ControlFlow<()>, Outcome> {
+        match self {
+            Self::Done => Ok(ControlFlow::Continue(())),
+            Self::Trusted => Ok(receiver.trusted(block, total)),
+            Self::Beginning { id, bytes } => {
+                bytes.extend_from_slice(block);
+                let source = SliceSource::new(bytes.as_slice());
+                let found = Image::open("", Box::new(source)).ok();
+                match found.and_then(|image| identity::build_id_of(&image)) {
+                    Some(found) if found == *id => {
+                        let flow = receiver.trusted(bytes, total);
+                        *self = Self::Trusted;
+                        return Ok(flow);
+                    }
+                    Some(found) => return Err(Outcome::WrongBuildId(Some(found))),
+                    None if bytes.len() >= Self::BEGINNING => *self = Self::Done,
+                    None => {}
+                }
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    }
+}
+
+/// A file being received: in the cache under a passing name until it was checked, or nameless.
+pub struct Answer {
+    pub file: File,
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Answer {
+    pub fn create(cache: Option<&Path>, id: BuildId, name: Option<&str>) -> io::Result<Self> {
+        if let (Some(cache), Some(name)) = (cache, name) {
+            let folder = cache.join(id.to_string());
+            let passing = folder.join(format!(".{name}.{}", scratch::unique_suffix()));
+            let create = || {
+                fs::create_dir_all(&folder)?;
+                remove_abandoned(&folder, name);
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(&passing)
+            };
+            // A home that can't be written to is no reason to go without names.
+            if let Ok(file) = create() {
+                return Ok(Self { file, names: Some((passing, folder.join(name))) });
+            }
+        }
+        Ok(Self { file: scratch::nameless_file()?, names: None })
+    }
+
+    pub fn receive(
+        &mut self,
+        body: &mut dyn Read,
+        total: Option<u64>,
+        limit: u64,
+        mut check: Check,
+        receiver: &mut dyn Receiver,
+    ) -> Result<(), NoFile> {
+        let mut block = vec![0; 256 << 10];
+        let mut done = 0;
+        loop {
+            if total.unwrap_or(done) > limit || done > limit {
+                return Err(Outcome::TooLarge { limit }.into());
+            }
+            if receiver.received(done, total).is_break() {
+                return Err(NoFile::Cancelled);
+            }
+            let count = match body.read(&mut block) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Outcome::Unreachable(error.to_string()).into()),
+            };
+            if count == 0 {
+                break;
+            }
+            self.file.write_all(&block[..count]).map_err(storing)?;
+            if check.block(&block[..count], total, receiver)?.is_break() {
+                return Err(NoFile::Cancelled);
+            }
+            done += count as u64;
+        }
+        if total.is_some_and(|total| total != done) {
+            let cut = format!("the answer ended after {done} bytes");
+            return Err(Outcome::Unreachable(cut).into());
+        }
+        Ok(())
+    }
+
+    /// Gives the file its name in the cache, and hands it out, at its beginning.
+    pub fn keep(mut self) -> io::Result<File> {
+        if let Some((passing, name)) = self.names.take() {
+            // As debuginfod's own clients do, so that nobody writes into it by accident.
+            self.file.set_permissions(fs::Permissions::from_mode(0o400))?;
+            if let Err(error) = fs::rename(&passing, &name) {
+                let _ = fs::remove_file(&passing);
+                return Err(error);
+            }
+        }
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some((passing, _)) = &self.names {
+            let _ = fs::remove_file(passing);
+        }
+    }
+}
+
+/// Removes what processes left in `folder` that were killed while they received.
+fn remove_abandoned(folder: &Path, name: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let file_name = entry.file_name();
+        let suffix = file_name.to_str().and_then(|n| n.strip_prefix(&format!(".{name}.")));
+        if let Some(pid) = suffix.and_then(|suffix| suffix.split('-').next())
+            && !Path::new("/proc").join(pid).exists()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn storing(error: io::Error) -> Outcome {
+    Outcome::Storing(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+
+    use super::*;
+
+    #[test]
+    fn what_killed_processes_left_is_removed() {
+        let folder = env::temp_dir().join(format!("perftab-{}", scratch::unique_suffix()));
+        fs::create_dir_all(&folder).unwrap();
+        let own = format!(".debuginfo.{}", scratch::unique_suffix());
+        // No process has an id beyond 2^22 (PID_MAX_LIMIT).
+        for name in [".debuginfo.99999999-0", &own, "debuginfo", ".executable.99999999-0"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        remove_abandoned(&folder, "debuginfo");
+        let left = |name: &str| folder.join(name).exists();
+        let (gone, others) = (!left(".debuginfo.99999999-0"), left(&own) && left("debuginfo"));
+        let other_artifact = left(".executable.99999999-0");
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(gone && others && other_artifact);
+    }
+}
