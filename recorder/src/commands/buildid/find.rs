@@ -17,7 +17,7 @@ use super::stop::Stop;
 use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, Found as Cached, Part, key_of};
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
+use crate::debuginfod_client::{Artifact, Client, Receiver};
 use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Places};
 use crate::images::unpacked::unpacked;
@@ -214,7 +214,7 @@ impl Finder {
                 let mut shown = Shown { name: &name, progress: None, stop: &self.stop };
                 match self.client.fetch(id, &artifact, &mut shown) {
                     Ok(file) => pieces.add(part_of(&file).unwrap_or(part), Content::File(file)),
-                    Err(FetchError::NotFound) => {
+                    Err(error) if error.is_not_found() => {
                         let servers = self.client.servers().join(", ");
                         pieces.note(format!("{servers}: not found"));
                     }
