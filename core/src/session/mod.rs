@@ -9,6 +9,7 @@ mod answers;
 mod info;
 mod offer;
 mod opening;
+mod perf_map;
 mod report;
 mod share;
 
@@ -20,7 +21,7 @@ use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
-    NamingWork, RecordedIdentities, Rejection, Symbols,
+    NamingWork, NotAnImage, RecordedIdentities, Rejection, Symbols,
 };
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
@@ -139,15 +140,36 @@ impl Session {
         name: &str,
         source: Box<dyn ByteSource>,
     ) -> Result<Admitted, Rejection> {
-        let admitted = self.try_admit(name, source);
+        self.admit_image(name, Image::open(name, source))
+    }
+
+    /// Offers an image that the host knows more about than its bytes say: see
+    /// [`Image::open_kallsyms`] and [`Image::open_cached_kallsyms`].
+    pub fn admit_image(
+        &mut self,
+        name: &str,
+        image: Result<Image, NotAnImage>,
+    ) -> Result<Admitted, Rejection> {
+        let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));
         if let Err(rejection) = &admitted {
             self.ledger.refused(rejection);
             let outcome = rejection.to_string();
-            for dso in self.recorded.named_like(name) {
+            for dso in self.concerned(name, rejection) {
                 self.ledger.note(dso, name, &outcome);
             }
         }
         admitted
+    }
+
+    /// The DSOs that somebody might have thought a refused file to be of.
+    fn concerned(&self, name: &str, rejection: &Rejection) -> Vec<DsoId> {
+        match rejection {
+            Rejection::KallsymsWithoutIdentity
+            | Rejection::KallsymsDisagrees { .. }
+            | Rejection::KallsymsUnusable { .. } => self.recorded.kernels().collect(),
+            Rejection::PerfMap => self.of_perf_map(name),
+            _ => self.recorded.named_like(name),
+        }
     }
 
     /// Notes for the ledger what a host tried to name a DSO: a file, a place or a server, and what
@@ -156,16 +178,12 @@ impl Session {
         self.ledger.note(dso, what, outcome);
     }
 
-    fn try_admit(
-        &mut self,
-        name: &str,
-        source: Box<dyn ByteSource>,
-    ) -> Result<Admitted, Rejection> {
-        let image = Image::open(name, source)?;
+    fn try_admit(&mut self, image: Image) -> Result<Admitted, Rejection> {
+        let name = image.name().to_owned();
         let image = MatchedImage::admit(&self.recorded, image)?;
         let added = self.images.add(image)?;
         for &dso in &added.dsos {
-            self.ledger.matched(dso, name, added.gives);
+            self.ledger.matched(dso, &name, added.gives);
             self.to_name.push(self.symbols.begin(dso, self.naming_depth));
         }
         Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() })

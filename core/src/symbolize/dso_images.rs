@@ -14,7 +14,8 @@ use super::elf::Elf;
 use super::image::{Content, Image};
 use super::inline_frames::InlineFrames;
 use super::ledger::Gives;
-use super::matched_image::{MatchedImage, Rejection};
+use super::matched_image::MatchedImage;
+use super::rejection::Rejection;
 use super::same_code::{Compared, has_code, is_same_code};
 use super::symbol_table::SymbolTable;
 use crate::profile::{Dso, DsoId, DsoKind};
@@ -106,7 +107,12 @@ impl Build {
         &self.symbols
     }
 
+    /// None where names come from a list: addresses there are not those of DWARF.
     pub fn inline_frames(&self) -> Option<&InlineFrames> {
+        let images = || self.images.iter().map(MatchedImage::image);
+        if images().any(|image| image.elf().is_none()) && !images().any(has_functions) {
+            return None;
+        }
         let read = || self.images.iter().find_map(|image| InlineFrames::read(image).ok().flatten());
         self.inline_frames.get_or_init(read).as_ref()
     }
@@ -131,6 +137,14 @@ impl<'a> Placement<'a> {
     pub fn of(dso: &Dso, image: &'a Image, symbols: &SymbolTable) -> Option<Self> {
         let elf = match image.content() {
             Content::Elf(elf) => elf,
+            Content::Kallsyms(kallsyms) => {
+                let place = &dso.kernel_place;
+                let reference = place.reference.filter(|_| place.moved_to.is_empty())?;
+                let symbol = place.symbol.as_deref().unwrap_or("_text");
+                let then = kallsyms.address_of(symbol)?;
+                return (dso.kind == DsoKind::Kernel)
+                    .then_some(Self::Slide(reference.wrapping_sub(then)));
+            }
             // It has addresses at run time, as the frames of memory without a file have.
             Content::PerfMap => {
                 return (dso.kind == DsoKind::Anon).then_some(Self::Slide(0));
@@ -180,14 +194,19 @@ fn executable_slide(elf: &Elf, start: FileOffset) -> Option<u64> {
     Some(svma_ahead.wrapping_neg())
 }
 
+/// True if an ELF file has symbols.
+fn has_functions(image: &Image) -> bool {
+    let has = |elf: &Elf, kind| elf.section_of_kind(kind).is_some();
+    image.elf().is_some_and(|elf| has(elf, elf::SHT_SYMTAB) || has(elf, elf::SHT_DYNSYM))
+}
+
 fn gives(image: &MatchedImage) -> Gives {
     let Some(elf) = image.image().elf() else {
         return Gives { functions: true, ..Gives::default() };
     };
     let has = |names: &[&str]| names.iter().any(|n| elf.section_with_bytes(n).is_some());
-    let has_kind = |kind| elf.section_of_kind(kind).is_some();
     Gives {
-        functions: has_kind(elf::SHT_SYMTAB) || has_kind(elf::SHT_DYNSYM),
+        functions: has_functions(image.image()),
         inlines: InlineFrames::exist_in(image),
         unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"]),
     }

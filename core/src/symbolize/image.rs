@@ -10,6 +10,7 @@ use object::elf;
 use sha2::{Digest, Sha256};
 
 use super::elf::{Elf, ElfError, Section};
+use super::kallsyms::{Kallsyms, KallsymsFault};
 use super::perf_map;
 use crate::decode::{ByteSource, ReadError};
 use crate::format::BuildId;
@@ -23,18 +24,30 @@ const TEXT_START: u64 = 4096;
 /// How much of each end of a file its content hash covers.
 const HASHED_END: u64 = 4096;
 
-/// A candidate: an ELF file (executable, shared object, separate debug file) or a perf map.
+/// A candidate: an ELF file (executable, shared object, separate debug file), the symbols of a
+/// kernel as text, or a perf map.
 pub struct Image {
     name: String,
     source: Box<dyn ByteSource>,
     content: Content,
     identity: Option<Identity>,
+    basis: Basis,
 }
 
 /// What kind of candidate it is.
 pub(super) enum Content {
     Elf(Elf),
+    Kallsyms(Kallsyms),
     PerfMap,
+}
+
+/// What an image's identity rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// Its own bytes, or those of the kernel that it was read from.
+    Content,
+    /// The name of the folder that it lies in: the addresses that were recorded must agree.
+    Claim,
 }
 
 /// Why a file is no image.
@@ -45,11 +58,22 @@ pub enum NotAnImage {
         /// The first bytes of the file.
         first_bytes: Vec<u8>,
     },
+    /// It has the symbols of a kernel as text, but of no use.
+    Kallsyms(KallsymsFault),
     /// Its bytes could not be had.
     Unreadable {
         /// What the host said.
         message: String,
     },
+}
+
+impl From<KallsymsFault> for NotAnImage {
+    fn from(fault: KallsymsFault) -> Self {
+        match fault {
+            KallsymsFault::Unreadable { message } => Self::Unreadable { message },
+            fault => Self::Kallsyms(fault),
+        }
+    }
 }
 
 impl Image {
@@ -66,14 +90,53 @@ impl Image {
             }
             Err(ElfError::NotElf { first_bytes }) => {
                 let start = source.read_vec(0, source.len().min(TEXT_START)).map_err(unreadable)?;
-                if !perf_map::is_perf_map(&start) {
+                if Kallsyms::detect(&start) {
+                    let kallsyms = Kallsyms::read(&*source)?;
+                    let identity = kallsyms.stamp().map(Identity::Gnu);
+                    (Content::Kallsyms(kallsyms), identity)
+                } else if perf_map::is_perf_map(&start) {
+                    (Content::PerfMap, None)
+                } else {
                     return Err(NotAnImage::NotElf { first_bytes });
                 }
-                (Content::PerfMap, None)
             }
             Err(ElfError::Read(error)) => return Err(unreadable(error)),
         };
-        Ok(Self { name: name.to_owned(), source, content, identity })
+        Ok(Self { name: name.to_owned(), source, content, identity, basis: Basis::Content })
+    }
+
+    /// Opens `/proc/kallsyms`; `notes` are the bytes of `/sys/kernel/notes`, read beside it, in
+    /// which the build-id stands.
+    pub fn open_kallsyms(
+        name: &str,
+        source: Box<dyn ByteSource>,
+        notes: &[u8],
+    ) -> Result<Self, NotAnImage> {
+        let kallsyms = Kallsyms::read(&*source)?;
+        let id =
+            [Endian::Little, Endian::Big].into_iter().find_map(|e| build_id_in_notes(notes, e));
+        if kallsyms.stamp().is_some_and(|stamp| Some(stamp) != id) {
+            return Err(KallsymsFault::StampBroken.into());
+        }
+        let (name, identity) = (name.to_owned(), id.map(Identity::Gnu));
+        let content = Content::Kallsyms(kallsyms);
+        Ok(Self { name, source, content, identity, basis: Basis::Content })
+    }
+
+    /// Opens a copy of kallsyms that a cache keeps under a build-id. Unless its first line vouches
+    /// for an id, this one is a claim, and the addresses that were recorded must agree with it.
+    pub fn open_cached_kallsyms(
+        name: &str,
+        source: Box<dyn ByteSource>,
+        id: BuildId,
+    ) -> Result<Self, NotAnImage> {
+        let kallsyms = Kallsyms::read(&*source)?;
+        let (id, basis) = match kallsyms.stamp() {
+            Some(stamp) => (stamp, Basis::Content),
+            None => (id, Basis::Claim),
+        };
+        let (name, identity) = (name.to_owned(), Some(Identity::Gnu(id)));
+        Ok(Self { name, source, content: Content::Kallsyms(kallsyms), identity, basis })
     }
 
     /// What the host calls it.
@@ -82,7 +145,8 @@ impl Image {
     }
 
     /// The GNU build-id found in an ELF file's notes, or else the hash of its content. `None`:
-    /// nothing in the file says what it is of, so it never matches (a perf map).
+    /// nothing in the file says what it is of, so it never matches (a perf map, a copy of kallsyms
+    /// without a stamp).
     pub fn identity(&self) -> Option<Identity> {
         self.identity
     }
@@ -108,12 +172,16 @@ impl Image {
     pub(super) fn elf(&self) -> Option<&Elf> {
         match &self.content {
             Content::Elf(elf) => Some(elf),
-            Content::PerfMap => None,
+            Content::Kallsyms(_) | Content::PerfMap => None,
         }
     }
 
     pub(super) fn content(&self) -> &Content {
         &self.content
+    }
+
+    pub(super) fn basis(&self) -> Basis {
+        self.basis
     }
 
     pub(super) fn source(&self) -> &dyn ByteSource {

@@ -61,7 +61,6 @@ pub(super) struct KallsymsSymbol {
     pub name: u32,
     /// `STT_FUNC`, or `STT_OBJECT` for what is not named.
     pub kind: SymbolType,
-    #[allow(dead_code, reason = "symbol tables read it next")]
     pub bind: SymbolBind,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::matched_image::Rejection;
+use super::rejection::Rejection;
 use crate::profile::{Dso, DsoId, DsoKind, Dsos};
 
 /// Where the names of a DSO come from, or why it has none.

@@ -109,10 +109,11 @@ impl SymbolTable {
         if let Some((_, elf)) = elf_files().next() {
             table.extend_sizeless(elf);
         }
-        for image in images {
-            if let Content::PerfMap = image.content() {
-                table.add_perf_map(PerfMap::read(image.source())?);
-            }
+        // Lists of symbols have other addresses than files, so only one of all counts.
+        if table.entries.is_empty()
+            && let Some(list) = images.iter().find(|image| image.elf().is_none())
+        {
+            table.add_list(list)?;
         }
         table.choose_names();
         for (image, elf) in elf_files() {
@@ -226,15 +227,32 @@ impl SymbolTable {
         Some(base as u32)
     }
 
-    fn add_perf_map(&mut self, map: PerfMap) {
-        let Some(base) = self.add_text(map.text) else { return };
-        let left = MAX_SYMBOLS.saturating_sub(self.entries.len());
-        let rank = Rank { bind: elf::STB_LOCAL, kind: elf::STT_FUNC, table: Table::Symbols };
-        self.entries.extend(map.symbols.iter().take(left).filter_map(|symbol| {
-            let name = base.checked_add(symbol.name)?;
-            Some(Entry { start: symbol.start, end: symbol.end, name, rank })
-        }));
-        self.entries.sort_by_key(|entry| entry.start);
+    /// The symbols of what is no ELF file.
+    fn add_list(&mut self, image: &Image) -> Result<(), ReadError> {
+        match image.content() {
+            Content::Elf(_) => {}
+            Content::Kallsyms(kallsyms) => {
+                let (symbols, names) = kallsyms.symbols();
+                let Some(base) = self.add_text(names.to_vec()) else { return Ok(()) };
+                let functions = symbols.iter().filter(|symbol| symbol.kind == elf::STT_FUNC);
+                self.entries.extend(functions.take(MAX_SYMBOLS).filter_map(|symbol| {
+                    let rank = Rank { bind: symbol.bind, kind: symbol.kind, table: Table::Symbols };
+                    let name = base.checked_add(symbol.name)?;
+                    Some(Entry { start: symbol.start, end: symbol.end, name, rank })
+                }));
+            }
+            Content::PerfMap => {
+                let map = PerfMap::read(image.source())?;
+                let Some(base) = self.add_text(map.text) else { return Ok(()) };
+                let (bind, kind) = (elf::STB_LOCAL, elf::STT_FUNC);
+                let rank = Rank { bind, kind, table: Table::Symbols };
+                self.entries.extend(map.symbols.iter().take(MAX_SYMBOLS).filter_map(|symbol| {
+                    let name = base.checked_add(symbol.name)?;
+                    Some(Entry { start: symbol.start, end: symbol.end, name, rank })
+                }));
+            }
+        }
+        Ok(())
     }
 
     fn entry(&self, elf: &Elf, symbol: RawSymbol, base: u32) -> Option<Entry> {

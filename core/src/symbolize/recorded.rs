@@ -1,0 +1,156 @@
+//! What was recorded of the files that ran: everything that the gate compares with.
+
+use std::collections::HashMap;
+
+use super::kallsyms::Kallsyms;
+use super::rejection::Rejection;
+use crate::containers::unpacked_name;
+use crate::format::BuildId;
+use crate::ingest::module_name;
+use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace, RecordedBy};
+
+/// What was recorded of the files that ran: everything the gate compares with.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedIdentities {
+    by_identity: HashMap<Identity, Vec<DsoId>>,
+    /// Ids of 20 bytes that end in zeros and whose length was not recorded: shorter ones, padded.
+    padded: Vec<(BuildId, DsoId)>,
+    /// By [`DsoId`].
+    kinds: Vec<DsoKind>,
+    /// Where kernels were.
+    kernel_places: HashMap<DsoId, KernelPlace>,
+    /// For refusals only: what was recorded under a file name.
+    by_name: HashMap<String, Vec<SameName>>,
+}
+
+impl RecordedIdentities {
+    /// The identities of a profile's DSOs.
+    pub fn new(dsos: &Dsos) -> Self {
+        let mut recorded = Self::default();
+        for (id, dso) in dsos.iter() {
+            if let Some(identity) = dso.identity {
+                recorded.by_identity.entry(identity).or_default().push(id);
+            }
+            // The kernel writes the length of the id into the mapping.
+            let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
+            let padded = dso.build_id().filter(|_| may_be_padded);
+            let padded = padded.filter(|build_id| build_id.without_padding().is_some());
+            recorded.padded.extend(padded.map(|build_id| (build_id, id)));
+            let same_name = recorded.by_name.entry(name_key(dso)).or_default();
+            same_name.push(SameName { dso: id, path: dso.path.clone(), identity: dso.identity });
+            recorded.kinds.push(dso.kind);
+            if dso.kind == DsoKind::Kernel {
+                recorded.kernel_places.insert(id, dso.kernel_place.clone());
+            }
+        }
+        recorded
+    }
+
+    /// Why a file that has this build-id would be refused; `None` if it may be admitted. For those
+    /// who would have to hold all of a file before they can offer it.
+    pub fn refusal(&self, name: &str, found: BuildId) -> Option<Rejection> {
+        let found = Identity::Gnu(found);
+        let is_unknown = self.with_identity(found).is_empty();
+        is_unknown.then(|| Rejection::nothing_recorded(self, name, found))
+    }
+
+    /// The DSOs that were recorded with an identity found. If one has it to the byte, those that
+    /// have it only if zeros are taken for padding may be of another build, and are left out.
+    pub(super) fn with_identity(&self, found: Identity) -> Vec<DsoId> {
+        match (self.by_identity.get(&found), found) {
+            (Some(exact), _) => exact.clone(),
+            (None, Identity::Gnu(found)) => {
+                let padded = self.padded.iter().filter(|(recorded, _)| recorded.is_same_as(found));
+                padded.map(|&(_, dso)| dso).collect()
+            }
+            (None, Identity::Content(_)) => Vec::new(),
+        }
+    }
+
+    /// What kind of thing a DSO is.
+    pub(super) fn kind(&self, dso: DsoId) -> Option<DsoKind> {
+        self.kinds.get(dso.index()).copied()
+    }
+
+    /// Leaves those of `dsos` whose recorded addresses agree with a copy of kallsyms; fails if that
+    /// is none.
+    pub(super) fn check_claim(
+        &self,
+        dsos: &mut Vec<DsoId>,
+        kallsyms: &Kallsyms,
+        claimed: Identity,
+    ) -> Result<(), Rejection> {
+        let mut disagreement = None;
+        dsos.retain(|dso| {
+            let checked = self.kernel_places.get(dso).map(|place| kallsyms.agrees_with(place));
+            match checked {
+                Some(Ok(())) => true,
+                Some(Err(found)) => {
+                    disagreement = Some(found);
+                    false
+                }
+                None => false,
+            }
+        });
+        match disagreement {
+            Some(found) if dsos.is_empty() => Err(Rejection::KallsymsDisagrees {
+                claimed: claimed.to_string(),
+                message: found.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What was recorded under the name of a file: a hint for humans, which decides nothing.
+    pub(super) fn of_name(&self, name: &str) -> &[SameName] {
+        let base = unpacked_name(name.rsplit(['/', '\\']).next().unwrap_or(name));
+        // Debug files have the name of their binary and this.
+        let plain = base.strip_suffix(".debug").unwrap_or(base);
+        let of = |name: &str| self.by_name.get(name).map(Vec::as_slice);
+        let module = || plain.ends_with(".ko").then(|| module_key(plain));
+        of(base)
+            .or_else(|| of(plain))
+            .or_else(|| of(&module()?))
+            .or_else(|| of(KERNEL_KEY).filter(|_| is_kernel_file(plain)))
+            .unwrap_or_default()
+    }
+
+    /// The DSOs that have the name of a file.
+    pub fn named_like(&self, name: &str) -> Vec<DsoId> {
+        self.of_name(name).iter().map(|same| same.dso).collect()
+    }
+
+    /// The kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = DsoId> + '_ {
+        self.kernel_places.keys().copied()
+    }
+}
+
+/// A DSO and what it was recorded with.
+#[derive(Clone, Debug)]
+pub(super) struct SameName {
+    pub dso: DsoId,
+    pub path: String,
+    pub identity: Option<Identity>,
+}
+
+/// In `by_name`: kernels, whatever they are called.
+const KERNEL_KEY: &str = "\0kernel";
+
+/// In `by_name`: a kernel module, whose file and recorded name differ in more than the folder.
+fn module_key(path: &str) -> String {
+    format!("\0module {}", module_name(path))
+}
+
+fn is_kernel_file(name: &str) -> bool {
+    name.starts_with("vmlinux") || name.starts_with("vmlinuz") || name == "kallsyms"
+}
+
+/// What DSOs of its name are found by.
+fn name_key(dso: &Dso) -> String {
+    match dso.kind {
+        DsoKind::Kernel => KERNEL_KEY.to_owned(),
+        DsoKind::Module => module_key(&dso.path),
+        _ => dso.name().to_owned(),
+    }
+}
