@@ -27,7 +27,17 @@
 //!                                  body of kind 2, os-release of the machine
 //!                                   0  lines KEY=VALUE of UTF-8, values without quotes;
 //!                                      keys as in os-release(5), unknown ones passed over
+//!
+//!                                  body of kind 3, what mapped files are
+//!                                   .  to the end, times { u32 device major, u32 minor,
+//!                                      u64 inode, u64 generation: all as in MMAP2 records,
+//!                                      u8 identity: 1 GNU build-id, 2 content hash,
+//!                                      u8 its length, u8[20] identity, zero-padded, u8[2] zero }
 //! ```
+//!
+//! Files of kind 3 are those whose MMAP2 records have no build-id: the kernel could not read it, or
+//! there is none. They were looked at when the recording ended, at the path recorded, and are
+//! listed if that still led to the same inode and nothing had been written since it began.
 //!
 //! Symbols are ascending by address. Where the kernel lists several names for one address, the
 //! last listed is written: perf makes the same choice, so both tools show the same name.
@@ -46,6 +56,10 @@ const COMPRESSION_NONE: u32 = 0;
 const COMPRESSION_DEFLATE: u32 = 1;
 const KIND_KERNEL_SYMBOLS: u32 = 1;
 const KIND_OS_RELEASE: u32 = 2;
+const KIND_MAPPED_FILES: u32 = 3;
+const IDENTITY_CONTENT: u8 = 2;
+/// Bytes of an entry of kind 3.
+const MAPPED_FILE_SIZE: usize = 48;
 const IDENTITY_GNU: u8 = 1;
 /// Names of functions compress about fourfold; a section that claims more than this is not ours.
 const INFLATED_MAX: u64 = 256 << 20;
@@ -90,6 +104,73 @@ pub struct PerftabSection {
     pub kernel: Vec<KernelSymbols>,
     /// Which distribution was recorded on.
     pub os_release: Option<OsRelease>,
+    /// Files that were mapped without a build-id.
+    pub files: Vec<MappedFile>,
+}
+
+/// A file that was mapped without a build-id, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MappedFile {
+    /// Which file, as MMAP2 records have it.
+    pub inode: InodeKey,
+    /// What was read of it when the recording ended.
+    pub identity: FileIdentity,
+}
+
+/// What an MMAP2 record says of a file instead of a build-id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InodeKey {
+    /// Device, major.
+    pub major: u32,
+    /// Device, minor.
+    pub minor: u32,
+    /// Inode number.
+    pub inode: u64,
+    /// Generation of the inode; 0 where the recorder described what ran already.
+    pub generation: u64,
+}
+
+/// What a file is, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileIdentity {
+    /// The GNU note's bytes.
+    Gnu(BuildId),
+    /// Hash of a file without such a note: the first 16 bytes of SHA-256 over its ends and length.
+    Content([u8; 16]),
+}
+
+impl MappedFile {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let InodeKey { major, minor, inode, generation } = self.inode;
+        for word in [major, minor] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        for word in [inode, generation] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        let (kind, bytes) = match &self.identity {
+            FileIdentity::Gnu(id) => (IDENTITY_GNU, id.as_bytes()),
+            FileIdentity::Content(hash) => (IDENTITY_CONTENT, &hash[..]),
+        };
+        let end = out.len() + 2 + BuildId::MAX_LENGTH + 2;
+        out.extend_from_slice(&[kind, bytes.len() as u8]);
+        out.extend_from_slice(bytes);
+        out.resize(end, 0);
+    }
+
+    /// `None`: an identity of a kind that is not known here, or one that is none.
+    fn decode(mut entry: Bytes<'_>) -> Option<Self> {
+        let (major, minor) = (entry.u32()?, entry.u32()?);
+        let (inode, generation) = (entry.u64()?, entry.u64()?);
+        let [kind, length] = entry.array()?;
+        let bytes = entry.take(usize::from(length))?;
+        let identity = match kind {
+            IDENTITY_GNU => FileIdentity::Gnu(BuildId::new(bytes)?),
+            IDENTITY_CONTENT => FileIdentity::Content(bytes.try_into().ok()?),
+            _ => return None,
+        };
+        Some(Self { inode: InodeKey { major, minor, inode, generation }, identity })
+    }
 }
 
 /// Fields of os-release(5); empty where there is none.
@@ -183,6 +264,11 @@ pub fn encode(section: &PerftabSection) -> Vec<u8> {
     }
     if let Some(release) = &section.os_release {
         add_entry(&mut entries, KIND_OS_RELEASE, &release.encode());
+    }
+    if !section.files.is_empty() {
+        let mut body = Vec::with_capacity(MAPPED_FILE_SIZE * section.files.len());
+        section.files.iter().for_each(|file| file.encode(&mut body));
+        add_entry(&mut entries, KIND_MAPPED_FILES, &body);
     }
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC);
@@ -286,6 +372,10 @@ fn decode_entries(mut bytes: Bytes<'_>) -> Option<PerftabSection> {
         match kind {
             KIND_KERNEL_SYMBOLS => section.kernel.extend(decode_kernel_symbols(Bytes(body))?),
             KIND_OS_RELEASE => section.os_release = Some(OsRelease::decode(body)),
+            KIND_MAPPED_FILES => {
+                let files = body.chunks_exact(MAPPED_FILE_SIZE);
+                section.files.extend(files.filter_map(|file| MappedFile::decode(Bytes(file))));
+            }
             _ => {}
         }
     }
@@ -377,7 +467,15 @@ mod tests {
             name: "Debian GNU/Linux".into(),
             ..OsRelease::default()
         };
-        PerftabSection { kernel, os_release: Some(os_release) }
+        let file = |inode, identity| MappedFile {
+            inode: InodeKey { major: 8, minor: 1, inode, generation: 7 },
+            identity,
+        };
+        let files = vec![
+            file(5, FileIdentity::Gnu(BuildId::new(&[0xee; 8]).unwrap())),
+            file(6, FileIdentity::Content([0xcc; 16])),
+        ];
+        PerftabSection { kernel, os_release: Some(os_release), files }
     }
 
     #[test]
@@ -452,7 +550,7 @@ mod tests {
         }
         // Between two entries a plain section is whole again.
         let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
-        assert_eq!(whole, 3, "after the header, and after each entry but the last");
+        assert_eq!(whole, 4, "after the header, and after each entry but the last");
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Identities that are not in the mappings themselves, and those in mappings that are not to be
 //! trusted.
 //!
-//! Precedence: the id in the MMAP2 record, then HEADER_BUILD_ID in the stream, then the table at
-//! the end of the file. The table is by name and tells what was on disk after the run, so it is
-//! used only where one name can mean one file. Whatever is listed and belongs to no mapping is a
-//! DSO all the same, so that nothing that was recorded is left out of the list.
+//! Precedence: the id in the MMAP2 record, then what perftab recorded for its inode, then
+//! HEADER_BUILD_ID in the stream, then the table at the end of the file. The last two are by name
+//! and tell what was on disk after the run, so they are used only where one name can mean one file.
+//! Whatever is listed and belongs to no mapping is a DSO all the same, so that nothing that was
+//! recorded is left out of the list.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::kernel::{KERNEL_NAME, is_module_name, module_name};
 use super::warnings::Warnings;
@@ -53,9 +54,20 @@ impl Subject {
     }
 }
 
+/// Where identities stand that are not in the mappings.
+pub(super) struct Sources<'a> {
+    /// What files are, by inode: in perftab's own section.
+    pub files: &'a HashMap<MappedFrom, Identity>,
+    /// HEADER_BUILD_ID records.
+    pub stream: &'a [BuildIdEntry],
+    /// The table at the end.
+    pub table: &'a [BuildIdEntry],
+}
+
 /// DSOs to warn of, by path: those that have samples.
 #[derive(Default)]
 struct Doubts {
+    several: BTreeSet<String>,
     ambiguous: BTreeSet<String>,
     replaced: BTreeSet<String>,
 }
@@ -68,12 +80,12 @@ const MOST_NAMED: usize = 10;
 pub(super) fn apply(
     dsos: &mut Dsos,
     sampled: &HashSet<DsoId>,
-    table: &[BuildIdEntry],
-    stream: &[BuildIdEntry],
+    sources: &Sources<'_>,
     warnings: &mut Warnings,
 ) {
     distrust_shared_ids(dsos, warnings);
-    let mut doubts = Doubts::default();
+    identify_by_inode(dsos, sources.files);
+    let mut doubts = Doubts { several: with_several_builds(dsos, sampled), ..Doubts::default() };
     let mut by_subject: BTreeMap<Subject, Vec<DsoId>> = BTreeMap::new();
     for (id, dso) in dsos.iter() {
         by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
@@ -81,7 +93,8 @@ pub(super) fn apply(
     let is_module = |(_, dso): &(_, &Dso)| dso.kind == DsoKind::Module;
     let mapped_modules: HashSet<String> =
         dsos.iter().filter(is_module).map(|(_, dso)| module_name(&dso.path)).collect();
-    for (entries, recorded_by) in [(stream, RecordedBy::Stream), (table, RecordedBy::Table)] {
+    let lists = [(sources.stream, RecordedBy::Stream), (sources.table, RecordedBy::Table)];
+    for (entries, recorded_by) in lists {
         let mut listed: BTreeMap<Subject, Vec<&BuildIdEntry>> = BTreeMap::new();
         for entry in entries {
             listed.entry(Subject::of_entry(entry, &mapped_modules)).or_default().push(entry);
@@ -107,10 +120,19 @@ impl Doubts {
         if !self.ambiguous.is_empty() {
             warnings.add(WarningKind::Ambiguous, None, || {
                 format!(
-                    "More than one file had the same path during the recording, and no mapping \
-                     has a build-id, so these stay without names: {}. Record with `perf record \
-                     --buildid-mmap` or `perftab record`.",
+                    "More than one file had the same path during the recording, and not every \
+                     mapping has a build-id, so these stay without names: {}. Record with `perf \
+                     record --buildid-mmap` or `perftab record`.",
                     in_words(&self.ambiguous)
+                )
+            });
+        }
+        if !self.several.is_empty() {
+            warnings.add(WarningKind::BuildIdConflict, None, || {
+                format!(
+                    "More than one build ran from the same path, which was replaced meanwhile or is \
+                     in several containers: {}. Each build is named by its own file alone.",
+                    in_words(&self.several)
                 )
             });
         }
@@ -132,6 +154,39 @@ fn in_words(paths: &BTreeSet<String>) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
+}
+
+/// Gives what was recorded for an inode to what was mapped from it.
+fn identify_by_inode(dsos: &mut Dsos, files: &HashMap<MappedFrom, Identity>) {
+    if files.is_empty() {
+        return;
+    }
+    let without: Vec<DsoId> = dsos
+        .iter()
+        .filter(|(_, dso)| dso.identity.is_none() && dso.kind == DsoKind::User && !dso.is_deleted)
+        .map(|(id, _)| id)
+        .collect();
+    for id in without {
+        let dso = dsos.get_mut(id);
+        if let Some(&identity) = files.get(&dso.mapped_from) {
+            dso.identity = Some(identity);
+            dso.recorded_by = Some(RecordedBy::Table);
+        }
+    }
+}
+
+/// Paths of which mappings with different build-ids were sampled.
+fn with_several_builds(dsos: &Dsos, sampled: &HashSet<DsoId>) -> BTreeSet<String> {
+    let mut first: HashMap<&str, BuildId> = HashMap::new();
+    let mut several = BTreeSet::new();
+    for (id, dso) in dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::User) {
+        if let (true, Some(build_id)) = (sampled.contains(&id), dso.build_id())
+            && !first.entry(&dso.path).or_insert(build_id).is_same_as(build_id)
+        {
+            several.insert(dso.path.clone());
+        }
+    }
+    several
 }
 
 /// Takes an id away from kernel modules of different names that share it. perf 6.17 recorded the
@@ -177,13 +232,16 @@ fn identify(
 ) -> bool {
     let without: Vec<DsoId> =
         of_subject.iter().copied().filter(|&dso| dsos.get(dso).identity.is_none()).collect();
-    // Some mappings of one build may lack the id that others have: the kernel reads the note
-    // without waiting for the disk. So inodes, not mappings, tell whether the name is one file.
     let inodes: HashSet<MappedFrom> =
         without.iter().map(|&dso| dsos.get(dso).mapped_from).collect();
+    // Where the kernel told the id of some mappings, what is listed may be theirs, and those
+    // without one, which it did not read from the disk in time, another file that came later.
+    let is_listed_for_others =
+        of_subject.iter().any(|&dso| dsos.get(dso).recorded_by == Some(RecordedBy::Mmap));
     let [first, rest @ ..] = entries else { return false };
-    let is_one_file =
-        inodes.len() <= 1 && rest.iter().all(|entry| entry.build_id == first.build_id);
+    let is_one_file = inodes.len() <= 1
+        && !is_listed_for_others
+        && rest.iter().all(|entry| entry.build_id == first.build_id);
     for &dso in &without {
         let dso = dsos.get_mut(dso);
         if is_one_file {
@@ -291,7 +349,8 @@ mod tests {
         warnings: &mut Warnings,
     ) {
         let sampled = dsos.iter().map(|(id, _)| id).collect();
-        apply(dsos, &sampled, table, stream, warnings);
+        let sources = Sources { files: &HashMap::new(), stream, table };
+        apply(dsos, &sampled, &sources, warnings);
     }
 
     fn kinds(warnings: Warnings) -> Vec<WarningKind> {
@@ -424,6 +483,44 @@ mod tests {
             assert_eq!(listed, ids.iter().map(|&it| id(it, 20)).collect::<Vec<_>>());
             assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
         }
+    }
+
+    #[test]
+    fn b04_an_id_in_one_mapping_says_nothing_of_a_mapping_without() {
+        let mut dsos = Dsos::default();
+        dsos.intern("/bin/a", DsoKind::User, MappedFrom::BuildId(id(1, 20)), None);
+        let without = dsos.intern("/bin/a", DsoKind::User, INODE, None);
+        let mut known = dsos.clone();
+        let table = [entry(misc::CPUMODE_USER, id(1, 20), "/bin/a")];
+        let mut warnings = Warnings::default();
+        apply_all(&mut dsos, &table, &[], &mut warnings);
+        assert_eq!(dsos.get(without).identity, None);
+        assert_eq!(kinds(warnings), [WarningKind::Ambiguous]);
+
+        // What was recorded for the inode does.
+        let files = HashMap::from([(INODE, Identity::Gnu(id(2, 20)))]);
+        let sources = Sources { files: &files, stream: &[], table: &table };
+        let sampled = known.iter().map(|(id, _)| id).collect();
+        let mut warnings = Warnings::default();
+        apply(&mut known, &sampled, &sources, &mut warnings);
+        assert_eq!(known.get(without).build_id(), Some(id(2, 20)));
+        assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
+    }
+
+    #[test]
+    fn b05_two_builds_under_one_path_are_said() {
+        let mut dsos = Dsos::default();
+        for byte in [1, 2] {
+            dsos.intern("/bin/a", DsoKind::User, MappedFrom::BuildId(id(byte, 20)), None);
+        }
+        let mut warnings = Warnings::default();
+        apply_all(&mut dsos, &[], &[], &mut warnings);
+        assert_eq!(kinds(warnings), [WarningKind::BuildIdConflict]);
+        // Only where both were hit.
+        let mut warnings = Warnings::default();
+        let sources = Sources { files: &HashMap::new(), stream: &[], table: &[] };
+        apply(&mut dsos, &HashSet::from([DsoId(0)]), &sources, &mut warnings);
+        assert_eq!(kinds(warnings), []);
     }
 
     #[test]

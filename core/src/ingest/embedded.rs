@@ -1,31 +1,58 @@
 //! Symbols that travel in a recording → what the gate takes.
 
+use std::collections::HashMap;
+
 use super::warnings::Warnings;
 use crate::decode::features::Features;
 use crate::error::WarningKind;
-use crate::format::perftab_section::{self, KernelImage, OsRelease};
-use crate::profile::{Distribution, DsoKind, Identity};
+use crate::format::perftab_section::{
+    self, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease,
+};
+use crate::profile::{ContentHash, Distribution, DsoKind, Identity, MappedFrom};
 use crate::symbolize::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 use crate::text::printable;
 
-/// What perftab's own section holds: symbols, and the distribution of the machine.
-pub(super) fn perftab(
-    features: &Features,
-    warnings: &mut Warnings,
-) -> (Vec<EmbeddedSymbols>, Option<Distribution>) {
-    match features.perftab.as_deref().map(perftab_section::decode) {
-        None => (Vec::new(), None),
-        Some(Ok(section)) => {
-            let symbols = section.kernel.into_iter().map(kernel_symbols).collect();
-            (symbols, section.os_release.and_then(distribution))
-        }
-        Some(Err(error)) => {
-            warnings.add(WarningKind::Unreadable, None, || {
-                format!("Kernel symbols in the recording were left out: {error}.")
-            });
-            (Vec::new(), None)
+/// What perftab's own section holds.
+#[derive(Default)]
+pub(super) struct Embedded {
+    /// Of the kernel and its modules.
+    pub symbols: Vec<EmbeddedSymbols>,
+    /// Of the machine.
+    pub distribution: Option<Distribution>,
+    /// What files are that were mapped without a build-id.
+    pub files: HashMap<MappedFrom, Identity>,
+}
+
+impl Embedded {
+    /// Reads the section, if there is one.
+    pub(super) fn read(features: &Features, warnings: &mut Warnings) -> Self {
+        match features.perftab.as_deref().map(perftab_section::decode) {
+            None => Self::default(),
+            Some(Ok(section)) => Self {
+                symbols: section.kernel.into_iter().map(kernel_symbols).collect(),
+                distribution: section.os_release.and_then(distribution),
+                files: section.files.iter().map(file).collect(),
+            },
+            Some(Err(error)) => {
+                warnings.add(WarningKind::Unreadable, None, || {
+                    format!(
+                        "What perftab wrote beside perf's own features, as symbols of the kernel, \
+                         was left out: {error}."
+                    )
+                });
+                Self::default()
+            }
         }
     }
+}
+
+fn file(file: &MappedFile) -> (MappedFrom, Identity) {
+    let InodeKey { major, minor, inode, generation } = file.inode;
+    let identity = match file.identity {
+        FileIdentity::Gnu(id) => Identity::Gnu(id),
+        FileIdentity::Content(hash) => Identity::Content(ContentHash(hash)),
+    };
+    (MappedFrom::Inode { major, minor, inode, generation }, identity)
 }
 
 fn distribution(release: OsRelease) -> Option<Distribution> {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::build_ids;
 use super::call_chain::CallChains;
 use super::deferred::Deferred;
-use super::embedded;
+use super::embedded::Embedded;
 use super::events::Events;
 use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
@@ -347,6 +347,8 @@ impl Reader {
                 )
             });
         }
+        let embedded = Embedded::read(&self.features, &mut self.warnings);
+        self.profile.host.distribution = embedded.distribution;
         // Before those are added that no mapping has.
         let symbol_files = std::mem::take(&mut self.features.symbol_files);
         let of_files = simpleperf_symbols::symbols(symbol_files, &self.profile.dsos);
@@ -354,16 +356,18 @@ impl Reader {
         build_ids::apply(
             &mut self.profile.dsos,
             &sampled,
-            &self.features.build_ids,
-            &self.stream_build_ids,
+            &build_ids::Sources {
+                files: &embedded.files,
+                stream: &self.stream_build_ids,
+                table: &self.features.build_ids,
+            },
             &mut self.warnings,
         );
         for (record_type, count) in self.records {
             let name = record_type.name().unwrap_or("UNKNOWN");
             *self.profile.records.entry(name).or_default() += count;
         }
-        let (mut symbols, distribution) = embedded::perftab(&self.features, &mut self.warnings);
-        self.profile.host.distribution = distribution;
+        let mut symbols = embedded.symbols;
         symbols.extend(of_files);
         symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
         self.profile.stacks.drop_index();

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::events::{self, EventSpec, Privilege};
 use super::explain;
-use super::options::{CallChains, Plan, Rate, RingOrigin, Target};
+use super::options::{BuildIdTable, CallChains, Plan, Rate, RingOrigin, Target};
 use super::ring::Ring;
 use super::sys::{self, Scope};
 
@@ -78,6 +78,12 @@ impl Counters {
         let mut notices = plan.notices.clone();
         let specs = choose_events(plan, &mut notices)?;
         let level = probe_level(plan, &specs[0])?;
+        if plan.build_ids == BuildIdTable::MappingsOnly && level < KernelLevel::BuildIds {
+            bail!(
+                "--buildid-mmap: this kernel puts no build-ids into mappings (Linux 5.12 does); \
+                 without it ids are read when the recording ends"
+            );
+        }
         let specs = permitted(plan, specs, level, &mut notices)?;
         let events = specs
             .iter()

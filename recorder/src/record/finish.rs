@@ -10,12 +10,13 @@ use perftab_core::format::write::{self, CpuMode, EventDescription};
 use super::explain;
 use super::host;
 use super::kernel::{KERNEL_NAME, RunningKernel};
-use super::options::RecordArgs;
+use super::mapped_files::FilesAtEnd;
+use super::options::{BuildIdTable, RecordArgs};
 use super::recording_file::is_full;
 use super::session::{Ending, Session};
 use super::sys;
 use super::tally::{Tally, VdsoSeen};
-use crate::output::{self, notice};
+use crate::output::{self, notice, printable};
 
 /// What came of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +32,15 @@ pub enum Kept {
 impl Session {
     /// Completes the file and says what is in it.
     pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<Kept> {
-        let features = self.features();
+        let files = match self.build_ids {
+            BuildIdTable::Written => FilesAtEnd::look(&self.tally, self.began),
+            BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => FilesAtEnd::default(),
+        };
+        let features = self.features(&files);
         let lost = self.counters.lost().unwrap_or(0).max(self.tally.lost_records);
         let Self { file, tally, kernel, counters, .. } = self;
         let (size, left_out) = file.finish(features)?;
+        warn_of_replaced(&tally, &files);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
         let path = args.output.display();
@@ -70,9 +76,11 @@ impl Session {
         Ok(if lost > 0 { Kept::WithLosses } else { Kept::All })
     }
 
-    fn features(&self) -> Vec<(Feature, Vec<u8>)> {
+    fn features(&self, files: &FilesAtEnd) -> Vec<(Feature, Vec<u8>)> {
         let mut features = host::features();
-        features.push((Feature::BUILD_ID, self.build_id_table()));
+        if self.build_ids == BuildIdTable::Written {
+            features.push((Feature::BUILD_ID, self.build_id_table(files)));
+        }
         features.push((Feature::EVENT_DESC, self.event_descriptions()));
         let (first, last) = self.tally.times.unwrap_or((0, 0));
         let mut times = Vec::new();
@@ -83,6 +91,7 @@ impl Session {
         let section = PerftabSection {
             kernel: of_kernel.unwrap_or_default(),
             os_release: host::os_release(Path::new("/")),
+            files: files.identities.clone(),
         };
         if section != PerftabSection::default() {
             features.push((Feature::PERFTAB, perftab_section::encode(&section)));
@@ -93,7 +102,7 @@ impl Session {
 
     /// Every file that was mapped executable with an id: also those that no sample hit, so that
     /// nothing needs to be read again to know which were.
-    fn build_id_table(&self) -> Vec<u8> {
+    fn build_id_table(&self, files: &FilesAtEnd) -> Vec<u8> {
         let mut table = Vec::new();
         if let Some(id) = self.kernel.as_ref().and_then(|kernel| kernel.build_id) {
             write::build_id_entry(&mut table, CpuMode::Kernel, id, KERNEL_NAME.as_bytes());
@@ -102,6 +111,12 @@ impl Session {
             // The kernel's mapping names a symbol too; its entry stands above.
             if !name.starts_with(KERNEL_NAME.as_bytes()) {
                 write::build_id_entry(&mut table, mode, id, &name);
+            }
+        }
+        let mapped = self.tally.mapped_files();
+        for (path, id) in &files.build_ids {
+            if !mapped.contains(&(path.clone(), *id, CpuMode::User)) {
+                write::build_id_entry(&mut table, CpuMode::User, *id, path);
             }
         }
         // A table entry goes by name, so it must hold for every process.
@@ -127,12 +142,31 @@ impl Session {
     }
 }
 
+/// Files that changed while they were recorded, each once.
+fn warn_of_replaced(tally: &Tally, files: &FilesAtEnd) {
+    let replaced = tally.replaced_files();
+    let path = |path: &[u8]| printable(&String::from_utf8_lossy(path)).into_owned();
+    for name in &replaced {
+        notice(format_args!("{} was replaced while it was recorded: two build-ids", path(name)));
+    }
+    for name in files.changed.iter().filter(|name| !replaced.contains(name)) {
+        notice(format_args!(
+            "{} was replaced while it was recorded: what ran is not what is there now; \
+             names need the file that ran",
+            path(name)
+        ));
+    }
+    for name in &files.doubtful {
+        notice(format_args!(
+            "{} was written to while it was recorded, and no build-id tells what ran: \
+             it gets no names",
+            path(name)
+        ));
+    }
+}
+
 /// What the user should know of the recording and can do about it.
 fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: usize) {
-    for name in tally.replaced_files() {
-        let name = String::from_utf8_lossy(&name);
-        notice(format_args!("{name} was replaced while it was recorded: two build-ids"));
-    }
     if kernel.is_some_and(RunningKernel::addresses_are_hidden) {
         notice(
             "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \

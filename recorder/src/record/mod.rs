@@ -19,6 +19,7 @@ mod explain;
 mod finish;
 mod host;
 mod kernel;
+mod mapped_files;
 mod options;
 mod recording_file;
 #[allow(unsafe_code)]
@@ -70,7 +71,7 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     if !args.quiet {
         counters.notices.iter().for_each(notice);
     }
-    let mut session = Session::begin(counters, args)?;
+    let mut session = Session::begin(counters, &plan, args)?;
     session.describe_what_runs(&plan)?;
     if let Some(command) = &mut command {
         command.go()?;

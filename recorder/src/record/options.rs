@@ -62,6 +62,18 @@ pub struct RecordArgs {
     /// Ring of each CPU: pages, or bytes as 2M [default: by -F, from 512K]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
+    /// Leave out the table of build-ids; mappings have them (Linux 5.12 and later)
+    #[arg(short = 'B', long)]
+    pub no_buildid: bool,
+    /// As -B, and fail where mappings cannot have them
+    #[arg(long)]
+    pub buildid_mmap: bool,
+    /// As perf: nothing is copied to ~/.debug; perftab copies nothing anyway
+    #[arg(short = 'N', long, hide = true)]
+    pub no_buildid_cache: bool,
+    /// As perf: ids of what no sample hit too; perftab lists them anyway
+    #[arg(long, hide = true)]
+    pub buildid_all: bool,
     /// Say nothing unless something is wrong
     #[arg(short, long)]
     pub quiet: bool,
@@ -122,6 +134,17 @@ pub enum RingOrigin {
     Default,
 }
 
+/// Where build-ids are written besides the mappings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildIdTable {
+    /// In the table that every version of perf reads; files without an id are looked at.
+    Written,
+    /// Nowhere: nothing is looked at when the recording ends.
+    LeftOut,
+    /// Nowhere, and the mappings must have them.
+    MappingsOnly,
+}
+
 /// The options, checked.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -137,6 +160,8 @@ pub struct Plan {
     pub chains: CallChains,
     /// Ring of each CPU.
     pub ring: RingSize,
+    /// Where build-ids are written.
+    pub build_ids: BuildIdTable,
     /// Limit of the recording's length.
     pub duration: Option<Duration>,
     /// Every CPU that is online.
@@ -164,6 +189,11 @@ impl Plan {
             ring: match args.mmap_pages.as_deref() {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
+            },
+            build_ids: match (args.buildid_mmap, args.no_buildid) {
+                (true, _) => BuildIdTable::MappingsOnly,
+                (_, true) => BuildIdTable::LeftOut,
+                _ => BuildIdTable::Written,
             },
             duration: args.duration,
             online_cpus,

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use perftab_core::decode::ByteOrder;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::command::StoppedCommand;
 use super::counters::Counters;
 use super::kernel::RunningKernel;
-use super::options::{Plan, RecordArgs, Target};
+use super::options::{BuildIdTable, Plan, RecordArgs, Target};
 use super::recording_file::{EventHead, RecordingFile, is_full};
 use super::signals::Signals;
 use super::sys;
@@ -55,6 +55,10 @@ pub struct Session {
     /// `None` if the kernel is not recorded.
     pub(super) kernel: Option<RunningKernel>,
     pub(super) tasks: RunningTasks,
+    /// Where build-ids are written.
+    pub(super) build_ids: BuildIdTable,
+    /// When the recording began.
+    pub(super) began: SystemTime,
     trailer: SampleIdTrailer,
     buffer: Vec<u8>,
     /// A write failed: what comes is dropped, and the recording ends.
@@ -63,7 +67,7 @@ pub struct Session {
 
 impl Session {
     /// Creates the file.
-    pub fn begin(counters: Counters, args: &RecordArgs) -> Result<Self> {
+    pub fn begin(counters: Counters, plan: &Plan, args: &RecordArgs) -> Result<Self> {
         let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
         let attrs: Vec<_> =
             counters.events.iter().map(|event| sys::attr_bytes(&event.attr)).collect();
@@ -78,6 +82,8 @@ impl Session {
         Ok(Self {
             tally: Tally::new(counters.sample_type()),
             tasks: RunningTasks::new(trailer),
+            build_ids: plan.build_ids,
+            began: SystemTime::now(),
             counters,
             file,
             kernel,

@@ -10,6 +10,7 @@ use perftab_core::decode::ByteOrder;
 use perftab_core::decode::records::RecordHeader;
 use perftab_core::format::attr::sample_type;
 use perftab_core::format::build_id::BuildId;
+use perftab_core::format::perftab_section::InodeKey;
 use perftab_core::format::record::{
     CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
 };
@@ -42,6 +43,8 @@ pub struct Tally {
     pub vdso: VdsoSeen,
     // Keyed by the record from the id on: one look-up of bytes per mapping, parsed at the end.
     mapped: HashSet<Box<[u8]>>,
+    // The same for files without an id, from device and inode on.
+    without_id: HashSet<Box<[u8]>>,
 }
 
 /// Which vdso images processes had.
@@ -146,16 +149,36 @@ impl Tally {
             };
             return;
         }
-        if misc & misc::MMAP_BUILD_ID == 0 {
-            return;
-        }
         // The name ends at its NUL; behind it comes the trailer, different each time.
         let Some(end) = name.iter().position(|byte| *byte == 0) else { return };
-        // The CPU mode goes where the record keeps protection and flags, which do not matter here.
+        // Protection and flags stand in between, which do not matter here.
         let key = &record[MMAP2_ID_SIZE..MMAP2_NAME + end];
-        if !self.mapped.contains(key) {
-            self.mapped.insert(key.into());
+        let set = if misc & misc::MMAP_BUILD_ID != 0 {
+            &mut self.mapped
+        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER && name.starts_with(b"/") {
+            &mut self.without_id
+        } else {
+            return;
+        };
+        if !set.contains(key) {
+            set.insert(key.into());
         }
+    }
+
+    /// Path and inode of every file that was mapped executable without an id.
+    pub fn files_without_id(&self) -> BTreeSet<(Vec<u8>, InodeKey)> {
+        let file = |key: &[u8]| {
+            let word = |at: usize| Some(u32::from_ne_bytes(*key.get(at..)?.first_chunk()?));
+            let inode = InodeKey {
+                major: word(0)?,
+                minor: word(4)?,
+                inode: u64_at(key, 8)?,
+                generation: u64_at(key, 16)?,
+            };
+            let path = key.get(MMAP2_NAME - MMAP2_ID_SIZE..)?;
+            (inode.inode != 0).then(|| (path.to_vec(), inode))
+        };
+        self.without_id.iter().filter_map(|key| file(key)).collect()
     }
 
     /// Name, build-id and CPU mode of every file that was mapped executable with an id: one entry

@@ -6,6 +6,7 @@
 
 mod archives;
 mod bit_flip;
+mod builds;
 mod cache;
 mod forced;
 mod gate;
