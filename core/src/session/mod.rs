@@ -184,6 +184,9 @@ impl Session {
         let added = self.images.add(image)?;
         for &dso in &added.dsos {
             self.ledger.matched(dso, &name, added.gives);
+            if let Some(why) = self.images.why_unplaced(dso, self.profile.dsos.get(dso)) {
+                self.ledger.unplaced(dso, why);
+            }
             self.to_name.push(self.symbols.begin(dso, self.naming_depth));
         }
         Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() })

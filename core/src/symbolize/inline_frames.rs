@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use addr2line::{Context, LookupResult};
 use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
+use object::elf;
 
 use super::address::Svma;
 use super::elf::{Elf, Section};
+use super::kernel_module::{ModuleLayout, Relocated};
 use super::matched_image::MatchedImage;
 use crate::decode::ReadError;
 
@@ -53,10 +55,18 @@ impl InlineFrames {
             object::Endianness::Little => RunTimeEndian::Little,
             object::Endianness::Big => RunTimeEndian::Big,
         };
+        let relocated = match elf.kind == elf::ET_REL {
+            true => match ModuleLayout::of(elf) {
+                Some(layout) => Some(Relocated::new(image, elf, &layout)?),
+                None => return Ok(None),
+            },
+            false => None,
+        };
         let dwarf = gimli::Dwarf::load(|id: SectionId| {
-            let bytes = match wanted(id).then(|| named(elf, id)).flatten() {
-                Some(section) => image.section_bytes(elf, section)?,
-                None => Vec::new(),
+            let bytes = match (wanted(id).then(|| named(elf, id)).flatten(), &relocated) {
+                (Some(section), Some(relocated)) => relocated.section_bytes(section)?,
+                (Some(section), None) => image.section_bytes(elf, section)?,
+                (None, _) => Vec::new(),
             };
             Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
         })?;

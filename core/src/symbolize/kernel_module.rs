@@ -20,7 +20,7 @@
 
 use object::elf::{self, Machine};
 
-use super::elf::{Class, Elf, RawRelocation, RawSymbol, Section};
+use super::elf::{Elf, RawRelocation, RawSymbol, Section};
 use super::image::Image;
 use crate::decode::ReadError;
 
@@ -64,6 +64,16 @@ impl ModuleLayout {
     /// Where code whose address is known ends.
     pub fn code_end(&self) -> u64 {
         self.code_end
+    }
+
+    /// Where each section of code begins and ends.
+    pub fn code<'e>(&'e self, elf: &'e Elf) -> impl Iterator<Item = (u64, u64)> + 'e {
+        let placed = self.addresses.iter().zip(&elf.sections);
+        let range = |(address, section): (&Option<u64>, &Section)| {
+            let start = (*address)?;
+            (start < self.code_end).then(|| (start, start.saturating_add(section.size)))
+        };
+        placed.filter_map(range)
     }
 
     /// The address of a symbol of code; `None` if it is something else or has no known address.
@@ -184,14 +194,5 @@ fn size_of_absolute(machine: Machine, kind: u32) -> Option<Option<usize>> {
         // R_AARCH64_NONE, and as it was at first; _ABS32; _ABS64
         elf::EM_AARCH64 => of(&[0, 256], &[258], &[257]),
         _ => None,
-    }
-}
-
-/// True if an address can be one of a kernel: 64-bit kernels have the upper half, and what is in
-/// the lower one was hidden from the recorder or is damaged.
-pub(super) fn can_be_of_kernel(elf: &Elf, address: u64) -> bool {
-    match elf.class {
-        Class::Elf64 => address >> 63 == 1,
-        Class::Elf32 => address != 0,
     }
 }

@@ -135,6 +135,11 @@ impl Ledger {
         row.found = None;
     }
 
+    /// A matched file cannot give names to a DSO: where the DSO was is not known.
+    pub fn unplaced(&mut self, dso: DsoId, why: &str) {
+        self.rows[dso.index()].reason = Some(why.to_owned());
+    }
+
     /// The recording carries the symbols of a DSO.
     pub fn embedded(&mut self, dso: DsoId) {
         let row = &mut self.rows[dso.index()];

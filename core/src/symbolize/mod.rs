@@ -20,6 +20,7 @@ mod kernel_module;
 mod ledger;
 mod matched_image;
 mod perf_map;
+mod placement;
 mod recorded;
 mod rejection;
 mod same_code;

@@ -17,6 +17,7 @@ use object::elf::{self, SymbolBind, SymbolType};
 use super::address::Svma;
 use super::elf::{Elf, RawRelocation, RawSymbol, Section, text_at};
 use super::image::{Content, Image};
+use super::kernel_module::ModuleLayout;
 use super::matched_image::MatchedImage;
 use super::perf_map::PerfMap;
 use crate::decode::ReadError;
@@ -58,6 +59,41 @@ pub struct SymbolTable {
     owners: Vec<u32>,
     /// The string tables, one after the other.
     strings: Vec<u8>,
+    references: References,
+    addresses: Addresses,
+}
+
+/// Where the symbols are that recordings of kernels refer to.
+#[derive(Clone, Copy, Debug, Default)]
+struct References {
+    text: Option<u64>,
+    stext: Option<u64>,
+}
+
+/// What the addresses of a table are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Addresses {
+    /// Those that the file was linked for; DWARF has the same.
+    #[default]
+    AsLinked,
+    /// Those in memory.
+    AtRunTime,
+}
+
+/// An ELF file whose symbols have addresses.
+struct ElfFile<'a> {
+    image: &'a Image,
+    elf: &'a Elf,
+    /// Of a kernel module.
+    layout: Option<ModuleLayout>,
+}
+
+impl<'a> ElfFile<'a> {
+    fn of(image: &'a Image) -> Option<Self> {
+        let elf = image.elf()?;
+        let layout = ModuleLayout::of(elf);
+        (elf.kind != elf::ET_REL || layout.is_some()).then_some(Self { image, elf, layout })
+    }
 }
 
 /// In [`SymbolTable::owners`]: a gap.
@@ -94,20 +130,15 @@ impl SymbolTable {
 
     /// The same of images whose right to give names somebody else answers for.
     pub(super) fn of(images: &[&Image]) -> Result<Self, ReadError> {
-        let elf_files = || {
-            let with_elf = images.iter().filter_map(|&image| Some((image, image.elf()?)));
-            // Addresses in a relocatable file are offsets into its sections.
-            with_elf.filter(|(_, elf)| elf.kind != elf::ET_REL)
-        };
+        let files: Vec<ElfFile<'_>> = images.iter().filter_map(|it| ElfFile::of(it)).collect();
         let mut table = Self::default();
         for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
-            let with = elf_files().find(|(_, elf)| elf.section_of_kind(kind).is_some());
-            if let Some((image, elf)) = with {
-                table.add_symbols(image, elf, kind)?;
+            if let Some(file) = files.iter().find(|file| file.elf.section_of_kind(kind).is_some()) {
+                table.add_symbols(file, kind)?;
             }
         }
-        if let Some((_, elf)) = elf_files().next() {
-            table.extend_sizeless(elf);
+        if let Some(file) = files.first() {
+            table.extend_sizeless(file);
         }
         // Lists of symbols have other addresses than files, so only one of all counts.
         if table.entries.is_empty()
@@ -116,7 +147,7 @@ impl SymbolTable {
             table.add_list(list)?;
         }
         table.choose_names();
-        for (image, elf) in elf_files() {
+        for ElfFile { image, elf, .. } in files {
             if table.add_plt(image, elf)? == Found::Yes {
                 break;
             }
@@ -151,10 +182,19 @@ impl SymbolTable {
         self.symbol(owner).filter(|symbol| !symbol.name.is_empty())
     }
 
-    /// Where the symbol of this very name begins. A scan: for the few names that are wanted so.
-    pub fn address_of(&self, name: &str) -> Option<Svma> {
-        let entry = self.entries.iter().find(|entry| self.name(entry) == name)?;
-        Some(Svma(entry.start))
+    /// Where `_text` or `_stext` is, which recordings of kernels refer to.
+    pub(super) fn reference(&self, name: &str) -> Option<Svma> {
+        let address = match name {
+            "_text" => self.references.text,
+            "_stext" => self.references.stext,
+            _ => None,
+        };
+        address.map(Svma)
+    }
+
+    /// What its addresses are.
+    pub(super) fn addresses(&self) -> Addresses {
+        self.addresses
     }
 
     fn symbol(&self, index: u32) -> Option<Symbol<'_>> {
@@ -180,18 +220,15 @@ impl SymbolTable {
         rest.iter().copied().take_while(|&byte| byte != 0)
     }
 
-    fn add_symbols(
-        &mut self,
-        image: &Image,
-        elf: &Elf,
-        kind: elf::SectionType,
-    ) -> Result<(), ReadError> {
+    fn add_symbols(&mut self, file: &ElfFile<'_>, kind: elf::SectionType) -> Result<(), ReadError> {
+        let ElfFile { image, elf, .. } = *file;
         let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
         let symbols = image.section_bytes(elf, section)?;
         let Some(base) = self.add_strings(image, elf, section)? else { return Ok(()) };
         elf.for_each_symbol(&symbols, |symbol| {
+            self.note_reference(&symbol, base);
             if self.entries.len() < MAX_SYMBOLS
-                && let Some(entry) = self.entry(elf, symbol, base)
+                && let Some(entry) = self.entry(file, symbol, base)
             {
                 self.entries.push(entry);
             }
@@ -229,10 +266,13 @@ impl SymbolTable {
 
     /// The symbols of what is no ELF file.
     fn add_list(&mut self, image: &Image) -> Result<(), ReadError> {
+        self.addresses = Addresses::AtRunTime;
         match image.content() {
             Content::Elf(_) => {}
             Content::Kallsyms(kallsyms) => {
                 let (symbols, names) = kallsyms.symbols();
+                self.references.text = kallsyms.address_of("_text");
+                self.references.stext = kallsyms.address_of("_stext");
                 let Some(base) = self.add_text(names.to_vec()) else { return Ok(()) };
                 let functions = symbols.iter().filter(|symbol| symbol.kind == elf::STT_FUNC);
                 self.entries.extend(functions.take(MAX_SYMBOLS).filter_map(|symbol| {
@@ -255,7 +295,20 @@ impl SymbolTable {
         Ok(())
     }
 
-    fn entry(&self, elf: &Elf, symbol: RawSymbol, base: u32) -> Option<Entry> {
+    /// Keeps the address of a symbol that recordings refer to. Others at the same address are
+    /// better names for a function, and would displace it.
+    fn note_reference(&mut self, symbol: &RawSymbol, base: u32) {
+        let Some(name) = base.checked_add(symbol.name) else { return };
+        let text = self.strings.get(name as usize..).unwrap_or_default();
+        if text.starts_with(b"_text\0") {
+            self.references.text = Some(symbol.value);
+        } else if text.starts_with(b"_stext\0") {
+            self.references.stext = Some(symbol.value);
+        }
+    }
+
+    fn entry(&self, file: &ElfFile<'_>, symbol: RawSymbol, base: u32) -> Option<Entry> {
+        let elf = file.elf;
         let section = elf.sections.get(usize::from(symbol.section.0));
         if symbol.section == elf::SHN_UNDEF || symbol.name == 0 {
             return None;
@@ -273,10 +326,11 @@ impl SymbolTable {
             Some(b'$') if has_mapping_symbols(elf) => return None,
             Some(_) => {}
         }
-        let start = match elf.machine {
+        let start = match (&file.layout, elf.machine) {
+            (Some(layout), _) => layout.code_address(&symbol)?,
             // The lowest bit says that the code is Thumb.
-            elf::EM_ARM if symbol.kind != elf::STT_NOTYPE => symbol.value & !1,
-            _ => symbol.value,
+            (None, elf::EM_ARM) if symbol.kind != elf::STT_NOTYPE => symbol.value & !1,
+            (None, _) => symbol.value,
         };
         Some(Entry {
             start,
@@ -287,15 +341,16 @@ impl SymbolTable {
     }
 
     /// Symbols without a size reach to the next one, or to the end of their section.
-    fn extend_sizeless(&mut self, elf: &Elf) {
+    fn extend_sizeless(&mut self, file: &ElfFile<'_>) {
         // Stable: what comes later in the file stays later, which is what decides below.
         self.entries.sort_by_key(|entry| entry.start);
-        let mut sections: Vec<_> = elf
-            .sections
-            .iter()
-            .filter(|section| section.is_executable())
-            .map(|section| (section.address, section.address.saturating_add(section.size)))
-            .collect();
+        let mut sections: Vec<_> = match &file.layout {
+            Some(layout) => layout.code(file.elf).collect(),
+            None => {
+                let code = file.elf.sections.iter().filter(|section| section.is_executable());
+                code.map(|code| (code.address, code.address.saturating_add(code.size))).collect()
+            }
+        };
         sections.sort_unstable();
         for index in 0..self.entries.len() {
             let Entry { start, end, .. } = self.entries[index];

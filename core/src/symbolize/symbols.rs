@@ -225,7 +225,7 @@ impl Symbols {
         let end = work.next.saturating_add(frames).min(work.end);
         let placed = images
             .build(work.dso)
-            .and_then(|build| Some((build, build.placement(profile.dsos.get(work.dso))?)));
+            .and_then(|build| Some((build, build.placement(profile.dsos.get(work.dso)).ok()?)));
         let Some((build, placement)) = placed else {
             work.next = work.end;
             return;

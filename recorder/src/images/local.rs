@@ -90,6 +90,11 @@ impl Places {
         paths
     }
 
+    /// Where copies of the symbols of a kernel may lie: perf's `[kernel.kallsyms]/ID/kallsyms`.
+    pub fn kernel_symbols(&self, id: BuildId) -> Vec<PathBuf> {
+        self.link_folders(id).perf_cache.map(|link| link.join("kallsyms")).into_iter().collect()
+    }
+
     fn in_debuginfod_cache(&self, id: BuildId, name: &str) -> Option<PathBuf> {
         Some(self.debuginfod_cache.as_ref()?.join(id.to_string()).join(name))
     }

@@ -12,13 +12,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::session::{Session, Wanted};
-use perftab_core::symbolize::Rejection;
+use perftab_core::symbolize::{Image, Rejection};
 
 use super::identity;
-use super::kernel::KernelPlaces;
+use super::kernel::{self, KernelPlaces};
 use super::local::{self, Places};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, Receiver};
@@ -40,6 +41,7 @@ pub fn name_frames(session: &mut Session, args: &ImageArgs) -> anyhow::Result<()
         search.offer_local(&Places::of_this_machine());
     }
     search.fetch(&Client::new(args));
+    search.report_missing_kernels();
 
     let mut progress = None;
     loop {
@@ -129,12 +131,50 @@ impl<'a> Search<'a> {
             if let Ok(below_root) = recorded.strip_prefix("/") {
                 paths.extend(roots.iter().map(|root| root.join(below_root)));
             }
+            if wanted.kind == DsoKind::Kernel {
+                self.offer_kernel_symbols(places, &kernels, &wanted);
+            }
             for path in paths {
                 if let Some(Ok(dsos)) = self.offer(&path)
                     && !dsos.iter().all(|dso| self.have_lines.contains(dso))
                 {
                     self.offer_debug_links(places, &path);
                 }
+            }
+        }
+    }
+
+    /// Copies of a kernel's symbols in perf's cache, and those of the running kernel.
+    fn offer_kernel_symbols(&mut self, places: &Places, kernels: &KernelPlaces, wanted: &Wanted) {
+        for id in readings(wanted.build_id) {
+            for path in places.kernel_symbols(id) {
+                let Some(source) =
+                    local::open_regular(&path).and_then(|it| FileSource::new(it).ok())
+                else {
+                    continue;
+                };
+                let name = path.to_string_lossy();
+                let image = Image::open_cached_kallsyms(&name, Box::new(source), id);
+                // Why it is refused stands in the ledger.
+                let _ = self.session.admit_image(&name, image);
+            }
+            if let Some(running) = kernels.running_symbols(id) {
+                let name = running.path.to_string_lossy();
+                let source = Box::new(SliceSource::new(running.text));
+                let image = Image::open_kallsyms(&name, source, &running.notes);
+                let _ = self.session.admit_image(&name, image);
+            }
+        }
+    }
+
+    /// Says which kernels have no names after all that was tried, and what to do about it.
+    fn report_missing_kernels(&self) {
+        let release = self.session.profile().host.os_release.as_deref();
+        for wanted in self.session.wanted() {
+            if let (DsoKind::Kernel, Some(id)) = (wanted.kind, wanted.build_id)
+                && wanted.used.samples > 0
+            {
+                output::notice(kernel::missing_kernel(id, release));
             }
         }
     }
