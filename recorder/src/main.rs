@@ -19,6 +19,7 @@ mod record;
 mod recording;
 mod scratch;
 mod serve;
+mod stop;
 
 use std::process::ExitCode;
 

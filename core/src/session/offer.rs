@@ -9,8 +9,9 @@ use serde::Serialize;
 use super::{Admitted, Session};
 use crate::containers::{ContainerError, Fate, Form, HEAD, Layers, Visitor};
 use crate::decode::{ByteSource, ReadError, SliceSource};
+use crate::format::BuildId;
 use crate::format::elf_note::build_id_of_elf;
-use crate::symbolize::Rejection;
+use crate::symbolize::{Image, Rejection};
 
 /// Bytes of the file that are read at once.
 const BLOCK: u64 = 256 << 10;
@@ -18,6 +19,8 @@ const BLOCK: u64 = 256 << 10;
 const HELD_MAX: u64 = if usize::BITS == 32 { 2_000_000_000 } else { 16_000_000_000 };
 /// Refused members that are listed; an archive may have any number.
 const LISTED_MAX: usize = 200;
+
+const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 /// A file on its way into a session.
 pub struct Offer {
@@ -163,7 +166,7 @@ impl Offer {
     fn offer_itself(&mut self, session: &mut Session) {
         let Some(source) = self.source.take() else { return };
         self.read = self.total;
-        let admitted = session.admit(&self.name, source);
+        let admitted = admit(session, &self.name, source);
         self.report.take(&self.name, admitted);
     }
 }
@@ -241,7 +244,7 @@ impl Visitor for Collector<'_> {
     fn end(&mut self) {
         let Some(Member { name, bytes }) = self.member.take() else { return };
         let length = bytes.length;
-        match self.session.admit(&name, Box::new(bytes)) {
+        match admit(self.session, &name, Box::new(bytes)) {
             Ok(admitted) => {
                 self.session.held += length;
                 self.report.take(&name, Ok(admitted));
@@ -257,10 +260,35 @@ impl Visitor for Collector<'_> {
     }
 }
 
+/// Offers a file that is no container to the gate.
+fn admit(
+    session: &mut Session,
+    name: &str,
+    source: Box<dyn ByteSource>,
+) -> Result<Admitted, Rejection> {
+    let start = source.read_vec(0, source.len().min(4)).unwrap_or_default();
+    match claimed_id(name) {
+        Some(id) if !start.starts_with(ELF_MAGIC) => {
+            session.admit_image(name, Image::open_cached_kallsyms(name, source, id))
+        }
+        _ => session.admit(name, source),
+    }
+}
+
+/// The build-id under which perf's cache keeps a copy of kallsyms: `[kernel.kallsyms]/ID/kallsyms`,
+/// and before Linux 4.10 `[kernel.kallsyms]/ID`. Nothing in the copy says it, so it is a claim.
+fn claimed_id(name: &str) -> Option<BuildId> {
+    let mut parts = name.rsplit(['/', '\\']);
+    let last = parts.next()?;
+    let id = if last == "kallsyms" { parts.next()? } else { last };
+    let is_kernel = parts.next()?.starts_with("[kernel.kallsyms]");
+    BuildId::from_hex(id).filter(|_| is_kernel)
+}
+
 /// Whether a file that begins so may be an image: ELF, or a list of symbols as text, of which each
 /// line begins with an address in hex.
 fn may_be_image(head: &[u8]) -> bool {
-    if head.starts_with(b"\x7fELF") {
+    if head.starts_with(ELF_MAGIC) {
         return true;
     }
     let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();

@@ -91,15 +91,15 @@ pub struct Client {
 enum Chosen {
     /// The user, for this run.
     Here,
-    /// The environment, for all clients.
-    ByEnvironment,
+    /// The environment or a setting, for all clients.
+    ForAll,
 }
 
 impl Client {
-    /// The servers named by `--debuginfod`, else those of `$DEBUGINFOD_URLS`.
+    /// The servers named by `--debuginfod`, else those that perf's settings or `$DEBUGINFOD_URLS` name.
     pub fn new(args: &ImageArgs) -> Self {
         let (urls, chosen) = match args.debuginfod.as_slice() {
-            [] => (settings::servers_of_environment(), Chosen::ByEnvironment),
+            [] => (settings::servers_of_user(), Chosen::ForAll),
             named => (named.to_vec(), Chosen::Here),
         };
         let limits = Limits::of_environment();
@@ -195,7 +195,7 @@ impl Client {
 
     /// The place in the cache that says of a file that no server has it.
     fn missing_as(&self, id: BuildId, artifact: &Artifact) -> Option<PathBuf> {
-        let cache = self.cache.as_ref().filter(|_| self.chosen == Chosen::ByEnvironment)?;
+        let cache = self.cache.as_ref().filter(|_| self.chosen == Chosen::ForAll)?;
         Some(cache.join(id.to_string()).join(artifact.cached_as()?))
     }
 }

@@ -15,6 +15,8 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::perfconfig::PerfConfig;
+
 /// A debug file of a large C++ program takes a few gigabytes.
 const MAX_BYTES: u64 = 8_000_000_000;
 /// A server that asks servers of its own may take long before it answers.
@@ -55,9 +57,16 @@ impl Limits {
     }
 }
 
-/// The servers of `$DEBUGINFOD_URLS`. It may also hold words like `ima:enforcing`.
-pub fn servers_of_environment() -> Vec<String> {
-    let words = env::var("DEBUGINFOD_URLS").unwrap_or_default();
+/// The servers for all that this user runs: those of perf's setting `buildid-cache.debuginfod`, else
+/// of `$DEBUGINFOD_URLS`. Either may also hold words like `ima:enforcing`; perf's may be `system`,
+/// which stands for the environment (perf-config(1)).
+pub fn servers_of_user() -> Vec<String> {
+    let config = PerfConfig::of_user();
+    let set = config.debuginfod().filter(|words| words.trim() != "system");
+    let words = match set {
+        Some(words) => words.to_owned(),
+        None => env::var("DEBUGINFOD_URLS").unwrap_or_default(),
+    };
     words.split_whitespace().filter(|word| is_http(word)).map(str::to_owned).collect()
 }
 

@@ -22,6 +22,7 @@ use perftab_core::format::BuildId;
 use perftab_core::symbolize::Image;
 
 use super::identity;
+use crate::buildid_cache::Cache;
 use crate::debuginfod_client;
 
 /// Folders that are laid out by build-id.
@@ -33,12 +34,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// Those of this machine and user.
-    pub fn of_this_machine() -> Self {
-        let home = env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    /// Those of this machine and user; `buildid_dir` is where perf's cache is said to be.
+    pub fn of_this_machine(buildid_dir: Option<&Path>) -> Self {
         Self {
             debug_packages: PathBuf::from("/usr/lib/debug"),
-            perf_cache: home.map(|home| home.join(".debug")),
+            perf_cache: Cache::of_user(buildid_dir).map(|cache| cache.root().to_owned()),
             debuginfod_cache: debuginfod_client::cache_folder(),
         }
     }
@@ -49,8 +49,8 @@ impl Places {
         let in_perf_cache =
             links.perf_cache.map(|link| [link.join("elf"), link.join("vdso"), link]);
         let in_debuginfod_cache = self.in_debuginfod_cache(id, "executable");
-        let paths = in_debuginfod_cache.into_iter().chain(in_perf_cache.into_iter().flatten());
-        paths.chain([links.debug_packages]).collect()
+        let paths = in_perf_cache.into_iter().flatten().chain([links.debug_packages]);
+        paths.chain(in_debuginfod_cache).collect()
     }
 
     /// Where the debug file of a build may lie, best first.
@@ -59,7 +59,7 @@ impl Places {
         let packaged = with_suffix(&links.debug_packages, ".debug");
         let in_perf_cache = links.perf_cache.map(|link| link.join("debug"));
         let in_debuginfod_cache = self.in_debuginfod_cache(id, "debuginfo");
-        [packaged].into_iter().chain(in_debuginfod_cache).chain(in_perf_cache).collect()
+        in_perf_cache.into_iter().chain([packaged]).chain(in_debuginfod_cache).collect()
     }
 
     /// Where a file mapped from `path`, and a debug file that a debug package has for it, may lie.
@@ -90,13 +90,24 @@ impl Places {
         paths
     }
 
-    /// Where copies of the symbols of a kernel may lie: perf's `[kernel.kallsyms]/ID/kallsyms`.
+    /// Where copies of the symbols of a kernel may lie: perf's `[kernel.kallsyms]/ID/kallsyms`, and
+    /// before Linux 4.10 that folder was the file.
     pub fn kernel_symbols(&self, id: BuildId) -> Vec<PathBuf> {
-        self.link_folders(id).perf_cache.map(|link| link.join("kallsyms")).into_iter().collect()
+        let link = self.link_folders(id).perf_cache;
+        link.map_or(Vec::new(), |link| vec![link.join("kallsyms"), link])
     }
 
     fn in_debuginfod_cache(&self, id: BuildId, name: &str) -> Option<PathBuf> {
         Some(self.debuginfod_cache.as_ref()?.join(id.to_string()).join(name))
+    }
+
+    /// The folders that are laid out by build-id, for people.
+    pub fn by_id(&self) -> String {
+        let folders =
+            [&self.perf_cache, &Some(self.debug_packages.clone()), &self.debuginfod_cache];
+        let folders: Vec<String> =
+            folders.into_iter().flatten().map(|folder| folder.display().to_string()).collect();
+        folders.join(", ")
     }
 
     /// `.build-id/xx/yy…` in each folder that has such links.
@@ -181,19 +192,19 @@ mod tests {
         assert_eq!(
             text(places().executables(id)),
             [
-                "/home/me/.cache/debuginfod_client/9f31c07a/executable",
                 "/home/me/.debug/.build-id/9f/31c07a/elf",
                 "/home/me/.debug/.build-id/9f/31c07a/vdso",
                 "/home/me/.debug/.build-id/9f/31c07a",
                 "/usr/lib/debug/.build-id/9f/31c07a",
+                "/home/me/.cache/debuginfod_client/9f31c07a/executable",
             ]
         );
         assert_eq!(
             text(places().debug_files(id)),
             [
+                "/home/me/.debug/.build-id/9f/31c07a/debug",
                 "/usr/lib/debug/.build-id/9f/31c07a.debug",
                 "/home/me/.cache/debuginfod_client/9f31c07a/debuginfo",
-                "/home/me/.debug/.build-id/9f/31c07a/debug",
             ]
         );
     }

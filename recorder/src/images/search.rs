@@ -1,13 +1,13 @@
 //! Offers every file that may name a recording's DSOs to its session: files the user names, then
 //! this machine's, then those of debuginfod servers.
 //!
-//! All of them are only offered. Which are used, the session decides by their build-ids.
+//! All of them are only offered. Which are used, the session decides by their build-ids. What was
+//! tried for a DSO and what came of it is noted in the session, for those who wonder.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::iter;
-use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,19 +15,26 @@ use anyhow::Context;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind};
-use perftab_core::session::{Session, Wanted};
-use perftab_core::symbolize::{Image, Rejection};
+use perftab_core::session::{OfferReport, OfferStep, Session, Wanted};
+use perftab_core::symbolize::{Gives, Image, Rejection};
 
+use super::download::{self, Answered, Job};
 use super::identity;
 use super::kernel::{self, KernelPlaces};
 use super::local::{self, Places};
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, Receiver};
+use crate::debuginfod_client::{Artifact, Client, FetchError};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
 
 /// Frames named between two updates of the progress bar.
 const FRAMES_AT_ONCE: usize = 4096;
+/// Bytes of a file looked at between two updates.
+const BYTES_AT_ONCE: usize = 16 << 20;
+/// Of a file that the user named, so many of those in it that are not used are said.
+const SAID_OF_A_FILE: usize = 5;
+/// Processes that still run whose files are looked at.
+const ROOTS_MAX: usize = 64;
 
 /// Finds images and lets the session name its frames from them.
 ///
@@ -38,10 +45,10 @@ pub fn name_frames(session: &mut Session, args: &ImageArgs) -> anyhow::Result<()
         search.offer_named(path)?;
     }
     if !args.no_local {
-        search.offer_local(&Places::of_this_machine());
+        search.offer_local(&Places::of_this_machine(args.cache.buildid_dir.as_deref()));
     }
-    search.fetch(&Client::new(args));
-    search.report_missing_kernels();
+    search.fetch(Client::new(args))?;
+    search.say_missing_kernels();
 
     let mut progress = None;
     loop {
@@ -57,183 +64,340 @@ pub fn name_frames(session: &mut Session, args: &ImageArgs) -> anyhow::Result<()
 
 struct Search<'a> {
     session: &'a mut Session,
-    /// Device and inode of each file offered: one file has many paths.
-    offered: HashSet<(u64, u64)>,
+    /// What came of each file offered, by device and inode: one file has many paths.
+    offered: HashMap<(u64, u64), String>,
+    /// DSOs that a file names.
+    named: HashSet<DsoId>,
     /// DSOs with a file that tells source lines; more than that is nowhere to be had.
     have_lines: HashSet<DsoId>,
-    /// What was wanted at first.
+    /// What was wanted at first, most samples first.
     wanted: Vec<Wanted>,
 }
 
 impl<'a> Search<'a> {
     fn new(session: &'a mut Session) -> Self {
         let wanted = session.wanted();
-        Self { session, offered: HashSet::new(), have_lines: HashSet::new(), wanted }
+        Self {
+            session,
+            offered: HashMap::new(),
+            named: HashSet::new(),
+            have_lines: HashSet::new(),
+            wanted,
+        }
     }
 
-    /// Offers a file; `None` if it was offered before or can't be opened.
-    fn offer(&mut self, path: &Path) -> Option<Result<Vec<DsoId>, Rejection>> {
+    /// Offers a file; `None` if it is none that can be read, or was offered before.
+    fn offer(&mut self, path: &Path) -> Option<OfferReport> {
         let file = local::open_regular(path)?;
         let metadata = file.metadata().ok()?;
-        if !self.offered.insert((metadata.dev(), metadata.ino())) {
+        let key = (metadata.dev(), metadata.ino());
+        if self.offered.contains_key(&key) {
             return None;
         }
-        self.offer_file(&path.to_string_lossy(), file)
+        let source = FileSource::new(file).ok()?;
+        let name = path.to_string_lossy();
+        let report = self.offer_source(&name, source);
+        self.offered.insert(key, words_of(&report));
+        Some(report)
     }
 
-    fn offer_file(&mut self, name: &str, file: File) -> Option<Result<Vec<DsoId>, Rejection>> {
-        let has_lines = identity::image(&file).ok()?.is_some_and(|image| {
-            [".debug_info", ".zdebug_info"].iter().any(|s| image.section_range(s).is_some())
-        });
-        let source = FileSource::new(file).ok()?;
-        Some(self.session.admit(name, Box::new(source)).map(|admitted| {
-            if has_lines {
-                self.have_lines.extend(&admitted.dsos);
+    fn offer_source(&mut self, name: &str, source: FileSource) -> OfferReport {
+        let mut offer = self.session.offer(name, Box::new(source));
+        let mut progress = None;
+        let report = loop {
+            match offer.step(self.session, BYTES_AT_ONCE) {
+                OfferStep::Done(report) => break report,
+                OfferStep::More { done, total } => {
+                    let begin =
+                        || Progress::begin(&format!("Reading {name}"), Unit::Bytes, Some(total));
+                    progress.get_or_insert_with(begin).update(done);
+                }
             }
-            admitted.dsos
-        }))
+        };
+        self.take(&report);
+        report
     }
+
+    /// Keeps in mind what a file was good for.
+    fn take(&mut self, report: &OfferReport) {
+        let lines = Gives { inlines: true, ..Gives::default() }.sentence();
+        for used in &report.used {
+            let dsos = || used.dsos.iter().map(|&row| DsoId(row));
+            self.named.extend(dsos());
+            if used.gives == lines {
+                self.have_lines.extend(dsos());
+            }
+        }
+    }
+
+    // ---- what the user named ----------------------------------------------------------------
 
     /// A file or folder that the user named. What is of no use is said of a file, not of each
     /// file of a folder.
     fn offer_named(&mut self, path: &Path) -> anyhow::Result<()> {
-        let metadata = fs::metadata(path).with_context(|| format!("--image {}", path.display()))?;
+        let name = path.display();
+        let metadata = fs::metadata(path).with_context(|| format!("--image {name}"))?;
         if metadata.is_dir() {
+            let mut sum = OfferReport::default();
             for file in files_below(path) {
-                self.offer(&file);
+                add_up(&mut sum, self.offer(&file));
             }
-        } else if let Some(Err(rejection)) = self.offer(path) {
-            output::notice(format_args!("--image {} is not used: {rejection}", path.display()));
+            if sum.used.is_empty() {
+                let (unrelated, others) = (sum.unrelated, sum.others);
+                output::notice(format_args!(
+                    "--image {name}: nothing in it is used: {unrelated} images of other builds, \
+                     {others} other files"
+                ));
+            }
+        } else if !metadata.is_file() {
+            output::notice(format_args!("--image {name} is not used: it is no regular file"));
+        } else if let Some(report) = self.offer(path) {
+            say_of_named(path, &report);
         }
         Ok(())
     }
 
-    /// Files of this machine: by build-id, by path, by what those say of their debug files.
+    // ---- this machine -----------------------------------------------------------------------
+
+    /// Files of this machine: by path, by build-id, by what those say of their debug files.
     fn offer_local(&mut self, places: &Places) {
         let release = self.session.profile().host.os_release.clone();
         let mut kernels = KernelPlaces::new(Path::new("/"), release.as_deref());
         let roots = foreign_roots(self.session);
         for wanted in self.wanted.clone() {
-            let recorded = Path::new(&wanted.path);
-            let mut paths = Vec::new();
-            for id in readings(wanted.build_id) {
-                paths.extend(places.executables(id));
-                paths.extend(places.debug_files(id));
-            }
-            paths.extend(match wanted.kind {
-                DsoKind::Kernel => kernels.kernels(self.listed_as(&wanted).as_deref()),
-                DsoKind::Module => {
-                    let listed = self.listed_as(&wanted);
-                    kernels.modules([Some(&*wanted.path), listed.as_deref()].into_iter().flatten())
-                }
-                _ => places.of_path(recorded),
-            });
-            if let Ok(below_root) = recorded.strip_prefix("/") {
-                paths.extend(roots.iter().map(|root| root.join(below_root)));
-            }
             if wanted.kind == DsoKind::Kernel {
-                self.offer_kernel_symbols(places, &kernels, &wanted);
+                self.offer_kallsyms(&wanted, places, &kernels);
             }
-            for path in paths {
-                if let Some(Ok(dsos)) = self.offer(&path)
-                    && !dsos.iter().all(|dso| self.have_lines.contains(dso))
-                {
-                    self.offer_debug_links(places, &path);
+            let executables = self.executables(&wanted, places, &mut kernels, &roots);
+            let used = executables.into_iter().find(|path| self.offer_for(&wanted, path));
+            let mut debug_files: Vec<_> =
+                readings(wanted.build_id).flat_map(|id| places.debug_files(id)).collect();
+            if !matches!(wanted.kind, DsoKind::Kernel | DsoKind::Module) {
+                debug_files.extend(places.of_path(Path::new(&wanted.path)));
+            }
+            debug_files.extend(used.into_iter().flat_map(|path| linked_from(places, &path)));
+            for path in debug_files {
+                if self.have_lines.contains(&wanted.dso) {
+                    break;
                 }
+                if self.offer_for(&wanted, &path) {
+                    linked_from(places, &path).iter().for_each(|path| {
+                        self.offer_for(&wanted, path);
+                    });
+                }
+            }
+            if !self.named.contains(&wanted.dso) {
+                self.session.note_attempt(wanted.dso, &places.by_id(), "nothing of this build");
             }
         }
     }
 
-    /// Copies of a kernel's symbols in perf's cache, and those of the running kernel.
-    fn offer_kernel_symbols(&mut self, places: &Places, kernels: &KernelPlaces, wanted: &Wanted) {
-        for id in readings(wanted.build_id) {
-            for path in places.kernel_symbols(id) {
-                let Some(source) =
-                    local::open_regular(&path).and_then(|it| FileSource::new(it).ok())
-                else {
-                    continue;
-                };
-                let name = path.to_string_lossy();
-                let image = Image::open_cached_kallsyms(&name, Box::new(source), id);
-                // Why it is refused stands in the ledger.
-                let _ = self.session.admit_image(&name, image);
+    /// Where the file that was mapped may lie, best first.
+    fn executables(
+        &self,
+        wanted: &Wanted,
+        places: &Places,
+        kernels: &mut KernelPlaces,
+        roots: &[PathBuf],
+    ) -> Vec<PathBuf> {
+        let recorded = Path::new(&wanted.path);
+        let listed_as = self.session.profile().dsos.get(wanted.dso).listed_as.clone();
+        let mut paths = Vec::new();
+        match wanted.kind {
+            DsoKind::Kernel => paths.extend(kernels.kernels(listed_as.as_deref())),
+            DsoKind::Module => {
+                let known = [Some(wanted.path.as_str()), listed_as.as_deref()];
+                paths.extend(kernels.modules(known.into_iter().flatten()));
             }
-            if let Some(running) = kernels.running_symbols(id) {
-                let name = running.path.to_string_lossy();
-                let source = Box::new(SliceSource::new(running.text));
-                let image = Image::open_kallsyms(&name, source, &running.notes);
-                let _ = self.session.admit_image(&name, image);
+            _ => {
+                // `[vdso]`, `//anon` and what a stranger's recording may hold are no paths.
+                if let Ok(below_root) = recorded.strip_prefix("/") {
+                    paths.push(recorded.to_owned());
+                    paths.extend(roots.iter().map(|root| root.join(below_root)));
+                }
+            }
+        }
+        paths.extend(readings(wanted.build_id).flat_map(|id| places.executables(id)));
+        paths
+    }
+
+    /// Offers a file that may be one DSO's and notes what came of it; whether it names the DSO.
+    fn offer_for(&mut self, wanted: &Wanted, path: &Path) -> bool {
+        let is_used =
+            |report: &OfferReport| report.used.iter().any(|used| used.dsos.contains(&wanted.dso.0));
+        if self.offer(path).is_some_and(|report| is_used(&report)) {
+            return true;
+        }
+        let is_recorded = path == Path::new(&wanted.path);
+        let outcome = match fs::metadata(path) {
+            Ok(metadata) => self.offered.get(&(metadata.dev(), metadata.ino())).cloned(),
+            Err(_) => is_recorded.then(|| "not there".to_owned()),
+        };
+        if let Some(outcome) = outcome
+            && !self.named.contains(&wanted.dso)
+        {
+            self.session.note_attempt(wanted.dso, &path.to_string_lossy(), &outcome);
+        }
+        false
+    }
+
+    /// The symbols of the kernel that runs, and copies of those of others.
+    fn offer_kallsyms(&mut self, wanted: &Wanted, places: &Places, kernels: &KernelPlaces) {
+        for id in readings(wanted.build_id) {
+            let image = kernels.running_symbols(id).map(|symbols| {
+                let name = symbols.path.to_string_lossy().into_owned();
+                let source = Box::new(SliceSource::new(symbols.text));
+                (Image::open_kallsyms(&name, source, &symbols.notes), name)
+            });
+            let copies = places.kernel_symbols(id).into_iter().filter_map(|path| {
+                let source = FileSource::new(local::open_regular(&path)?).ok()?;
+                let name = path.to_string_lossy().into_owned();
+                Some((Image::open_cached_kallsyms(&name, Box::new(source), id), name))
+            });
+            for (image, name) in image.into_iter().chain(copies) {
+                if let Ok(admitted) = self.session.admit_image(&name, image) {
+                    self.named.extend(admitted.dsos);
+                    return;
+                }
             }
         }
     }
 
     /// Says which kernels have no names after all that was tried, and what to do about it.
-    fn report_missing_kernels(&self) {
+    fn say_missing_kernels(&self) {
         let release = self.session.profile().host.os_release.as_deref();
         for wanted in self.session.wanted() {
-            if let (DsoKind::Kernel, Some(id)) = (wanted.kind, wanted.build_id)
-                && wanted.used.samples > 0
-            {
+            if let (DsoKind::Kernel, Some(id)) = (wanted.kind, wanted.build_id) {
                 output::notice(kernel::missing_kernel(id, release));
             }
         }
     }
 
-    /// The path that the recording's table has for a DSO, where that is another.
-    fn listed_as(&self, wanted: &Wanted) -> Option<String> {
-        self.session.profile().dsos.get(wanted.dso).listed_as.clone()
-    }
-
-    fn offer_debug_links(&mut self, places: &Places, path: &Path) {
-        let image = local::open_regular(path).and_then(|file| identity::image(&file).ok()?);
-        if let Some(link) = image.and_then(|image| image.debug_link()) {
-            for candidate in places.debug_links(path, Some(OsStr::new(&link))) {
-                self.offer(&candidate);
-            }
-        }
-    }
+    // ---- servers ----------------------------------------------------------------------------
 
     /// Files from debuginfod servers, for what has no source lines yet: the debug file, or if
     /// there is none and nothing else names the DSO, the executable.
-    fn fetch(&mut self, client: &Client) {
-        if client.servers().is_empty() {
-            return;
-        }
+    fn fetch(&mut self, client: Client) -> anyhow::Result<()> {
+        let (builds, jobs) = self.jobs();
         // A server that is down fails in the same words for each DSO.
         let mut said = HashSet::new();
-        for wanted in self.wanted.clone() {
-            if self.have_lines.contains(&wanted.dso) {
-                continue;
+        download::fetch_all(client, jobs, &mut |answered| {
+            let Answered { job, artifact, result } = answered;
+            let Some(build) = builds.get(job) else { return };
+            match result {
+                Ok(file) => self.take_fetched(build, &artifact, file),
+                Err(FetchError::Cancelled) => {}
+                Err(error) => {
+                    if !error.is_not_found() && said.insert(error.to_string()) {
+                        output::notice(format_args!("{}: {error}", build.name));
+                    }
+                    let FetchError::NotGiven(servers) = error else { return };
+                    for server in servers {
+                        let what = format!("{artifact} from {}", server.host());
+                        for &dso in &build.dsos {
+                            self.session.note_attempt(dso, &what, &server.outcome.in_short());
+                        }
+                    }
+                }
             }
-            let name = wanted.path.rsplit('/').next().unwrap_or(&wanted.path).to_owned();
-            let artifacts = [Artifact::DebugInfo, Artifact::Executable];
-            let attempts = artifacts.iter().flat_map(|artifact| {
-                readings(wanted.build_id).map(move |build_id| (artifact, build_id))
-            });
-            for (artifact, build_id) in attempts {
-                let mut shown = Shown { name: &name, progress: None };
-                match client.fetch(build_id, artifact, &mut shown) {
-                    Ok(file) => {
-                        let label = format!("{artifact} of {name} from debuginfod");
-                        let refused = self.offer_file(&label, file).and_then(Result::err);
-                        if let Some(rejection) = refused {
-                            output::notice(format_args!("{label} is not used: {rejection}"));
-                        }
-                        break;
-                    }
-                    Err(error) if error.is_not_found() => {}
-                    Err(error) => {
-                        if said.insert(error.to_string()) {
-                            output::notice(format_args!("{name}: {error}"));
-                        }
-                    }
-                }
-                if !self.session.wanted().iter().any(|still| still.dso == wanted.dso) {
-                    break;
-                }
+        })
+    }
+
+    /// What is to be fetched: each build once, whatever number of paths it has.
+    fn jobs(&self) -> (Vec<Build>, Vec<Job>) {
+        let (mut builds, mut jobs): (Vec<Build>, Vec<Job>) = (Vec::new(), Vec::new());
+        let mut known: HashMap<BuildId, usize> = HashMap::new();
+        for wanted in &self.wanted {
+            let Some(id) = wanted.build_id.filter(|_| !self.have_lines.contains(&wanted.dso))
+            else {
+                continue;
+            };
+            let index = *known.entry(id).or_insert(builds.len());
+            if index == builds.len() {
+                let name = wanted.path.rsplit('/').next().unwrap_or(&wanted.path).to_owned();
+                builds.push(Build { name, dsos: Vec::new() });
+                let ids = readings(Some(id)).collect();
+                jobs.push(Job { ids, artifacts: vec![Artifact::DebugInfo] });
+            }
+            builds[index].dsos.push(wanted.dso);
+            let artifacts = &mut jobs[index].artifacts;
+            if !self.named.contains(&wanted.dso) && artifacts.len() == 1 {
+                artifacts.push(Artifact::Executable);
             }
         }
+        (builds, jobs)
     }
+
+    fn take_fetched(&mut self, build: &Build, artifact: &Artifact, file: fs::File) {
+        let label = format!("{artifact} of {} from debuginfod", build.name);
+        let Ok(source) = FileSource::new(file) else { return };
+        let report = self.offer_source(&label, source);
+        for refused in &report.not_used {
+            output::notice(format_args!("{label} is not used: {}", refused.message));
+        }
+    }
+}
+
+/// A build that servers are asked for.
+struct Build {
+    name: String,
+    dsos: Vec<DsoId>,
+}
+
+/// What came of a file, in few words.
+fn words_of(report: &OfferReport) -> String {
+    if !report.used.is_empty() {
+        return "another build, that was recorded too".to_owned();
+    }
+    match report.not_used.first().map(|refused| (&refused.reason, &refused.message)) {
+        Some((Rejection::NothingRecordedHasIt { found, .. }, _)) => {
+            format!("another build, {found}")
+        }
+        Some((Rejection::NoIdentityInFile, _)) => "has no build-id".to_owned(),
+        Some((_, message)) => message.clone(),
+        None => "nothing of this build".to_owned(),
+    }
+}
+
+fn add_up(sum: &mut OfferReport, report: Option<OfferReport>) {
+    let Some(report) = report else { return };
+    for refused in &report.not_used {
+        match refused.reason {
+            Rejection::NotAnImage { .. } => sum.others += 1,
+            _ => sum.unrelated += 1,
+        }
+    }
+    sum.unrelated += report.unrelated;
+    sum.others += report.others;
+    sum.used.extend(report.used);
+}
+
+/// Says what is not used of a file that the user named.
+fn say_of_named(path: &Path, report: &OfferReport) {
+    let name = path.to_string_lossy();
+    for refused in report.not_used.iter().take(SAID_OF_A_FILE) {
+        let shown = if refused.name == name { "" } else { &refused.name };
+        let separator = if shown.is_empty() { "" } else { ": " };
+        let message = &refused.message;
+        output::notice(format_args!("--image {name}{separator}{shown} is not used: {message}"));
+    }
+    if let Some(more) = report.not_used.len().checked_sub(SAID_OF_A_FILE).filter(|&n| n > 0) {
+        output::notice(format_args!("--image {name}: {more} more are not used"));
+    }
+    if report.used.is_empty() && report.not_used.is_empty() {
+        let (unrelated, others) = (report.unrelated, report.others);
+        output::notice(format_args!(
+            "--image {name}: nothing in it is used: {unrelated} images of other builds, {others} \
+             other files"
+        ));
+    }
+}
+
+/// Where the debug file lies that the image at `path` names.
+fn linked_from(places: &Places, path: &Path) -> Vec<PathBuf> {
+    let image = local::open_regular(path).and_then(|file| identity::image(&file).ok()?);
+    let link = image.and_then(|image| image.debug_link());
+    link.map_or(Vec::new(), |link| places.debug_links(path, Some(OsStr::new(&link))))
 }
 
 /// What a recorded id may be: as it stands, and without the zeros that perf may have padded it
@@ -242,29 +406,23 @@ fn readings(build_id: Option<BuildId>) -> impl Iterator<Item = BuildId> {
     build_id.into_iter().flat_map(|id| iter::once(id).chain(id.without_padding()))
 }
 
-/// A progress bar that begins with the first byte.
-struct Shown<'a> {
-    name: &'a str,
-    progress: Option<Progress>,
-}
-
-impl Receiver for Shown<'_> {
-    fn received(&mut self, done: u64, total: Option<u64>) -> ControlFlow<()> {
-        let begin = || Progress::begin(&format!("Fetching {}", self.name), Unit::Bytes, total);
-        self.progress.get_or_insert_with(begin).update(done);
-        ControlFlow::Continue(())
-    }
-}
-
-/// The roots of recorded processes that still run, where they are not this process's: a container
-/// has its own files under the recorded paths.
+/// The roots of recorded processes that still run, where they see other files than this one: a
+/// container has its own under the recorded paths, and so has who mounted something for himself.
+/// A process id may have gone to another process since; its files pass the gate or they don't.
 pub fn foreign_roots(session: &Session) -> Vec<PathBuf> {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|m| (m.dev(), m.ino()));
-    let mut known: HashSet<_> = identity(Path::new("/")).into_iter().collect();
-    let pids: HashSet<u32> =
+    let view = |process: &str| {
+        let root = fs::metadata(format!("/proc/{process}/root")).ok()?;
+        let mounts = fs::metadata(format!("/proc/{process}/ns/mnt")).ok()?;
+        Some((root.dev(), root.ino(), mounts.ino()))
+    };
+    let mut known: HashSet<_> = view("self").into_iter().collect();
+    let mut pids: Vec<u32> =
         session.profile().threads.processes.iter().map(|process| process.pid).collect();
-    let roots = pids.into_iter().map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
-    roots.filter(|root| identity(root).is_some_and(|id| known.insert(id))).collect()
+    pids.sort_unstable();
+    pids.dedup();
+    let is_other = |pid: &u32| view(&pid.to_string()).is_some_and(|view| known.insert(view));
+    let roots = pids.into_iter().filter(is_other).take(ROOTS_MAX);
+    roots.map(|pid| PathBuf::from(format!("/proc/{pid}/root"))).collect()
 }
 
 /// All files below a folder, without following links to folders.

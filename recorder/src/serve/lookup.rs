@@ -47,7 +47,8 @@ enum Found {
 impl Lookup {
     /// As the command line says, for the DSOs of these recordings.
     pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> Self {
-        let places = (!args.no_local).then(Places::of_this_machine);
+        let places =
+            (!args.no_local).then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref()));
         Self { places, client: Client::new(args), recordings, recorded_paths: OnceLock::new() }
     }
 

@@ -58,7 +58,7 @@ fn add_debug_file(
     executable: &Path,
     link: Option<&str>,
 ) -> anyhow::Result<()> {
-    let places = Places::of_this_machine();
+    let places = Places::of_this_machine(None);
     let mut candidates = places.debug_files(id);
     if let Some(link) = link {
         candidates.extend(places.debug_links(executable, Some(link.as_ref())));

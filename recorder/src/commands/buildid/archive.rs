@@ -20,7 +20,6 @@ use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
 use super::find::{Content, Finder, Piece};
-use super::stop::Stop;
 use super::targets::{Target, Which, targets};
 use crate::buildid_cache::{EntryName, link_name, link_target};
 use crate::cli::ArchiveArgs;
@@ -28,6 +27,7 @@ use crate::commands::{finish, read};
 use crate::output::{self, Outcome, Progress, Unit};
 use crate::recording::USUAL_NAME;
 use crate::scratch;
+use crate::stop::Stop;
 
 /// Packs what is found; what is not, is said.
 pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {

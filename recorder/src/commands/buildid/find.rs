@@ -13,7 +13,6 @@ use perftab_core::profile::{DsoKind, Identity};
 use perftab_core::session::Session;
 use perftab_core::symbolize::{Image, stamped_kallsyms};
 
-use super::stop::Stop;
 use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, Found as Cached, Part, key_of};
 use crate::cli::ImageArgs;
@@ -24,6 +23,7 @@ use crate::images::unpacked::unpacked;
 use crate::images::{identity, search};
 use crate::output::{Progress, Unit};
 use crate::record::own_vdso;
+use crate::stop::Stop;
 
 /// Where files are looked for.
 pub struct Finder {
@@ -113,7 +113,8 @@ impl Finder {
         let dir = args.cache.buildid_dir.as_deref();
         Self {
             cache: Cache::of_user(dir).filter(|_| !args.no_local || dir.is_some()),
-            places: (!args.no_local).then(Places::of_this_machine),
+            places: (!args.no_local)
+                .then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref())),
             client: Client::new(args),
             named,
             roots: if args.no_local { Vec::new() } else { search::foreign_roots(session) },

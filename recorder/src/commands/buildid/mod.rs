@@ -10,7 +10,7 @@ mod list;
 mod missing;
 mod purge;
 mod remove;
-mod stop;
+
 mod store;
 mod targets;
 mod verify;

@@ -3,13 +3,13 @@
 use anyhow::Context;
 
 use super::find::Finder;
-use super::stop::Stop;
 use super::targets::{Target, Which, targets};
 use super::{Verdicts, cache};
 use crate::buildid_cache::{Cache, Existing};
 use crate::cli::StoreArgs;
 use crate::commands::{finish, read};
 use crate::output::Outcome;
+use crate::stop::Stop;
 
 /// Stores the files of every DSO; says of each whether they are in the cache.
 pub fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {

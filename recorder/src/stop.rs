@@ -1,4 +1,4 @@
-//! Ctrl-C during work that must not leave half a file behind.
+//! Ctrl-C during work that must not leave half a file behind, or that can do with less.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,11 @@ impl Stop {
     /// Whether it was asked for.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// From now on, a signal ends the process at once, as if none of this was.
+    pub fn uninstall(self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 
     /// An error if it was; `left` says what there is now.
