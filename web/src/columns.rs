@@ -4,7 +4,7 @@ use js_sys::{
     Array, Float32Array, Float64Array, Object, Reflect, Uint8Array, Uint16Array, Uint32Array,
 };
 use perftab_core::session::{CallTreeRows, FunctionRows, SearchResult};
-use perftab_core::symbolize::Rejection;
+use perftab_core::symbolize::{ForceError, Rejection};
 use perftab_core::views::flame_graph::FlameGraph;
 use serde::Serialize;
 use tsify::Tsify;
@@ -87,6 +87,31 @@ pub enum Admission {
     NotUsed {
         /// Why.
         reason: Rejection,
+        /// The same in words.
+        message: String,
+    },
+}
+
+/// What became of a file that the user insisted on.
+#[derive(Serialize, Tsify)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum ForceOutcome {
+    /// It names the DSO, and every name is marked.
+    Forced {
+        /// Frames that got a name.
+        frames: usize,
+    },
+    /// It is the file that ran: nothing had to be forced.
+    Matched {
+        /// Numbers in the ledger of the DSOs that it names.
+        dsos: Vec<u32>,
+        /// What it holds, in words.
+        gives: &'static str,
+    },
+    /// It is of no use.
+    Refused {
+        /// Why.
+        reason: ForceError,
         /// The same in words.
         message: String,
     },

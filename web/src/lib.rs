@@ -12,7 +12,8 @@ mod source;
 use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
-use perftab_core::session::{self, FlameWindow, OfferStep, ShareOptions};
+use perftab_core::profile::DsoId;
+use perftab_core::session::{self, FlameWindow, Forced, OfferStep, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
@@ -164,6 +165,29 @@ impl Session {
     /// Offers a file of any kind, packed or an archive too; [`Offer::step`] goes through it.
     pub fn offer(&self, name: &str, source: Source) -> Offer {
         Offer(self.0.offer(name, Box::new(JsSource::new(source))))
+    }
+
+    /// Names a DSO that has no names from a file that does not match, because the user insists.
+    /// Every name is marked. A file that turns out to match is admitted instead.
+    #[wasm_bindgen(unchecked_return_type = "ForceOutcome")]
+    pub fn force(&mut self, dso: u32, name: &str, source: Source) -> Result<JsValue, JsValue> {
+        let outcome = match self.0.force(DsoId(dso), name, Box::new(JsSource::new(source))) {
+            Ok(Forced::Forced { frames }) => columns::ForceOutcome::Forced { frames },
+            Ok(Forced::Matched { dsos, gives }) => columns::ForceOutcome::Matched { dsos, gives },
+            Err(reason) => columns::ForceOutcome::Refused { message: reason.to_string(), reason },
+        };
+        to_js(&outcome)
+    }
+
+    /// Takes forced names away again; those that came with a link stay.
+    pub fn unforce(&mut self, dso: u32) {
+        self.0.unforce(DsoId(dso));
+    }
+
+    /// Notes for the ledger what was tried to name a DSO, and what came of it.
+    #[wasm_bindgen(js_name = noteAttempt)]
+    pub fn note_attempt(&mut self, dso: u32, what: &str, outcome: &str) {
+        self.0.note_attempt(DsoId(dso), what, outcome);
     }
 
     /// Names up to `frames` more frames.

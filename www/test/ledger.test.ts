@@ -37,8 +37,8 @@ const ROWS = [
   row("f", "missing", 0, 0),
 ];
 
-function parts(samples: number, namedLeaves: number, byStatus: Record<string, number>): [string, number][] {
-  const coverage = { frames: 0, named: 0, samples, named_leaves: namedLeaves, by_status: byStatus, truncated_stacks: 0 };
+function parts(samples: number, named_leaves: number, by_status: Record<string, number>, forced_leaves = 0): [string, number][] {
+  const coverage = { frames: 0, named: 0, forced: 0, samples, named_leaves, forced_leaves, by_status, truncated_stacks: 0 };
   return coverageParts(coverage).map(({ status, percent }) => [status, percent]);
 }
 
@@ -57,7 +57,7 @@ test("what ended in no mapping is counted too", () => {
 });
 
 test("forced names are a part of their own and never count as named", () => {
-  assert.deepEqual(parts(10, 10, { matched: 5, forced: 5 }), [["named", 50], ["forced", 50]]);
+  assert.deepEqual(parts(10, 5, { matched: 5, forced: 5 }, 4), [["named", 50], ["forced", 40], ["no-symbol", 10]]);
 });
 
 test("a profile without samples has no parts", () => {

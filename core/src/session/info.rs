@@ -410,7 +410,10 @@ impl Session {
             .iter()
             .filter(|(id, _)| uses[id.index()].samples > 0)
             .filter(|&(id, _)| {
-                matches!(self.ledger.row(id).status, Status::Missing | Status::Mismatched)
+                matches!(
+                    self.ledger.row(id).status,
+                    Status::Missing | Status::Mismatched | Status::Forced
+                )
             })
             .filter_map(|(id, dso)| {
                 Some(Wanted {

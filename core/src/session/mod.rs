@@ -6,6 +6,7 @@
 //! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
 
 mod answers;
+mod force;
 mod info;
 mod offer;
 mod opening;
@@ -21,7 +22,7 @@ use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
-    NamingWork, NotAnImage, RecordedIdentities, Rejection, Symbols,
+    NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, Symbols,
 };
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
@@ -32,6 +33,7 @@ pub use crate::ingest::{SampleWatcher, WatchedSample};
 pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
 };
+pub use force::Forced;
 pub use info::{
     AuxInfo, DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo,
     TimeInfo, Wanted,
@@ -183,7 +185,10 @@ impl Session {
         let image = MatchedImage::admit(&self.recorded, image)?;
         let added = self.images.add(image)?;
         for &dso in &added.dsos {
-            self.ledger.matched(dso, &name, added.gives);
+            self.unforce(dso);
+            if self.ledger.row(dso).status != Status::Forced {
+                self.ledger.matched(dso, &name, added.gives);
+            } // Else a link brought forced names, which no file replaces.
             if let Some(why) = self.images.why_unplaced(dso, self.profile.dsos.get(dso)) {
                 self.ledger.unplaced(dso, why);
             }

@@ -77,12 +77,16 @@ pub struct ReportFunction<'a> {
 pub struct Coverage {
     /// Frames of all samples: a stack seen twice counts twice.
     pub frames: u64,
-    /// Those with a name.
+    /// Those with a name of the build that ran.
     pub named: u64,
+    /// Those with a forced name, which is none of the above.
+    pub forced: u64,
     /// Samples.
     pub samples: u64,
-    /// Samples whose innermost frame has a name.
+    /// Samples whose innermost frame has a name of the build that ran.
     pub named_leaves: u64,
+    /// Samples whose innermost frame has a forced name.
+    pub forced_leaves: u64,
     /// Samples by the status of the DSO that they ended in.
     pub by_status: BTreeMap<&'static str, u64>,
     /// Stacks known to have been cut.
@@ -104,8 +108,10 @@ impl Session {
         Coverage {
             frames: frames.frames,
             named: frames.named,
+            forced: frames.forced,
             samples: frames.samples,
             named_leaves: frames.named_leaves,
+            forced_leaves: frames.forced_leaves,
             by_status,
             truncated_stacks: 0,
         }

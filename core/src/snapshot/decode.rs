@@ -89,11 +89,19 @@ fn read_facts(
         folded_weight: next()?,
         ..Fidelity::default()
     };
-    let recorded =
-        FrameCoverage { frames: next()?, named: next()?, samples: 0, named_leaves: next()? };
+    let mut recorded = FrameCoverage {
+        frames: next()?,
+        named: next()?,
+        named_leaves: next()?,
+        ..FrameCoverage::default()
+    };
     let mut left_out = LeftOut { dsos: next()?, ..LeftOut::default() };
     for samples in &mut left_out.leaf_samples {
         *samples = next()?;
+    }
+    if read.left(Field::Facts) > 0 {
+        recorded.forced = read.number(Field::Facts)?;
+        recorded.forced_leaves = read.number(Field::Facts)?;
     }
     Ok((Facts { left_out, ..facts }, fidelity, lost, recorded))
 }

@@ -183,6 +183,10 @@ impl Body<'_> {
             out.number(Field::Facts, number);
         }
         left_out.leaf_samples().for_each(|(_, samples)| out.number(Field::Facts, samples));
+        if self.coverage.forced > 0 {
+            out.number(Field::Facts, self.coverage.forced);
+            out.number(Field::Facts, self.coverage.forced_leaves);
+        }
     }
 
     fn write_host(&self, out: &mut Writer) {

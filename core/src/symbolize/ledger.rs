@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::rejection::Rejection;
-use crate::profile::{Dso, DsoId, DsoKind, Dsos};
+use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity};
 
 /// Where the names of a DSO come from, or why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -100,6 +100,8 @@ pub struct LedgerRow {
     pub tried: Vec<Attempt>,
     holds: Gives,
     image_holds: Gives,
+    /// While names are forced: the row as it was before.
+    unforced: Option<Box<LedgerRow>>,
 }
 
 /// One row for each DSO.
@@ -138,6 +140,36 @@ impl Ledger {
     /// A matched file cannot give names to a DSO: where the DSO was is not known.
     pub fn unplaced(&mut self, dso: DsoId, why: &str) {
         self.rows[dso.index()].reason = Some(why.to_owned());
+    }
+
+    /// The user insists on a file for a DSO; `found` is what the file says that it is.
+    pub fn forced(&mut self, dso: DsoId, image: &str, found: Option<Identity>) {
+        self.unforced(dso);
+        let row = &mut self.rows[dso.index()];
+        row.unforced = Some(Box::new(row.clone()));
+        row.status = Status::Forced;
+        row.reason = Some(match found {
+            Some(found) => format!("unverified: the names are forced from a file that is {found}"),
+            None => "unverified: the names are forced from a file that nothing identifies".into(),
+        });
+        row.image = Some(image.to_owned());
+        row.found = found.map(|found| found.to_string());
+        row.holds = Gives { functions: true, ..Gives::default() };
+        row.image_holds = row.holds;
+        row.gives = Some(row.holds.sentence());
+    }
+
+    /// Nobody insists any more: the row is as it was before. Tells whether names were forced here,
+    /// which those that came with a link were not.
+    pub fn unforced(&mut self, dso: DsoId) -> Option<()> {
+        let row = self.rows.get_mut(dso.index())?;
+        let tried = std::mem::take(&mut row.tried);
+        let Some(before) = row.unforced.take() else {
+            row.tried = tried;
+            return None;
+        };
+        *row = LedgerRow { tried, ..*before };
+        Some(())
     }
 
     /// The recording carries the symbols of a DSO.
@@ -229,6 +261,7 @@ impl LedgerRow {
             tried: Vec::new(),
             holds: Gives::default(),
             image_holds: Gives::default(),
+            unforced: None,
         }
     }
 }

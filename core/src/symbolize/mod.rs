@@ -4,6 +4,8 @@
 //! bytes of a file → Image → MatchedImage::admit → SymbolTable, InlineFrames → Symbols → views
 //! ```
 //!
+//! A file that does not pass can be forced ([`ForcedImage`]); each of its names is marked.
+//!
 //! [`Symbols`] is the only source of names for views, exports and links.
 
 mod address;
@@ -11,6 +13,7 @@ mod demangle;
 mod dso_images;
 mod elf;
 mod embedded;
+mod forced;
 mod functions;
 mod hints;
 mod image;
@@ -31,6 +34,7 @@ pub use address::{FileOffset, Svma};
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages};
 pub use embedded::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
+pub use forced::{ForceError, ForcedImage, ForcedNames};
 pub use functions::{FunctionId, Provenance};
 pub use hints::{Hint, hints};
 pub use image::{Image, NotAnImage, content_hash};
@@ -41,4 +45,4 @@ pub use matched_image::{MatchedImage, MatchedSymbols};
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
-pub use symbols::{FileId, Function, Inlining, Level, NamingDepth, NamingWork, Symbols};
+pub use symbols::{FileId, Function, Inlining, Level, Naming, NamingDepth, NamingWork, Symbols};

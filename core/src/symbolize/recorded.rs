@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::image::Image;
 use super::kallsyms::Kallsyms;
 use super::rejection::Rejection;
 use crate::containers::unpacked_name;
@@ -65,6 +66,11 @@ impl RecordedIdentities {
             }
             (None, Identity::Content(_)) => Vec::new(),
         }
+    }
+
+    /// True if `image` would be admitted for `dso`.
+    pub fn matches(&self, dso: DsoId, image: &Image) -> bool {
+        image.identity().is_some_and(|found| self.with_identity(found).contains(&dso))
     }
 
     /// What kind of thing a DSO is.

@@ -15,9 +15,10 @@ use std::num::NonZeroU32;
 use super::address::Svma;
 use super::demangle::demangle;
 use super::dso_images::{Build, DsoImages};
+use super::forced::{ForceError, ForcedNames};
 use super::functions::{FunctionId, FunctionKey, Functions, Provenance};
 use super::matched_image::MatchedSymbols;
-use super::symbol_table::SymbolKind;
+use super::symbol_table::{Symbol, SymbolKind};
 use crate::profile::{DsoId, FrameId, Profile, StringId, Strings};
 
 /// The path of a source file in [`Symbols`].
@@ -83,6 +84,17 @@ pub struct Symbols {
 struct LevelRange {
     start: u32,
     length: u32,
+}
+
+/// Whether a frame has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// It has none.
+    Unnamed,
+    /// It has one, of the build that ran.
+    Named,
+    /// It has one from a file that the user insisted on.
+    Forced,
 }
 
 /// How deep frames are named.
@@ -157,9 +169,15 @@ impl Symbols {
         self.merged[frame.index()]
     }
 
-    /// True if the innermost level of a frame has a name.
-    pub fn is_named(&self, frame: FrameId) -> bool {
-        self.levels(frame).last().is_some_and(|level| self.function(level.function).name.is_some())
+    /// What is known of the innermost level of a frame. [`Provenance::Forced`] is a name, but not
+    /// one that counts.
+    pub fn naming(&self, frame: FrameId) -> Naming {
+        let innermost = self.levels(frame).last().map(|level| self.function(level.function));
+        match innermost {
+            Some(Function { name: Some(_), provenance: Provenance::Forced, .. }) => Naming::Forced,
+            Some(Function { name: Some(_), .. }) => Naming::Named,
+            _ => Naming::Unnamed,
+        }
     }
 
     /// What is known of a function.
@@ -270,6 +288,44 @@ impl Symbols {
         self.drop_unused_levels();
     }
 
+    /// Names the frames of a DSO that have no name from a file that the user insists on, and marks
+    /// each name; returns how many got one, at least one.
+    pub fn force(&mut self, profile: &Profile, forced: &ForcedNames) -> Result<usize, ForceError> {
+        let placement = forced.placement(profile.dsos.get(forced.dso()))?;
+        let mut work = self.begin(forced.dso(), NamingDepth::Functions);
+        let mut named = 0;
+        while work.next < work.end {
+            let frame = self.order[work.next];
+            work.next += 1;
+            if self.function(self.merged(frame)).name.is_some() || self.known.contains(&frame) {
+                continue;
+            }
+            let svma = placement.svma(profile.frames.get(frame).address);
+            if let Some(symbol) = svma.and_then(|svma| forced.symbols().at(svma)) {
+                let function = self.met_symbol(&mut work, &symbol, Provenance::Forced);
+                self.replace(frame, function, &[Level::plain(function)]);
+                named += 1;
+            }
+        }
+        self.drop_unused_levels();
+        if named == 0 { Err(ForceError::NamesNothing) } else { Ok(named) }
+    }
+
+    /// Takes the forced names of a DSO away again. Those that came with a link stay: where their
+    /// code lay is not in it.
+    pub fn unforce(&mut self, dso: DsoId) {
+        let work = self.begin(dso, NamingDepth::Functions);
+        for index in work.next..work.end {
+            let frame = self.order[index];
+            let is_forced = self.function(self.merged(frame)).provenance == Provenance::Forced;
+            if is_forced && !self.known.contains(&frame) {
+                let function = Functions::of_frame(frame);
+                self.replace(frame, function, &[Level::plain(function)]);
+            }
+        }
+        self.drop_unused_levels();
+    }
+
     /// Fills `levels` with those of a frame, outermost first; returns the merged function.
     fn look_up(
         &mut self,
@@ -281,22 +337,7 @@ impl Symbols {
     ) -> FunctionId {
         levels.clear();
         let symbol = svma.and_then(|svma| build.symbols().at(svma));
-        let symbol = symbol.map(|symbol| match work.met_symbols.get(&symbol.index) {
-            Some(&met) => met,
-            None => {
-                let function = match symbol.kind {
-                    SymbolKind::Function => {
-                        self.met_function(work, symbol.name, Provenance::Matched)
-                    }
-                    SymbolKind::Plt => {
-                        let name = format!("{}@plt", demangle(symbol.name));
-                        self.named(work.dso, &name, Provenance::Matched)
-                    }
-                };
-                work.met_symbols.insert(symbol.index, function);
-                function
-            }
-        });
+        let symbol = symbol.map(|symbol| self.met_symbol(work, &symbol, Provenance::Matched));
 
         let unnamed = Functions::of_frame(frame);
         let inline_frames = match work.depth {
@@ -326,6 +367,27 @@ impl Symbols {
             None => levels.push(Level::plain(merged)),
         }
         merged
+    }
+
+    /// The function of a symbol.
+    fn met_symbol(
+        &mut self,
+        work: &mut NamingWork,
+        symbol: &Symbol<'_>,
+        provenance: Provenance,
+    ) -> FunctionId {
+        if let Some(&met) = work.met_symbols.get(&symbol.index) {
+            return met;
+        }
+        let function = match symbol.kind {
+            SymbolKind::Function => self.met_function(work, symbol.name, provenance),
+            SymbolKind::Plt => {
+                let name = format!("{}@plt", demangle(symbol.name));
+                self.named(work.dso, &name, provenance)
+            }
+        };
+        work.met_symbols.insert(symbol.index, function);
+        function
     }
 
     /// The function of a name as in the file, demangled once.

@@ -1,7 +1,7 @@
 //! How much of a profile has names: by frame, by leaf, by DSO.
 
 use crate::profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
-use crate::symbolize::Symbols;
+use crate::symbolize::{Naming, Symbols};
 
 /// How often a DSO was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,12 +17,16 @@ pub struct DsoUse {
 pub struct FrameCoverage {
     /// Frames of all samples: a stack seen twice counts twice.
     pub frames: u64,
-    /// Those with a name.
+    /// Those with a name of the build that ran.
     pub named: u64,
+    /// Those with a forced name, which is none of the above.
+    pub forced: u64,
     /// Samples.
     pub samples: u64,
-    /// Samples whose innermost frame has a name.
+    /// Samples whose innermost frame has a name of the build that ran.
     pub named_leaves: u64,
+    /// Samples whose innermost frame has a forced name.
+    pub forced_leaves: u64,
 }
 
 impl FrameCoverage {
@@ -31,8 +35,10 @@ impl FrameCoverage {
         Self {
             frames: self.frames.saturating_add(more.frames),
             named: self.named.saturating_add(more.named),
+            forced: self.forced.saturating_add(more.forced),
             samples: self.samples,
             named_leaves: self.named_leaves.saturating_add(more.named_leaves),
+            forced_leaves: self.forced_leaves.saturating_add(more.forced_leaves),
         }
     }
 
@@ -41,8 +47,10 @@ impl FrameCoverage {
         Self {
             frames: self.frames.saturating_sub(part.frames),
             named: self.named.saturating_sub(part.named),
+            forced: self.forced.saturating_sub(part.forced),
             samples: 0,
             named_leaves: self.named_leaves.saturating_sub(part.named_leaves),
+            forced_leaves: self.forced_leaves.saturating_sub(part.forced_leaves),
         }
     }
 }
@@ -109,12 +117,15 @@ pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
         if profile.dsos.get(profile.frames.get(frame).dso).kind == DsoKind::Folded {
             continue; // It stands for frames that may have had names.
         }
-        coverage.frames = coverage.frames.saturating_add(counts.total[stack.index()]);
-        if symbols.is_named(frame) {
-            coverage.named = coverage.named.saturating_add(counts.total[stack.index()]);
-            coverage.named_leaves =
-                coverage.named_leaves.saturating_add(counts.leaf[stack.index()]);
-        }
+        let (leaf, total) = (counts.leaf[stack.index()], counts.total[stack.index()]);
+        coverage.frames = coverage.frames.saturating_add(total);
+        let (frames, leaves) = match symbols.naming(frame) {
+            Naming::Unnamed => continue,
+            Naming::Named => (&mut coverage.named, &mut coverage.named_leaves),
+            Naming::Forced => (&mut coverage.forced, &mut coverage.forced_leaves),
+        };
+        *frames = frames.saturating_add(total);
+        *leaves = leaves.saturating_add(leaf);
     }
     coverage
 }

@@ -15,15 +15,14 @@ export interface CoveragePart {
 /** Parts of all samples by what is known of their leaf frame; those without any sample are left out. */
 export function coverageParts(coverage: Coverage): CoveragePart[] {
   const of = (status: DsoStatus): number => coverage.by_status[status] ?? 0;
-  const withNames = of("matched") + of("embedded");
-  const forced = of("forced");
-  const named = Math.max(0, coverage.named_leaves - forced);
+  const withNames = of("matched") + of("embedded") + of("forced");
+  const { named_leaves: named, forced_leaves: forced } = coverage;
   const counts: [CoveragePart["status"], number][] = [
     ["named", named],
     ["forced", forced],
     ["mismatched", of("mismatched")],
     ["missing", of("missing")],
-    ["no-symbol", Math.max(0, withNames - named)],
+    ["no-symbol", Math.max(0, withNames - named - forced)],
   ];
   // What is left ended in no mapping, or has no stack: no file could ever name it.
   const known = counts.reduce((sum, [, samples]) => sum + samples, 0);
