@@ -181,20 +181,39 @@ pub fn build_id_entry(out: &mut Vec<u8>, cpu_mode: CpuMode, id: BuildId, name: &
     end_record(out, start, SampleIdTrailer::NONE);
 }
 
-/// Length of what ends every record but samples if the attr has `sample_id_all`.
-/// Records of state that was there before the recording carry zeros: time 0 puts them first.
+/// What ends every record but samples if the attr has `sample_id_all`: zeros, but for the time.
+/// Records of state that was there before the recording have time 0, which puts them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SampleIdTrailer(usize);
+pub struct SampleIdTrailer {
+    length: usize,
+    time_at: Option<usize>,
+    time: u64,
+}
 
 impl SampleIdTrailer {
     /// No trailer: tool records and table entries.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self { length: 0, time_at: None, time: 0 };
 
-    /// Eight bytes for each of TID, TIME, ID, STREAM_ID, CPU and IDENTIFIER.
+    /// Eight bytes for each of TID, TIME, ID, STREAM_ID, CPU and IDENTIFIER, in this order.
     pub fn of_sample_type(sample_type: u64) -> Self {
         use super::attr::sample_type::{CPU, ID, IDENTIFIER, STREAM_ID, TID, TIME};
-        let fields = sample_type & (TID | TIME | ID | STREAM_ID | CPU | IDENTIFIER);
-        Self(8 * fields.count_ones() as usize)
+        let size = |bits: u64| 8 * (sample_type & bits).count_ones() as usize;
+        Self {
+            length: size(TID | TIME | ID | STREAM_ID | CPU | IDENTIFIER),
+            time_at: (sample_type & TIME != 0).then(|| size(TID)),
+            time: 0,
+        }
+    }
+
+    /// The same, of a record of that time.
+    pub fn at(self, time: u64) -> Self {
+        Self { time, ..self }
+    }
+
+    /// The time of a record that ends with such a trailer.
+    pub fn time_of(&self, record: &[u8]) -> Option<u64> {
+        let trailer = record.get(record.len().checked_sub(self.length)?..)?;
+        Some(u64::from_ne_bytes(*trailer.get(self.time_at?..)?.first_chunk()?))
     }
 }
 
@@ -317,7 +336,15 @@ fn begin_record(out: &mut Vec<u8>, record_type: RecordType, misc: u16) -> usize 
 }
 
 fn end_record(out: &mut Vec<u8>, start: usize, trailer: SampleIdTrailer) {
-    out.resize(out.len() + trailer.0, 0);
+    let end = out.len() + trailer.length;
+    match trailer.time_at {
+        Some(time_at) => {
+            out.resize(out.len() + time_at, 0);
+            put_u64(out, trailer.time);
+            out.resize(end, 0);
+        }
+        None => out.resize(end, 0),
+    }
     // Names are cut at NAME_MAX and nothing else has a free length, so this always fits.
     let size = (out.len() - start) as u16;
     out[start + 6..start + 8].copy_from_slice(&size.to_ne_bytes());
@@ -349,6 +376,7 @@ fn put_name(out: &mut Vec<u8>, name: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::attr::sample_type;
 
     fn u16_at(bytes: &[u8], at: usize) -> u16 {
         u16::from_ne_bytes(bytes[at..at + 2].try_into().unwrap())
@@ -414,6 +442,17 @@ mod tests {
         assert_eq!(&out[60..64], &[0; 4]);
         assert_eq!(&out[72..88], b"/bin/true\0\0\0\0\0\0\0");
         assert_eq!(out.len(), 88 + 16);
+    }
+
+    #[test]
+    fn the_time_of_a_record_stands_behind_its_thread() {
+        let bits = sample_type::TID | sample_type::TIME | sample_type::CPU;
+        let trailer = SampleIdTrailer::of_sample_type(bits);
+        let mut out = Vec::new();
+        comm(&mut out, 1, 1, b"sh", trailer.at(0x1234));
+        assert_eq!(out[out.len() - 24..], [[0; 8], 0x1234u64.to_ne_bytes(), [0; 8]].concat());
+        assert_eq!(trailer.time_of(&out), Some(0x1234));
+        assert_eq!(SampleIdTrailer::NONE.time_of(&out), None);
     }
 
     #[test]

@@ -167,6 +167,11 @@ fn warn_of_replaced(tally: &Tally, files: &FilesAtEnd) {
 
 /// What the user should know of the recording and can do about it.
 fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: usize) {
+    for name in kernel.into_iter().flat_map(|kernel| kernel.modules.missed()) {
+        notice(format_args!(
+            "module {name} was unloaded before it could be looked at: its frames have no names"
+        ));
+    }
     if kernel.is_some_and(RunningKernel::addresses_are_hidden) {
         notice(
             "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \

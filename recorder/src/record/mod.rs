@@ -16,10 +16,15 @@ mod command;
 mod counters;
 mod events;
 mod explain;
+#[cfg(test)]
+mod fake_root;
 mod finish;
 mod host;
+mod kallsyms;
 mod kernel;
+mod kernel_modules;
 mod mapped_files;
+mod module_events;
 mod options;
 mod recording_file;
 #[allow(unsafe_code)]

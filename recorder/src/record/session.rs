@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use super::command::StoppedCommand;
 use super::counters::Counters;
 use super::kernel::RunningKernel;
+use super::kernel_modules::KernelModules;
 use super::options::{BuildIdTable, Plan, RecordArgs, Target};
 use super::recording_file::{EventHead, RecordingFile, is_full};
 use super::signals::Signals;
@@ -129,11 +130,13 @@ impl Session {
     ) -> Result<Ending> {
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
         let mut polled = Polled::new(&self.counters);
-        let mut modules_checked = Instant::now();
         let ending = loop {
             let now = Instant::now();
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
-            polled.wait(&self.counters, &signals, left.unwrap_or(PATIENCE).min(PATIENCE))?;
+            let modules = self.kernel.as_ref().map(|kernel| &kernel.modules);
+            let patience = modules.map_or(PATIENCE, KernelModules::patience).min(PATIENCE);
+            let others = [Some(signals.as_fd()), modules.and_then(KernelModules::as_fd)];
+            polled.wait(&self.counters, others, left.unwrap_or(patience).min(patience))?;
             signals.clear();
             self.round();
             if let Some(error) = self.failure.take() {
@@ -146,10 +149,6 @@ impl Session {
                 break Ending::TargetEnded;
             } else if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 break Ending::TimeIsUp;
-            }
-            if modules_checked.elapsed() >= PATIENCE {
-                self.look_for_new_modules();
-                modules_checked = Instant::now();
             }
         };
         self.counters.disable();
@@ -166,12 +165,15 @@ impl Session {
     fn round(&mut self) {
         let before = self.file.data_size();
         self.empty_rings();
-        if self.file.data_size() == before && self.buffer.is_empty() {
-            return;
+        let latest = self.describe_new_modules();
+        if self.file.data_size() > before || !self.buffer.is_empty() {
+            write::finished_round(&mut self.buffer);
+            self.write_buffer();
+            self.file.acknowledge();
         }
-        write::finished_round(&mut self.buffer);
-        self.write_buffer();
-        self.file.acknowledge();
+        if let Some(kernel) = &mut self.kernel {
+            kernel.modules.looked_after(latest.unwrap_or(self.tally.latest));
+        }
     }
 
     fn empty_rings(&mut self) {
@@ -206,13 +208,19 @@ impl Session {
         Ok(())
     }
 
-    /// A module that is loaded during the recording is described when it is noticed: no record of
-    /// the kernel's tells of it.
-    fn look_for_new_modules(&mut self) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.write_new_modules(&mut self.buffer, self.trailer);
+    /// After the rings were emptied: describes the modules that came since the last round. If there
+    /// are any, returns the time of the latest record before it looked.
+    fn describe_new_modules(&mut self) -> Option<u64> {
+        let change = self.kernel.as_mut()?.modules.look()?;
+        self.write_buffer();
+        let before = self.tally.latest;
+        if change.is_unclear() {
+            self.empty_rings();
             self.write_buffer();
         }
+        let (kernel, latest) = (self.kernel.as_ref()?, self.tally.latest);
+        kernel.modules.write_change(&change, latest, &mut self.buffer, self.trailer);
+        Some(before)
     }
 }
 
@@ -256,12 +264,19 @@ impl Polled {
         Self { open: (0..counters.events[0].fds.len()).collect() }
     }
 
-    fn wait(&mut self, counters: &Counters, signals: &Signals, time: Duration) -> Result<()> {
+    /// Waits until a ring is filled so far that it should be read, until one of the others is
+    /// readable, or for so long.
+    fn wait(
+        &mut self,
+        counters: &Counters,
+        others: [Option<BorrowedFd<'_>>; 2],
+        time: Duration,
+    ) -> Result<()> {
         let fds = &counters.events[0].fds;
         let counter = |index: &usize| PollFd::from_borrowed_fd(fds[*index].as_fd(), PollFlags::IN);
         let mut polled: Vec<PollFd<'_>> = self.open.iter().map(counter).collect();
-        let wake: BorrowedFd<'_> = signals.as_fd();
-        polled.push(PollFd::from_borrowed_fd(wake, PollFlags::IN));
+        let others = others.into_iter().flatten();
+        polled.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let time = Timespec::try_from(time).context("the time to wait is too long")?;
         match poll(&mut polled, Some(&time)) {
             Ok(_) | Err(Errno::INTR) => {}

@@ -14,7 +14,7 @@ use perftab_core::format::perftab_section::InodeKey;
 use perftab_core::format::record::{
     CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
 };
-use perftab_core::format::write::CpuMode;
+use perftab_core::format::write::{CpuMode, SampleIdTrailer};
 
 /// More distinct addresses than functions of any kernel; beyond it no more are collected.
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
@@ -36,6 +36,9 @@ pub struct Tally {
     pub throttled: u64,
     /// Time of the earliest and of the latest sample.
     pub times: Option<(u64, u64)>,
+    /// Time of the latest record of any kind.
+    pub latest: u64,
+    trailer: Option<SampleIdTrailer>,
     /// Addresses executed in the kernel; of return addresses also the byte before, which is
     /// where the call is.
     pub kernel_addresses: HashSet<u64>,
@@ -81,7 +84,8 @@ impl SampleLayout {
 impl Tally {
     /// For samples with these fields.
     pub fn new(sample_type: u64) -> Self {
-        Self { layout: SampleLayout::of(sample_type), ..Self::default() }
+        let trailer = Some(SampleIdTrailer::of_sample_type(sample_type));
+        Self { layout: SampleLayout::of(sample_type), trailer, ..Self::default() }
     }
 
     /// Takes note of whole records.
@@ -96,6 +100,11 @@ impl Tally {
                 RecordType::THROTTLE => self.throttled += 1,
                 _ => {}
             }
+            // Records from 64 on are ours; they end without a time.
+            if header.record_type.0 < 64 && header.record_type != RecordType::SAMPLE {
+                let time = self.trailer.and_then(|trailer| trailer.time_of(record));
+                self.latest = self.latest.max(time.unwrap_or(0));
+            }
             records = rest;
         }
     }
@@ -105,6 +114,7 @@ impl Tally {
         if let Some(time) = u64_at(record, self.layout.time) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
+            self.latest = self.latest.max(time);
         }
         if misc & misc::CPUMODE_MASK != misc::CPUMODE_KERNEL {
             return;
@@ -199,10 +209,8 @@ impl Tally {
     /// Paths that stood for several files during the recording: they were replaced.
     pub fn replaced_files(&self) -> Vec<Vec<u8>> {
         let mut ids: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        for (name, _, mode) in self.mapped_files() {
-            if mode == CpuMode::User {
-                *ids.entry(name).or_default() += 1;
-            }
+        for (name, ..) in self.mapped_files() {
+            *ids.entry(name).or_default() += 1;
         }
         ids.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
     }
@@ -225,7 +233,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
     use perftab_core::format::record::CONTEXT_USER;
-    use perftab_core::format::write::{MappedFile, Mmap2, SampleIdTrailer, comm, mmap2};
+    use perftab_core::format::write::{MappedFile, Mmap2, comm, mmap2};
 
     const BITS: u64 =
         sample_type::IP | sample_type::TID | sample_type::TIME | sample_type::CALLCHAIN;

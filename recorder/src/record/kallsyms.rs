@@ -1,0 +1,146 @@
+//! /proc/kallsyms of the running kernel, kept as it was read: 200,000 names are never copied.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use perftab_core::format::perftab_section::KernelSymbol;
+
+const PAGE: u64 = 4096;
+
+/// /proc/kallsyms, `ADDRESS TYPE NAME[\t[MODULE]]` a line, ordered by address.
+#[derive(Default)]
+pub struct Kallsyms {
+    bytes: Vec<u8>,
+    /// Address and where the name begins in `bytes`. Several with one address stay as listed.
+    symbols: Vec<(u64, u32)>,
+    /// Where the kernel's own code is; `None` for modules, or if addresses are hidden.
+    pub text: Option<KernelText>,
+}
+
+/// The kernel's own code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelText {
+    /// The symbol at its start.
+    pub reference: &'static str,
+    /// First address.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+}
+
+/// A function, and its module if it is of one.
+pub struct KernelFunction<'a> {
+    address: u64,
+    end: u64,
+    name: &'a str,
+    /// As /proc/modules names it.
+    pub module: Option<&'a str>,
+}
+
+impl KernelFunction<'_> {
+    /// As it is written down.
+    pub fn symbol(&self) -> KernelSymbol {
+        KernelSymbol {
+            address: self.address,
+            size: u32::try_from(self.end - self.address).unwrap_or(u32::MAX),
+            name: self.name.to_owned(),
+        }
+    }
+}
+
+impl Kallsyms {
+    /// Reads them all; none if they cannot be read.
+    pub fn read(path: &Path) -> Self {
+        Self::parse(fs::read(path).unwrap_or_default())
+    }
+
+    /// Reads those of modules, by module.
+    pub fn read_modules(path: &Path) -> HashMap<String, Self> {
+        let all = fs::read(path).unwrap_or_default();
+        let mut lines: HashMap<&[u8], Vec<u8>> = HashMap::new();
+        for line in all.split_inclusive(|byte| *byte == b'\n') {
+            let Some(tab) = line.iter().rposition(|byte| *byte == b'\t') else { continue };
+            let module = line[tab + 1..].trim_ascii_end();
+            if let Some(module) = module.strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]")) {
+                lines.entry(module).or_default().extend_from_slice(line);
+            }
+        }
+        let parsed =
+            |(module, lines)| (String::from_utf8_lossy(module).into_owned(), Self::parse(lines));
+        lines.into_iter().map(parsed).collect()
+    }
+
+    fn parse(bytes: Vec<u8>) -> Self {
+        if u32::try_from(bytes.len()).is_err() {
+            return Self::default();
+        }
+        let (mut symbols, mut text, mut stext, mut etext) = (Vec::new(), None, None, None);
+        let mut at = 0;
+        while at < bytes.len() {
+            let line = &bytes[at..];
+            let length = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
+            if let Some((address, name_at)) = symbol(&line[..length]) {
+                match &line[name_at..length] {
+                    b"_text" => text = Some(address),
+                    b"_stext" => stext = Some(address),
+                    b"_etext" => etext = Some(address),
+                    _ => {}
+                }
+                symbols.push((address, (at + name_at) as u32));
+            }
+            at += length + 1;
+        }
+        // Those of modules follow the kernel's own; the order of equals must stay.
+        symbols.sort_by_key(|(address, _)| *address);
+        let start = text.map(|at| ("_text", at)).or(stext.map(|at| ("_stext", at)));
+        let text = start.zip(etext).and_then(|((reference, start), end)| {
+            // Zeros: hidden by kptr_restrict.
+            (start > 0 && end > start).then_some(KernelText { reference, start, end })
+        });
+        Self { bytes, symbols, text }
+    }
+
+    /// The function with code at the address.
+    pub fn function_at(&self, address: u64) -> Option<KernelFunction<'_>> {
+        let after = self.symbols.partition_point(|(start, _)| *start <= address);
+        let &(start, name_at) = self.symbols.get(after.checked_sub(1)?)?;
+        let (name, module) = self.name(name_at)?;
+        let end = match self.symbols.get(after) {
+            Some(&(next, next_at)) if self.name(next_at).is_some_and(|(_, m)| m == module) => next,
+            // The last one of its image: up to the end of its page and the next, as perf has it.
+            Some(&(next, _)) => next.min(page_end(start)),
+            None => page_end(start),
+        };
+        (address < end).then_some(KernelFunction { address: start, end, name, module })
+    }
+
+    fn name(&self, at: u32) -> Option<(&str, Option<&str>)> {
+        let line = self.bytes.get(at as usize..)?.split(|byte| *byte == b'\n').next()?;
+        let text = std::str::from_utf8(line).ok()?;
+        Some(match text.split_once('\t') {
+            Some((name, module)) => (name, Some(module.trim_matches(['[', ']']))),
+            None => (text, None),
+        })
+    }
+}
+
+fn page_end(start: u64) -> u64 {
+    start.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE)).unwrap_or(u64::MAX)
+}
+
+/// Address and offset of the name, if the line is of a kind that perf shows too: code, data, weak.
+fn symbol(line: &[u8]) -> Option<(u64, usize)> {
+    let digits = line.iter().position(|byte| *byte == b' ')?;
+    let name_at = digits + 3;
+    let kind = line.get(digits + 1)?.to_ascii_uppercase();
+    // Names with a dollar mark kinds of data on ARM.
+    if !matches!(kind, b'T' | b'W' | b'D' | b'B') || *line.get(name_at)? == b'$' {
+        return None;
+    }
+    let mut address = 0u64;
+    for digit in &line[..digits] {
+        address = address.checked_mul(16)? | u64::from((*digit as char).to_digit(16)?);
+    }
+    Some((address, name_at))
+}
