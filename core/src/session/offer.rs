@@ -214,6 +214,10 @@ struct Collector<'a> {
 
 impl Visitor for Collector<'_> {
     fn begin(&mut self, name: &str, head: &[u8]) -> Fate {
+        // zip has members for folders.
+        if name.ends_with('/') {
+            return Fate::Skip;
+        }
         if !may_be_image(head) {
             self.report.others += 1;
             return Fate::Skip;
