@@ -1,11 +1,12 @@
 // What a debuginfod may answer to a page that asks it directly, each with its own words: the file, nothing, another
-// build, no binary, no permission to read, no answer at all, and an answer that is cancelled half way.
+// build, no binary, too much, no permission to read, no answer at all, and an answer that is cancelled half way. Of
+// several servers each has its own outcome, and none is asked twice unless the user asks again.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { after, before, describe } from "node:test";
-import { Parts, buildId, html } from "./recording.mjs";
+import { Parts, buildId, html, isInstalled } from "./recording.mjs";
 import { Tab, scene } from "./tab.mjs";
 
 const parts = new Parts();
@@ -18,14 +19,21 @@ let rebuilt;
 before(async () => {
   const file = parts.compile(["tides"]);
   const other = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
-  recording = parts.record("tides.perf.data", ["-F", "499"], [file, "20"]);
+  const second = parts.compile(["driftwood"], "-O1");
+  recording = parts.record("tides.perf.data", ["-F", "499"], ["sh", "-c", `${file} 20; ${second} 10`]);
   wanted = buildId(file);
   program = readFileSync(file);
   rebuilt = readFileSync(other);
   host = await parts.host();
 });
 
-after(() => parts.end());
+/** What ends each server: one that a failed test left would keep this process. */
+const servers = new Set();
+
+after(() => {
+  for (const end of servers) end();
+  return parts.end();
+});
 
 const READABLE = { "access-control-allow-origin": "*" };
 
@@ -38,9 +46,11 @@ async function serve(answer) {
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const end = () => {
+    servers.delete(end);
     server.closeAllConnections();
     server.close();
   };
+  servers.add(end);
   return { address: `http://127.0.0.1:${server.address().port}`, asked, end };
 }
 
@@ -84,31 +94,34 @@ describe("a debuginfod asked by the page itself", () => {
     server.end();
   });
 
-  scene("11b not found, another build, no binary, unreadable and down have each their own words", async () => {
+  scene("11b not found, another build, no binary, too large, unreadable and down have each their own words", async () => {
     const answers = [
       [404, READABLE, "", /^Not on 127\.0\.0\.1:\d+$/],
       [200, READABLE, rebuilt, "It sent another build; not used"],
-      [200, READABLE, "<html>", /^It sent a file that could not be read: .*3c 68 74 6d/],
-      [500, READABLE, "", /^Server did not answer/],
-      // Without permission to read it, a 404 and a file look the same to a page.
-      [404, {}, "", /^Server did not answer/],
+      [200, READABLE, "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/],
+      [200, { ...READABLE, "content-length": 5e9 }, null, /has a file of more than 4 GB; not fetched$/],
+      [500, READABLE, "", /: answered 500$/],
+      // It answers, and a page may not read it: a 404 and a file look the same.
+      [404, {}, "", /^127\.0\.0\.1:\d+ does not let pages read its answers \(no CORS\)\. Use perftab view\.$/],
+      [200, {}, program, /\(no CORS\)/],
     ];
     for (const [code, headers, body, words] of answers) {
       const server = await serve((_, response) => {
         response.writeHead(code, headers);
-        response.end(body);
+        if (body === null) response.write("a beginning");
+        else response.end(body);
       });
       await answered(server.address, "missing", words);
       server.end();
     }
     const gone = await serve(() => {});
     gone.end();
-    await answered(gone.address, "missing", /^Server did not answer/);
+    await answered(gone.address, "missing", "Server did not answer. Your browser may need perftab view");
   });
 
   scene("11c by perftab view, a server that fails is named with its reason, and nothing found says where it looked", async () => {
     const answers = [
-      [500, (address) => `${address} answered 500 Internal Server Error`],
+      [500, (address) => `${new URL(address).host} answered 500 Internal Server Error`],
       [404, (address) => `Not on this machine, nor on ${new URL(address).host}`],
     ];
     for (const [code, words] of answers) {
@@ -147,6 +160,115 @@ describe("a debuginfod asked by the page itself", () => {
     tab.browser.errors.length = 0;
     await tab.close();
     server.end();
+  });
+
+  scene("11e of several servers each is asked in turn, and says what came of it; asked again only by hand", async () => {
+    const nothing = (_, response) => {
+      response.writeHead(404, READABLE);
+      response.end();
+    };
+    const [first, second] = [await serve(nothing), await serve(nothing)];
+    const gone = await serve(() => {});
+    gone.end();
+    const host = ({ address }) => new URL(address).host;
+    const { tab, row } = await ask([first, gone, second].map(({ address }) => address).join("  "));
+    const { page } = tab;
+    await row.getByText(`${host(gone)} did not answer`, { exact: true }).waitFor();
+    assert.deepEqual(first.asked, [`/buildid/${wanted}/debuginfo`, `/buildid/${wanted}/executable`]);
+    assert.deepEqual(second.asked, first.asked, "the one that is down keeps nobody from the next");
+    const network = page.locator(".status-network");
+    assert.equal((await network.innerText()).trim(), `Sent: 1 build-id, to ${[first, gone, second].map(host).join(", ")}`);
+
+    await row.locator(".dso-name").click();
+    await page.getByTitle("Show the DSOs over the whole width").click();
+    const tried = page.getByRole("region", { name: "Tried" });
+    const said = Object.fromEntries(await tried.locator("dt").evaluateAll((terms) =>
+      terms.map((term) => [term.textContent, term.nextElementSibling.textContent])));
+    assert.deepEqual(said, {
+      [host(first)]: "does not have it", [host(gone)]: "did not answer", [host(second)]: "does not have it",
+    });
+    await tab.pictures("11-tried");
+    await page.keyboard.press("Escape");
+
+    // Those that answered are not asked again with all others, the one that was down is.
+    await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
+    await page.locator(".status-work").waitFor({ state: "detached" });
+    assert.equal(first.asked.filter((path) => path.includes(wanted)).length, 2);
+    assert.equal(second.asked.filter((path) => path.includes(wanted)).length, 2);
+    await row.getByRole("button", { name: "Fetch tides" }).click();
+    await row.getByText(`${host(gone)} did not answer`, { exact: true }).waitFor();
+    assert.equal(second.asked.filter((path) => path.includes(wanted)).length, 4);
+    tab.browser.errors.length = 0;
+    await tab.close();
+    first.end();
+    second.end();
+  });
+
+  scene("11f the second server has what the first has not", async () => {
+    const empty = await serve((_, response) => {
+      response.writeHead(404, READABLE);
+      response.end();
+    });
+    const full = await serve((_, response) => {
+      response.writeHead(200, READABLE);
+      response.end(program);
+    });
+    const { tab } = await ask(`${empty.address} ${full.address}`);
+    await tab.status("tides", "matched");
+    assert.equal(empty.asked.length, 2);
+    assert.deepEqual(full.asked, [`/buildid/${wanted}/debuginfo`]);
+    tab.browser.errors.length = 0;
+    await tab.close();
+    empty.end();
+    full.end();
+  });
+
+  scene("11g two at a time, most samples first, and Cancel all ends them", async () => {
+    const closed = [];
+    let bothAsked;
+    const both = new Promise((done) => (bothAsked = done));
+    const server = await serve((_, response) => {
+      response.writeHead(200, { ...READABLE, "content-length": program.length });
+      response.write(program.subarray(0, 4096));
+      if (closed.push(once(response, "close")) === 2) bothAsked();
+    });
+    const tab = await Tab.open(host);
+    const { page } = tab;
+    await tab.drop(recording);
+    await tab.opened();
+    const ledger = Object.values(await tab.ledger()).filter(({ status }) => status === "missing").map(({ buildId }) => buildId);
+    assert.ok(ledger.length > 2, "more are missing than are fetched at once");
+    await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
+    const dialog = page.getByRole("dialog", { name: "Fetch from debuginfod" });
+    await dialog.getByRole("textbox").fill(server.address);
+    await dialog.getByRole("button", { name: /^Fetch/ }).click();
+    await both;
+    assert.deepEqual(server.asked.map((path) => path.split("/")[2]), ledger.slice(0, 2));
+    const work = page.locator(".status-work");
+    assert.match(await work.innerText(), new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`));
+    await tab.picture("11-fetching");
+    await work.getByRole("button", { name: "Cancel all" }).click();
+    await Promise.all(closed);
+    await work.waitFor({ state: "detached" });
+    assert.equal(server.asked.length, 2, "what waited was never asked for");
+    tab.browser.errors.length = 0;
+    await tab.close();
+    server.end();
+  });
+
+  scene("11h elfutils' own server does not let pages read it, and that is said", async (t) => {
+    if (!isInstalled("debuginfod")) {
+      console.log("SKIPPED: a real debuginfod asked by a page: debuginfod is not installed");
+      return t.skip();
+    }
+    writeFileSync(parts.path("served", "bin", "any-name"), program);
+    const address = await parts.debuginfod(parts.path("served"));
+    const reply = await fetch(`${address}/buildid/${wanted}/debuginfo`);
+    if (reply.headers.has("access-control-allow-origin")) {
+      console.log("SKIPPED: a real debuginfod asked by a page: this one lets pages read its answers");
+      return t.skip();
+    }
+    await answered(address, "missing", /does not let pages read its answers \(no CORS\)\. Use perftab view\.$/);
   });
 });
 
