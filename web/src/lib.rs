@@ -44,8 +44,8 @@ fn keep_panics() {
 /// look alike from outside. Empty if it is not compressed or nothing comes out.
 #[wasm_bindgen(js_name = unwrapFirst)]
 pub fn unwrap_first(first_bytes: &[u8]) -> Vec<u8> {
-    /// Every kind of file that is told apart says so within these.
-    const ENOUGH: usize = 16;
+    /// Every kind of file that is told apart says so within these; tar is the last to do so.
+    const ENOUGH: usize = 272;
     let mut inside = Vec::new();
     let Some(wrapper) = Wrapper::detect(first_bytes) else { return inside };
     let mut unwrap = Unwrap::new(wrapper);

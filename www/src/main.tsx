@@ -9,6 +9,7 @@ import { dataBlock, startSession } from "./session/start.ts";
 import { App } from "./shell/App.tsx";
 import { followKeys } from "./shell/keys.ts";
 import { followSelection } from "./shell/SelectionPanel.tsx";
+import { followTitle } from "./shell/TopBar.tsx";
 import { followShare } from "./share/links.ts";
 import { phase, session } from "./state/app.ts";
 import { followHistory } from "./state/history.ts";
@@ -61,6 +62,7 @@ if (root !== null) {
   followSelection();
   followPlaces();
   followShare();
+  followTitle();
   followKeys();
   followDrops();
   followPastes();

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coverageParts, ledgerGroups } from "../src/ledger/coverage.ts";
-import { absentHere } from "../src/ledger/debuginfod.ts";
 import { groupId } from "../src/ledger/identity.ts";
-import { byInterest, describeDrop, describeFetch, fullReason } from "../src/ledger/outcome.ts";
-import type { DsoRow, DsoStatus } from "../src/session/types.ts";
+import { describeWhen } from "../src/ledger/modified.ts";
+import { byInterest, describeAnswers, describeDrop, fullReason, whatItDid } from "../src/ledger/outcome.ts";
+import type { DsoRow, DsoStatus, ServerAnswer } from "../src/session/types.ts";
+import { readViewAnswers } from "../src/worker/view_answers.ts";
 
 function row(name: string, status: DsoStatus, leafShare: number, samples = 10): DsoRow {
   return {
@@ -25,6 +26,8 @@ function row(name: string, status: DsoStatus, leafShare: number, samples = 10): 
     image: null,
     gives: null,
     found: null,
+    tried: [],
+    hints: [],
   };
 }
 
@@ -86,21 +89,29 @@ test("ids are grouped by four, and groups that differ are marked", () => {
 
 test("a drop says what was used and why the rest was not", () => {
   const report = {
-    used: [{ file: "nginx", dsos: [1], gives: "inlines" }],
+    used: [{ name: "nginx", dsos: [1], gives: "inlines" }],
     notUsed: [
       {
-        file: "edge-auth",
+        name: "edge-auth",
         message: "",
         reason: { kind: "nothing-recorded-has-it" as const, found: "41b7", sameName: { dso: 2, wanted: "9f31" } },
       },
-      { file: "README", message: "", reason: { kind: "not-an-image" as const, firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] } },
+      { name: "README", message: "", reason: { kind: "not-an-image" as const, firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] } },
     ],
+    passedOver: 0,
   };
-  assert.equal(describeDrop(3, report), "Used 1 of 3 files: nginx. Not used: edge-auth (another build), README (not a binary).");
-  assert.deepEqual(report.notUsed.map(({ reason }) => fullReason(reason)), [
+  assert.equal(describeDrop(report), "Used 1 of 3 files: nginx. Not used: edge-auth (another build), README (not a binary).");
+  assert.deepEqual(report.notUsed.map(fullReason), [
     "Another build: it is 41b7, the profile has 9f31.",
     "Not a binary or debug file: it begins with 23 20 4e 6f.",
   ]);
+  // The files in an archive count, the archive does not.
+  assert.equal(describeDrop({ ...report, notUsed: [], passedOver: 4000 }), "Used 1 of 4,001 files: nginx.");
+});
+
+test("a refusal that the page has no words for is said in the session's", () => {
+  const refused = { reason: { kind: "no-identity-in-file" as const }, message: "the file has no build-id" };
+  assert.equal(fullReason(refused), "The file has no build-id.");
 });
 
 test("of many refusals, another build comes first and files that are no binaries last", () => {
@@ -112,10 +123,48 @@ test("of many refusals, another build comes first and files that are no binaries
   assert.deepEqual(byInterest([...refused, stranger, build]), [build, refused[1], stranger, refused[0]]);
 });
 
-test("what perftab view does not find is on no machine that it asked", () => {
-  const words = (upstream: string[]): string | null => describeFetch(absentHere(upstream), { outcome: "not-found" });
-  assert.equal(words([]), "Not on this machine");
-  assert.equal(words(["https://d.example.org/"]), "Not on this machine, nor on d.example.org");
-  const message = "http://127.0.0.1:1 answered 500";
-  assert.equal(describeFetch(words([]) ?? "", { outcome: "refused", message }), message);
+const answer = (server: string, outcome: ServerAnswer["outcome"], detail = ""): ServerAnswer => ({ server, outcome, detail });
+
+test("of one server each outcome has its own words, of several each server its name", () => {
+  const alone = (outcome: ServerAnswer["outcome"], detail = ""): string | null => describeAnswers([answer("d.example", outcome, detail)]);
+  assert.equal(alone("not-found"), "Not on d.example");
+  assert.equal(alone("unreachable"), "Server did not answer. Your browser may need perftab view");
+  assert.equal(alone("wrong-id", "41b7"), "It sent another build; not used");
+  assert.equal(alone("no-cors"), "d.example does not let pages read its answers (no CORS). Use perftab view.");
+  assert.equal(alone("failed", "answered 500"), "d.example: answered 500");
+  assert.equal(alone("found"), null);
+  assert.equal(describeAnswers([]), null);
+  assert.equal(describeAnswers([answer("a", "not-found"), answer("b", "not-found")]), "Not on a, nor on b");
+  assert.equal(
+    describeAnswers([answer("a", "not-found"), answer("b", "unreachable"), answer("c", "wrong-id", "41b7")]),
+    "b did not answer; c sent another build, 41b7; not used",
+  );
+  assert.equal(describeAnswers([answer("a", "unreachable"), answer("b", "found")]), null);
+  assert.equal(whatItDid(answer("a", "too-large")), "has a file of more than 4 GB; not fetched");
+});
+
+test("what perftab view says of its servers is read with suspicion", () => {
+  const said = (status: number, text: string): string | null => describeAnswers(readViewAnswers(status, text));
+  const servers = [
+    { server: "d.example.org", outcome: "not-found", detail: "" },
+    { server: "e.example.org", outcome: "not-found" },
+  ];
+  assert.equal(said(404, ""), "Not on this machine");
+  assert.equal(said(404, JSON.stringify({ servers: [] })), "Not on this machine");
+  assert.equal(said(404, JSON.stringify({ servers })), "Not on this machine, nor on d.example.org, nor on e.example.org");
+  const failed = [{ server: "127.0.0.1:1", outcome: "unreachable", detail: "127.0.0.1:1 can't be reached: refused" }];
+  assert.equal(said(502, JSON.stringify({ servers: failed })), "127.0.0.1:1 can't be reached: refused");
+  assert.equal(said(403, "this is not the token\nof this server\n"), "perftab view: this is not the token");
+  assert.equal(said(500, ""), "perftab view: answered 500");
+  assert.equal(said(502, JSON.stringify({ servers: [{ outcome: "new", detail: 3 }, null] })), ": failed");
+});
+
+test("the time of a file stands beside that of the recording", () => {
+  const time = { start: 5e9, end: 65e9, wall_start: "2026-03-01T12:00:00Z" };
+  const at = (clock: string): string => describeWhen(Date.parse(`2026-03-01T${clock}Z`), time);
+  assert.equal(at("12:42:00"), "modified 41 min after the recording");
+  assert.equal(at("12:00:30"), "modified during the recording");
+  assert.equal(at("09:00:00"), "modified 3 h before the recording");
+  assert.equal(at("11:59:59"), "modified 1 s before the recording");
+  assert.match(describeWhen(0, { ...time, wall_start: null }), /^modified .*1970/);
 });

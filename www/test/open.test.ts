@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readServerUrl } from "../src/ledger/debuginfod.ts";
+import { readServerUrl, readServerUrls } from "../src/ledger/servers.ts";
 import { describeFailure, payloadOf } from "../src/open/failure.ts";
 import type { Given } from "../src/open/given.ts";
 import { sizeOf, sortGiven } from "../src/open/given.ts";
@@ -17,8 +17,16 @@ test("files are told apart by their first bytes", () => {
   assert.equal(sniffBytes(ascii("\x1f\x8b\x08\0\0\0\0\0")), "compressed");
   assert.equal(sniffBytes(ascii("\xfd7zXZ\0\0\x04")), "compressed");
   assert.equal(sniffBytes(ascii("\x28\xb5\x2f\xfd\x04\x50")), "compressed");
+  assert.equal(sniffBytes(ascii("BZh91AY&SY")), "compressed");
   assert.equal(sniffBytes(ascii("\x7fELF\x02\x01\x01\0")), "binary");
   assert.equal(sniffBytes(ascii("PERF")), "other");
+  const tar = ascii(`./usr/bin/nginx${"\0".repeat(242)}ustar\0`);
+  const archives = [ascii("PK\x03\x04"), ascii("!<arch>\ndebian-binary"), tar];
+  const symbols = ["ffffffff81000000 T _stext\n", "# perftab kallsyms build-id=00", "7f00a000 1c0 LazyCompile:*render\n"];
+  for (const head of [...archives, ...symbols.map(ascii)]) {
+    assert.equal(sniffBytes(head), "candidate");
+  }
+  assert.equal(sniffBytes(ascii("# Notes\nface the facts")), "other");
   assert.equal(sniffBytes(new Uint8Array()), "other");
 });
 
@@ -39,7 +47,7 @@ test("a compressed file is a recording if one comes out of it", async () => {
     return inside;
   });
   assert.deepEqual(asked, ["perf.data.gz", "nginx.debug.gz", "cut.gz"]);
-  assert.deepEqual(kinds, ["compressed", "other", "other", "other"]);
+  assert.deepEqual(kinds, ["compressed", "other", "candidate", "other"]);
 });
 
 /** What comes of paths, each with what its bytes say; a path without a folder came by itself. */
@@ -124,6 +132,8 @@ test("a debuginfod may be named with or without its scheme", () => {
   assert.equal(readServerUrl("http://127.0.0.1:8002/")?.host, "127.0.0.1:8002");
   assert.equal(readServerUrl("  "), null);
   assert.equal(readServerUrl("http://"), null);
+  const several = readServerUrls(" https://a.example  b.example:8002 http:// a.example\n");
+  assert.deepEqual(several.map(({ host }) => host), ["a.example", "b.example:8002"]);
 });
 
 test("what perftab view serves is read with suspicion", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { scpCommand, shellWord } from "../src/ledger/shell_word.ts";
+import { scpCommand, shellWord, verifyCommand } from "../src/ledger/shell_word.ts";
 
 test("a shell reads a quoted word as it is", () => {
   for (const word of ["plain/path-1.so", "two words", "it's", "$(touch x); `y` & > \\ \"z\"", "a\nb", "*"]) {
@@ -15,4 +15,9 @@ test("the host of a recording cannot add options or commands", () => {
   assert.equal(scpCommand("-oProxyCommand=x", "/a"), "scp -- -oProxyCommand=x:/a .");
   assert.equal(scpCommand("-o x", "/a"), "scp -- '-o x:/a' .");
   assert.equal(scpCommand("$(x)", "/a b"), "scp '$(x):/a b' .");
+});
+
+test("nor can the name of a recording", () => {
+  assert.equal(verifyCommand("web-07.perf.data"), "perftab buildid verify web-07.perf.data");
+  assert.equal(verifyCommand("-o x"), "perftab buildid verify './-o x'");
 });

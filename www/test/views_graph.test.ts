@@ -8,7 +8,7 @@ import {
   widestChild,
 } from "../src/views/flame/hit_test.ts";
 import { seen } from "../src/views/flame/minimap.tsx";
-import { darken, FILL_FORCED, FILL_MATCH } from "../src/views/flame/palette.ts";
+import { darken, FILL_FORCED, FILL_FORCED_MATCH, FILL_MATCH } from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
 import { screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
 import { hairline, snap, widthWithGap } from "../src/views/flame/snap.ts";
@@ -155,7 +155,8 @@ test("boxes come sorted by fill, each once", () => {
 
 test("a match outdoes a forced name, which never has its kind's fill", () => {
   assert.equal(fillOf(Kind.Own, 1, Flag.Forced), FILL_FORCED);
-  assert.equal(fillOf(Kind.Own, 1, Flag.Forced | Flag.Match), FILL_MATCH);
+  assert.equal(fillOf(Kind.Own, 1, Flag.Match), FILL_MATCH);
+  assert.equal(fillOf(Kind.Own, 1, Flag.Forced | Flag.Match), FILL_FORCED_MATCH);
   assert.notEqual(fillOf(Kind.Own, 0, 0), fillOf(Kind.System, 0, 0));
   assert.equal(fillOf(200, 9, 0), fillOf(Kind.Pseudo, 2, 0));
 });
@@ -174,7 +175,7 @@ test("edges snap to device pixels, the gap is cut off the right, nothing visible
 
 test("the minimap marks what is seen, or the nearest frame above it", () => {
   const laid = (root: number, ...above: number[]) => ({
-    graph: { ...letters, path: above.map((callNode) => ({ callNode, name: "" })) },
+    graph: { ...letters, path: above.map((callNode) => ({ callNode, name: "", flags: 0 })) },
     root,
     layoutPx: 10,
     searching: false,

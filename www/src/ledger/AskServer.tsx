@@ -1,9 +1,10 @@
-// Before the first question to a debuginfod: who is asked, and what they will see.
+// Before the first question to a debuginfod: who is asked, in which order, and what they will see.
 
 import type { JSX } from "preact";
 import { Dialog } from "../shell/Dialog.tsx";
 import { count } from "../state/format.ts";
-import { allowAndFetch, asking, server, serverField, whoSees } from "./debuginfod.ts";
+import { allowAndFetch, asking } from "./debuginfod.ts";
+import { serverField, servers, whoSees } from "./servers.ts";
 import { served } from "../open/served.ts";
 
 export function AskServer(): JSX.Element | null {
@@ -28,7 +29,7 @@ export function AskServer(): JSX.Element | null {
         <p>{whoSees(what)}</p>
         <p class="button-row end">
           <button type="button" onClick={close}>Not now</button>
-          <button type="submit" class="primary" disabled={server.value === null || ids.length === 0}>Fetch {count(ids.length)}</button>
+          <button type="submit" class="primary" disabled={servers.value.length === 0 || ids.length === 0}>Fetch {count(ids.length)}</button>
         </p>
       </form>
     </Dialog>
@@ -38,7 +39,7 @@ export function AskServer(): JSX.Element | null {
 function ServerField(): JSX.Element {
   return (
     <label class="field">
-      Address of a debuginfod server
+      Addresses of debuginfod servers, with spaces between them
       <input
         type="text"
         inputMode="url"

@@ -1,18 +1,20 @@
-// What one DSO's status means, with both ids where two were compared, and numbered ways to names.
+// What one DSO's status means: what is wanted, what was given, where it can be had, what was tried and what came of it.
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
+import { Fragment } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { DsoRow } from "../session/types.ts";
 import { info, selectedDso } from "../state/app.ts";
 import { bytes, percent } from "../state/format.ts";
-import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
-import { pickBinaries } from "../open/pick.ts";
-import { admitFiles, givenFor } from "./admit.ts";
-import { fetchable, fetching, requestFetch, whoSees } from "./debuginfod.ts";
+import { givenFor } from "./admit.ts";
+import { answersFor } from "./debuginfod.ts";
+import { stopForcing, stoppable } from "./forced.ts";
 import { groupId } from "./identity.ts";
-import { FetchProgress, fetchResult } from "./Row.tsx";
-import { scpCommand, shellWord } from "./shell_word.ts";
-import { StatusGlyph, statusDetail } from "./status.tsx";
+import { describeWhen } from "./modified.ts";
+import { whatItDid } from "./outcome.ts";
+import { StatusGlyph, statusDetail, takenFrom } from "./status.tsx";
+import { Ways } from "./Ways.tsx";
 
 export function Explanation({ row }: { row: DsoRow }): JSX.Element {
   return (
@@ -32,10 +34,25 @@ export function Explanation({ row }: { row: DsoRow }): JSX.Element {
         </button>
       </header>
       <p>{meaning(row)}</p>
+      {stoppable.value.includes(row) && <Stop row={row} />}
       <Ids row={row} />
       <Facts row={row} />
-      {row.status === "missing" || row.status === "mismatched" ? <Ways row={row} /> : null}
+      <Ways row={row} />
+      <Tried row={row} />
     </aside>
+  );
+}
+
+/** Takes the place of the button that forced, and its focus. */
+function Stop({ row }: { row: DsoRow }): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (document.activeElement === document.body) {
+      button.current?.focus();
+    }
+  }, []);
+  return (
+    <p><button ref={button} type="button" class="guru-line" onClick={() => void stopForcing([row])}>Stop using this file</button></p>
   );
 }
 
@@ -69,11 +86,11 @@ function meaning(row: DsoRow): string {
       return `The file you gave was not the one running. Its functions lie at other addresses, so its names would be wrong, and none were used. ${stay}`;
     case "no-identity":
       if (row.kind === "anon" || row.kind === "jit") {
-        return `Code that was made in memory while it ran, by a JIT compiler for instance. No file holds it. ${stay}`;
+        return `${statusDetail(row)}. It is code that was made in memory while it ran, by a JIT compiler for instance, and no file holds it. A perf map names it only by force: nothing in it says when it was true. ${stay}`;
       }
-      return `${statusDetail(row) ?? "Recorded without a build-id"}. Without one, nothing tells whether a file is the one that ran: ${stay} Record again with perftab record, or perf record --buildid-mmap.`;
+      return `${statusDetail(row)}. Nothing tells whether a file is the one that ran. ${stay} Record again with perftab record, or perf record --buildid-mmap.`;
     case "forced":
-      return "Its names come from another build and may be wrong.";
+      return `Its names are ${takenFrom(row)}. They are marked ≠ wherever they stand and may be wrong. None of them counts as named, and there are no lines.`;
   }
 }
 
@@ -88,7 +105,7 @@ function Ids({ row }: { row: DsoRow }): JSX.Element | null {
   if (recorded === null) {
     return null;
   }
-  const found = row.status === "mismatched" ? row.found : null;
+  const found = row.status === "mismatched" || row.status === "forced" ? row.found : null;
   return (
     <dl class="ids">
       <dt>Recorded <span>{RECORDED_BY[row.recorded_by ?? ""]}</span></dt>
@@ -115,14 +132,14 @@ function IdText({ id, other }: { id: string; other: string }): JSX.Element {
 }
 
 function Facts({ row }: { row: DsoRow }): JSX.Element {
-  const given = givenFor.value.get(row.id);
+  const given = row.status === "mismatched" || row.status === "forced" ? givenFor.value.get(row.id) : undefined;
   return (
     <dl class="facts">
-      {given !== undefined && row.status === "mismatched" && (
+      {given !== undefined && (
         <>
           <dt>File</dt>
           <dd>
-            {given.name} <span>{bytes(given.bytes)}, modified {new Date(given.modified).toLocaleString()}</span>
+            {given.name} <span>{bytes(given.size)}, {describeWhen(given.lastModified, info.value?.time ?? null)}</span>
           </dd>
         </>
       )}
@@ -134,56 +151,34 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
       )}
       <dt>In the profile</dt>
       <dd class="breakable">{row.path}</dd>
+      {row.listed_as !== null && (
+        <>
+          <dt>Listed as</dt>
+          <dd class="breakable">{row.listed_as}</dd>
+        </>
+      )}
     </dl>
   );
 }
 
-function Ways({ row }: { row: DsoRow }): JSX.Element {
-  const host = info.value?.host.hostname ?? "the-host";
-  const canFetch = fetchable.value.includes(row);
-  const isFile = row.path.startsWith("/");
+/** Files, places and servers, each with what came of it. */
+function Tried({ row }: { row: DsoRow }): JSX.Element | null {
+  const servers = answersFor(row).map((answer) => ({ what: answer.server, outcome: whatItDid(answer) }));
+  const tried = [...row.tried, ...servers];
+  if (tried.length === 0) {
+    return null;
+  }
   return (
-    <section class="ways" aria-label="To get names">
-      <h3>To get names</h3>
-      <ol>
-        {canFetch && (
-          <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
-            {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(`${row.build_id?.slice(0, 8) ?? ""}…`)}
-          </Way>
-        )}
-        {isFile && (
-          <Way title={`Copy the file from ${host}, if it is still there`} action={<Copy text={scpCommand(host, row.path)} class="" />}>
-            <code class="command">{scpCommand(host, row.path)}</code>
-            <span class="check">Check first: <code>readelf -n {shellWord(row.path)}</code> shows its build-id.</span>
-          </Way>
-        )}
-        <Way
-          title={row.status === "mismatched" ? "Drop another candidate" : "Drop a candidate"}
-          action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Choose…</button>}
-        >
-          The binary, or the debug file made of it. The name of the file does not matter.
-        </Way>
-      </ol>
+    <section class="tried" aria-label="Tried">
+      <h3>Tried</h3>
+      <dl class="facts">
+        {tried.map(({ what, outcome }, index) => (
+          <Fragment key={index}>
+            <dt class="breakable">{what}</dt>
+            <dd class="breakable">{outcome}</dd>
+          </Fragment>
+        ))}
+      </dl>
     </section>
-  );
-}
-
-function FetchAction({ row }: { row: DsoRow }): JSX.Element {
-  return (
-    <button type="button" class="primary" disabled={fetching.value.has(row.id)} onClick={() => requestFetch([row.id])}>
-      Fetch
-    </button>
-  );
-}
-
-function Way({ title, action, children }: { title: string; action: JSX.Element; children: ComponentChildren }): JSX.Element {
-  return (
-    <li>
-      <div class="way-text">
-        <strong>{title}</strong>
-        <div>{children}</div>
-      </div>
-      {action}
-    </li>
   );
 }

@@ -6,7 +6,7 @@ import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
-import { fetchable, fetching, requestFetch } from "./debuginfod.ts";
+import { requestFetch, unasked } from "./debuginfod.ts";
 import { LedgerRow } from "./Row.tsx";
 import { countedSamples, ledger, namedPercent, parts } from "./state.ts";
 
@@ -48,7 +48,7 @@ export function DropButton(): JSX.Element {
 }
 
 export function FetchButton(): JSX.Element | null {
-  const ids = fetchable.value.filter((row) => !fetching.value.has(row.id)).map((row) => row.id);
+  const ids = unasked.value.map((row) => row.id);
   if (ids.length === 0) {
     return null;
   }

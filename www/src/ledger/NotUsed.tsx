@@ -21,10 +21,10 @@ export function NotUsed(): JSX.Element | null {
   return (
     <Dialog title="Not used" kind="not-used" onClose={close}>
       <ul class="not-used-list">
-        {shown.map(({ file, reason }, index) => (
+        {shown.map((refused, index) => (
           <li key={index}>
-            <strong>{file}</strong>
-            <span>{fullReason(reason)}</span>
+            <strong>{refused.name}</strong>
+            <span>{fullReason(refused)}</span>
           </li>
         ))}
         {rest > 0 && <li>{count(rest)} more are not listed.</li>}

@@ -5,7 +5,7 @@ import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
 import { served } from "../open/served.ts";
 import type { LedgerOrder } from "./coverage.ts";
-import { asking, fetchable } from "./debuginfod.ts";
+import { asking, unasked } from "./debuginfod.ts";
 import { order } from "./state.ts";
 
 const ORDERS: readonly { value: LedgerOrder; label: string }[] = [
@@ -57,10 +57,10 @@ export function OrderMenu(): JSX.Element {
               class="menu-item"
               onClick={() => {
                 close();
-                asking.value = fetchable.value.map((row) => row.id);
+                asking.value = unasked.value.map((row) => row.id);
               }}
             >
-              Debuginfod server…
+              Debuginfod servers…
             </button>
           )}
         </>

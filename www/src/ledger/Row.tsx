@@ -8,8 +8,9 @@ import { progressShare } from "../state/tasks.ts";
 import { Bar, ProgressBar } from "../shell/Bar.tsx";
 import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
-import { cancelFetch, fetchable, fetching, outcomes, requestFetch, server } from "./debuginfod.ts";
-import { describeFetch } from "./outcome.ts";
+import { answersFor, cancelFetch, fetchable, fetchAgain, fetching } from "./debuginfod.ts";
+import { stopForcing, stoppable } from "./forced.ts";
+import { describeAnswers } from "./outcome.ts";
 import { barShare } from "./state.ts";
 import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
 
@@ -45,18 +46,14 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
   return text === null ? null : <span class="dso-detail">{text}</span>;
 }
 
-/** What a debuginfod answered, while the row still lacks a name. */
+/** What servers answered, while the row still lacks a name. */
 export function fetchResult(row: DsoRow): string | null {
-  const outcome = outcomes.value.get(row.id);
-  if (outcome === undefined || row.status === "matched" || row.status === "embedded") {
-    return null;
-  }
-  return describeFetch(server.value?.absent ?? "Not on the server", outcome);
+  return row.status === "missing" || row.status === "mismatched" ? describeAnswers(answersFor(row)) : null;
 }
 
 export function FetchProgress({ row }: { row: DsoRow }): JSX.Element {
-  const progress = fetching.value.get(row.id) ?? null;
-  const text = progress === null ? "Waiting" : `${bytesOf(progress.done, progress.total)}, ${server.value?.host ?? "debuginfod"}`;
+  const { host, progress } = fetching.value.get(row.id) ?? { host: "", progress: null };
+  const text = progress !== null ? `${bytesOf(progress.done, progress.total)}, ${host}` : host === "" ? "Waiting" : `Asking ${host}`;
   return (
     <span class="dso-detail fetch-progress">
       <ProgressBar share={progressShare(progress)} label={`Fetching ${row.name}`} />
@@ -76,7 +73,7 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
   }
   if (row.status === "missing" && fetchable.value.includes(row)) {
     return (
-      <button type="button" class="link" onClick={() => requestFetch([row.id])}>
+      <button type="button" class="link" onClick={() => fetchAgain(row)}>
         Fetch<span class="visually-hidden"> {row.name}</span>
       </button>
     );
@@ -85,6 +82,13 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
     return (
       <button type="button" class="link" onClick={() => void pickBinaries().then(admitFiles)}>
         Drop .debug<span class="visually-hidden"> of {row.name}</span>
+      </button>
+    );
+  }
+  if (stoppable.value.includes(row)) {
+    return (
+      <button type="button" class="link" onClick={() => void stopForcing([row])}>
+        Stop<span class="visually-hidden"> using the file for {row.name}</span>
       </button>
     );
   }

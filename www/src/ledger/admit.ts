@@ -3,7 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DropReport } from "../session/types.ts";
+import type { DropReport, Rejection } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
@@ -14,14 +14,8 @@ import { describeDrop } from "./outcome.ts";
 export const notUsed = signal<DropReport["notUsed"]>([]);
 export const notUsedOpen = signal(false);
 
-/** The file that was given for a DSO and is another build, for the explanation. */
-export interface GivenFile {
-  name: string;
-  bytes: number;
-  modified: number;
-}
-
-export const givenFor = signal<ReadonlyMap<number, GivenFile>>(new Map());
+/** By DSO the file that was given for it and is another build: to explain, and to be used if the user insists. */
+export const givenFor = signal<ReadonlyMap<number, File>>(new Map());
 
 /** Files for the next profile too, newest last: whoever compares two recordings has given their binaries once. */
 let held: readonly File[] = [];
@@ -44,7 +38,7 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
     hold(files, report);
     selectedDso.value ??= firstMismatched(report);
     notUsed.value = [...report.notUsed, ...notUsed.value];
-    const text = describeDrop(files.length, report);
+    const text = describeDrop(report);
     if (report.notUsed.length === 0) {
       toast("info", text);
     } else {
@@ -90,7 +84,7 @@ async function offer(present: Session, files: readonly File[]): Promise<DropRepo
 }
 
 function hold(files: readonly File[], { notUsed }: DropReport): void {
-  const strange = new Set(notUsed.flatMap(({ file, reason }) => (reason.kind === "not-an-image" ? [file] : [])));
+  const strange = new Set(notUsed.flatMap(({ name, reason }) => (reason.kind === "not-an-image" ? [name] : [])));
   const useful = files.filter(({ name }) => !strange.has(name));
   held = [...held, ...useful].slice(-MOST_HELD);
 }
@@ -128,12 +122,24 @@ function firstMismatched({ notUsed }: DropReport): number | null {
 
 function rememberGiven(files: readonly File[], report: DropReport): void {
   const given = new Map(givenFor.value);
-  for (const { file, reason } of report.notUsed) {
-    const sameName = reason.kind === "nothing-recorded-has-it" ? reason.sameName : undefined;
-    const source = files.find((each) => each.name === file);
-    if (sameName && source !== undefined) {
-      given.set(sameName.dso, { name: source.name, bytes: source.size, modified: source.lastModified });
+  for (const { name, reason } of report.notUsed) {
+    const dso = dsoOf(reason);
+    const source = files.find((each) => each.name === name);
+    if (dso !== undefined && source !== undefined) {
+      given.set(dso, source);
     }
   }
   givenFor.value = given;
+}
+
+/** The DSO that a file was given for, going by its name. */
+function dsoOf(reason: Rejection): number | undefined {
+  switch (reason.kind) {
+    case "nothing-recorded-has-it":
+      return reason.sameName?.dso;
+    case "recorded-without-identity":
+      return dsos.peek().find(({ path }) => path === reason.path)?.id;
+    default:
+      return undefined;
+  }
 }

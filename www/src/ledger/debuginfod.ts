@@ -1,136 +1,115 @@
-// Asking a debuginfod for what is missing, by build-id. Nothing is asked before the user has said so for that server.
+// Asking debuginfod servers for what is missing, by build-id: one server after the other until one has it, two DSOs at a
+// time, those with most samples first. What a server said of a build-id holds for every profile, and is asked again only
+// where the user asks again.
 
 import { computed, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DsoRow, FetchOutcome, Progress } from "../session/types.ts";
-import { served } from "../open/served.ts";
+import type { DsoRow, Progress, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
-import { recallText, remember } from "../state/storage.ts";
 import { refreshNames } from "./admit.ts";
+import type { Server } from "./servers.ts";
+import { allowServers, areAllowed, servers, staysHere } from "./servers.ts";
 
-/** The server that the user named; empty if none. `perftab view` answers in its place where it serves the page. */
-export const serverField = signal(recallText("debuginfod") ?? "");
-
-export interface Server {
-  url: string;
-  /** How messages call it. */
-  host: string;
-  /** What it means that it has nothing: "Not on …". */
-  absent: string;
-  token?: string;
-}
-
-/** Whom a fetch asks now; null where no server is known. */
-export const server = computed<Server | null>(() => {
-  if (served.value !== null) {
-    const { token, debuginfod } = served.value;
-    return { url: `${location.origin}/debuginfod`, host: "perftab view", absent: absentHere(debuginfod), token };
-  }
-  const url = readServerUrl(serverField.value);
-  return url === null ? null : { url: url.href.replace(/\/$/, ""), host: url.host, absent: `Not on ${url.host}` };
-});
-
-/** "Not on this machine, nor on debuginfod.example.org": where `perftab view` looked. */
-export function absentHere(upstream: readonly string[]): string {
-  const hosts = upstream.map((text) => readServerUrl(text)?.host ?? text);
-  return `Not on this machine${hosts.map((host) => `, nor on ${host}`).join("")}`;
-}
-
-/** The base of a debuginfod as people write it, with or without its scheme; null if it is none. */
-export function readServerUrl(text: string): URL | null {
-  const trimmed = text.trim();
-  if (trimmed === "") {
-    return null;
-  }
-  try {
-    const url = new URL(/^https?:\/\//.test(trimmed) ? trimmed : `https://${trimmed}`);
-    return url.hostname === "" ? null : url;
-  } catch {
-    return null;
-  }
-}
-
-/** Servers that may be asked, because the user pressed the button that said what they see. */
-export const allowed = signal<ReadonlySet<string>>(new Set());
-
-/** The dialog that names the server and what it sees; holds what is to be fetched then. */
+/** The dialog that names the servers and what they see; holds what is to be fetched then. */
 export const asking = signal<readonly number[] | null>(null);
 
-export const fetching = signal<ReadonlyMap<number, Progress | null>>(new Map());
-export const outcomes = signal<ReadonlyMap<number, FetchOutcome>>(new Map());
+/** What is being fetched: from whom, and how far it is. */
+export interface Fetching {
+  host: string;
+  progress: Progress | null;
+}
+
+/** By DSO. */
+export const fetching = signal<ReadonlyMap<number, Fetching>>(new Map());
+/** What servers said, by build-id. */
+export const answers = signal<ReadonlyMap<string, readonly ServerAnswer[]>>(new Map());
 /** What left this page: build-ids by server. */
 export const sent = signal<{ ids: ReadonlySet<string>; hosts: ReadonlySet<string> }>({ ids: new Set(), hosts: new Set() });
 /** "Fetching 1 of 2" of the present batch. */
 export const batchState = signal<{ done: number; total: number } | null>(null);
+/** Bytes that are under way now. */
+export const bytesUnderWay = computed(() => [...fetching.value.values()].reduce((sum, { progress }) => sum + (progress?.done ?? 0), 0));
 
 const running = new Map<number, AbortController>();
-let queue: number[] = [];
+let queue: DsoRow[] = [];
 
 /** What a debuginfod could have: missing or mismatched, with a GNU build-id, most samples first. */
 export const fetchable = computed<DsoRow[]>(() =>
   dsos.value
     .filter((row) => (row.status === "missing" || row.status === "mismatched") && row.identity === "gnu" && row.samples > 0)
-    .sort((a, b) => b.leaf_share - a.leaf_share || b.share - a.share),
+    .sort(bySamples),
 );
 
-export function forgetFetches(): void {
-  cancelAll();
-  outcomes.value = new Map();
+/** The same, without what is under way, and what every server has been asked for already. */
+export const unasked = computed<DsoRow[]>(() => {
+  const isAskable = (row: DsoRow): boolean => servers.value.length === 0 || serversToAsk(row).length > 0;
+  return fetchable.value.filter((row) => !fetching.value.has(row.id) && isAskable(row));
+});
+
+function bySamples(a: DsoRow, b: DsoRow): number {
+  return b.leaf_share - a.leaf_share || b.share - a.share;
 }
 
-/** Fetches at once where the user has allowed the server, else asks first. */
+/** What servers said of a DSO's build-id. */
+export function answersFor(row: DsoRow): readonly ServerAnswer[] {
+  return answers.value.get(row.build_id ?? "") ?? [];
+}
+
+/** What another question would not change. A server that was down may be up again. */
+const SETTLED: readonly ServerOutcome[] = ["not-found", "wrong-id", "too-large", "unusable", "no-cors"];
+
+/** The servers that have not said anything of a DSO's build-id that stands. */
+function serversToAsk(row: DsoRow): readonly Server[] {
+  const known = answersFor(row);
+  const isSettled = ({ host, token }: Server): boolean => {
+    const said = token === undefined ? known.filter(({ server }) => server === host) : known;
+    return said.length > 0 && said.every(({ outcome }) => SETTLED.includes(outcome));
+  };
+  return servers.value.filter((server) => !isSettled(server));
+}
+
+/** Of a row that the user asks for again: what was said before is forgotten. */
+export function fetchAgain(row: DsoRow): void {
+  setAnswers(row.build_id ?? "", []);
+  requestFetch([row.id]);
+}
+
+/** Fetches at once where the user has allowed the servers, else asks first. */
 export function requestFetch(ids: readonly number[]): void {
-  if (server.value !== null && allowed.value.has(server.value.url)) {
+  if (areAllowed()) {
     startFetch(ids);
   } else {
     asking.value = ids;
   }
 }
 
-/** True where `perftab view` looks on its own machine alone, so that asking it sends nothing anywhere. */
-const staysHere = computed(() => served.value !== null && served.value.debuginfod.length === 0);
-
-/** Who is asked for `what`, and what they learn of the user. */
-export function whoSees(what: string): string {
-  const view = served.value;
-  if (view !== null) {
-    const upstream = staysHere.value ? "no other server is asked" : `then ${view.debuginfod.join(", ")} is asked`;
-    return `perftab view looks for ${what} on this machine first; ${upstream}. Nothing of the profile is sent.`;
-  }
-  const host = server.value?.host ?? "A debuginfod server that you name";
-  return `${host} is asked for ${what}. It sees that and your IP address, nothing of the profile.`;
-}
-
 /** What this machine has needs no question: a recording opened where it was made has its names at once. */
 export function fetchFromThisMachine(): void {
-  if (staysHere.value && server.value !== null) {
-    allowed.value = new Set([...allowed.value, server.value.url]);
-    startFetch(fetchable.value.map((row) => row.id));
+  if (staysHere.value) {
+    allowServers();
+    startFetch(unasked.value.map((row) => row.id));
   }
 }
 
-/** The explicit click: this server may be asked from now on. */
+/** The explicit click in the dialog. */
 export function allowAndFetch(): void {
-  const chosen = server.value;
   const ids = asking.value;
-  if (chosen === null || ids === null) {
-    return;
+  if (servers.value.length > 0 && ids !== null) {
+    allowServers();
+    asking.value = null;
+    startFetch(ids);
   }
-  remember("debuginfod", serverField.value);
-  allowed.value = new Set([...allowed.value, chosen.url]);
-  asking.value = null;
-  startFetch(ids);
 }
 
 export function cancelFetch(id: number): void {
-  queue = queue.filter((each) => each !== id);
+  queue = queue.filter((row) => row.id !== id);
   running.get(id)?.abort();
-  setFetching(id, undefined);
+  setFetching(id, null);
   countBatch();
 }
 
 export function cancelAll(): void {
-  for (const id of [...queue, ...running.keys()]) {
+  for (const id of [...queue.map((row) => row.id), ...running.keys()]) {
     cancelFetch(id);
   }
 }
@@ -139,67 +118,90 @@ export function cancelAll(): void {
 const AT_ONCE = 2;
 
 function startFetch(ids: readonly number[]): void {
-  const fresh = ids.filter((id) => !running.has(id) && !queue.includes(id));
-  queue.push(...fresh);
+  const isFresh = (row: DsoRow): boolean => ids.includes(row.id) && !running.has(row.id) && !queue.includes(row);
+  const fresh = dsos.peek().filter(isFresh).filter(hasOwnId);
+  queue = [...queue, ...fresh].sort(bySamples);
   const before = batchState.value ?? { done: 0, total: 0 };
   batchState.value = { done: before.done, total: before.total + fresh.length };
-  for (const id of fresh) {
-    setFetching(id, null);
+  for (const row of fresh) {
+    setFetching(row.id, { host: "", progress: null });
   }
   pump();
+  countBatch();
+}
+
+/** One build may be several DSOs: a file for the first is one for all. */
+function hasOwnId(row: DsoRow, index: number, rows: readonly DsoRow[]): boolean {
+  return row.build_id !== null && rows.findIndex((other) => other.build_id === row.build_id) === index;
 }
 
 function pump(): void {
   while (running.size < AT_ONCE) {
-    const id = queue.shift();
-    if (id === undefined) {
+    const row = queue.shift();
+    if (row === undefined) {
       break;
     }
-    void fetchOne(id).finally(() => {
-      running.delete(id);
-      setFetching(id, undefined);
+    const abort = new AbortController();
+    running.set(row.id, abort);
+    void fetchOne(row, abort.signal).finally(() => {
+      running.delete(row.id);
+      setFetching(row.id, null);
       countBatch();
       pump();
     });
   }
 }
 
-async function fetchOne(id: number): Promise<void> {
-  const [present, asked, row] = [session.peek(), server.peek(), dsos.peek().find((each) => each.id === id)];
-  if (present === null || asked === null || row?.build_id == null) {
-    return;
-  }
-  const abort = new AbortController();
-  running.set(id, abort);
-  if (!staysHere.value) {
-    sent.value = { ids: new Set([...sent.value.ids, row.build_id]), hosts: new Set([...sent.value.hosts, asked.host]) };
-  }
+/** Asks one server after the other until one has it. */
+async function fetchOne(row: DsoRow, signal: AbortSignal): Promise<void> {
   try {
-    const { url, token } = asked;
-    const request = { url, dso: id, ...(token === undefined ? {} : { token }) };
-    const outcome = await present.call("fetchDebuginfod", request, {
-      signal: abort.signal,
-      onProgress: (progress) => setFetching(id, progress),
-    });
-    outcomes.value = new Map(outcomes.value).set(id, outcome);
-    if (outcome.outcome === "found") {
-      await refreshNames();
+    for (const server of serversToAsk(row)) {
+      const said = await askOne(row, server, signal);
+      const others = answersFor(row).filter((known) => said.every((answer) => answer.server !== known.server));
+      setAnswers(row.build_id ?? "", [...others, ...said]);
+      if (said.some(({ outcome }) => outcome === "found")) {
+        await refreshNames();
+        return;
+      }
     }
   } catch (error) {
-    if (error instanceof SessionError) {
-      outcomes.value = new Map(outcomes.value).set(id, { outcome: "unusable", message: error.message });
-    } else if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+    if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
       throw error;
     }
   }
 }
 
-function setFetching(id: number, progress: Progress | null | undefined): void {
+async function askOne(row: DsoRow, { url, host, token }: Server, signal: AbortSignal): Promise<readonly ServerAnswer[]> {
+  const present = session.peek();
+  if (present === null) {
+    return [];
+  }
+  setFetching(row.id, { host, progress: null });
+  if (!staysHere.value) {
+    sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, host]) };
+  }
+  try {
+    const request = { url, host, dso: row.id, ...(token === undefined ? {} : { token }) };
+    const onProgress = (progress: Progress): void => setFetching(row.id, { host, progress });
+    return (await present.call("fetchDebuginfod", request, { signal, onProgress })).answers;
+  } catch (error) {
+    if (error instanceof SessionError) {
+      return [{ server: host, outcome: "unusable", detail: error.message }];
+    }
+    throw error;
+  }
+}
+
+function setAnswers(id: string, said: readonly ServerAnswer[]): void {
+  answers.value = new Map(answers.value).set(id, said);
+}
+
+function setFetching(id: number, state: Fetching | null): void {
   const next = new Map(fetching.value);
-  if (progress === undefined) {
+  if (state === null) {
     next.delete(id);
   } else {
-    next.set(id, progress);
+    next.set(id, state);
   }
   fetching.value = next;
 }

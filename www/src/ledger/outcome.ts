@@ -1,27 +1,29 @@
 // Words for what became of files and of questions to a debuginfod.
 
-import type { DropReport, FetchOutcome, Rejection } from "../session/types.ts";
-import { hexBytes } from "../open/failure.ts";
+import type { DropReport, NotUsed, Rejection, ServerAnswer } from "../session/types.ts";
+import { hexBytes, sentence } from "../open/failure.ts";
+import { count, shortId } from "../state/format.ts";
 
-/** "Used 3 of 5 files: nginx, libz.so.1. Not used: edge-auth (another build), README (not a binary)." */
-export function describeDrop(given: number, { used, notUsed }: DropReport): string {
-  const files = given === 1 ? "1 file" : `${given} files`;
-  const head =
-    used.length === 0 ? `Used none of ${files}.` : `Used ${used.length} of ${files}: ${list(used.map(({ file }) => file))}.`;
+/**
+ * "Used 3 of 5 files: nginx, libz.so.1. Not used: edge-auth (another build), README (not a binary)." The files in an archive
+ * are counted, not the archive.
+ */
+export function describeDrop({ used, notUsed, passedOver }: DropReport): string {
+  const given = used.length + notUsed.length + passedOver;
+  const files = given === 1 ? "1 file" : `${count(given)} files`;
+  const head = used.length === 0 ? `Used none of ${files}.` : `Used ${count(used.length)} of ${files}: ${list(used.map(({ name }) => name))}.`;
   if (notUsed.length === 0) {
     return head;
   }
-  return `${head} Not used: ${list(byInterest(notUsed).map(({ file, reason }) => `${file} (${shortReason(reason)})`))}.`;
+  return `${head} Not used: ${list(byInterest(notUsed).map(({ name, reason }) => `${name} (${shortReason(reason)})`))}.`;
 }
 
 /** What a human asks about first: another build of something recorded, then what could not be told, then the rest. */
-const INTEREST: Rejection["kind"][] = [
-  "recorded-without-identity", "no-identity-in-file", "unreadable", "nothing-recorded-has-it", "not-an-image",
-];
+const LAST: readonly Rejection["kind"][] = ["nothing-recorded-has-it", "not-an-image"];
 
 export function byInterest<T extends { reason: Rejection }>(refused: readonly T[]): T[] {
   const rank = ({ reason }: T): number =>
-    reason.kind === "nothing-recorded-has-it" && reason.sameName ? -1 : INTEREST.indexOf(reason.kind);
+    reason.kind === "nothing-recorded-has-it" && reason.sameName ? -2 : LAST.indexOf(reason.kind);
   return [...refused].sort((a, b) => rank(a) - rank(b));
 }
 
@@ -45,44 +47,81 @@ function shortReason(reason: Rejection): string {
       return "recorded without a build-id";
     case "unreadable":
       return "could not be read";
+    default:
+      return reason.kind.replaceAll("-", " ");
   }
 }
 
-/** One whole sentence a file, for the list. */
-export function fullReason(reason: Rejection): string {
+/** One whole sentence a file, for the list; where the page has none of its own, the session's. */
+export function fullReason({ reason, message }: Pick<NotUsed, "reason" | "message">): string {
   switch (reason.kind) {
     case "not-an-image":
       return reason.firstBytes.length === 0
         ? "Not a binary or debug file: it is empty."
         : `Not a binary or debug file: it begins with ${hexBytes(reason.firstBytes.slice(0, 4))}.`;
-    case "no-identity-in-file":
-      return "No identity in the file: it has no build-id note.";
     case "nothing-recorded-has-it":
       return reason.sameName
         ? `Another build: it is ${reason.found}, the profile has ${reason.sameName.wanted}.`
         : `Nothing recorded has its build-id ${reason.found}.`;
-    case "recorded-without-identity":
-      return `Recorded without identity: ${reason.path} has nothing to compare with.`;
-    case "unreadable":
-      return `Could not be read: ${reason.message}.`;
+    default:
+      return sentence(message);
   }
 }
 
-/** What the row says after asking; null while there is nothing to say. `absent` says it of a server that has nothing. */
-export function describeFetch(absent: string, outcome: FetchOutcome): string | null {
-  switch (outcome.outcome) {
-    case "found":
-    case "cancelled":
-      return null;
-    case "not-found":
-      return absent;
+/**
+ * What the row says after asking; null while there is nothing to say. Where a server had nothing and another failed, the
+ * failure is what to know: the list of what was tried has all.
+ */
+export function describeAnswers(answers: readonly ServerAnswer[]): string | null {
+  const failed = answers.filter(({ outcome }) => outcome !== "not-found");
+  if (answers.length === 0 || answers.some(({ outcome }) => outcome === "found")) {
+    return null;
+  }
+  if (failed.length === 0) {
+    return answers.map(({ server }, index) => `${index === 0 ? "Not on" : "nor on"} ${server}`).join(", ");
+  }
+  const [only] = answers;
+  return answers.length === 1 && only !== undefined ? describeAlone(only) : failed.map(describeAnswer).join("; ");
+}
+
+/** Of the only server there is: the button that asked it named it. */
+function describeAlone(answer: ServerAnswer): string {
+  switch (answer.outcome) {
     case "unreachable":
       return "Server did not answer. Your browser may need perftab view";
-    case "refused":
-      return outcome.message;
     case "wrong-id":
       return "It sent another build; not used";
+    default:
+      return describeAnswer(answer);
+  }
+}
+
+/** "debuginfod.internal did not answer" */
+export function describeAnswer(answer: ServerAnswer): string {
+  return answer.sentence ?? `${answer.server}${answer.outcome === "failed" ? ":" : ""} ${whatItDid(answer)}`;
+}
+
+/** What stands beside the name of a server. */
+export function whatItDid({ outcome, detail, sentence: whole }: ServerAnswer): string {
+  if (whole !== undefined) {
+    return whole;
+  }
+  switch (outcome) {
+    case "found":
+      return "had it";
+    case "not-found":
+      return "does not have it";
+    case "unreachable":
+      return "did not answer";
+    case "no-cors":
+      return "does not let pages read its answers (no CORS). Use perftab view.";
+    case "wrong-id":
+      return detail === "" ? "sent another build; not used" : `sent another build, ${shortId(detail)}; not used`;
+    case "too-large":
+      return "has a file of more than 4 GB; not fetched";
     case "unusable":
-      return `It sent a file that could not be read: ${outcome.message}`;
+      return `sent a file that could not be read: ${detail}`;
+    case "failed":
+      return detail === "" ? "failed" : detail;
   }
 }

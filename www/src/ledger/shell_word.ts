@@ -10,3 +10,8 @@ export function scpCommand(host: string, path: string): string {
   const from = shellWord(`${host}:${path}`);
   return host.startsWith("-") ? `scp -- ${from} .` : `scp ${from} .`;
 }
+
+/** The command that compares what was recorded with the machine it runs on. A name that begins with a dash would be an option. */
+export function verifyCommand(recording: string): string {
+  return `perftab buildid verify ${shellWord(recording.startsWith("-") ? `./${recording}` : recording)}`;
+}

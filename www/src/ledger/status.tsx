@@ -46,8 +46,14 @@ export function statusDetail(row: DsoRow): string | null {
     case "no-identity":
       return capital(row.reason ?? "recorded without a build-id");
     case "forced":
-      return `Unsafe: from build ${shortId(row.found ?? "")}`;
+      return row.found === null ? `Unsafe: from ${row.image ?? "a file"}, which has no build-id` : `Unsafe: from build ${shortId(row.found)}`;
   }
+}
+
+/** Where the names of a forced DSO come from, beside what was recorded. */
+export function takenFrom({ found, build_id }: DsoRow): string {
+  const from = found === null ? "taken from a file without a build-id" : `taken from build ${shortId(found)}`;
+  return build_id === null ? from : `${from}, the profile has ${shortId(build_id)}`;
 }
 
 function whatToDrop(row: DsoRow): string {

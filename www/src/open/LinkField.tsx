@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { readServerUrl, serverField } from "../ledger/debuginfod.ts";
+import { readServerUrl, serverField } from "../ledger/servers.ts";
 import { Icon } from "../shell/icons.tsx";
 import { remember } from "../state/storage.ts";
 import { toast } from "../state/toasts.ts";

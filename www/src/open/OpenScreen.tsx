@@ -77,7 +77,7 @@ function Invitation(): JSX.Element {
   return (
     <>
       <h2>Drop files or a folder here</h2>
-      <p>Profile, binaries and debug files, in any order, also later. A perf.data of perf, perftab or simpleperf, a file or its folder, also under gzip, xz or zstd; ELF, stripped or not; .debug.</p>
+      <p>Profile, binaries and debug files, in any order, also later. A perf.data of perf, perftab or simpleperf, a file or its folder, also under gzip, xz, zstd or bzip2; ELF, stripped or not; .debug; archives that hold them.</p>
       <p class="button-row">
         <button type="button" class="primary tall" onClick={() => void pickFiles("files").then(takeFiles)}>
           Choose files… <kbd>{modifier} O</kbd>

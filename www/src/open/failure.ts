@@ -35,15 +35,20 @@ export function describeFailure(name: string, failure: SessionFailure): string {
   }
 }
 
-function sentence(words: string): string {
+/** With a capital and a full stop. */
+export function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** A binary that was dropped before any profile. */
+/** By name, which is enough for a word. */
+const PACKED = /\.(?:gz|xz|zst|bz2|tar|tgz|zip|deb|rpm)$/;
+
+/** Binaries, or archives that may hold some, that were dropped before any profile. */
 export function describeWaiting(names: readonly string[]): string {
   const only = names[0];
   if (names.length === 1 && only !== undefined) {
-    return `${only} is a binary. Drop a perf.data too; it will be used if its build-id was recorded.`;
+    const what = PACKED.test(only) ? "may hold binaries" : "is a binary";
+    return `${only} ${what}. Drop a perf.data too; it will be used if its build-id was recorded.`;
   }
   return `${names.length} files waiting for a profile. Drop a perf.data too; each is used if its build-id was recorded.`;
 }

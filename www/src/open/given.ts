@@ -22,7 +22,9 @@ export interface Recording {
 export interface Sorted {
   recordings: Recording[];
   binaries: File[];
-  /** Whatever else; a debug file in an archive may be among them. */
+  /** Archives and other files that may hold names. */
+  candidates: File[];
+  /** Whatever else. */
   others: File[];
 }
 
@@ -41,7 +43,7 @@ export function sizeOf({ parts }: Recording): number {
 
 /** Splits what was given, given what each file is. The order within each part is kept. */
 export function sortGiven(given: readonly Given[], kinds: readonly Sniffed[]): Sorted {
-  const sorted: Sorted = { recordings: [], binaries: [], others: [] };
+  const sorted: Sorted = { recordings: [], binaries: [], candidates: [], others: [] };
   const streams = streamsByFolder(given, kinds);
   const taken = new Set<File>();
   given.forEach(({ file, folder }, index) => {
@@ -53,7 +55,8 @@ export function sortGiven(given: readonly Given[], kinds: readonly Sniffed[]): S
     } else if (kind === "profile" || kind === "compressed") {
       sorted.recordings.push(recordingOf(file));
     } else {
-      (kind === "binary" ? sorted.binaries : sorted.others).push(file);
+      const { binaries, candidates, others } = sorted;
+      (kind === "binary" ? binaries : kind === "candidate" ? candidates : others).push(file);
     }
   });
   sorted.others = sorted.others.filter((file) => !taken.has(file));

@@ -7,7 +7,8 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { admitAgain, admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
-import { fetchFromThisMachine, forgetFetches } from "../ledger/debuginfod.ts";
+import { cancelAll, fetchFromThisMachine } from "../ledger/debuginfod.ts";
+import { forgetForced } from "../ledger/forced.ts";
 import type { Origin } from "../state/app.ts";
 import {
   dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
@@ -39,17 +40,17 @@ interface Opening {
 
 /** Takes whatever was dropped or chosen: recordings open, the rest is offered to the profile. */
 export async function takeFiles(given: readonly Given[]): Promise<void> {
-  const { recordings, binaries, others } = await sorted(given);
-  const candidates = [...binaries, ...others];
+  const { recordings, binaries, candidates, others } = await sorted(given);
+  const offered = [...binaries, ...candidates, ...others];
   const [recording, ...more] = recordings;
   const [other] = others;
   if (recording === undefined && phase.value.kind === "open") {
-    await admitFiles(candidates);
-  } else if (recording === undefined && binaries.length === 0 && other !== undefined) {
+    await admitFiles(offered);
+  } else if (recording === undefined && offered.length === others.length && other !== undefined) {
     // Nothing that is known: opening it says what it is.
     await openRecording(recordingOf(other));
   } else {
-    waiting.value = [...waiting.value, ...candidates];
+    waiting.value = [...waiting.value, ...offered];
     if (recording !== undefined && more.length > 0) {
       choices.value = recordings;
     } else if (recording !== undefined) {
@@ -135,11 +136,11 @@ async function open(opening: Opening): Promise<void> {
       dockOpen.value = !overlaid.value;
       query.value = { ...query.peek(), event: eventToShow(info.peek(), query.peek().event) };
       forgetDrops();
-      forgetFetches();
+      cancelAll();
+      forgetForced();
       phase.value = { kind: "open" };
     });
     keepProfile(opening.payload, entryName(opening));
-    document.title = `${opening.name} · perftab`;
     await admitAgain();
     await admitWaiting();
     fetchFromThisMachine();

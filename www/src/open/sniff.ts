@@ -1,6 +1,10 @@
 // What a file is, by its first bytes. A hint for what to do with it: the session decides for itself.
 
-export type Sniffed = "profile" | "compressed" | "binary" | "other";
+/**
+ * `compressed` is a recording that is packed. `candidate` is what may hold names and is no ELF file: an archive, a binary
+ * that is packed, a list of symbols.
+ */
+export type Sniffed = "profile" | "compressed" | "binary" | "candidate" | "other";
 
 /** All begin with what they are, but for messages of the recorder in front of what it wrote into a pipe. */
 const ENOUGH = 4096;
@@ -11,8 +15,14 @@ const PROFILE = /^(?:PERFILE2|2ELIFREP|PERFFILE)/;
 /** The same behind lines of text, with the size that a pipe's header has: text that speaks of the magic has none. */
 const PROFILE_BEHIND_TEXT = /^[\t\n\r -~\x80-\xff]*\n(?:PERFILE2\x10\0{7}|2ELIFREP\0{7}\x10)/;
 
-/** gzip (RFC 1952), xz (its file format 1.2.1), zstd (RFC 8878): the first bytes of what wraps a whole file. */
-const WRAPPERS = ["\x1f\x8b", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd"];
+/** gzip (RFC 1952), xz (its file format 1.2.1), zstd (RFC 8878), bzip2: the first bytes of what wraps a whole file. */
+const WRAPPERS = ["\x1f\x8b", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd", "BZh"];
+
+/** zip (its APPNOTE 4.3.7), ar with what deb is made of (deb(5)), and tar, whose magic stands at 257 (POSIX ustar). */
+const ARCHIVE = /^(?:PK\x03\x04|!<arch>\n|[^]{257}ustar)/;
+
+/** A line of /proc/kallsyms, of a perf map (tools/perf/Documentation/jit-interface.txt), or what perftab writes before the first. */
+const SYMBOLS = /^(?:# perftab kallsyms|[0-9a-f]{8,16} [a-zA-Z] [\w.$]+|[0-9a-f]{4,16} [0-9a-f]{1,16} \S)/;
 
 export function sniffBytes(head: Uint8Array): Sniffed {
   const text = String.fromCharCode(...head.subarray(0, ENOUGH));
@@ -22,7 +32,10 @@ export function sniffBytes(head: Uint8Array): Sniffed {
   if (WRAPPERS.some((magic) => text.startsWith(magic))) {
     return "compressed";
   }
-  return text.startsWith("\x7fELF") ? "binary" : "other";
+  if (text.startsWith("\x7fELF")) {
+    return "binary";
+  }
+  return ARCHIVE.test(text) || SYMBOLS.test(text) ? "candidate" : "other";
 }
 
 async function sniff(file: File): Promise<Sniffed> {
@@ -51,8 +64,18 @@ export async function sniffAll(
   }
   const wrapped = files.filter((_, index) => kinds[index] === "compressed");
   const inside = wrapped.length === 0 ? [] : await unwrap(wrapped);
-  return kinds.map((kind) => {
-    // A wrapper within a wrapper is nothing that is known here.
-    return kind === "compressed" && sniffBytes(inside.shift() ?? new Uint8Array()) !== "profile" ? "other" : kind;
-  });
+  return kinds.map((kind) => (kind === "compressed" ? packedAs(sniffBytes(inside.shift() ?? new Uint8Array())) : kind));
+}
+
+/** What a file is, given what is in it. A wrapper within a wrapper is nothing that is known here. */
+function packedAs(inside: Sniffed): Sniffed {
+  switch (inside) {
+    case "profile":
+      return "compressed";
+    case "binary":
+    case "candidate":
+      return "candidate";
+    default:
+      return "other";
+  }
 }

@@ -7,13 +7,13 @@
 
 import type {
   CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo,
-  Failure, FidelityInfo, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts, Status,
-  Warning,
+  Failure, FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts,
+  Status, UsedFile, Warning,
 } from "../generated/perftab_web.js";
 
 export type {
   CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
-  FidelityInfo, Place, SearchResult, SharedParts, Warning,
+  FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, SearchResult, SharedParts, UsedFile, Warning,
 };
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
@@ -35,30 +35,50 @@ export interface FunctionsOrder {
   descending: boolean;
 }
 
-/** What became of files that were dropped. */
+/** What became of files that were dropped, and of those in them that were packed. */
 export interface DropReport {
-  used: { file: string; dsos: number[]; gives: string }[];
-  notUsed: { file: string; reason: Rejection; message: string }[];
+  used: UsedFile[];
+  notUsed: NotUsed[];
+  /** Members of archives that are no images, or of nothing that was recorded: counted, not listed. */
+  passedOver: number;
 }
 
 export interface FetchRequest {
-  /** The server's base, as in DEBUGINFOD_URLS. */
+  /** The server's base, as in DEBUGINFOD_URLS, and what messages call it. */
   url: string;
+  host: string;
   /** The token of `perftab view`, where its proxy is asked. */
   token?: string;
   dso: number;
 }
 
-/** What became of one DSO that a debuginfod was asked for. */
-export type FetchOutcome =
-  | { outcome: "found"; gives: string; bytes: number }
-  | { outcome: "not-found" }
-  | { outcome: "unreachable"; message: string }
-  /** `perftab view` says why it, or the servers that it asked, gave nothing. */
-  | { outcome: "refused"; message: string }
-  | { outcome: "wrong-id"; found: string }
-  | { outcome: "unusable"; message: string }
-  | { outcome: "cancelled" };
+/** What a debuginfod said, or did not say, to one build-id. The words are those of `perftab view` too. */
+export type ServerOutcome =
+  | "found"
+  | "not-found"
+  | "unreachable"
+  /** It answers, but lets no page of another origin read its answers. */
+  | "no-cors"
+  /** It sent a file with another build-id, which `detail` is. */
+  | "wrong-id"
+  | "too-large"
+  /** It sent what is no binary. */
+  | "unusable"
+  | "failed";
+
+export interface ServerAnswer {
+  server: string;
+  outcome: ServerOutcome;
+  /** What the outcome alone does not say; may be empty. */
+  detail: string;
+  /** All of it in words, where `perftab view` has said it. */
+  sentence?: string;
+}
+
+/** What became of one DSO that one server was asked for; `perftab view` answers for all that it asked. */
+export interface FetchOutcome {
+  answers: ServerAnswer[];
+}
 
 /** What a link of `budget` characters may hold; `base` is the address before `#`, which counts. */
 export interface ShareRequest {
@@ -94,6 +114,10 @@ export interface Protocol {
   /** Changes whenever names do; ids of call nodes are of one generation. */
   generation: { args: Record<string, never>; result: number };
   admit: { args: { files: File[] }; result: DropReport };
+  /** Names one DSO from a file that is not the one that ran. */
+  force: { args: { dso: number; file: File }; result: ForceOutcome };
+  /** Those that came with a link stay. */
+  unforce: { args: { dso: number }; result: null };
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   /** null if there is no such call node (any more). */

@@ -1,7 +1,7 @@
 // Text for other tools.
 
 import type { JSX } from "preact";
-import { query } from "../state/app.ts";
+import { forcedRows, query } from "../state/app.ts";
 import { SaveButton } from "./save.tsx";
 
 export function ExportTab(): JSX.Element {
@@ -13,6 +13,7 @@ export function ExportTab(): JSX.Element {
             <strong>Collapsed stacks</strong>
             <p class="ink-mute">
               One line a stack, for flamegraph.pl, inferno and speedscope. It cannot hold build-ids, source lines or times.
+              {forcedRows.value.length > 0 && " A forced name is written as [forced] name."}
             </p>
             <SaveButton
               label="Save as text"

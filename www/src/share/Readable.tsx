@@ -2,11 +2,18 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import type { SharedParts } from "../session/types.ts";
+import { forcedRows } from "../state/app.ts";
 import { parts } from "./links.ts";
 
 export function Readable({ children }: { children?: ComponentChildren }): JSX.Element {
   return (
     <aside class="share-side">
+      {forcedRows.value.length > 0 && (
+        <p class="ink-guru">
+          <strong>≠ Names of {forcedRows.value.map(({ name }) => name).join(", ")} are forced.</strong> Whoever opens it sees
+          the banner and the marks too.
+        </p>
+      )}
       <h3>Who opens it can read</h3>
       <ul class="plain-list">
         <Told>Function names of the calls that are kept</Told>

@@ -5,6 +5,7 @@ import { OpenScreen } from "../open/OpenScreen.tsx";
 import { ChooseProfile } from "../open/ChooseProfile.tsx";
 import { dragging } from "../open/drop.ts";
 import { AskServer } from "../ledger/AskServer.tsx";
+import { ForceDialog } from "../ledger/ForceDialog.tsx";
 import { NotUsed } from "../ledger/NotUsed.tsx";
 import { ShareDialog } from "../share/ShareDialog.tsx";
 import { phase } from "../state/app.ts";
@@ -21,6 +22,7 @@ export function App(): JSX.Element {
       {dragging.value && <div class="drop-frame"><span>Drop to open or to add binaries</span></div>}
       <ShareDialog />
       <AskServer />
+      <ForceDialog />
       <NotUsed />
       <ChooseProfile />
       <AboutDialog />

@@ -1,18 +1,16 @@
 // What concerns the whole profile and must not be missed.
 
 import type { ComponentChildren, JSX } from "preact";
-import { dsos, info } from "../state/app.ts";
+import { hasNoBuildIds, info } from "../state/app.ts";
 import { Icon } from "./icons.tsx";
 import { describeDamage } from "./losses.ts";
 
 export function Banner(): JSX.Element | null {
   const damage = info.value === null ? null : describeDamage(info.value);
-  const rows = dsos.value.filter((row) => row.samples > 0 && row.kind !== "anon" && row.kind !== "jit");
-  const withoutIds = rows.length > 0 && rows.every((row) => row.identity === "none");
   return (
     <>
       {damage !== null && <Line>{damage}</Line>}
-      {withoutIds && <Line>{damage === null ? <NoBuildIds /> : <NoBuildIdsRead />}</Line>}
+      {hasNoBuildIds.value && <Line>{damage === null ? <NoBuildIds /> : <NoBuildIdsRead />}</Line>}
     </>
   );
 }

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { FullLedger } from "../ledger/FullLedger.tsx";
+import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
 import { CallTreeView, FlameGraphView, FunctionsView } from "../views/index.ts";
 import { dockOpen, ledgerFull, view } from "../state/app.ts";
 import { Banner } from "./Banner.tsx";
@@ -19,6 +20,7 @@ export function Profile(): JSX.Element {
   return (
     <div class="page">
       <TopBar />
+      <UnsafeBanner />
       <Banner />
       {ledgerFull.value ? (
         <FullLedger />

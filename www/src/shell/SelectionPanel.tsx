@@ -2,11 +2,12 @@
 
 import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { STATUS, StatusGlyph } from "../ledger/status.tsx";
+import { STATUS, StatusGlyph, takenFrom } from "../ledger/status.tsx";
 import type { CallNodeDetail } from "../session/types.ts";
-import { event, namesGeneration, query, selection, session } from "../state/app.ts";
+import { dsos, event, namesGeneration, query, selection, session } from "../state/app.ts";
 import { count, percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
+import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
 import { Copy } from "./Copy.tsx";
 
 /** What the session says of the selected call node; null while none is, or while it is being asked. */
@@ -53,42 +54,50 @@ export function SelectionPanel(): JSX.Element {
 function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
   return (
     <div class="selection">
-      <h2>{node.name}{node.inlined && <em> (inlined)</em>}</h2>
-      {node.dsoStatus !== null && (
-        <p class={`selection-status ink-${STATUS[node.dsoStatus].tone}`}>
-          <StatusGlyph status={node.dsoStatus} /> {STATUS[node.dsoStatus].word}: {node.dso}
-          {node.buildId !== null && <code title={node.buildId}> {shortId(node.buildId)}</code>}
-        </p>
-      )}
+      <h2><ForcedMark flags={node.flags} />{node.name}{node.inlined && <em> (inlined)</em>}</h2>
+      <Status node={node} />
       <dl class="facts">
-        <Fact label="Source">{node.file === null ? "not known" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
+        <Fact label="Source">{isForced(node.flags) ? "not shown for forced names" : node.file === null ? "not known" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
         <Fact label="Total"><Amount weightOf={node.totalWeight} samples={node.totalSamples} /></Fact>
         <Fact label="Self"><Amount weightOf={node.selfWeight} samples={node.selfSamples} /></Fact>
       </dl>
       <p class="button-row">
         <button type="button" onClick={() => zoomTo(node.callNode)}>Zoom <kbd>Enter</kbd></button>
-        <Copy text={node.name} label="Copy name" class="" />
+        <Copy text={exportedName(node.name, node.flags)} label="Copy name" class="" />
       </p>
       <h3>Stack</h3>
       <ol class="stack">
         {node.path.map((name, index) => (
-          <li key={index}>{name}</li>
+          <li key={index}><ForcedMark flags={node.pathFlags[index] ?? 0} />{name}</li>
         ))}
       </ol>
     </div>
   );
 }
 
+function Status({ node: { dso, dsoId, dsoStatus, buildId } }: { node: CallNodeDetail }): JSX.Element | null {
+  if (dsoStatus === null) {
+    return null;
+  }
+  const row = dsoStatus === "forced" ? dsos.value.find(({ id }) => id === dsoId) : undefined;
+  return (
+    <p class={`selection-status ink-${STATUS[dsoStatus].tone}`}>
+      <StatusGlyph status={dsoStatus} /> {STATUS[dsoStatus].word}: {row === undefined ? dso : `${dso}, ${takenFrom(row)}`}
+      {row === undefined && buildId !== null && <code title={buildId}> {shortId(buildId)}</code>}
+    </p>
+  );
+}
+
 function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.value>["row"]> }): JSX.Element {
   return (
     <div class="selection">
-      <h2>{row.name}</h2>
+      <h2><ForcedMark flags={row.flags} />{row.name}</h2>
       <p class="ink-mute">{row.dso}</p>
       <dl class="facts">
         <Fact label="Total"><Amount weightOf={row.total} samples={null} /></Fact>
         <Fact label="Self"><Amount weightOf={row.self} samples={null} /></Fact>
       </dl>
-      <p class="button-row"><Copy text={row.name} label="Copy name" class="" /></p>
+      <p class="button-row"><Copy text={exportedName(row.name, row.flags)} label="Copy name" class="" /></p>
     </div>
   );
 }

@@ -6,6 +6,7 @@ import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { Ledger } from "../ledger/Ledger.tsx";
 import { namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { selection } from "../state/app.ts";
+import { ForcedMark } from "../views/forced_name.tsx";
 import { detail, SelectionPanel } from "./SelectionPanel.tsx";
 import { Network } from "./StatusBar.tsx";
 
@@ -35,7 +36,7 @@ export function Sheet(): JSX.Element {
         <span class="sheet-grip" aria-hidden="true" />
         <span class="visually-hidden">Selection and DSOs: </span>
         <span class="sheet-line">
-          <strong>{chosen && detail.value !== null ? detail.value.name : "DSOs"}</strong>
+          <strong>{chosen && detail.value !== null ? <><ForcedMark flags={detail.value.flags} />{detail.value.name}</> : "DSOs"}</strong>
           {!chosen && <span class="ink-mute">{namedCount}</span>}
           <strong class="push-right">{namedPercent.value.toFixed(1)} %</strong>
         </span>

@@ -2,7 +2,8 @@
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { batchState, cancelAll, sent, server } from "../ledger/debuginfod.ts";
+import { batchState, bytesUnderWay, cancelAll, sent } from "../ledger/debuginfod.ts";
+import { serversInShort } from "../ledger/servers.ts";
 import { hovered, info, namesGeneration, session, tasks, workerBytes } from "../state/app.ts";
 import { bytes, count, percent } from "../state/format.ts";
 import { describeProgress, timeLeft } from "../state/tasks.ts";
@@ -38,7 +39,8 @@ function Work(): JSX.Element | null {
   if (fetches !== null) {
     return (
       <span class="status-work">
-        Fetching {count(Math.min(fetches.done + 1, fetches.total))} of {count(fetches.total)} from {server.value?.host ?? "debuginfod"}
+        Fetching {count(Math.min(fetches.done + 1, fetches.total))} of {count(fetches.total)} from {serversInShort}
+        {bytesUnderWay.value > 0 && ` · ${bytes(bytesUnderWay.value)}`}
         <button type="button" class="link" onClick={cancelAll}>Cancel all</button>
       </span>
     );

@@ -1,11 +1,12 @@
 // The top bar: what is open, search, how complete it is, what was lost, sharing.
 
+import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
-import { coverage, dock, dockOpen, info, ledgerFull, opened, tasks } from "../state/app.ts";
+import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened, tasks } from "../state/app.ts";
 import { bytes, count, fine, percent, seconds } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { countSamples } from "../views/words.ts";
@@ -39,6 +40,15 @@ export function TopBar(): JSX.Element {
 }
 
 const TAG = { file: null, served: null, link: "Link", page: "Page" } as const;
+
+/** The tab says what is open, and that names in it are forced. Call once. */
+export function followTitle(): void {
+  effect(() => {
+    if (opened.value !== null) {
+      document.title = `${forcedRows.value.length > 0 ? "≠ " : ""}${opened.value.name} · perftab`;
+    }
+  });
+}
 
 function FileFacts(): JSX.Element {
   const file = opened.value;

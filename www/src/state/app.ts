@@ -34,6 +34,15 @@ export const info = signal<ProfileInfo | null>(null);
 export const dsos = signal<readonly DsoRow[]>([]);
 export const coverage = signal<Coverage | null>(null);
 
+/** DSOs whose names come from a file that is not the one that ran, because the user, or the sender of a link, insisted. */
+export const forcedRows = computed(() => dsos.value.filter((row) => row.status === "forced"));
+
+/** Nothing that ran from a file has a build-id: no file can be told to be right, and none to be wrong. */
+export const hasNoBuildIds = computed(() => {
+  const files = dsos.value.filter((row) => row.samples > 0 && row.kind !== "anon" && row.kind !== "jit");
+  return files.length > 0 && files.every((row) => row.identity === "none");
+});
+
 /** Changes whenever names do: a view that asked before must ask again, and its call node numbers mean nothing now. */
 export const namesGeneration = signal(0);
 

@@ -35,7 +35,7 @@ export function describeProgress(label: string, progress: Progress | null): stri
     case "reading":
       return `Reading ${bytesOf(done, total)}`;
     case "offering":
-      return total === undefined ? label : `Reading ${count(done)} of ${count(total)} files`;
+      return `${label}, ${bytesOf(done, total)}`;
     case "naming":
       return total === undefined ? "Naming" : `Naming ${count(done)} of ${count(total)} frames`;
     case "fetching":

@@ -3,11 +3,12 @@
 import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
-import { ALL, Flag } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
 import { namesGeneration, phase, query, selection, session } from "../state/app.ts";
 import { percent } from "../state/format.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
+import { ForcedMark, markedName } from "./forced_name.tsx";
 import { setDirection } from "./query_steps.ts";
 import type { CallTreeModel } from "./rows/tree_model.ts";
 import { callTree } from "./rows/tree_model.ts";
@@ -168,6 +169,7 @@ function Row({ id, row, rowIndex, isOpen, isSelected, whole, onSelect, onToggle 
   const { columns, index, depth } = row;
   const kind = columns.kind[index] as number;
   const flags = columns.flags[index] as number;
+  const name = columns.names[index] ?? "";
   const total = share(columns.total[index] as number, whole);
   const canOpen = hasChildren(row);
   return (
@@ -197,8 +199,8 @@ function Row({ id, row, rowIndex, isOpen, isSelected, whole, onSelect, onToggle 
           }}
         />
         <span class={swatchClass(kind, flags)} />
-        {flags & Flag.Forced ? <span class="forced-mark">≠</span> : null}
-        <span class={nameClass(kind, flags)} title={columns.names[index] ?? ""}>{columns.names[index]}</span>
+        <ForcedMark flags={flags} />
+        <span class={nameClass(kind, flags)} title={markedName(name, flags)}>{name}</span>
       </span>
       <span role="gridcell" class="dso">{columns.dsos[index]}</span>
     </div>

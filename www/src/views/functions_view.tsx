@@ -4,11 +4,11 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import type { FunctionsOrder } from "../session/types.ts";
-import { Flag } from "../session/types.ts";
 import { functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
 import { count, percent } from "../state/format.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
+import { ForcedMark, markedName } from "./forced_name.tsx";
 import type { FunctionRow } from "./rows/functions_model.ts";
 import { functionsTable } from "./rows/functions_model.ts";
 import { RowsBody, ShareBar, useVirtualRows } from "./rows/virtual_rows.tsx";
@@ -176,8 +176,8 @@ function Row({ id, index, row, isSelected }: RowProps): JSX.Element {
       <span role="gridcell" class="number">{percent(share(columns.total[at] as number, model.whole.value))}</span>
       <span role="gridcell" class="name">
         <span class={swatchClass(kind, flags)} />
-        {flags & Flag.Forced ? <span class="forced-mark">≠</span> : null}
-        <span class={nameClass(kind, flags)} title={name}>{name}</span>
+        <ForcedMark flags={flags} />
+        <span class={nameClass(kind, flags)} title={markedName(name, flags)}>{name}</span>
       </span>
       <span role="gridcell" class="dso">{columns.dsos[at]}</span>
     </div>

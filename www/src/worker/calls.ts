@@ -3,7 +3,7 @@
 import { Session } from "../generated/perftab_web.js";
 import type { Args, FunctionsOrder, Method, Result } from "../session/types.ts";
 import { fetchDso } from "./debuginfod.ts";
-import { admit } from "./naming.ts";
+import { admit, force } from "./naming.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek } from "./peek.ts";
 import { read } from "./reading.ts";
@@ -45,6 +45,11 @@ export class Calls {
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
     admit: ({ files }, { slices }) => admit(this.#open, files, slices),
+    force: ({ dso, file }, { slices }) => force(this.#open, dso, file, slices),
+    unforce: ({ dso }) => {
+      this.#open.unforce(dso);
+      return null;
+    },
     fetchDebuginfod: (request, { slices }) => fetchDso(this.#open, request, slices),
     flameGraph: ({ query, window }) => this.#open.flameGraph(query, window),
     callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),

@@ -1,28 +1,44 @@
-// One DSO from a debuginfod, by its build-id: debug file first, since it has lines and inlines, else the executable.
+// One DSO from one debuginfod, by its build-id: debug file first, since it has lines and inlines, else the executable.
+//
+// What comes passes the gate like any file. A server may be down, may forbid this page to read its answers, may send
+// another build, or more than a tab can hold: each is an outcome of its own.
 
 import type { Session } from "../generated/perftab_web.js";
-import type { FetchOutcome, FetchRequest } from "../session/types.ts";
+import type { FetchOutcome, FetchRequest, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { nameFrames } from "./naming.ts";
+import { readViewAnswers } from "./view_answers.ts";
 import type { Slices } from "./slices.ts";
 import { BlobSource } from "./sources.ts";
 
 const ARTIFACTS = ["debuginfo", "executable"] as const;
 
+/** The largest debug files known are of browsers, with less than 2 GB. */
+const MOST_BYTES = 4e9;
+
 export async function fetchDso(session: Session, request: FetchRequest, slices: Slices): Promise<FetchOutcome> {
   const row = session.dsos().find((each) => each.id === request.dso);
-  if (row === undefined || row.build_id === null) {
-    return { outcome: "not-found" };
-  }
-  for (const artifact of ARTIFACTS) {
-    const fetched = await fetchArtifact(request, addressOf(request, row.build_id, artifact), slices);
+  let answers: ServerAnswer[] = [];
+  for (const artifact of row?.build_id == null ? [] : ARTIFACTS) {
+    const fetched = await fetchArtifact(request, addressOf(request, row?.build_id ?? "", artifact), slices);
     if (fetched instanceof Blob) {
-      return admitFetched(session, fetched, `${row.name} (${artifact} from debuginfod)`, slices);
+      const name = `${row?.name ?? ""} (${artifact} from ${request.host})`;
+      return { answers: [await admitFetched(session, fetched, name, request.host, slices)] };
     }
-    if (fetched.outcome !== "not-found") {
-      return fetched;
+    answers = combined(answers, fetched);
+    // Who is down for the one is down for the other.
+    if (!fetched.some(({ outcome }) => outcome === "not-found")) {
+      break;
     }
   }
-  return { outcome: "not-found" };
+  return { answers };
+}
+
+/** Of each server what it said last; that it has no executable does not hide why it gave no debug file. */
+function combined(before: readonly ServerAnswer[], after: readonly ServerAnswer[]): ServerAnswer[] {
+  return after.map((answer) => {
+    const former = before.find(({ server }) => server === answer.server);
+    return former !== undefined && answer.outcome === "not-found" ? former : answer;
+  });
 }
 
 function addressOf({ url, token }: FetchRequest, id: string, artifact: string): string {
@@ -30,35 +46,43 @@ function addressOf({ url, token }: FetchRequest, id: string, artifact: string): 
   return `${url}/buildid/${id}/${artifact}${query}`;
 }
 
-async function fetchArtifact({ token }: FetchRequest, address: string, slices: Slices): Promise<Blob | FetchOutcome> {
+/** What tells nobody more than the question itself does. */
+const PLAIN: RequestInit = { credentials: "omit", referrerPolicy: "no-referrer" };
+
+async function fetchArtifact(request: FetchRequest, address: string, slices: Slices): Promise<Blob | ServerAnswer[]> {
+  const answer = (outcome: ServerOutcome, detail = ""): ServerAnswer[] => [{ server: request.host, outcome, detail }];
   try {
-    const reply = await fetch(address, { signal: slices.signal, credentials: "omit", referrerPolicy: "no-referrer" });
-    if (reply.status === 404) {
-      return { outcome: "not-found" };
+    const reply = await fetch(address, { ...PLAIN, signal: slices.signal });
+    if (!reply.ok && request.token !== undefined) {
+      return readViewAnswers(reply.status, await reply.text());
     }
-    if (!reply.ok && token !== undefined) {
-      return { outcome: "refused", message: await firstLine(reply) };
+    if (reply.status === 404) {
+      return answer("not-found");
     }
     if (!reply.ok || reply.body === null) {
-      return { outcome: "unreachable", message: `it answered ${reply.status}` };
+      return answer("failed", `answered ${reply.status}`);
     }
-    return await collect(reply.body, sizeOf(reply), slices);
+    return (await collect(reply.body, sizeOf(reply), slices)) ?? answer("too-large");
   } catch (error) {
     slices.check();
-    // A server that is down and one that forbids this page to read its answers look the same from here.
-    return { outcome: "unreachable", message: error instanceof Error ? error.message : String(error) };
+    const detail = error instanceof Error ? error.message : String(error);
+    return answer((await answersUnread(request.url, slices)) ? "no-cors" : "unreachable", detail);
   }
 }
 
-/** What `perftab view` says in one line of text, where it says anything. */
-async function firstLine(reply: Response): Promise<string> {
-  const isText = reply.headers.get("Content-Type")?.startsWith("text/plain") ?? false;
-  const [line = ""] = isText ? (await reply.text()).trim().split("\n") : [];
-  return line === "" ? `perftab view answered ${reply.status}` : line.slice(0, LONGEST_LINE);
+/**
+ * A server that is down and one that forbids this page to read its answers look the same from here. Asked for nothing but
+ * an answer that nobody reads, only the second gives one.
+ */
+async function answersUnread(url: string, slices: Slices): Promise<boolean> {
+  try {
+    await fetch(url, { ...PLAIN, mode: "no-cors", cache: "no-store", signal: slices.signal });
+    return true;
+  } catch {
+    slices.check();
+    return false;
+  }
 }
-
-/** Enough for a few servers and their reasons. */
-const LONGEST_LINE = 400;
 
 /** The size that the server promises; elfutils names it in a header of its own where the reply is packed. */
 function sizeOf(reply: Response): number | undefined {
@@ -70,12 +94,13 @@ function sizeOf(reply: Response): number | undefined {
 /** Parts of this size go to the browser's own storage, so that a debug file of gigabytes is not held in memory twice. */
 const PART = 8 * 1024 * 1024;
 
-async function collect(body: ReadableStream<Uint8Array<ArrayBuffer>>, total: number | undefined, slices: Slices): Promise<Blob> {
+/** null where it is too large, whatever the server promised. */
+async function collect(body: ReadableStream<Uint8Array<ArrayBuffer>>, total: number | undefined, slices: Slices): Promise<Blob | null> {
   const reader = body.getReader();
   const parts: Blob[] = [];
   let chunks: Uint8Array<ArrayBuffer>[] = [];
   let [done, held] = [0, 0];
-  for (;;) {
+  while (Math.max(done, total ?? 0) <= MOST_BYTES) {
     const block = await reader.read();
     if (block.done) {
       return new Blob([...parts, ...chunks]);
@@ -89,17 +114,18 @@ async function collect(body: ReadableStream<Uint8Array<ArrayBuffer>>, total: num
     }
     await slices.breathe({ stage: "fetching", done, ...(total === undefined ? {} : { total }) });
   }
+  await reader.cancel();
+  return null;
 }
 
-async function admitFetched(session: Session, file: Blob, name: string, slices: Slices): Promise<FetchOutcome> {
+async function admitFetched(session: Session, file: Blob, name: string, server: string, slices: Slices): Promise<ServerAnswer> {
   const admission = session.admit(name, new BlobSource(file));
   if (admission.outcome === "used") {
     await nameFrames(session, slices);
-    return { outcome: "found", gives: admission.gives, bytes: file.size };
+    return { server, outcome: "found", detail: admission.gives };
   }
   const { reason, message } = admission;
-  if (reason.kind === "nothing-recorded-has-it") {
-    return { outcome: "wrong-id", found: reason.found };
-  }
-  return { outcome: "unusable", message };
+  return reason.kind === "nothing-recorded-has-it"
+    ? { server, outcome: "wrong-id", detail: reason.found }
+    : { server, outcome: "unusable", detail: message };
 }

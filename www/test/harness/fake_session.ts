@@ -208,7 +208,7 @@ export function layOut(root: TreeNode, window: FlameWindow, allTotal: number): F
     label: Uint32Array.from(boxes, label),
     labels,
     total: Float64Array.from(boxes, (box) => box.total * PERIOD),
-    path: pathOf(root).slice(0, -1).map((each) => ({ callNode: each.id, name: each.name })),
+    path: pathOf(root).slice(0, -1).map((each) => ({ callNode: each.id, name: each.name, flags: each.flags })),
     rootTotal: root.total * PERIOD,
     rootSamples: root.total,
     allTotal: allTotal * PERIOD,

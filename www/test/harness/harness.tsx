@@ -26,7 +26,7 @@ view.value = (options.get("view") ?? "flame") as typeof view.value;
 search.value = options.get("search") ?? "";
 // What the views and the shell read of it.
 const profile: Partial<ProfileInfo> = {
-  host: { hostname: "web-07", os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
+  host: { hostname: "web-07", distribution: null, os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
   events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000 }],
   derived_events: [],
   samples: fake.samples,

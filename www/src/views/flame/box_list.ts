@@ -2,7 +2,7 @@
 // a frame whatever the number of boxes. The columns are kept from frame to frame: painting allocates nothing.
 
 import { Flag, Kind } from "../../session/types.ts";
-import { FILL_FORCED, FILL_MATCH, FILLS, SHADES } from "./palette.ts";
+import { FILL_FORCED, FILL_FORCED_MATCH, FILL_MATCH, FILLS, SHADES } from "./palette.ts";
 import type { Scene } from "./scene.ts";
 import { rowSpan, screenX, visibleBoxes, visibleRows } from "./scene.ts";
 import { hairline, snap, widthWithGap } from "./snap.ts";
@@ -95,7 +95,7 @@ function grown<T extends Uint32Array | Int32Array | Uint8Array>(from: T, to: T):
 /** The number of a box's fill: a match first, then a forced name, then its kind. */
 export function fillOf(kind: number, shade: number, flags: number): number {
   if (flags & Flag.Match) {
-    return FILL_MATCH;
+    return flags & Flag.Forced ? FILL_FORCED_MATCH : FILL_MATCH;
   }
   if (flags & Flag.Forced) {
     return FILL_FORCED;

@@ -3,10 +3,10 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { CallNodeDetail } from "../../session/types.ts";
-import { Flag } from "../../session/types.ts";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { event } from "../../state/app.ts";
 import { percent, weight } from "../../state/format.ts";
+import { ForcedMark } from "../forced_name.tsx";
 import { countSamples, nameClass, share, swatchClass } from "../words.ts";
 import type { HoverCard } from "./hover.ts";
 import { placeCard } from "./place_card.ts";
@@ -66,7 +66,7 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
       <header>
         <span class={swatchClass(detail.kind, detail.flags)} />
         <strong class={nameClass(detail.kind, detail.flags)}>
-          {detail.flags & Flag.Forced ? <span class="forced-mark">≠ </span> : null}
+          <ForcedMark flags={detail.flags} />
           {detail.name}
         </strong>
         {detail.dsoStatus === null ? null : (

@@ -6,7 +6,7 @@ import { countSamples, foldedCalls } from "../words.ts";
 import type { BoxList } from "./box_list.ts";
 import { Advances, LabelFitter } from "./labels.ts";
 import type { Palette } from "./palette.ts";
-import { FILL_MATCH } from "./palette.ts";
+import { FILL_FORCED_MATCH, FILLS } from "./palette.ts";
 import type { Scene } from "./scene.ts";
 
 /** CSS pixels: the narrowest box with a label, the inset on both sides, the room that a share needs. */
@@ -37,7 +37,7 @@ export class LabelPainter {
   /** Paints the labels of `boxes`; those of boxes that are no match with `dimmed` opacity. */
   paint(scene: Scene, palette: Palette, boxes: BoxList, dimmed: number): void {
     const fonts = this.#fontsAt(scene.ratio * scene.textScale);
-    const matches = new Set(boxes.byFill.subarray(boxes.fillStart[FILL_MATCH], boxes.fillStart[FILL_MATCH + 1]));
+    const matches = new Set(boxes.byFill.subarray(boxes.fillStart[FILL_FORCED_MATCH], boxes.fillStart[FILLS]));
     this.#sort(scene, boxes);
     const ctx = this.#ctx;
     ctx.textBaseline = "alphabetic";
@@ -92,7 +92,8 @@ export class LabelPainter {
       ctx.fillText(fitted.text, left + mark, baseline);
     }
     if (forced && fitted.text !== "") {
-      ctx.fillStyle = palette.guru;
+      // Guru is made to be read on its own ground, not on that of a match.
+      ctx.fillStyle = (graph.flags[box] as number) & Flag.Match ? palette.frameInk : palette.guru;
       ctx.fillText(FORCED_MARK, left, baseline);
       ctx.fillStyle = palette.frameInk;
     }

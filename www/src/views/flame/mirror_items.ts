@@ -3,7 +3,7 @@
 
 import type { CallNodeDetail, CallTreeRows } from "../../session/types.ts";
 import { STATUS } from "../../ledger/status.tsx";
-import { Flag } from "../../session/types.ts";
+import { isForced, spokenName } from "../forced_name.tsx";
 import { countSamples, spokenShare } from "../words.ts";
 
 const MOST_ANCESTORS = 40;
@@ -30,7 +30,7 @@ export interface MirrorData {
 
 /** The spoken name of the selection: "longest_match, libz.so.1.3.1, matched, total 7.8 percent, …". */
 export function selectionLabel(detail: CallNodeDetail, whole: number): string {
-  const status = detail.flags & Flag.Forced ? "forced" : detail.dsoStatus;
+  const status = isForced(detail.flags) ? "forced" : detail.dsoStatus;
   return [
     detail.name,
     detail.dso ?? "",
@@ -68,7 +68,7 @@ function pathItems(detail: CallNodeDetail): MirrorItem[] {
   const first = Math.max(0, above.length - MOST_ANCESTORS);
   return above.slice(first).map((name, i) => ({
     key: `above-${first + i}`,
-    label: name,
+    label: spokenName(name, detail.pathFlags[first + i] ?? 0),
     level: levelOf(detail) - (above.length - first - i),
     posInSet: 0,
     setSize: 0,
@@ -100,13 +100,12 @@ function rowItems(rows: CallTreeRows, from: number, to: number, level: number, w
   const items: MirrorItem[] = [];
   const setSize = rows.callNode.length;
   for (let i = from; i < Math.min(to, setSize); i++) {
-    const forced = (rows.flags[i] as number) & Flag.Forced;
     items.push({
       key: `node-${rows.callNode[i]}`,
       label: [
         rows.names[i] ?? "",
         rows.dsos[i] ?? "",
-        forced ? "forced" : "",
+        isForced(rows.flags[i] as number) ? "forced" : "",
         `total ${spokenShare(rows.total[i] as number, whole)}`,
         `self ${spokenShare(rows.self[i] as number, whole)}`,
       ]

@@ -3,7 +3,7 @@
 
 import { effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { FlameGraph, FlameWindow, Query } from "../../session/types.ts";
+import type { FlameGraph, FlameWindow, PathStep, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import { hovered, namesGeneration, phase, query, search, selection, session, zoomRoot } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
@@ -11,6 +11,7 @@ import { zoomTo } from "../../state/history.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import type { Latest } from "../latest.ts";
 import { latest } from "../latest.ts";
+import { spokenName } from "../forced_name.tsx";
 import { setDirection } from "../query_steps.ts";
 import { foldedCalls } from "../words.ts";
 import { deepestHotLeaf, FOLDED, NO_BOX, parentBox, siblingBox, widestChild } from "./hit_test.ts";
@@ -271,14 +272,14 @@ export class FlameModel {
       hovered.value = `${what}, ${of}`;
       this.card.overFolded(box, `${what}, ${of}`, x, y);
     } else {
-      hovered.value = name === "" ? of : `${name}, ${of}`;
+      hovered.value = name === "" ? of : `${spokenName(name, graph.flags[box] as number)}, ${of}`;
       this.card.overCallNode(callNode, x, y);
     }
   }
 }
 
 /** The call nodes above the root of what is shown, outermost first. */
-export function ancestors(laid: Laid | null): readonly { callNode: number; name: string }[] {
+export function ancestors(laid: Laid | null): readonly PathStep[] {
   return laid ? laid.graph.path.filter((each) => each.callNode !== laid.root) : [];
 }
 

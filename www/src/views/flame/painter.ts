@@ -7,7 +7,7 @@ import { Flag } from "../../session/types.ts";
 import { BoxList } from "./box_list.ts";
 import { LabelPainter } from "./label_painter.ts";
 import type { Palette } from "./palette.ts";
-import { FILL_FORCED, FILL_MATCH, FILLS } from "./palette.ts";
+import { FILL_FORCED, FILL_FORCED_MATCH, FILL_MATCH, FILLS } from "./palette.ts";
 import type { Scene } from "./scene.ts";
 import { hairline } from "./snap.ts";
 
@@ -50,7 +50,7 @@ export class FlamePainter {
       if (from === to) {
         continue;
       }
-      ctx.globalAlpha = searching && fill !== FILL_MATCH ? DIMMED : 1;
+      ctx.globalAlpha = searching && fill < FILL_FORCED_MATCH ? DIMMED : 1;
       ctx.fillStyle = palette.fills[fill] ?? palette.panel;
       for (let at = from; at < to; at++) {
         const i = boxes.byFill[at] as number;
@@ -73,9 +73,10 @@ export class FlamePainter {
     if (palette.outlined) {
       this.#outline(0, FILLS, palette.frameInk, line);
     }
-    this.#outline(FILL_MATCH, FILL_MATCH + 1, palette.ink, line);
+    this.#outline(FILL_MATCH, FILLS, palette.ink, line);
+    this.#outline(FILL_FORCED_MATCH, FILL_MATCH, palette.guru, line);
     ctx.globalAlpha = searching ? DIMMED : 1;
-    this.#outline(FILL_FORCED, FILL_FORCED + 1, palette.guru, line);
+    this.#outline(FILL_FORCED, FILL_FORCED_MATCH, palette.guru, line);
     ctx.fillStyle = palette.frameInk;
     for (let i = 0; i < boxes.count; i++) {
       const flags = scene.graph.flags[boxes.box[i] as number] as number;

@@ -5,11 +5,15 @@
 import { Kind } from "../../session/types.ts";
 import { readTokens } from "../../style/tokens.ts";
 
-/** Fills are numbered `kind * SHADES + shade`; a match of the search has a number of its own, so has a forced name. */
+/**
+ * Fills are numbered `kind * SHADES + shade`. A forced name has a number of its own, so has a match of the search, and
+ * between them what is both: it has the colour of a match and the border of what is forced.
+ */
 export const SHADES = 3;
-export const FILL_MATCH = 7 * SHADES;
-export const FILL_FORCED = FILL_MATCH + 1;
-export const FILLS = FILL_FORCED + 1;
+export const FILL_FORCED = 7 * SHADES;
+export const FILL_FORCED_MATCH = FILL_FORCED + 1;
+export const FILL_MATCH = FILL_FORCED + 2;
+export const FILLS = FILL_FORCED + 3;
 
 /** Black over the fill, by `FlameGraph.shade`. */
 const SHADE_BLACK = [0, 0.05, 0.1] as const;
@@ -53,7 +57,7 @@ function themePalette(ratio: number): Palette {
     fills[Kind.Unnamed * SHADES + shade] = unnamed;
     fills[Kind.Folded * SHADES + shade] = t["line-2"];
   }
-  fills[FILL_MATCH] = t.search;
+  fills.fill(t.search, FILL_FORCED_MATCH, FILLS);
   fills[FILL_FORCED] = t["guru-soft"];
   return {
     fills,
@@ -80,7 +84,7 @@ function forcedPalette(ratio: number): Palette {
   for (const [kind, fill] of textures) {
     fills.fill(fill, kind * SHADES, (kind + 1) * SHADES);
   }
-  fills[FILL_MATCH] = systemColour("Mark");
+  fills.fill(systemColour("Mark"), FILL_FORCED_MATCH, FILLS);
   const highlight = systemColour("Highlight");
   return { fills, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
 }

@@ -1,0 +1,132 @@
+// The numbered ways to a DSO's names, the surest first; and apart from them the one that is not sure at all.
+
+import type { ComponentChildren, JSX } from "preact";
+import type { DsoRow } from "../session/types.ts";
+import { info, opened } from "../state/app.ts";
+import { shortId } from "../state/format.ts";
+import { Copy } from "../shell/Copy.tsx";
+import { pickBinaries } from "../open/pick.ts";
+import { served } from "../open/served.ts";
+import { admitFiles, givenFor } from "./admit.ts";
+import { fetchable, fetchAgain, fetching } from "./debuginfod.ts";
+import { askToForce, canForce } from "./forced.ts";
+import { FetchProgress, fetchResult } from "./Row.tsx";
+import { addServer, readServerUrl, servers, whoSees } from "./servers.ts";
+import { scpCommand, verifyCommand } from "./shell_word.ts";
+
+export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
+  const isToName = row.status === "missing" || row.status === "mismatched";
+  if (!isToName && !canForce(row)) {
+    return null;
+  }
+  return (
+    <section class="ways" aria-label="To get names">
+      <h3>To get names</h3>
+      <ol>
+        {isToName && <SureWays row={row} />}
+        {canForce(row) && (
+          <Way
+            title={`Use ${givenFor.value.has(row.id) ? "this" : "a"} file anyway (unsafe)`}
+            kind="unsafe"
+            action={<button type="button" class="guru-line" onClick={() => void askToForce(row)}>Force…</button>}
+          >
+            Every name taken from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
+          </Way>
+        )}
+      </ol>
+    </section>
+  );
+}
+
+function SureWays({ row }: { row: DsoRow }): JSX.Element {
+  const another = row.status === "mismatched" ? "Drop another candidate" : "Drop a candidate";
+  return (
+    <>
+      {fetchable.value.includes(row) && (
+        <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
+          {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(shortId(row.build_id ?? ""))}
+        </Way>
+      )}
+      <FromTheHost row={row} />
+      <Hints row={row} />
+      <Way title={another} action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Choose…</button>}>
+        A stripped binary, its .debug file, a deb, tar or zip that holds it. The name of the file does not matter.
+      </Way>
+    </>
+  );
+}
+
+/** What the session knows of packages, servers, and the machine that was recorded. */
+function Hints({ row }: { row: DsoRow }): JSX.Element {
+  return (
+    <>
+      {row.hints.map(({ text, command, url }) => (
+        <Way key={text} title={text} action={url === null ? <CopyOf command={command} /> : <AskServer url={url} row={row} />}>
+          {url === null ? command !== null && <code class="command">{command}</code> : <code class="check">{url}</code>}
+        </Way>
+      ))}
+    </>
+  );
+}
+
+function CopyOf({ command }: { command: string | null }): JSX.Element | null {
+  return command === null ? null : <Copy text={command} class="" />;
+}
+
+/** Names the server beside those that the user named; it is asked after the same click as any. */
+function AskServer({ url, row }: { url: string; row: DsoRow }): JSX.Element | null {
+  const base = readServerUrl(url.split("/buildid/")[0] ?? "");
+  const isNew = base !== null && !servers.value.some(({ host }) => host === base.host);
+  if (!isNew || served.value !== null || !fetchable.value.includes(row)) {
+    return null;
+  }
+  const ask = (): void => {
+    addServer(base.href);
+    fetchAgain(row);
+  };
+  return <button type="button" onClick={ask}>Ask it…</button>;
+}
+
+/** The host that recorded has the file, unless it was replaced since. */
+function FromTheHost({ row }: { row: DsoRow }): JSX.Element | null {
+  if (!row.path.startsWith("/")) {
+    return null;
+  }
+  const host = info.value?.host.hostname ?? "the-host";
+  // A link does not know what its recording was called.
+  const isFile = opened.value?.origin === "file" || opened.value?.origin === "served";
+  const copy = scpCommand(host, row.path);
+  return (
+    <Way title={`Copy the file from ${host}, if it is still there`} action={<Copy text={copy} class="" />}>
+      <code class="command">{copy}</code>
+      <span class="check">Check first: <code>{verifyCommand(isFile ? (opened.value?.name ?? "") : "perf.data")}</code></span>
+    </Way>
+  );
+}
+
+function FetchAction({ row }: { row: DsoRow }): JSX.Element {
+  return (
+    <button type="button" class="primary" disabled={fetching.value.has(row.id)} onClick={() => fetchAgain(row)}>
+      Fetch
+    </button>
+  );
+}
+
+interface WayProps {
+  title: string;
+  kind?: "unsafe";
+  action: JSX.Element | null;
+  children: ComponentChildren;
+}
+
+function Way({ title, kind, action, children }: WayProps): JSX.Element {
+  return (
+    <li class={kind ?? ""}>
+      <div class="way-text">
+        <strong>{title}</strong>
+        <div>{children}</div>
+      </div>
+      {action}
+    </li>
+  );
+}

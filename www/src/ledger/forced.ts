@@ -1,0 +1,87 @@
+// The override: names for one DSO from a file that is not the one that ran, marked wherever they stand, until stopped.
+// Forced names that came with a link or a page cannot be stopped: what lies behind them did not come along.
+
+import { computed, signal } from "@preact/signals";
+import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
+import type { DsoRow, ForceOutcome } from "../session/types.ts";
+import { pickBinaries } from "../open/pick.ts";
+import { forcedRows, hasNoBuildIds, session } from "../state/app.ts";
+import { runTask } from "../state/tasks.ts";
+import { toast } from "../state/toasts.ts";
+import { givenFor, refreshNames } from "./admit.ts";
+
+/** The DSO and the file that the user is being asked about. */
+export const confirming = signal<{ row: DsoRow; file: File } | null>(null);
+
+/** By DSO what was forced in this page, whether it still is or not. */
+const forcedHere = signal<ReadonlyMap<number, File>>(new Map());
+
+/** What can be stopped. */
+export const stoppable = computed(() => forcedRows.value.filter(({ id }) => forcedHere.value.has(id)));
+
+/** Another profile has other DSOs. */
+export function forgetForced(): void {
+  forcedHere.value = new Map();
+  confirming.value = null;
+}
+
+/** What a file can be forced upon. A recording without any build-id is better recorded again. */
+export function canForce({ status }: DsoRow): boolean {
+  return status === "mismatched" || (status === "no-identity" && !hasNoBuildIds.value);
+}
+
+/** Asks about the file that was given for the DSO and refused; where the page holds none, for one first. */
+export async function askToForce(row: DsoRow): Promise<void> {
+  const file = givenFor.peek().get(row.id) ?? (await pickBinaries())[0];
+  if (file !== undefined) {
+    confirming.value = { row, file };
+  }
+}
+
+export async function force({ id, name }: DsoRow, file: File): Promise<void> {
+  const outcome = await ask(`Reading ${file.name}`, (present, options) => present.call("force", { dso: id, file }, options));
+  if (outcome?.outcome === "forced") {
+    forcedHere.value = new Map(forcedHere.peek()).set(id, file);
+  }
+  await refreshNames();
+  report(name, file, outcome);
+}
+
+function report(name: string, file: File, outcome: ForceOutcome | null): void {
+  switch (outcome?.outcome) {
+    case "matched":
+      return toast("info", `${file.name} is what ran: nothing had to be forced.`);
+    case "refused":
+      return toast("error", `${file.name} can’t name ${name}: ${outcome.message}.`);
+    case "forced":
+      if (outcome.frames === 0) {
+        toast("error", `${file.name} has no function where ${name} was sampled.`);
+      }
+  }
+}
+
+/** The DSOs are what they were before. */
+export async function stopForcing(rows: readonly DsoRow[]): Promise<void> {
+  for (const { id, name } of rows) {
+    await ask(`Stopping ${name}`, (present) => present.call("unforce", { dso: id }));
+  }
+  await refreshNames();
+}
+
+type Present = NonNullable<typeof session.value>;
+type Options = Parameters<Parameters<typeof runTask>[1]>[0];
+
+/** null where there was no answer: the session says why, or somebody cancelled. */
+async function ask<T>(label: string, call: (present: Present, options: Options) => Promise<T>): Promise<T | null> {
+  const present = session.peek();
+  try {
+    return present === null ? null : await runTask(label, (options) => call(present, options));
+  } catch (error) {
+    if (error instanceof SessionError) {
+      toast("error", `${label} failed: ${error.message}.`);
+    } else if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+      throw error;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,88 @@
+// Whom to ask by build-id: the debuginfod servers that the user names, or `perftab view` where it serves the page. Nothing
+// is asked before the user has said so for that server.
+
+import { computed, signal } from "@preact/signals";
+import { served } from "../open/served.ts";
+import { recallText, remember } from "../state/storage.ts";
+
+/** URLs separated by spaces, as in DEBUGINFOD_URLS; empty for none. */
+export const serverField = signal(recallText("debuginfod") ?? "");
+
+export interface Server {
+  url: string;
+  /** How messages call it. */
+  host: string;
+  token?: string;
+}
+
+/** Whom a fetch asks now, in this order; none where no server is known. */
+export const servers = computed<readonly Server[]>(() => {
+  if (served.value !== null) {
+    return [{ url: `${location.origin}/debuginfod`, host: "perftab view", token: served.value.token }];
+  }
+  return readServerUrls(serverField.value).map((url) => ({ url: url.href.replace(/\/$/, ""), host: url.host }));
+});
+
+/** Each server once; what is no address is left out. */
+export function readServerUrls(text: string): URL[] {
+  const urls = text.split(/\s+/).map(readServerUrl).filter((url) => url !== null);
+  return urls.filter(({ href }, index) => urls.findIndex((other) => other.href === href) === index);
+}
+
+/** The base of a debuginfod as people write it, with or without its scheme; null if it is none. */
+export function readServerUrl(text: string): URL | null {
+  const trimmed = text.trim();
+  if (trimmed === "") {
+    return null;
+  }
+  try {
+    const url = new URL(/^https?:\/\//.test(trimmed) ? trimmed : `https://${trimmed}`);
+    return url.hostname === "" ? null : url;
+  } catch {
+    return null;
+  }
+}
+
+/** Puts a server behind those that are named already. */
+export function addServer(url: string): void {
+  const urls = readServerUrls(`${serverField.peek()} ${url}`);
+  serverField.value = urls.map(({ href }) => href).join(" ");
+}
+
+/** True where `perftab view` looks on its own machine alone, so that asking it sends nothing anywhere. */
+export const staysHere = computed(() => served.value !== null && served.value.debuginfod.length === 0);
+
+/** Servers that may be asked, because the user pressed the button that said what they see. */
+const allowed = signal<ReadonlySet<string>>(new Set());
+
+export function areAllowed(): boolean {
+  return servers.value.length > 0 && servers.value.every(({ url }) => allowed.value.has(url));
+}
+
+/** The explicit click: these servers may be asked from now on. */
+export function allowServers(): void {
+  if (served.value === null) {
+    remember("debuginfod", serverField.value);
+  }
+  allowed.value = new Set([...allowed.value, ...servers.value.map(({ url }) => url)]);
+}
+
+/** Who is asked for `what`, and what they learn of the user. */
+export function whoSees(what: string): string {
+  const view = served.value;
+  if (view !== null) {
+    const upstream = staysHere.value ? "no other server is asked" : `then ${view.debuginfod.join(", ")} is asked`;
+    return `perftab view looks for ${what} on this machine first; ${upstream}. Nothing of the profile is sent.`;
+  }
+  const hosts = servers.value.map(({ host }) => host);
+  if (hosts.length > 1) {
+    return `${hosts.join(", then ")} are asked for ${what}. They see that and your IP address, nothing of the profile.`;
+  }
+  return `${hosts[0] ?? "A debuginfod server that you name"} is asked for ${what}. It sees that and your IP address, nothing of the profile.`;
+}
+
+/** "debuginfod.internal" or "2 servers", for a line with little room. */
+export const serversInShort = computed(() => {
+  const [first, ...more] = servers.value;
+  return first === undefined ? "debuginfod" : more.length === 0 ? first.host : `${more.length + 1} servers`;
+});
