@@ -95,6 +95,20 @@ pub struct ImageArgs {
     pub cache: CacheArgs,
 }
 
+/// Where names come from for a command that names frames itself.
+#[derive(Debug, Clone, Default, Args)]
+pub struct NameArgs {
+    /// Candidates: a build-id decides about each.
+    #[command(flatten)]
+    pub images: ImageArgs,
+    /// Take the kernel's names from here only; forced unless it is the kernel that ran
+    #[arg(long, value_name = "FILE")]
+    pub vmlinux: Option<PathBuf>,
+    /// Take names from another build; each is marked [forced] and may be wrong
+    #[arg(long, value_name = "[DSO=]FILE")]
+    pub force_mismatched: Vec<PathBuf>,
+}
+
 /// `perftab view`.
 #[derive(Debug, Args)]
 pub struct ViewArgs {
@@ -152,7 +166,7 @@ pub struct ReportArgs {
     pub no_inline: bool,
     /// Sources of names.
     #[command(flatten)]
-    pub images: ImageArgs,
+    pub images: NameArgs,
 }
 
 /// `perftab info`.
@@ -166,7 +180,7 @@ pub struct InfoArgs {
     pub json: bool,
     /// Sources of names; they decide each DSO's status.
     #[command(flatten)]
-    pub images: ImageArgs,
+    pub images: NameArgs,
 }
 
 /// `perftab script`.
@@ -178,7 +192,7 @@ pub struct ScriptArgs {
     pub input: InputArgs,
     /// Sources of names.
     #[command(flatten)]
-    pub images: ImageArgs,
+    pub images: NameArgs,
 }
 
 /// What a block looks like.
@@ -216,7 +230,7 @@ pub struct ExportArgs {
     pub event: Option<String>,
     /// Sources of names.
     #[command(flatten)]
-    pub images: ImageArgs,
+    pub images: NameArgs,
 }
 
 /// `perftab share`.
@@ -233,7 +247,7 @@ pub struct ShareArgs {
     pub base: Option<String>,
     /// Sources of names.
     #[command(flatten)]
-    pub images: ImageArgs,
+    pub images: NameArgs,
 }
 
 /// The URL of a server or page.

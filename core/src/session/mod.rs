@@ -8,9 +8,9 @@
 mod answers;
 mod force;
 mod info;
+mod namesakes;
 mod offer;
 mod opening;
-mod perf_map;
 mod report;
 mod share;
 

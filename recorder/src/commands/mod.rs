@@ -12,7 +12,7 @@ use perftab_core::error::WarningKind;
 use perftab_core::session::Session;
 use perftab_core::symbolize::NamingDepth;
 
-use crate::cli::{ImageArgs, InputArgs};
+use crate::cli::{InputArgs, NameArgs};
 use crate::images::search;
 use crate::output::{self, Outcome};
 use crate::recording::Recording;
@@ -23,11 +23,7 @@ fn read(input: &InputArgs) -> anyhow::Result<Session> {
 }
 
 /// Reads a recording and names its frames.
-fn read_named(
-    input: &InputArgs,
-    images: &ImageArgs,
-    depth: NamingDepth,
-) -> anyhow::Result<Session> {
+fn read_named(input: &InputArgs, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Session> {
     let mut session = read(input)?;
     session.set_naming_depth(depth);
     search::name_frames(&mut session, images)?;

@@ -17,6 +17,8 @@ use crate::output::{self, Outcome, Results, percent, printable};
 const LEAST_SHARE: f64 = 0.005;
 /// Levels of callers that `--inverted` prints.
 const MOST_LEVELS: usize = 32;
+/// What stands before a forced name.
+const FORCED: &str = "[forced] ";
 /// Longer names push the DSO to the right instead of every row.
 const NAME_WIDTH: usize = 60;
 
@@ -88,7 +90,12 @@ fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
     )?;
     let named = percent(coverage.named_leaves as f64, coverage.samples as f64);
     let of = if coverage.samples == report.samples { "samples" } else { "samples of all events" };
-    writeln!(results, "# {named} of {of} end in a named function\n#")
+    writeln!(results, "# {named} of {of} end in a named function")?;
+    if coverage.forced > 0 {
+        let forced = percent(coverage.forced_leaves as f64, coverage.samples as f64);
+        writeln!(results, "# UNSAFE: {forced} of {of} end in a forced name, which may be wrong")?;
+    }
+    writeln!(results, "#")
 }
 
 fn write_table(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
@@ -161,7 +168,7 @@ impl Share {
 fn push_shown_name(line: &mut String, function: &ReportFunction<'_>) {
     match (&function.name, function.address) {
         (Some(name), _) => {
-            let forced = if function.forced { "≠ " } else { "" };
+            let forced = if function.forced { FORCED } else { "" };
             let inlined = if function.inlined { " (inlined)" } else { "" };
             line.extend([forced, name, inlined]);
         }
@@ -211,7 +218,7 @@ impl<'a> Callers<'a> {
                 break;
             }
             let marks = rows.marks[index];
-            let forced = if marks & mark::FORCED != 0 { "≠ " } else { "" };
+            let forced = if marks & mark::FORCED != 0 { FORCED } else { "" };
             let inlined = if marks & mark::INLINED != 0 { " (inlined)" } else { "" };
             writeln!(
                 results,

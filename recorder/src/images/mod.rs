@@ -5,6 +5,7 @@
 //! `perftab view` hands it to the page (which asks core's gate again).
 
 mod download;
+mod forced;
 pub mod identity;
 pub mod kernel;
 pub mod local;

@@ -19,10 +19,11 @@ use perftab_core::session::{OfferReport, OfferStep, Session, Wanted};
 use perftab_core::symbolize::{Gives, Image, Rejection};
 
 use super::download::{self, Answered, Job};
+use super::forced;
 use super::identity;
 use super::kernel::{self, KernelPlaces};
 use super::local::{self, Places};
-use crate::cli::ImageArgs;
+use crate::cli::NameArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
@@ -38,23 +39,34 @@ const ROOTS_MAX: usize = 64;
 
 /// Finds images and lets the session name its frames from them.
 ///
-/// Fails only if a file or folder named by `--image` can't be read.
-pub fn name_frames(session: &mut Session, args: &ImageArgs) -> anyhow::Result<()> {
+/// Fails only if a file or folder that the user named can't be read or used as he wants.
+pub fn name_frames(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
+    let images = &args.images;
     let mut search = Search::new(session);
-    for path in &args.image {
+    if let Some(vmlinux) = &args.vmlinux {
+        search.offer_vmlinux(vmlinux)?;
+    }
+    for path in &images.image {
         search.offer_named(path)?;
     }
-    if !args.no_local {
-        search.offer_local(&Places::of_this_machine(args.cache.buildid_dir.as_deref()));
+    if !images.no_local {
+        search.offer_local(&Places::of_this_machine(images.cache.buildid_dir.as_deref()));
     }
-    search.fetch(Client::new(args))?;
-    search.say_missing_kernels();
+    search.fetch(Client::new(images))?;
+    if args.vmlinux.is_none() {
+        search.say_missing_kernels();
+    }
+    resolve(session);
+    forced::force(session, args)
+}
 
+/// Names the frames of all DSOs that have files, with a progress bar.
+fn resolve(session: &mut Session) {
     let mut progress = None;
     loop {
         let named = session.name_frames(FRAMES_AT_ONCE);
         if named.is_complete() {
-            return Ok(());
+            return;
         }
         let total = Some(named.total as u64);
         let bar = progress.get_or_insert_with(|| Progress::begin("Naming", Unit::Frames, total));
@@ -131,6 +143,15 @@ impl<'a> Search<'a> {
     }
 
     // ---- what the user named ----------------------------------------------------------------
+
+    /// The kernel's file, named by the user: no other is looked for. If it is not the kernel that
+    /// ran, [`forced::force`] says so.
+    fn offer_vmlinux(&mut self, path: &Path) -> anyhow::Result<()> {
+        fs::metadata(path).with_context(|| format!("--vmlinux {}", path.display()))?;
+        self.wanted.retain(|wanted| wanted.kind != DsoKind::Kernel);
+        self.offer(path);
+        Ok(())
+    }
 
     /// A file or folder that the user named. What is of no use is said of a file, not of each
     /// file of a folder.

@@ -1,9 +1,16 @@
-//! Which DSOs a perf map is of, by its name: what a run time made in one process.
+//! Which DSOs a file may be of, by its name: hints for people, which decide nothing.
 
 use super::Session;
 use crate::profile::{DsoId, DsoKind};
 
 impl Session {
+    /// The DSOs that somebody who names a file so may mean: those of its name, or what a perf map of
+    /// its name is of. A hint, which decides nothing.
+    pub fn namesakes(&self, name: &str) -> Vec<DsoId> {
+        let of_map = self.of_perf_map(name);
+        if of_map.is_empty() { self.recorded.named_like(name) } else { of_map }
+    }
+
     /// Memory without a file in the processes that would write a perf map of this name
     /// (`perf-PID.map`); nothing for another name. A process in a container names it by its pid in
     /// there, which is not recorded.
