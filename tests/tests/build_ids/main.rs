@@ -8,6 +8,7 @@ mod archives;
 mod bit_flip;
 mod builds;
 mod cache;
+mod fetching;
 mod forced;
 mod gate;
 mod kernel;

@@ -1,0 +1,260 @@
+//! How servers are asked: side by side, most samples first, each build once, until somebody gives
+//! up. What is asked for does not depend on what is answered, so the recordings are made up.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use perftab_tests::fixtures::story;
+use perftab_tests::folder::TestFolder;
+use perftab_tests::http::{FakeServer, write_head};
+use perftab_tests::perftab_binary;
+use perftab_tests::program::compile;
+use perftab_tests::served::Viewer;
+use perftab_tests::synth::{
+    BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context,
+};
+use serde_json::Value;
+
+/// As long as a test waits for what should come at once.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn id(number: u8) -> [u8; 20] {
+    let mut id = [0x5c; 20];
+    id[19] = number;
+    id
+}
+
+fn hex(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A recording of libraries, each with an id and so many samples.
+fn recording(libraries: &[(&str, &[u8], u64)]) -> Recording {
+    let mut recording = Recording::new(Order::Little, story::usual_events());
+    for (number, (path, id, samples)) in libraries.iter().enumerate() {
+        let start = 0x7f00_0000_0000 + number as u64 * 0x10_0000;
+        let mapping = Mapping {
+            misc: 2,
+            pid: 10,
+            tid: 10,
+            addresses: start..start + 0x1000,
+            offset: 0x1000,
+            file: match id {
+                [] => MappedFile::Inode(8, 1, number as u64 + 1, 0),
+                id => MappedFile::BuildId(id),
+            },
+            path,
+        };
+        let time = 1_000 * (number as u64 + 1);
+        recording.mmap2(story::at(10, time, 0), &mapping);
+        for sample in 0..*samples {
+            let chain = [context::USER, start + 0x10 * (sample % 8)];
+            recording
+                .sample(0, &story::sample(story::at(10, time + 1 + sample, 0), 100, 1, &chain));
+        }
+    }
+    recording.round();
+    recording
+}
+
+fn perftab(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(perftab_binary());
+    command.args(arguments).env("HOME", home).current_dir(home);
+    for variable in ["XDG_CACHE_HOME", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_URLS", "PERF_CONFIG"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// A request that waits for its answer.
+struct Waiting {
+    path: String,
+    stream: TcpStream,
+}
+
+impl Waiting {
+    fn not_found(mut self) {
+        let _ = write_head(&mut self.stream, "404 Not Found", 0);
+    }
+}
+
+/// A server that answers nothing by itself: every request comes out of the receiver.
+fn server_in_our_hands() -> (String, Receiver<Waiting>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("its address"));
+    let (sender, requests) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || read_request(stream, &sender));
+        }
+    });
+    (url, requests)
+}
+
+fn read_request(stream: TcpStream, requests: &Sender<Waiting>) {
+    let mut reader = BufReader::new(stream.try_clone().expect("another handle"));
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    while reader.read_line(&mut line).is_ok_and(|count| count > 2) {
+        lines.push(std::mem::take(&mut line));
+    }
+    let path = lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+    let _ = requests.send(Waiting { path: path.to_owned(), stream });
+}
+
+#[test]
+fn files_are_fetched_side_by_side_most_samples_first() {
+    let folder = TestFolder::new();
+    let ids: Vec<[u8; 20]> = (1..=9).map(id).collect();
+    let names: Vec<String> = (1..=9).map(|number| format!("/nowhere/lib{number}.so")).collect();
+    // The last library has most samples.
+    let libraries: Vec<(&str, &[u8], u64)> = names
+        .iter()
+        .zip(&ids)
+        .zip(1..)
+        .map(|((name, id), samples)| (name.as_str(), &id[..], samples))
+        .collect();
+    folder.write("perf.data", &recording(&libraries).file());
+    let (url, requests) = server_in_our_hands();
+    let mut child = perftab(&folder, &["report", "--no-local", "--debuginfod", &url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("perftab starts");
+    // Four are under way before any is answered: those of most samples.
+    let next = || requests.recv_timeout(PATIENCE).expect("a request");
+    let first: Vec<Waiting> = (0..4).map(|_| next()).collect();
+    let mut asked: Vec<&str> = first.iter().map(|request| request.path.as_str()).collect();
+    asked.sort_unstable();
+    let debuginfo = |id: &[u8]| format!("/buildid/{}/debuginfo", hex(id));
+    let expected: Vec<String> = ids[5..].iter().map(|id| debuginfo(id)).collect();
+    assert_eq!(asked, expected);
+    first.into_iter().for_each(Waiting::not_found);
+    // Then all the others, each file of each build once; the debug file before the executable.
+    let mut order: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for _ in 4..2 * ids.len() {
+        let request = next();
+        let (build, artifact) = request.path["/buildid/".len()..].split_once('/').expect("a path");
+        order.entry(build.to_owned()).or_default().push(artifact.to_owned());
+        request.not_found();
+    }
+    assert!(child.wait().expect("it ends").success());
+    assert!(requests.try_recv().is_err(), "nothing is asked twice");
+    for (number, id) in ids.iter().enumerate() {
+        let rest = if number < 5 { &["debuginfo", "executable"][..] } else { &["executable"] };
+        assert_eq!(order[&hex(id)], rest, "library {number}");
+    }
+}
+
+#[test]
+fn one_build_under_many_paths_is_asked_for_once() {
+    let folder = TestFolder::new();
+    let (one, other) = (id(1), id(2));
+    let libraries: [(&str, &[u8], u64); 3] =
+        [("/nowhere/a.so", &one, 3), ("/nowhere/b.so", &one, 2), ("/nowhere/c.so", &other, 1)];
+    folder.write("perf.data", &recording(&libraries).file());
+    let server = FakeServer::start([]);
+    let output = perftab(&folder, &["info", "--json", "--debuginfod", &server.url()])
+        .output()
+        .expect("it runs");
+    assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
+    // What came of it is said of each.
+    let info: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for dso in info["dsos"].as_array().expect("dsos") {
+        let tried = dso["tried"].to_string();
+        assert!(tried.contains("not found"), "{}: {tried}", dso["path"]);
+    }
+}
+
+#[test]
+fn an_id_of_the_table_is_asked_for_without_its_padding_too() {
+    let folder = TestFolder::new();
+    let mut of_table = recording(&[("/nowhere/short.so", &[], 3)]);
+    let entry = BuildIdEntry { misc: 2, pid: -1, id: &[0x77; 8], name: "/nowhere/short.so" };
+    of_table.build_ids(TableLayout::TwentyBytes, &[entry]);
+    folder.write("perf.data", &of_table.file());
+    let short = "77".repeat(8);
+    let program = fs::read(compile(&folder, "short", &short, "int main(void) { return 0; }"))
+        .expect("the program");
+    let server = FakeServer::start([(format!("/buildid/{short}/debuginfo"), program)]);
+    let output = perftab(&folder, &["info", "--json", "--no-local", "--debuginfod", &server.url()])
+        .output()
+        .expect("it runs");
+    let padded = format!("/buildid/{short}{}/debuginfo", "00".repeat(12));
+    assert_eq!(server.asked(), [padded, format!("/buildid/{short}/debuginfo")]);
+    let info: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let dsos = info["dsos"].as_array().expect("dsos");
+    let short = dsos.iter().find(|dso| dso["path"] == "/nowhere/short.so").expect("it");
+    assert_eq!(short["status"], "matched", "{short}");
+}
+
+#[test]
+fn ctrl_c_goes_on_with_what_there_is() {
+    let folder = TestFolder::new();
+    let one = id(1);
+    folder.write("perf.data", &recording(&[("/nowhere/silent.so", &one, 3)]).file());
+    let (url, requests) = server_in_our_hands();
+    let child = perftab(&folder, &["report", "--no-local", "--debuginfod", &url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("perftab starts");
+    // It waits for an answer that never comes.
+    let request = requests.recv_timeout(PATIENCE).expect("a request");
+    let signal = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(signal.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert!(stdout.contains("silent.so"), "the report is printed: {stdout}");
+    drop(request);
+}
+
+#[test]
+fn the_page_is_told_what_came_of_each_server() {
+    let folder = TestFolder::new();
+    let wanted = hex(&id(1));
+    let other = hex(&id(2));
+    let program = fs::read(compile(&folder, "other", &other, "int main(void) { return 0; }"))
+        .expect("the program");
+    let empty = FakeServer::start([]);
+    let liar = FakeServer::start([(format!("/buildid/{wanted}/debuginfo"), program)]);
+    let broken = FakeServer::start_with(|_, stream| {
+        let _ = write_head(stream, "500 Internal Server Error", 0);
+    });
+    let huge = FakeServer::start_with(|_, stream| {
+        let _ = write_head(stream, "200 OK", 1_000_000_000_000);
+        let _ = stream.write_all(b"\x7fELF");
+    });
+    let urls = [&empty, &liar, &broken, &huge].map(FakeServer::url);
+    let mut arguments = vec!["--no-local"];
+    urls.iter().for_each(|url| arguments.extend(["--debuginfod", url]));
+    let viewer = Viewer::start(&arguments);
+    let answer = viewer.get(&format!("/debuginfod/buildid/{wanted}/debuginfo"));
+    assert_eq!(answer.status, 502);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let json: Value = serde_json::from_str(&answer.text()).expect("JSON");
+    let servers = json["servers"].as_array().expect("servers");
+    let words: Vec<_> = servers.iter().map(|server| server["outcome"].as_str()).collect();
+    assert_eq!(words, ["not-found", "wrong-id", "failed", "too-large"].map(Some));
+    for (server, url) in servers.iter().zip(&urls) {
+        assert_eq!(server["server"].as_str(), url.strip_prefix("http://"));
+    }
+    assert!(servers[1]["detail"].as_str().expect("a sentence").contains(&other));
+
+    let viewer = Viewer::start(&["--no-local", "--debuginfod", &urls[0]]);
+    let answer = viewer.get(&format!("/debuginfod/buildid/{wanted}/debuginfo"));
+    assert_eq!(answer.status, 404);
+    let json: Value = serde_json::from_str(&answer.text()).expect("JSON");
+    assert_eq!(json["servers"][0]["outcome"], "not-found");
+}
