@@ -101,11 +101,11 @@ pub struct NameArgs {
     /// Candidates: a build-id decides about each.
     #[command(flatten)]
     pub images: ImageArgs,
-    /// Take the kernel's names from here only; forced unless it is the kernel that ran
+    /// Take the kernel's names from here only; forced if of another build
     #[arg(long, value_name = "FILE")]
     pub vmlinux: Option<PathBuf>,
-    /// Take names from another build; each is marked [forced] and may be wrong
-    #[arg(long, value_name = "[DSO=]FILE")]
+    /// Take names from another build, marked [forced]; or DSO=FILE
+    #[arg(long, value_name = "FILE")]
     pub force_mismatched: Vec<PathBuf>,
 }
 
@@ -239,7 +239,7 @@ pub struct ShareArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// At most: chat, email, slack, github, max or a number
+    /// chat, email, slack, github, max or a number
     #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
     pub budget: u32,
     /// Address of a perftab page [default: $PERFTAB_BASE_URL]

@@ -68,7 +68,7 @@ Output, a line for each DSO:
 /// The cache that is shared with perf.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CacheArgs {
-    /// The build-id cache [default: buildid.dir of perf config, else ~/.debug]
+    /// The build-id cache [default: as perf config says, or ~/.debug]
     #[arg(long, value_name = "DIR")]
     pub buildid_dir: Option<PathBuf>,
 }
