@@ -2,7 +2,7 @@
 // in every view, link, page and export, until it is stopped. A recording without build-ids invites nobody to it.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { after, before, describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Parts, buildId } from "./recording.mjs";
@@ -281,6 +281,37 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
       await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
       await tab.close();
     }
+  });
+});
+
+describe("b31 a DSO that has no identity", () => {
+  scene("b31e is named by force alone, with a file that the user chooses", async () => {
+    // perf looks up build-ids when it ends: of two files that were at one path it cannot tell which ran.
+    const path = parts.path("swapped", "tides");
+    copyFileSync(right, path);
+    const swap = `${path} 20; cp ${rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 20`;
+    const ambiguous = parts.perf("ambiguous.perf.data", ["-F", "999"], ["sh", "-c", swap]);
+    const tab = await Tab.open(host);
+    const { page } = tab;
+    await tab.drop(ambiguous);
+    await tab.opened();
+    await (await tab.status("tides", "no-identity")).getByRole("button", { name: "Why? tides" }).first().click();
+    await page.locator(".explanation").getByText(/Nothing tells whether a file is the one that ran/).waitFor();
+    await tab.pictures("b31-ambiguous");
+    assert.ok(ofTides(await tab.functions()).every(isAddress), "addresses until then");
+    await tab.pick(() => page.getByRole("button", { name: "Force…" }).click(), rebuilt);
+    const dialog = page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
+    await dialog.getByText(/^Nothing tells whether tides is the tides that ran/).waitFor();
+    await dialog.getByRole("textbox").fill("tides");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Unsafe names" }).getByText(/a file that nothing could check/).waitFor();
+    const named = ofTides(await tab.functions()).filter((each) => !isAddress(each));
+    assert.ok(named.length > 0);
+    for (const { name, flags } of named) assert.equal(flags & FORCED, FORCED, name);
+    await page.locator(".explanation").getByRole("button", { name: "Stop using this file" }).click();
+    await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
+    assert.ok(ofTides(await tab.functions()).every(isAddress));
+    await tab.close();
   });
 });
 

@@ -8,7 +8,7 @@ import { progressShare } from "../state/tasks.ts";
 import { Bar, ProgressBar } from "../shell/Bar.tsx";
 import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
-import { answersFor, cancelFetch, fetchable, fetchAgain, fetching } from "./debuginfod.ts";
+import { answersFor, cancelFetch, fetchable, fetchAgain, fetching, isWanted } from "./debuginfod.ts";
 import { stopForcing, stoppable } from "./forced.ts";
 import { describeAnswers } from "./outcome.ts";
 import { barShare } from "./state.ts";
@@ -43,12 +43,17 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
     return <FetchProgress row={row} />;
   }
   const text = fetchResult(row) ?? statusDetail(row);
-  return text === null ? null : <span class="dso-detail">{text}</span>;
+  return (
+    <span class="dso-detail">
+      {text}
+      {selectedDso.value === row.id && !asksWhy(row) && <>{" "}<Explain row={row} words="Explain" /></>}
+    </span>
+  );
 }
 
 /** What servers answered, while the row still lacks a name. */
 export function fetchResult(row: DsoRow): string | null {
-  return row.status === "missing" || row.status === "mismatched" ? describeAnswers(answersFor(row)) : null;
+  return isWanted(row) ? describeAnswers(answersFor(row)) : null;
 }
 
 export function FetchProgress({ row }: { row: DsoRow }): JSX.Element {
@@ -92,17 +97,25 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
       </button>
     );
   }
-  if (row.status === "mismatched" || row.status === "no-identity") {
-    return (
-      <button type="button" class="link" onClick={() => explain(row)}>
-        Why?<span class="visually-hidden"> {row.name}</span>
-      </button>
-    );
+  if (asksWhy(row)) {
+    return <Explain row={row} words="Why?" />;
   }
   return null;
 }
 
-export function explain(row: DsoRow): void {
-  selectedDso.value = row.id;
-  ledgerFull.value = true;
+/** Nothing is as useful to do about these as to read why. */
+function asksWhy({ status }: DsoRow): boolean {
+  return status === "mismatched" || status === "no-identity";
+}
+
+function Explain({ row, words }: { row: DsoRow; words: string }): JSX.Element {
+  const explain = (): void => {
+    selectedDso.value = row.id;
+    ledgerFull.value = true;
+  };
+  return (
+    <button type="button" class="link" onClick={explain}>
+      {words}<span class="visually-hidden"> {row.name}</span>
+    </button>
+  );
 }

@@ -8,14 +8,14 @@ import { Copy } from "../shell/Copy.tsx";
 import { pickBinaries } from "../open/pick.ts";
 import { served } from "../open/served.ts";
 import { admitFiles, givenFor } from "./admit.ts";
-import { fetchable, fetchAgain, fetching } from "./debuginfod.ts";
+import { fetchable, fetchAgain, fetching, isWanted } from "./debuginfod.ts";
 import { askToForce, canForce } from "./forced.ts";
 import { FetchProgress, fetchResult } from "./Row.tsx";
 import { addServer, readServerUrl, servers, whoSees } from "./servers.ts";
 import { scpCommand, verifyCommand } from "./shell_word.ts";
 
 export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
-  const isToName = row.status === "missing" || row.status === "mismatched";
+  const isToName = isWanted(row) && row.identity !== "none";
   if (!isToName && !canForce(row)) {
     return null;
   }
@@ -39,7 +39,7 @@ export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
 }
 
 function SureWays({ row }: { row: DsoRow }): JSX.Element {
-  const another = row.status === "mismatched" ? "Drop another candidate" : "Drop a candidate";
+  const another = row.found !== null ? "Drop another candidate" : "Drop a candidate";
   return (
     <>
       {fetchable.value.includes(row) && (

@@ -33,10 +33,10 @@ export const bytesUnderWay = computed(() => [...fetching.value.values()].reduce(
 const running = new Map<number, AbortController>();
 let queue: DsoRow[] = [];
 
-/** What a debuginfod could have: missing or mismatched, with a GNU build-id, most samples first. */
+/** What a debuginfod could have: what has no names, or forced ones, with a GNU build-id, most samples first. */
 export const fetchable = computed<DsoRow[]>(() =>
   dsos.value
-    .filter((row) => (row.status === "missing" || row.status === "mismatched") && row.identity === "gnu" && row.samples > 0)
+    .filter((row) => isWanted(row) && row.identity === "gnu" && row.samples > 0)
     .sort(bySamples),
 );
 
@@ -45,6 +45,11 @@ export const unasked = computed<DsoRow[]>(() => {
   const isAskable = (row: DsoRow): boolean => servers.value.length === 0 || serversToAsk(row).length > 0;
   return fetchable.value.filter((row) => !fetching.value.has(row.id) && isAskable(row));
 });
+
+/** Whether the right file is still to come. */
+export function isWanted({ status }: DsoRow): boolean {
+  return status === "missing" || status === "mismatched" || status === "forced";
+}
 
 function bySamples(a: DsoRow, b: DsoRow): number {
   return b.leaf_share - a.leaf_share || b.share - a.share;
