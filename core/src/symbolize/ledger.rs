@@ -219,6 +219,10 @@ impl LedgerRow {
     /// Before any file is given.
     pub fn new(dso: &Dso) -> Self {
         let (status, reason) = match (dso.kind, dso.identity) {
+            (DsoKind::Kernel, Some(id)) => {
+                let reason = format!("No kallsyms or vmlinux with build-id {id} was found");
+                return Self::with_status(Status::Missing, Some(reason));
+            }
             (_, Some(_)) => (Status::Missing, None),
             (DsoKind::Unmapped | DsoKind::Folded, None) => {
                 (Status::NoIdentity, Some("these addresses were in no mapping"))

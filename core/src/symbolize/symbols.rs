@@ -19,7 +19,7 @@ use super::forced::{ForceError, ForcedNames};
 use super::functions::{FunctionId, FunctionKey, Functions, Provenance};
 use super::matched_image::MatchedSymbols;
 use super::symbol_table::{Symbol, SymbolKind};
-use crate::profile::{DsoId, FrameId, Profile, StringId, Strings};
+use crate::profile::{DsoId, DsoKind, FrameId, Profile, StringId, Strings};
 
 /// The path of a source file in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -248,6 +248,7 @@ impl Symbols {
             work.next = work.end;
             return;
         };
+        let is_module = profile.dsos.get(work.dso).kind == DsoKind::Module;
         let mut levels = Vec::new();
         while work.next < end {
             let frame = self.order[work.next];
@@ -257,9 +258,11 @@ impl Symbols {
             }
             let svma = placement.svma(profile.frames.get(frame).address);
             let merged = self.look_up(build, work, svma, frame, &mut levels);
-            // A stripped file must not take away a name that the recording has.
-            let is_embedded = |id| self.function(id).provenance == Provenance::Embedded;
-            if self.function(merged).name.is_none() && is_embedded(self.merged(frame)) {
+            // A stripped file must not take away a name that the recording has. Of a module the
+            // recording knows better: where its code lies is worked out, not read.
+            let (found, known) = (self.function(merged), self.function(self.merged(frame)));
+            let is_worse = found.name.is_none() || (is_module && found.name != known.name);
+            if known.provenance == Provenance::Embedded && is_worse {
                 continue;
             }
             self.replace(frame, merged, &levels);

@@ -12,6 +12,7 @@ mod fetching;
 mod forced;
 mod gate;
 mod kernel;
+mod module_files;
 mod modules;
 mod peers;
 mod recording;
