@@ -22,6 +22,7 @@ use perftab_core::format::BuildId;
 use perftab_core::symbolize::Image;
 
 use super::identity;
+use super::unpacked::unpacked;
 use crate::buildid_cache::Cache;
 use crate::debuginfod_client;
 
@@ -161,7 +162,8 @@ pub fn open_matching(
     holding: Holding,
 ) -> Option<File> {
     paths.into_iter().find_map(|path| {
-        let file = open_regular(&path)?;
+        // Modules are installed packed.
+        let file = unpacked(open_regular(&path)?).ok()?;
         let image = identity::image(&file).ok()??;
         let is_it = identity::build_id_of(&image) == Some(id) && holding.is_in(&image);
         is_it.then_some(file)

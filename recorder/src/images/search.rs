@@ -27,6 +27,7 @@ use crate::cli::NameArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
+use crate::record::own_vdso;
 
 /// Frames named between two updates of the progress bar.
 const FRAMES_AT_ONCE: usize = 4096;
@@ -189,6 +190,9 @@ impl<'a> Search<'a> {
             if wanted.kind == DsoKind::Kernel {
                 self.offer_kallsyms(&wanted, places, &kernels);
             }
+            if wanted.kind == DsoKind::Vdso {
+                self.offer_vdso();
+            }
             let executables = self.executables(&wanted, places, &mut kernels, &roots);
             let used = executables.into_iter().find(|path| self.offer_for(&wanted, path));
             let mut debug_files: Vec<_> =
@@ -260,6 +264,15 @@ impl<'a> Search<'a> {
             self.session.note_attempt(wanted.dso, &path.to_string_lossy(), &outcome);
         }
         false
+    }
+
+    /// The vdso is in no file; ours is that of every process under this kernel.
+    fn offer_vdso(&mut self) {
+        let Some(vdso) = own_vdso() else { return };
+        // Why it is refused stands in the ledger.
+        if let Ok(admitted) = self.session.admit("[vdso]", Box::new(SliceSource::new(vdso))) {
+            self.named.extend(admitted.dsos);
+        }
     }
 
     /// The symbols of the kernel that runs, and copies of those of others.

@@ -4,12 +4,9 @@
 //! the right build-id, so that the page can show how far it is. The last block waits until the
 //! whole file was checked: a body that is complete was right.
 
-use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, Write};
-use std::ops::{ControlFlow, Range};
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
@@ -18,11 +15,11 @@ use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;
 
+use super::here::{Found, Here};
 use super::reply;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
-use crate::images::identity;
-use crate::images::local::{self, Holding, Places};
+use crate::images::local::Places;
 use crate::recording::Recording;
 
 /// Bytes between the thread that receives and the connection that sends.
@@ -30,26 +27,16 @@ const PIPE: usize = 1 << 20;
 
 /// Where files of a build are looked for.
 pub struct Lookup {
-    places: Option<Places>,
+    here: Option<Here>,
     client: Client,
-    recordings: Arc<[Recording]>,
-    /// The paths that the recordings have for a build. Reading them takes a moment, and the page
-    /// reads them first, so it is done when something is found nowhere else.
-    recorded_paths: OnceLock<HashMap<BuildId, Vec<PathBuf>>>,
-}
-
-/// What was found.
-enum Found {
-    Whole(File),
-    Part(File, Range<u64>),
 }
 
 impl Lookup {
     /// As the command line says, for the DSOs of these recordings.
     pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> Self {
-        let places =
-            (!args.no_local).then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref()));
-        Self { places, client: Client::new(args), recordings, recorded_paths: OnceLock::new() }
+        let places = || Places::of_this_machine(args.cache.buildid_dir.as_deref());
+        let here = (!args.no_local).then(|| Here::new(places(), recordings));
+        Self { here, client: Client::new(args) }
     }
 
     /// The servers' URLs.
@@ -64,56 +51,10 @@ impl Lookup {
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
     ) -> Result<Found, FetchError> {
-        match self.find_here(id, artifact) {
+        match self.here.as_ref().and_then(|here| here.find(id, artifact)) {
             Some(found) => Ok(found),
             None => self.client.fetch(id, artifact, receiver).map(Found::Whole),
         }
-    }
-
-    fn find_here(&self, id: BuildId, artifact: &Artifact) -> Option<Found> {
-        match artifact {
-            Artifact::Executable => self.open_here(id, Holding::Code).map(Found::Whole),
-            Artifact::DebugInfo => self.open_here(id, Holding::Dwarf).map(Found::Whole),
-            // As debuginfod does: from the debug file, else from the executable.
-            Artifact::Section(name) => {
-                [Holding::Dwarf, Holding::Code].into_iter().find_map(|holding| {
-                    let file = self.open_here(id, holding)?;
-                    let range = identity::image(&file).ok()??.section_range(name)?;
-                    Some(Found::Part(file, range))
-                })
-            }
-            // A source has no identity, so no file of this machine can be known to be it.
-            Artifact::Source(_) => None,
-        }
-    }
-
-    fn open_here(&self, id: BuildId, holding: Holding) -> Option<File> {
-        let places = self.places.as_ref()?;
-        let by_id = match holding {
-            Holding::Code => places.executables(id),
-            Holding::Dwarf => [places.debug_files(id), places.executables(id)].concat(),
-        };
-        local::open_matching(by_id, id, holding).or_else(|| {
-            let paths = self.recorded_paths(id).iter().flat_map(|path| places.of_path(path));
-            local::open_matching(paths, id, holding)
-        })
-    }
-
-    fn recorded_paths(&self, id: BuildId) -> &[PathBuf] {
-        let by_id = self.recorded_paths.get_or_init(|| {
-            let mut by_id: HashMap<BuildId, Vec<PathBuf>> = HashMap::new();
-            for recording in self.recordings.iter() {
-                // What can't be read, the page says.
-                let Ok(session) = recording.read_with(&mut |_| ()) else { continue };
-                for (_, dso) in session.profile().dsos.iter() {
-                    if let Some(id) = dso.build_id() {
-                        by_id.entry(id).or_default().push(PathBuf::from(&dso.path));
-                    }
-                }
-            }
-            by_id
-        });
-        by_id.get(&id).map_or(&[], Vec::as_slice)
     }
 }
 

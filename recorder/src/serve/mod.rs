@@ -5,6 +5,7 @@
 //! ([`guard`], [`route`]); files stream from disk and are never held in memory.
 
 mod guard;
+mod here;
 mod lookup;
 mod range;
 mod reply;

@@ -258,3 +258,51 @@ fn the_page_is_told_what_came_of_each_server() {
     let json: Value = serde_json::from_str(&answer.text()).expect("JSON");
     assert_eq!(json["servers"][0]["outcome"], "not-found");
 }
+
+#[test]
+fn b23_the_page_gets_the_running_kernels_symbols_from_perftab_view() {
+    let test = "b23_the_page_gets_the_running_kernels_symbols_from_perftab_view";
+    let (Ok(notes), Ok(kallsyms)) = (fs::read("/sys/kernel/notes"), fs::read("/proc/kallsyms"))
+    else {
+        println!("SKIPPED: {test}: /sys/kernel/notes or /proc/kallsyms can't be read");
+        return;
+    };
+    // `GNU`, its padding, and 20 bytes, behind a length of 20 and the type 3.
+    let Some(at) = notes.windows(12).position(|at| at == b"\x14\0\0\0\x03\0\0\0GNU\0") else {
+        println!("SKIPPED: {test}: the kernel has no build-id of 20 bytes");
+        return;
+    };
+    let running = &notes[at + 12..at + 32];
+    let folder = TestFolder::new();
+    let mut recording = Recording::new(Order::Little, story::usual_events());
+    let start = 0xffff_ffff_8100_0000;
+    for (number, id) in [running, &id(1)].into_iter().enumerate() {
+        let mapping = Mapping {
+            misc: 1,
+            pid: u32::MAX,
+            tid: 0,
+            addresses: start..start + 0x100_0000,
+            offset: start,
+            file: MappedFile::BuildId(id),
+            path: "[kernel.kallsyms]_text",
+        };
+        recording.mmap2(story::at(10, number as u64, 0), &mapping);
+    }
+    recording.round();
+    folder.write("perf.data", &recording.file());
+    let path = folder.join("perf.data");
+    let viewer = Viewer::start(&[path.to_str().expect("UTF-8")]);
+    let get = |id: &[u8]| viewer.get(&format!("/debuginfod/buildid/{}/executable", hex(id)));
+    let answer = get(running);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let stamp = format!("# perftab kallsyms build-id={} ", hex(running));
+    if answer.body.starts_with(b"\x7fELF") {
+        println!("SKIPPED: {test}: this machine has the kernel's image");
+        return;
+    }
+    assert!(answer.body.starts_with(stamp.as_bytes()), "{}", &answer.text()[..100]);
+    // Lines of modules come and go; those of the kernel stay.
+    let first = kallsyms.split(|&byte| byte == b'\n').take(1000).collect::<Vec<_>>().join(&b'\n');
+    assert!(answer.body.windows(first.len().min(4096)).any(|at| first.starts_with(at)));
+    assert_eq!(get(&id(1)).status, 404, "the running kernel is no other");
+}

@@ -1,0 +1,160 @@
+//! Files of a build on this machine, for a page that asks by build-id alone.
+//!
+//! By id first. Where that finds nothing, the recordings that are served say under which paths
+//! something with this id ran, and whether it is a kernel or a module. Whatever is handed out has
+//! the id in its content: the page believes it no more than a server.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use perftab_core::decode::SliceSource;
+use perftab_core::format::BuildId;
+use perftab_core::format::elf_note::build_id_of_elf;
+use perftab_core::profile::DsoKind;
+use perftab_core::symbolize::stamped_kallsyms;
+
+use crate::debuginfod_client::Artifact;
+use crate::images::identity;
+use crate::images::kernel::KernelPlaces;
+use crate::images::local::{self, Holding, Places};
+use crate::record::own_vdso;
+use crate::recording::Recording;
+use crate::scratch;
+
+/// What was found.
+pub enum Found {
+    /// A file.
+    Whole(File),
+    /// Bytes of one.
+    Part(File, Range<u64>),
+}
+
+/// This machine, for the DSOs of some recordings.
+pub struct Here {
+    places: Places,
+    recordings: Arc<[Recording]>,
+    /// What the recordings say of a build. Reading them takes a moment, and the page reads them
+    /// first, so it is done when something is found nowhere else.
+    recorded: OnceLock<Recorded>,
+}
+
+/// What recordings say of builds.
+#[derive(Default)]
+struct Recorded {
+    by_id: HashMap<BuildId, Vec<RecordedDso>>,
+    /// Of each recording, by the release of its kernel.
+    kernels: Vec<Mutex<KernelPlaces>>,
+}
+
+struct RecordedDso {
+    recording: usize,
+    kind: DsoKind,
+    path: String,
+    listed_as: Option<String>,
+}
+
+impl Here {
+    /// For the DSOs of `recordings`.
+    pub fn new(places: Places, recordings: Arc<[Recording]>) -> Self {
+        Self { places, recordings, recorded: OnceLock::new() }
+    }
+
+    /// The artifact of a build, if it is here.
+    pub fn find(&self, id: BuildId, artifact: &Artifact) -> Option<Found> {
+        match artifact {
+            Artifact::Executable => self.open(id, Holding::Code).map(Found::Whole),
+            Artifact::DebugInfo => self.open(id, Holding::Dwarf).map(Found::Whole),
+            // As debuginfod does: from the debug file, else from the executable.
+            Artifact::Section(name) => {
+                [Holding::Dwarf, Holding::Code].into_iter().find_map(|holding| {
+                    let file = self.open(id, holding)?;
+                    let range = identity::image(&file).ok()??.section_range(name)?;
+                    Some(Found::Part(file, range))
+                })
+            }
+            // A source has no identity, so no file of this machine can be known to be it.
+            Artifact::Source(_) => None,
+        }
+    }
+
+    fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
+        let by_id = match holding {
+            Holding::Code => self.places.executables(id),
+            Holding::Dwarf => [self.places.debug_files(id), self.places.executables(id)].concat(),
+        };
+        local::open_matching(by_id, id, holding).or_else(|| {
+            let recorded = self.recorded.get_or_init(|| Recorded::of(&self.recordings));
+            let dsos = recorded.by_id.get(&id)?;
+            dsos.iter().find_map(|dso| self.open_recorded(id, holding, dso, recorded))
+        })
+    }
+
+    fn open_recorded(
+        &self,
+        id: BuildId,
+        holding: Holding,
+        dso: &RecordedDso,
+        recorded: &Recorded,
+    ) -> Option<File> {
+        let kernels = || {
+            let kernels = recorded.kernels.get(dso.recording)?;
+            Some(kernels.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let listed_as = dso.listed_as.as_deref();
+        let paths = match dso.kind {
+            DsoKind::Kernel => kernels()?.kernels(listed_as),
+            DsoKind::Module => kernels()?.modules(std::iter::once(&*dso.path).chain(listed_as)),
+            _ => self.places.of_path(Path::new(&dso.path)),
+        };
+        local::open_matching(paths, id, holding).or_else(|| match (dso.kind, holding) {
+            // Names without lines: what there is of most kernels.
+            (DsoKind::Kernel, Holding::Code) => {
+                let symbols = kernels()?.running_symbols(id)?;
+                nameless(&stamped_kallsyms(id, &symbols.text))
+            }
+            (DsoKind::Vdso, Holding::Code) => {
+                let vdso = own_vdso()?;
+                let found = build_id_of_elf(&SliceSource::new(vdso.as_slice()));
+                if found == Some(id) { nameless(&vdso) } else { None }
+            }
+            _ => None,
+        })
+    }
+}
+
+impl Recorded {
+    fn of(recordings: &[Recording]) -> Self {
+        let mut recorded = Self::default();
+        for (number, recording) in recordings.iter().enumerate() {
+            // What can't be read, the page says.
+            let session = recording.read_with(&mut |_| ()).ok();
+            let profile = session.as_ref().map(|session| session.profile());
+            let release = profile.and_then(|profile| profile.host.os_release.as_deref());
+            recorded.kernels.push(Mutex::new(KernelPlaces::new(Path::new("/"), release)));
+            for (_, dso) in profile.into_iter().flat_map(|profile| profile.dsos.iter()) {
+                let Some(id) = dso.build_id() else { continue };
+                for id in [Some(id), id.without_padding()].into_iter().flatten() {
+                    recorded.by_id.entry(id).or_default().push(RecordedDso {
+                        recording: number,
+                        kind: dso.kind,
+                        path: dso.path.clone(),
+                        listed_as: dso.listed_as.clone(),
+                    });
+                }
+            }
+        }
+        recorded
+    }
+}
+
+/// What is in no file, as one.
+fn nameless(bytes: &[u8]) -> Option<File> {
+    let mut file = scratch::nameless_file().ok()?;
+    file.write_all(bytes).ok()?;
+    file.seek(SeekFrom::Start(0)).ok()?;
+    Some(file)
+}
