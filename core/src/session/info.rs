@@ -270,7 +270,7 @@ pub struct DsoRow {
     pub found: Option<String>,
     /// What was tried to name it, oldest first.
     pub tried: Vec<Attempt>,
-    /// Where an image can be had, best first; empty where one is here.
+    /// Where an image can be had, best first; empty where one is here or nothing was sampled.
     pub hints: Vec<Hint>,
 }
 
@@ -396,6 +396,7 @@ impl Session {
             tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
                 Status::Matched | Status::Embedded => Vec::new(),
+                _ if used.samples == 0 => Vec::new(),
                 _ => hints(dso, &self.profile.host, None),
             },
         }

@@ -61,6 +61,19 @@ impl Family {
         })
     }
 
+    /// Whose kernel it is: a container of one distribution may run on the kernel of another, and
+    /// a kernel that somebody built is nobody's.
+    fn of_kernel(host: &Host) -> Option<Self> {
+        let release = host.os_release.as_deref()?;
+        match (Self::of_release(release), Self::of(host)) {
+            (Some(Self::RedHat), Some(Self::CentOs)) => Some(Self::CentOs),
+            (Some(family), _) => Some(family),
+            // Others end their kernels so too.
+            (None, Some(Self::Arch)) => arch_flavour(release).map(|_| Self::Arch),
+            (None, _) => None,
+        }
+    }
+
     /// By how distributions end the release of their kernels: `6.1.0-18-amd64`,
     /// `6.12.43+deb13-arm64`, `5.15.0-91-generic`, `6.5.6-300.fc39.x86_64`,
     /// `5.14.0-362.el9.x86_64`, `6.4.0-150600.21-default`, `6.6.8-arch1-1`.
@@ -121,17 +134,16 @@ pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint>
         (_, Some(Identity::Content(_))) => return vec![archive(host)],
         (_, Some(Identity::Gnu(id))) => id.to_string(),
     };
-    let family = Family::of(host);
+    let is_kernel = matches!(dso.kind, DsoKind::Kernel | DsoKind::Module | DsoKind::Vdso);
+    let family = if is_kernel { Family::of_kernel(host) } else { Family::of(host) };
     let of_package = package.and_then(of_package_note);
-    let of_distribution = match dso.kind {
-        DsoKind::Kernel | DsoKind::Module | DsoKind::Vdso => {
-            family.and_then(|family| kernel_package(family, host, &id))
-        }
-        _ if is_of_package(&dso.path) => family.and_then(|family| file_package(family, dso, &id)),
-        // Built on the machine or brought there: no distribution has it.
+    // What was built on the machine or brought there no distribution has.
+    let is_of_distribution = is_kernel || is_of_package(&dso.path);
+    let of_distribution = match family {
+        Some(family) if is_kernel => kernel_package(family, host, &id),
+        Some(family) if is_of_distribution => file_package(family, dso, &id),
         _ => None,
     };
-    let is_of_distribution = dso.kind != DsoKind::User || is_of_package(&dso.path);
     let server = family.and_then(|family| Some((family.name(), family.server()?)));
     let mut hints: Vec<Hint> = of_package.into_iter().chain(of_distribution).collect();
     if let Some(url) = package.and_then(|package| package.debug_info_url.as_deref())
@@ -199,8 +211,7 @@ fn kernel_package(family: Family, host: &Host, id: &str) -> Option<Hint> {
         Family::Suse => return Some(by_zypper(id)),
         // There is no debug package; the headers come with a vmlinux that has the symbols.
         Family::Arch => {
-            let flavour = ["-lts", "-zen", "-hardened"].into_iter();
-            let flavour = flavour.into_iter().find(|end| release.ends_with(end)).unwrap_or("");
+            let flavour = arch_flavour(release).unwrap_or("");
             (format!("linux{flavour}-headers"), "pacman -S")
         }
     };
@@ -214,6 +225,11 @@ fn kernel_package(family: Family, host: &Host, id: &str) -> Option<Hint> {
         command: Some(format!("{install} {package}")),
         url: None,
     })
+}
+
+/// How Arch ends the release of a kernel that is not the plain one: `6.6.8-1-lts`.
+fn arch_flavour(release: &str) -> Option<&'static str> {
+    ["-lts", "-zen", "-hardened"].into_iter().find(|end| release.ends_with(end))
 }
 
 /// The debug package of a file that a package brought.
@@ -325,7 +341,12 @@ mod tests {
         for (release, distribution, expected) in [
             ("6.1.0-18-amd64", None, "apt install linux-image-6.1.0-18-amd64-dbg"),
             ("6.12.43+deb13-arm64", None, "apt install linux-image-6.12.43+deb13-arm64-dbg"),
-            ("6.1.0-custom", Some("debian"), "apt install linux-image-6.1.0-custom-dbg"),
+            // A container's distribution is not that of the kernel.
+            (
+                "5.15.0-91-generic",
+                Some("debian"),
+                "apt install linux-image-5.15.0-91-generic-dbgsym",
+            ),
             ("5.15.0-91-generic", None, "apt install linux-image-5.15.0-91-generic-dbgsym"),
             (
                 "6.5.6-300.fc39.x86_64",
@@ -349,6 +370,14 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_that_somebody_built_is_in_no_package() {
+        let kernel = identified("[kernel.kallsyms]", DsoKind::Kernel);
+        let commands = commands(&kernel, &host("6.1.0-mine", Some("debian")));
+        let is_package = |command: &&String| command.starts_with("apt");
+        assert_eq!(commands.iter().find(is_package), None);
+    }
+
+    #[test]
     fn b33_a_debuginfod_is_asked_by_build_id() {
         let urls = |dso: &Dso, host: &Host| -> Vec<String> {
             hints(dso, host, None).into_iter().filter_map(|hint| hint.url).collect()
@@ -356,7 +385,7 @@ mod tests {
         let libc = identified("/usr/lib/x86_64-linux-gnu/libc.so.6", DsoKind::User);
         let hex = "ab".repeat(20);
         assert_eq!(
-            urls(&libc, &host("6.18.0", Some("debian"))),
+            urls(&libc, &host("6.18.0-mine", Some("debian"))),
             [
                 format!("https://debuginfod.debian.net/buildid/{hex}/debuginfo"),
                 format!("https://debuginfod.elfutils.org/buildid/{hex}/debuginfo")

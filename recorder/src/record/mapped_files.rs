@@ -52,21 +52,31 @@ impl FilesAtEnd {
         for (path, ids) in recorded {
             files.compare(path, &ids, began);
         }
+        // One look for a file, though it is known with its generation and without.
+        let mut without: BTreeMap<_, Vec<u64>> = BTreeMap::new();
         for (path, inode) in tally.files_without_id() {
-            files.identify(path, inode, began);
+            let key = (path, InodeKey { generation: 0, ..inode });
+            without.entry(key).or_default().push(inode.generation);
+        }
+        for ((path, inode), generations) in without {
+            files.identify(path, inode, &generations, began);
         }
         files
     }
 
-    /// Only a file that was written to is read.
+    /// Only a file that was written to is opened.
     fn compare(&mut self, path: Vec<u8>, ids: &[BuildId], began: SystemTime) {
-        let Some((file, metadata)) = regular_file(&path) else { return };
-        if changed(&metadata) >= began && build_id(file).is_none_or(|now| !ids.contains(&now)) {
+        let metadata = Path::new(OsStr::from_bytes(&path)).metadata();
+        if !metadata.is_ok_and(|metadata| changed(&metadata) >= began) {
+            return;
+        }
+        let Some((file, _)) = regular_file(&path) else { return };
+        if build_id(file).is_none_or(|now| !ids.contains(&now)) {
             self.changed.insert(path);
         }
     }
 
-    fn identify(&mut self, path: Vec<u8>, inode: InodeKey, began: SystemTime) {
+    fn identify(&mut self, path: Vec<u8>, inode: InodeKey, generations: &[u64], began: SystemTime) {
         let Some((file, metadata)) = regular_file(&path) else { return };
         let is_same = metadata.ino() == inode.inode
             && metadata.dev() == rustix::fs::makedev(inode.major, inode.minor);
@@ -91,7 +101,9 @@ impl FilesAtEnd {
                 Err(_) => return,
             },
         };
-        self.identities.push(MappedFile { inode, identity });
+        let known_as = generations.iter();
+        let known_as = known_as.map(|&generation| InodeKey { generation, ..inode });
+        self.identities.extend(known_as.map(|inode| MappedFile { inode, identity }));
     }
 }
 

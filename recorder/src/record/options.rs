@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::events::{self, EventSpec};
 use super::host;
+use crate::perfconfig::{PerfConfig, RecordBuildIds};
 
 /// Samples per second unless `-F` or `-c` says otherwise. perf's default is 4000; a quarter of it
 /// costs a quarter, and an odd number does not keep step with timers of 1000 Hz.
@@ -190,15 +191,22 @@ impl Plan {
                 Some(text) => RingSize { bytes: ring_size(text)?, origin: RingOrigin::Given },
                 None => RingSize { bytes: default_ring(rate, chains), origin: RingOrigin::Default },
             },
-            build_ids: match (args.buildid_mmap, args.no_buildid) {
-                (true, _) => BuildIdTable::MappingsOnly,
-                (_, true) => BuildIdTable::LeftOut,
-                _ => BuildIdTable::Written,
-            },
+            build_ids: build_ids(args, PerfConfig::of_user().record_build_ids()),
             duration: args.duration,
             online_cpus,
             notices,
         })
+    }
+}
+
+/// What the options say, else what users have set for perf.
+fn build_ids(args: &RecordArgs, config: Option<RecordBuildIds>) -> BuildIdTable {
+    match (args.buildid_mmap, args.no_buildid, config) {
+        (true, ..) => BuildIdTable::MappingsOnly,
+        (_, true, _) => BuildIdTable::LeftOut,
+        (.., Some(RecordBuildIds::Mmap)) => BuildIdTable::MappingsOnly,
+        (.., Some(RecordBuildIds::Skip)) => BuildIdTable::LeftOut,
+        (.., Some(RecordBuildIds::Cache | RecordBuildIds::NoCache) | None) => BuildIdTable::Written,
     }
 }
 
