@@ -5,6 +5,7 @@
 //! One boot serves all tests of a program. `cargo xtask guest-kernel` fetches the kernel
 //! (`cargo xtask test` does too); without it, or without qemu, tests say that they skip.
 
+mod frames;
 mod initramfs;
 mod kernel;
 mod machine;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::OnceLock;
 
+pub use frames::{NamedFrame, NamedSample, samples};
 pub use kernel::GuestKernel;
 pub use symbols::{GuestModule, Snapshot};
 

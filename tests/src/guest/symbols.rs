@@ -23,12 +23,15 @@ pub struct GuestModule {
 }
 
 impl GuestModule {
-    /// The names that hold at an address, and the first address that they hold for: those of the
-    /// nearest symbol at or below.
-    pub fn names_at(&self, address: u64) -> Option<(u64, &[String])> {
-        let inside = address.checked_sub(self.address)? < self.size;
-        let (start, names) = self.symbols.range(..=address).next_back().filter(|_| inside)?;
-        Some((*start, names))
+    /// Whether the address is in its code or data.
+    pub fn contains(&self, address: u64) -> bool {
+        address.checked_sub(self.address).is_some_and(|offset| offset < self.size)
+    }
+
+    /// The names that hold at an address: those of the nearest symbol at or below.
+    pub fn names_at(&self, address: u64) -> &[String] {
+        let nearest = self.symbols.range(..=address).next_back();
+        nearest.filter(|_| self.contains(address)).map_or(&[], |(_, names)| names)
     }
 
     /// The build-id as digits.
