@@ -14,10 +14,10 @@ use perftab_core::decode::sample_tail::{SampleTail, stack_dump};
 use perftab_core::decode::tracing_data::TracingData;
 use perftab_core::decode::unpack::UnpackErrorKind;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
-use perftab_core::decode::{ByteOrder, records, sample};
+use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
-use perftab_core::session::{FlameWindow, Session};
+use perftab_core::session::{FlameWindow, OfferStep, Session};
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::{Direction, Query};
 
@@ -35,6 +35,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("features", features),
     ("tracing_data", tracing_data),
     ("decompress", decompress),
+    ("archive", archive),
 ];
 
 /// How a warning of damaged packing begins in what `info --json` prints.
@@ -175,6 +176,40 @@ pub fn decompress(packed: &[u8]) {
         }
     }
     assert_same(chunks(packed, 4096), chunks(packed, 5), "a stream");
+}
+
+/// A file of any kind, offered to a recording: a packed one, an archive, what is in it.
+pub fn archive(file: &[u8]) {
+    let offered = |bytes: usize| {
+        let mut session = open_in_blocks(&one_program(), 1 << 20).expect("a recording");
+        let mut offer = session.offer("offered", Box::new(SliceSource::new(file)));
+        // Small inputs can give gigabytes, which nobody waits for.
+        for _ in 0..OUTPUT_MAX as usize / bytes.max(1 << 16) {
+            match offer.step(&mut session, bytes) {
+                OfferStep::More { done, total } => assert!(done <= total),
+                OfferStep::Done(report) => {
+                    session.name_all_frames();
+                    return Some(report);
+                }
+            }
+        }
+        None
+    };
+    let (large, small) = (offered(1 << 20), offered(1));
+    if let (Some(large), Some(small)) = (large, small) {
+        assert_same(large, small, "steps of another size");
+    }
+}
+
+/// A recording of one program, of which any build may be offered.
+fn one_program() -> Vec<u8> {
+    use crate::fixtures::story;
+    use crate::synth::{MappedFile, Order, Recording};
+    let mut recording = Recording::new(Order::Little, story::usual_events());
+    let file = MappedFile::BuildId(&[0x11; 20]);
+    recording.mmap2(story::at(10, 1_000, 0), &story::code(10, 0x1000, 0, file, "/bin/program"));
+    recording.round();
+    recording.file()
 }
 
 /// What came out of packed bytes and how it ended. `None` if it is more than is waited for: small

@@ -63,6 +63,15 @@ pub fn send(
 }
 
 fn read_answer(mut stream: impl BufRead, method: &str) -> Answer {
+    // A server whose first bytes of a body fail may hang up before it has sent the head.
+    if stream.fill_buf().is_ok_and(<[u8]>::is_empty) {
+        return Answer {
+            status: 0,
+            headers: BTreeMap::new(),
+            body: Vec::new(),
+            is_complete: false,
+        };
+    }
     let mut answer = read_head(&mut stream);
     let chunked = answer.header("transfer-encoding") == "chunked";
     answer.is_complete = if chunked {
