@@ -196,3 +196,79 @@ fn size_of_absolute(machine: Machine, kind: u32) -> Option<Option<usize>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbolize::elf::Class;
+
+    /// A relocatable file of sections with name, flags, size and alignment.
+    fn elf(machine: Machine, sections: &[(&str, u32, u64, u64)]) -> Elf {
+        let section = |&(name, flags, size, align): &(&str, u32, u64, u64)| Section {
+            name: name.to_owned(),
+            kind: elf::SHT_PROGBITS,
+            flags: elf::SectionFlags(flags.into()),
+            address: 0,
+            offset: 64,
+            size,
+            link: 0,
+            info: 0,
+            align,
+        };
+        Elf {
+            class: Class::Elf64,
+            endian: object::Endianness::Little,
+            kind: elf::ET_REL,
+            machine,
+            segments: Vec::new(),
+            sections: sections.iter().map(section).collect(),
+        }
+    }
+
+    /// SHF_ALLOC, and with SHF_EXECINSTR.
+    const DATA: u32 = 2;
+    const CODE: u32 = 6;
+
+    #[test]
+    fn code_lies_in_the_order_of_headers_and_what_initializes_does_not() {
+        let it = elf(
+            elf::EM_X86_64,
+            &[
+                (".note.gnu.build-id", DATA, 0x24, 4),
+                (".text", CODE, 0x101, 16),
+                (".init.text", CODE, 0x50, 16),
+                (".static_call.text", CODE, 0x10, 4),
+                (".data", DATA, 0x40, 32),
+                (".exit.text", CODE, 0x21, 1),
+                (".debug_info", 0, 0x1000, 1),
+                (".altinstr_replacement", CODE, 5, 8),
+            ],
+        );
+        let layout = ModuleLayout::of(&it).unwrap();
+        let code: Vec<_> = layout.code(&it).collect();
+        assert_eq!(code, [(0, 0x101), (0x104, 0x114), (0x114, 0x135), (0x138, 0x13d)]);
+        assert_eq!(layout.code_end(), 0x13d);
+        let others: Vec<_> = [0, 2, 4].map(|section| layout.addresses[section].unwrap()).into();
+        assert!(others.iter().all(|&address| address >= 0x13d), "{others:x?}");
+        assert_eq!(layout.addresses[6], None);
+    }
+
+    #[test]
+    fn what_stands_behind_a_section_that_the_loader_sizes_has_no_address() {
+        let sections = [(".text", CODE, 0x100, 16), (".plt", CODE, 1, 1), (".fixup", CODE, 9, 4)];
+        let end = |machine, sections: &[(&str, u32, u64, u64)]| {
+            ModuleLayout::of(&elf(machine, sections)).map(|layout| layout.code_end())
+        };
+        assert_eq!(end(elf::EM_AARCH64, &sections), Some(0x100));
+        assert_eq!(end(elf::EM_AARCH64, &sections[1..]), Some(0));
+        assert_eq!(end(elf::EM_X86_64, &sections), Some(0x10d));
+        for machine in [elf::EM_S390, elf::EM_PPC64, elf::EM_RISCV] {
+            assert_eq!(end(machine, &sections), None);
+        }
+        // Sizes and alignments that no file has.
+        for (size, align) in [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
+            let hostile = [(".text", CODE, 8, 8), (".text.x", CODE, size, align)];
+            assert_eq!(end(elf::EM_X86_64, &hostile), None);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 //! | place | what | written by |
 //! |---|---|---|
 //! | `/proc/kallsyms` with `/sys/kernel/notes` | symbols of the running kernel | the kernel |
-//! | `~/.debug/.build-id/xx/yy…/{kallsyms,vmlinux}` | copies | `perf record`, `perf buildid-cache -k` |
+//! | `~/.debug/.build-id/xx/yy…/kallsyms` | copies of these | `perf record`, `perf buildid-cache` |
 //! | `/usr/lib/debug/boot/vmlinux-RELEASE` and others | kernel with DWARF | debug packages |
 //! | `/boot/vmlinux-RELEASE`, `/lib/modules/RELEASE/build/vmlinux` | kernel | who built it |
 //! | `/lib/modules/RELEASE/**` | modules, mostly packed | packages, DKMS |

@@ -1,4 +1,4 @@
-//! Names of the kernel: b14 b15 b16 b19 b20 b21 b22 b23 b24 b28 b32.
+//! Names of the kernel: b14 b15 b16 b19 b20 b21 b22 b23 b24 b25 b28 b32.
 //!
 //! Real parts: Debian's vmlinux with the recordings, kallsyms and notes of a guest that
 //! ran them, moved by KASLR; this machine's kernel as perf records it. What a name must be is said
@@ -334,6 +334,15 @@ fn b20_b32_copies_of_kallsyms_name_their_own_kernel_and_no_other() {
     assert!(matches!(hidden, Err(Rejection::KallsymsUnusable { .. })), "{hidden:?}");
 }
 
+/// The guest's vmlinux with one bit of its note changed: another build.
+fn rebuilt(guest: &Guest, booted: &Booted) -> Vec<u8> {
+    let mut rebuilt = fs::read(vmlinux(guest)).expect("the kernel");
+    let note = own_note(&booted.id);
+    let at = rebuilt.windows(note.len()).position(|it| it == note).expect("its note");
+    rebuilt[at + note.len() - 1] ^= 1;
+    rebuilt
+}
+
 #[test]
 fn b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused() {
     let test = "b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused";
@@ -345,12 +354,7 @@ fn b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused() {
     let mut session = open_path(&guest.file("perf.data")).expect("it opens");
     admit(&mut session, &link).expect("the kernel that ran");
 
-    // One bit of its note is another build.
-    let mut rebuilt = fs::read(vmlinux(guest)).expect("the kernel");
-    let note = own_note(&booted.id);
-    let at = rebuilt.windows(note.len()).position(|it| it == note).expect("its note");
-    rebuilt[at + note.len() - 1] ^= 1;
-    let rebuilt = folder.write("rebuilt", &rebuilt);
+    let rebuilt = folder.write("rebuilt", &rebuilt(guest, &booted));
     fs::remove_file(&link).expect("the link");
     std::os::unix::fs::symlink(rebuilt, &link).expect("a link");
     let mut session = open_path(&guest.file("perf.data")).expect("it opens");
@@ -391,6 +395,77 @@ fn b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missi
     let kernel = format!("{} [kernel.kallsyms]", booted.id);
     assert!(list.lines().any(|line| line == kernel), "{list}");
     assert!(!list.contains(&"0".repeat(40)), "{list}");
+}
+
+#[test]
+fn b25_a_vmlinux_that_is_named_skips_the_search_and_is_marked_unless_it_matches() {
+    let test = "b25_a_vmlinux_that_is_named_skips_the_search_and_is_marked_unless_it_matches";
+    let Some(guest) = Guest::get(test) else { return };
+    let booted = Booted::of(guest);
+    let home = TestFolder::new();
+    let id = booted.id.to_string();
+    // What a search would find, and take.
+    let cached = format!(".debug/.build-id/{}/{}/kallsyms", &id[..2], &id[2..]);
+    home.write(&cached, &stamped_kallsyms(booted.id, booted.kallsyms.as_bytes()));
+    let rebuilt = home.write("vmlinux-rebuilt", &rebuilt(guest, &booted));
+    // The kernel's row, and which of its functions have names and marks.
+    let report = |vmlinux: Option<&Path>| {
+        let mut command = Command::new(perftab_binary());
+        command.args(["report", "--json"]).arg(guest.file("perf.data"));
+        vmlinux.iter().for_each(|path| _ = command.arg("--vmlinux").arg(path));
+        command.env("HOME", &*home).env("XDG_CACHE_HOME", &*home).env_remove("DEBUGINFOD_URLS");
+        let report: serde_json::Value = serde_json::from_str(&output(&mut command)).expect("JSON");
+        let dsos = report["dsos"].as_array().expect("DSOs");
+        let row = dsos.iter().find(|row| row["kind"] == "kernel").expect("the kernel").clone();
+        let functions = report["functions"].as_array().expect("functions").clone();
+        let named = functions
+            .into_iter()
+            .filter(|it| it["dso"] == "[kernel.kallsyms]" && !it["name"].is_null());
+        let (forced, honest): (Vec<_>, Vec<_>) = named.partition(|it| it["forced"] == true);
+        let image = row["image"].as_str().unwrap_or_default().to_owned();
+        (row["status"].as_str().expect("a status").to_owned(), image, forced.len(), honest.len())
+    };
+    let (status, image, forced, honest) = report(None);
+    assert_eq!((&*status, forced), ("matched", 0));
+    assert!(image.ends_with("kallsyms") && honest > 10, "{image}: {honest}");
+    let (status, image, forced, honest) = report(Some(vmlinux(guest)));
+    assert_eq!((&*status, &*image, forced), ("matched", &*vmlinux(guest).to_string_lossy(), 0));
+    assert!(honest > 10);
+    let (status, image, forced, honest) = report(Some(&rebuilt));
+    assert_eq!((&*status, &*image, honest), ("forced", &*rebuilt.to_string_lossy(), 0));
+    assert!(forced > 10);
+}
+
+#[test]
+fn b24_b32_text_and_stext_are_not_taken_for_each_other() {
+    // On arm64 `_stext` lies 64 KiB behind `_text`.
+    let (text, stext) = (0xffff_8000_0800_0000_u64, 0xffff_8000_0801_0000_u64);
+    let function = |n: u64| stext + n * 0x100;
+    let mut kallsyms = format!("{text:016x} T _text\n{stext:016x} T _stext\n");
+    for n in 1..0x800 {
+        kallsyms.push_str(&format!("{:016x} t function_{n:x}\n", function(n)));
+    }
+    kallsyms.push_str(&format!("{:016x} T _etext\n", function(0x800)));
+    let id = [5; 20];
+    let name_with = |path: &str, reference: u64, slide: u64| {
+        let mut it = recording();
+        let range = text + slide..function(0x800) + slide;
+        map(&mut it, path, range, reference + slide, &id);
+        samples(&mut it, [function(0x123) + slide + 4]);
+        let mut session = opened(&it);
+        let stamped = stamped_kallsyms(BuildId::new(&id).expect("an id"), kallsyms.as_bytes());
+        let admitted = session.admit("kallsyms", Box::new(SliceSource::new(stamped)));
+        assert!(admitted.is_ok(), "{admitted:?}");
+        session.name_all_frames();
+        names(&session, DsoKind::Kernel).remove(0).1
+    };
+    let expected = Some("function_123".to_owned());
+    for slide in [0, 0x20_0000, 0x1234_0000] {
+        assert_eq!(name_with("[kernel.kallsyms]_text", text, slide), expected);
+        assert_eq!(name_with("[kernel.kallsyms]_stext", stext, slide), expected);
+        // Which of the two it was is not recorded.
+        assert_eq!(name_with("[kernel.kallsyms]", text, slide), None);
+    }
 }
 
 #[test]
