@@ -3,7 +3,7 @@
 //! ```text
 //! # perftab kallsyms build-id=4a5a9b0a… sha256=…        (only in copies that perftab writes)
 //! ffffffff81000000 T _text
-//! ffffffffc0201000 t ext4_read	[ext4]
+//! ffffffffc0201000 t ext4_read⇥[ext4]                    (a tab)
 //! ```
 //!
 //! A line is an address, a type as `nm` has it, a name, and after a tab in brackets what it belongs
