@@ -154,13 +154,18 @@ impl Session {
     ) -> Result<Admitted, Rejection> {
         let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));
         if let Err(rejection) = &admitted {
-            self.ledger.refused(rejection);
-            let outcome = rejection.to_string();
-            for dso in self.concerned(name, rejection) {
-                self.ledger.note(dso, name, &outcome);
-            }
+            self.note_refusal(name, rejection);
         }
         admitted
+    }
+
+    /// Says in the ledger why a file is not used, wherever somebody may have thought that it is.
+    fn note_refusal(&mut self, name: &str, rejection: &Rejection) {
+        self.ledger.refused(rejection);
+        let outcome = rejection.to_string();
+        for dso in self.concerned(name, rejection) {
+            self.ledger.note(dso, name, &outcome);
+        }
     }
 
     /// The DSOs that somebody might have thought a refused file to be of.

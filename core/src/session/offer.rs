@@ -224,7 +224,7 @@ impl Visitor for Collector<'_> {
         }
         let found = build_id_of_elf(&SliceSource::new(head));
         if let Some(refusal) = found.and_then(|id| self.session.recorded.refusal(name, id)) {
-            self.session.ledger.refused(&refusal);
+            self.session.note_refusal(name, &refusal);
             self.report.refuse_member(name, refusal);
             return Fate::Skip;
         }

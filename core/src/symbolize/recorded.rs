@@ -109,7 +109,7 @@ impl RecordedIdentities {
 
     /// What was recorded under the name of a file: a hint for humans, which decides nothing.
     pub(super) fn of_name(&self, name: &str) -> &[SameName] {
-        let base = unpacked_name(name.rsplit(['/', '\\']).next().unwrap_or(name));
+        let base = unpacked_name(file_name(name));
         // Debug files have the name of their binary and this.
         let plain = base.strip_suffix(".debug").unwrap_or(base);
         let of = |name: &str| self.by_name.get(name).map(Vec::as_slice);
@@ -146,6 +146,16 @@ const KERNEL_KEY: &str = "\0kernel";
 /// In `by_name`: a kernel module, whose file and recorded name differ in more than the folder.
 fn module_key(path: &str) -> String {
     format!("\0module {}", module_name(path))
+}
+
+/// The last part of a path; in a cache, where files are `PATH/ID/elf` and the like, that of PATH.
+fn file_name(path: &str) -> &str {
+    let mut parts = path.rsplit(['/', '\\']);
+    let last = parts.next().unwrap_or(path);
+    let in_cache = ["elf", "debug", "vdso", "kallsyms"].contains(&last);
+    let is_id = |part: &&str| BuildId::from_hex(part).is_some();
+    let original = parts.next().filter(is_id).filter(|_| in_cache).and_then(|_| parts.next());
+    original.unwrap_or(last)
 }
 
 fn is_kernel_file(name: &str) -> bool {
