@@ -23,7 +23,7 @@ fn recorded() -> (Builds, PathBuf) {
     (builds, recording)
 }
 
-fn source(file: &Path) -> Box<SliceSource<Vec<u8>>> {
+fn source(file: &Path) -> Box<SliceSource> {
     Box::new(SliceSource::new(fs::read(file).expect("a file")))
 }
 
@@ -237,11 +237,13 @@ fn b31_without_any_id_a_loud_warning_and_addresses() {
     let builds = Builds::new(Ids::Different);
     let recording = builds.record_by_perf(&["-B", "-N"], &[text(&builds.program), "150"]);
     // The very file lies where it ran, and this machine is searched.
-    let report = builds.perftab(&["report", text(&recording), "--image", text(&builds.older)]);
+    let report = builds.perftab(&["report", text(&recording), "--image", text(&builds.program)]);
     let printed = stdout(&report);
     assert!(!printed.contains(OLDER) && printed.contains("0x"), "{printed}");
     let loud = stderr(&report);
-    assert!(loud.contains("recorded without a build-id"), "{loud}");
+    for words in ["recorded without a build-id", "the recording has no build-ids"] {
+        assert!(loud.contains(words), "{loud}");
+    }
     let force = format!("tide={}", text(&builds.older));
     let forced = builds.perftab(&["report", text(&recording), "--force-mismatched", &force]);
     assert!(stdout(&forced).contains(&format!("[forced] {OLDER}")));
@@ -330,7 +332,7 @@ fn b29_a_perf_map_never_matches_and_names_its_process_only_by_force() {
 
         let offered =
             builds.perftab(&["report", text(&recording), "--no-local", "--image", text(&map)]);
-        assert!(!stdout(&offered).contains("spin"), "{}", stdout(&offered));
+        assert!(!stdout(&offered).contains("LazyCompile"), "{}", stdout(&offered));
         assert!(stderr(&offered).contains("a perf map"), "{}", stderr(&offered));
 
         let forced = builds.perftab(&[
