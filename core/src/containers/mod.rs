@@ -109,8 +109,7 @@ impl fmt::Display for ContainerError {
             }
             Self::TooLarge { bytes } => write!(
                 f,
-                "more than {} MB came out of packed files, and no more are kept in memory; unpack \
-                 it first",
+                "more than {} MB come out of it, and no more are kept in memory; unpack it first",
                 bytes / 1_000_000
             ),
             Self::Bomb { bytes } => {

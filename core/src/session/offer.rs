@@ -16,7 +16,10 @@ use crate::symbolize::{Image, Rejection};
 /// Bytes of the file that are read at once.
 const BLOCK: u64 = 256 << 10;
 /// Most bytes of unpacked images that a session holds: WebAssembly has 4 GB for all it does.
-const HELD_MAX: u64 = if usize::BITS == 32 { 2_000_000_000 } else { 16_000_000_000 };
+const HELD_MAX: u64 = if usize::BITS == 32 { 2_000_000_000 } else { 4_000_000_000 };
+/// Most bytes of a member that does not show at once that it is of use: a few bytes can be packed
+/// zeros without end.
+const UNKNOWN_MAX: u64 = 500_000_000;
 /// Refused members that are listed; an archive may have any number.
 const LISTED_MAX: usize = 200;
 
@@ -202,6 +205,8 @@ impl OfferReport {
 /// A member that is being held.
 struct Member {
     name: String,
+    /// Most bytes that it may have.
+    limit: u64,
     bytes: Pieces,
 }
 
@@ -228,17 +233,19 @@ impl Visitor for Collector<'_> {
             self.report.refuse_member(name, refusal);
             return Fate::Skip;
         }
-        *self.member = Some(Member { name: name.to_owned(), bytes: Pieces::default() });
+        let limit = if found.is_some() { HELD_MAX } else { UNKNOWN_MAX };
+        let limit = limit.min(HELD_MAX.saturating_sub(self.session.held));
+        *self.member = Some(Member { name: name.to_owned(), limit, bytes: Pieces::default() });
         self.bytes(head)
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> Fate {
         let Some(member) = &mut *self.member else { return Fate::Skip };
-        if self.session.held + member.bytes.length + bytes.len() as u64 <= HELD_MAX {
+        if member.bytes.length + bytes.len() as u64 <= member.limit {
             member.bytes.push(bytes);
             return Fate::Read;
         }
-        let error = ContainerError::TooLarge { bytes: HELD_MAX };
+        let error = ContainerError::TooLarge { bytes: member.limit };
         let reason = Rejection::Unreadable { message: error.to_string() };
         self.report.refuse(&member.name, reason);
         *self.member = None;
@@ -246,7 +253,7 @@ impl Visitor for Collector<'_> {
     }
 
     fn end(&mut self) {
-        let Some(Member { name, bytes }) = self.member.take() else { return };
+        let Some(Member { name, bytes, .. }) = self.member.take() else { return };
         let length = bytes.length;
         match admit(self.session, &name, Box::new(bytes)) {
             Ok(admitted) => {

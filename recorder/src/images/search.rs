@@ -167,8 +167,8 @@ impl<'a> Search<'a> {
             if sum.used.is_empty() {
                 let (unrelated, others) = (sum.unrelated, sum.others);
                 output::notice(format_args!(
-                    "--image {name}: nothing in it is used: {unrelated} images of other builds, \
-                     {others} other files"
+                    "--image {name}: nothing in it is used (images of other builds: {unrelated}, \
+                     other files: {others})"
                 ));
             }
         } else if !metadata.is_file() {
@@ -421,8 +421,8 @@ fn say_of_named(path: &Path, report: &OfferReport) {
     if report.used.is_empty() && report.not_used.is_empty() {
         let (unrelated, others) = (report.unrelated, report.others);
         output::notice(format_args!(
-            "--image {name}: nothing in it is used: {unrelated} images of other builds, {others} \
-             other files"
+            "--image {name}: nothing in it is used (images of other builds: {unrelated}, other \
+             files: {others})"
         ));
     }
 }

@@ -1,26 +1,30 @@
 //! Files of a build on this machine, for a page that asks by build-id alone.
 //!
-//! By id first. Where that finds nothing, the recordings that are served say under which paths
+//! What the user named first, then by id. Where that finds nothing, the recordings that are served say under which paths
 //! something with this id ran, and whether it is a kernel or a module. Whatever is handed out has
 //! the id in its content: the page believes it no more than a server.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use anyhow::Context;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
 use perftab_core::profile::DsoKind;
 use perftab_core::symbolize::stamped_kallsyms;
 
+use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
-use crate::images::identity;
 use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Holding, Places};
+use crate::images::unpacked::unpacked;
+use crate::images::{identity, search};
+use crate::output;
 use crate::record::own_vdso;
 use crate::recording::Recording;
 use crate::scratch;
@@ -35,7 +39,10 @@ pub enum Found {
 
 /// This machine, for the DSOs of some recordings.
 pub struct Here {
-    places: Places,
+    /// Files that the user named.
+    named: HashMap<BuildId, Vec<PathBuf>>,
+    /// `None`: nothing else is to be looked at.
+    places: Option<Places>,
     recordings: Arc<[Recording]>,
     /// What the recordings say of a build. Reading them takes a moment, and the page reads them
     /// first, so it is done when something is found nowhere else.
@@ -58,9 +65,16 @@ struct RecordedDso {
 }
 
 impl Here {
-    /// For the DSOs of `recordings`.
-    pub fn new(places: Places, recordings: Arc<[Recording]>) -> Self {
-        Self { places, recordings, recorded: OnceLock::new() }
+    /// As the command line says, for the DSOs of `recordings`. Fails if a file that is named can't
+    /// be read.
+    pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> anyhow::Result<Self> {
+        let places = || Places::of_this_machine(args.cache.buildid_dir.as_deref());
+        Ok(Self {
+            named: named_files(&args.image)?,
+            places: (!args.no_local).then(places),
+            recordings,
+            recorded: OnceLock::new(),
+        })
     }
 
     /// The artifact of a build, if it is here.
@@ -82,33 +96,40 @@ impl Here {
     }
 
     fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
-        let by_id = match holding {
-            Holding::Code => self.places.executables(id),
-            Holding::Dwarf => [self.places.debug_files(id), self.places.executables(id)].concat(),
-        };
-        local::open_matching(by_id, id, holding).or_else(|| {
-            let recorded = self.recorded.get_or_init(|| Recorded::of(&self.recordings));
-            let dsos = recorded.by_id.get(&id)?;
-            dsos.iter().find_map(|dso| self.open_recorded(id, holding, dso, recorded))
+        let named = self.named.get(&id).cloned().unwrap_or_default();
+        local::open_matching(named, id, holding).or_else(|| {
+            let places = self.places.as_ref()?;
+            let by_id = match holding {
+                Holding::Code => places.executables(id),
+                Holding::Dwarf => [places.debug_files(id), places.executables(id)].concat(),
+            };
+            local::open_matching(by_id, id, holding).or_else(|| {
+                let recorded = self.recorded.get_or_init(|| Recorded::of(&self.recordings));
+                let mut dsos = recorded.by_id.get(&id)?.iter();
+                dsos.find_map(|dso| recorded.open(id, holding, dso, places))
+            })
         })
     }
+}
 
-    fn open_recorded(
+impl Recorded {
+    /// A file that may be that of a DSO by where it ran.
+    fn open(
         &self,
         id: BuildId,
         holding: Holding,
         dso: &RecordedDso,
-        recorded: &Recorded,
+        places: &Places,
     ) -> Option<File> {
         let kernels = || {
-            let kernels = recorded.kernels.get(dso.recording)?;
+            let kernels = self.kernels.get(dso.recording)?;
             Some(kernels.lock().unwrap_or_else(PoisonError::into_inner))
         };
         let listed_as = dso.listed_as.as_deref();
         let paths = match dso.kind {
             DsoKind::Kernel => kernels()?.kernels(listed_as),
             DsoKind::Module => kernels()?.modules(std::iter::once(&*dso.path).chain(listed_as)),
-            _ => self.places.of_path(Path::new(&dso.path)),
+            _ => places.of_path(Path::new(&dso.path)),
         };
         local::open_matching(paths, id, holding).or_else(|| match (dso.kind, holding) {
             // Names without lines: what there is of most kernels.
@@ -124,9 +145,7 @@ impl Here {
             _ => None,
         })
     }
-}
 
-impl Recorded {
     fn of(recordings: &[Recording]) -> Self {
         let mut recorded = Self::default();
         for (number, recording) in recordings.iter().enumerate() {
@@ -149,6 +168,31 @@ impl Recorded {
         }
         recorded
     }
+}
+
+/// The files that the user named, and those below folders, by build-id. What holds several is
+/// nothing that the page can ask for; it opens such files itself.
+fn named_files(paths: &[PathBuf]) -> anyhow::Result<HashMap<BuildId, Vec<PathBuf>>> {
+    let mut by_id: HashMap<BuildId, Vec<PathBuf>> = HashMap::new();
+    for path in paths {
+        let name = path.display();
+        let is_folder = fs::metadata(path).with_context(|| format!("--image {name}"))?.is_dir();
+        let files = if is_folder { search::files_below(path) } else { vec![path.clone()] };
+        let known_before = by_id.len();
+        for file in files {
+            let opened = local::open_regular(&file).and_then(|file| unpacked(file).ok());
+            let id = opened.and_then(|file| identity::build_id(&file).ok()?);
+            if let Some(id) = id {
+                by_id.entry(id).or_default().push(file);
+            }
+        }
+        if by_id.len() == known_before {
+            output::notice(format_args!(
+                "--image {name} has no image with a build-id; drop archives on the page"
+            ));
+        }
+    }
+    Ok(by_id)
 }
 
 /// What is in no file, as one.

@@ -19,7 +19,6 @@ use super::here::{Found, Here};
 use super::reply;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
-use crate::images::local::Places;
 use crate::recording::Recording;
 
 /// Bytes between the thread that receives and the connection that sends.
@@ -27,16 +26,14 @@ const PIPE: usize = 1 << 20;
 
 /// Where files of a build are looked for.
 pub struct Lookup {
-    here: Option<Here>,
+    here: Here,
     client: Client,
 }
 
 impl Lookup {
     /// As the command line says, for the DSOs of these recordings.
-    pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> Self {
-        let places = || Places::of_this_machine(args.cache.buildid_dir.as_deref());
-        let here = (!args.no_local).then(|| Here::new(places(), recordings));
-        Self { here, client: Client::new(args) }
+    pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> anyhow::Result<Self> {
+        Ok(Self { here: Here::new(args, recordings)?, client: Client::new(args) })
     }
 
     /// The servers' URLs.
@@ -51,7 +48,7 @@ impl Lookup {
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
     ) -> Result<Found, FetchError> {
-        match self.here.as_ref().and_then(|here| here.find(id, artifact)) {
+        match self.here.find(id, artifact) {
             Some(found) => Ok(found),
             None => self.client.fetch(id, artifact, receiver).map(Found::Whole),
         }

@@ -306,3 +306,24 @@ fn b23_the_page_gets_the_running_kernels_symbols_from_perftab_view() {
     assert!(answer.body.windows(first.len().min(4096)).any(|at| first.starts_with(at)));
     assert_eq!(get(&id(1)).status, 404, "the running kernel is no other");
 }
+
+#[test]
+fn b43_the_page_gets_files_that_perftab_view_was_told_of_packed_ones_too() {
+    let folder = TestFolder::new();
+    let (plain, packed) = (hex(&id(1)), hex(&id(2)));
+    let source = "int main(void) { return 0; }";
+    compile(&folder, "one", &plain, source);
+    let two = fs::read(compile(&folder, "two", &packed, source)).expect("the program");
+    let status = Command::new("gzip").arg(folder.join("two")).status().expect("gzip runs");
+    assert!(status.success());
+    let image = folder.to_str().expect("UTF-8");
+    let viewer = Viewer::start(&["--no-local", "--image", image]);
+    for artifact in ["executable", "debuginfo"] {
+        let answer = viewer.get(&format!("/debuginfod/buildid/{packed}/{artifact}"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert!(answer.body == two, "{artifact}");
+    }
+    assert_eq!(viewer.get(&format!("/debuginfod/buildid/{plain}/executable")).status, 200);
+    let other = hex(&id(3));
+    assert_eq!(viewer.get(&format!("/debuginfod/buildid/{other}/executable")).status, 404);
+}

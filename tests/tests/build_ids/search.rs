@@ -385,7 +385,7 @@ fn what_is_of_no_use_is_said() {
         (path("empty"), "it is empty"),
         (path("text"), "not used"),
         (path("in/other"), OTHER),
-        (path("in"), "1 images of other builds"),
+        (path("in"), "images of other builds: 1"),
     ] {
         let said = said(&image);
         let line = said.lines().find(|line| line.contains(&image) && line.contains(words));
