@@ -274,10 +274,10 @@ impl Kallsyms {
     /// exactly there, and its mapping ended where one of this kernel would.
     ///
     /// This is for a text that only claims to be of the right build. Without KASLR every kernel
-    /// begins at one address, so the end is needed too. perf (`machine__get_running_kernel_start`
-    /// and `machine__create_kernel_maps` in `tools/perf/util/machine.c`) writes `_edata` since
-    /// Linux 5.19 if it is listed, else `_etext`; where modules are loaded, the start of the first
-    /// one. perftab writes `_etext`.
+    /// begins at one address, so the end is needed too. perf writes `_etext`, since Linux 6.6
+    /// `_edata` where that is listed (`machine__get_running_kernel_start` in
+    /// tools/perf/util/machine.c); where neither is, the start of the first module. perftab writes
+    /// `_etext`.
     pub fn agrees_with(&self, place: &KernelPlace) -> Result<(), Disagreement> {
         let Some(recorded) = place.reference.filter(|_| place.moved_to.is_empty()) else {
             return Err(Disagreement::NotRecorded);
