@@ -45,7 +45,7 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
   const text = fetchResult(row) ?? statusDetail(row);
   return (
     <span class="dso-detail">
-      {text}
+      <span>{text}</span>
       {selectedDso.value === row.id && !asksWhy(row) && <>{" "}<Explain row={row} words="Explain" /></>}
     </span>
   );
