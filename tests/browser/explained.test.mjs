@@ -171,8 +171,35 @@ describe("b45 archives are opened by drag and drop", () => {
   });
 });
 
-describe("b29 a perf map", () => {
-  scene("b29a is refused with its reason", async () => {
+describe("b45 what `perftab buildid archive` packs", () => {
+  scene("b45c names what the recording hit", async () => {
+    const archive = parts.path("archives", "binaries.tar.gz");
+    parts.perftab("buildid", "archive", recording, "-o", archive);
+    const tab = await opened(recording);
+    await tab.drop(archive);
+    await tab.status("tides", "matched");
+    await tab.status("libc.so.6", "matched");
+    assert.match(await toast(tab, "Used"), /^Used \d of \d+ files: /);
+    await tab.picture("b45-archive");
+    await tab.close();
+  });
+});
+
+describe("b29 lists of symbols", () => {
+  scene("b29b of a kernel that does not say which it is are refused, with the reason", async () => {
+    const copy = parts.path("maps", "kallsyms");
+    writeFileSync(copy, "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81001000 T tide_of_the_kernel\n");
+    const tab = await opened(recording);
+    await tab.drop(copy);
+    await tab.page.locator(".toast").getByRole("button", { name: "Not used" }).click();
+    const reason = await tab.page.getByRole("dialog", { name: "Not used" }).locator("li span").innerText();
+    assert.match(reason, /kallsyms/i);
+    await tab.picture("b29-kallsyms");
+    assert.ok(!(await tab.functions()).some(({ name }) => name === "tide_of_the_kernel"));
+    await tab.close();
+  });
+
+  scene("b29a of a JIT compiler are refused, with the reason", async () => {
     const map = parts.path("maps", "perf-4121.map");
     writeFileSync(map, "7f00a000 1c0 LazyCompile:*render\n7f00a200 80 Builtin:call\n");
     const tab = await opened(recording);

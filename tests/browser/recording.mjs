@@ -81,7 +81,12 @@ export class Parts {
     return recording;
   }
 
-  /** The same with perf, which has forms of recordings that ours has not. */
+  /** Runs perftab to its end, without anything of the person who runs the tests. */
+  perftab(...options) {
+    execFileSync(binary, options, { stdio: ["ignore", "ignore", "inherit"], env: environment(this.folder) });
+  }
+
+  /** Records with perf, which has forms of recordings that ours has not. */
   perf(name, options, command) {
     const recording = this.path(name);
     execFileSync("perf", ["record", "-q", "-g", ...options, "-o", recording, "--", ...command], {
