@@ -50,7 +50,8 @@ function SureWays({ row }: { row: DsoRow }): JSX.Element {
       <FromTheHost row={row} />
       <Hints row={row} />
       <Way title={another} action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Choose…</button>}>
-        A stripped binary, its .debug file, a deb, tar or zip that holds it. The name of the file does not matter.
+        {row.kind === "kernel" ? "The vmlinux of this kernel," : "A stripped binary, its .debug file,"} a deb, tar or zip that holds it.
+        The name of the file does not matter.
       </Way>
     </>
   );
