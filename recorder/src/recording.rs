@@ -10,6 +10,7 @@ use perftab_core::decode::ByteSource;
 use perftab_core::session::{Opening, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
+use crate::late_ids;
 use crate::output::{Progress, Unit};
 use crate::scratch;
 
@@ -147,7 +148,9 @@ impl Recording {
             progress(opening.progress().bytes);
             Ok(())
         })?;
-        Ok(opening.finish())
+        let mut session = opening.finish();
+        late_ids::distrust(&mut session, &self.file);
+        Ok(session)
     }
 
     /// Reads the whole of it once more and shows every sample to `watcher`. After each block

@@ -15,7 +15,7 @@ mod report;
 mod share;
 
 use crate::decode::ByteSource;
-use crate::error::Warning;
+use crate::error::{Warning, WarningKind};
 use crate::export::{collapsed, script};
 use crate::ingest::{Ingested, RecordCompression};
 use crate::profile::{DsoId, Profile};
@@ -24,6 +24,7 @@ use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
     NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, Symbols,
 };
+use crate::text::printable;
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
 use crate::views::functions::{self, FunctionOrder, FunctionSum};
@@ -183,6 +184,36 @@ impl Session {
     /// came of it.
     pub fn note_attempt(&mut self, dso: DsoId, what: &str, outcome: &str) {
         self.ledger.note(dso, what, outcome);
+    }
+
+    /// Takes the identity away from DSOs whose build-id was read after their file had become
+    /// another: what only the host of the recording can see. Before any file is offered.
+    pub fn distrust(&mut self, dsos: &[DsoId]) {
+        let mut paths = Vec::new();
+        for &id in dsos {
+            let dso = self.profile.dsos.get_mut(id);
+            dso.identity = None;
+            dso.recorded_by = None;
+            dso.no_identity_because = Some(
+                "its file was replaced or written to during the recording, and its build-id was \
+                 read only afterwards",
+            );
+            self.ledger.begin_again(id, dso);
+            paths.push(printable(&dso.path).into_owned());
+        }
+        if paths.is_empty() {
+            return;
+        }
+        self.recorded = RecordedIdentities::new(&self.profile.dsos);
+        let message = format!(
+            "Replaced or written to during the recording, with build-ids that were read only \
+             afterwards, so these stay without names: {}. Record with `perf record \
+             --buildid-mmap` or `perftab record`.",
+            paths.join(", ")
+        );
+        let kind = WarningKind::Ambiguous;
+        self.warnings.push(Warning { kind, offset: None, count: paths.len() as u64, message });
+        self.warnings.sort_by_key(|warning| warning.kind);
     }
 
     fn try_admit(&mut self, image: Image) -> Result<Admitted, Rejection> {

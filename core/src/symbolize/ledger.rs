@@ -209,6 +209,11 @@ impl Ledger {
         row.tried.push(Attempt { what: what.to_owned(), outcome: outcome.to_owned() });
     }
 
+    /// A DSO has become another: what was known of its names is not.
+    pub fn begin_again(&mut self, id: DsoId, dso: &Dso) {
+        self.rows[id.index()] = LedgerRow::new(dso);
+    }
+
     /// For links: rows as the sender had them.
     pub fn from_rows(rows: Vec<LedgerRow>) -> Self {
         Self { rows }

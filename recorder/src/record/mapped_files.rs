@@ -21,6 +21,7 @@ use perftab_core::symbolize::content_hash;
 
 use super::tally::Tally;
 use crate::file_source::FileSource;
+use crate::late_ids::changed;
 
 /// File times are those of the last tick of the kernel's clock, which may be 100 Hz.
 const CLOCK_TICK: Duration = Duration::from_millis(10);
@@ -118,11 +119,4 @@ fn regular_file(path: &[u8]) -> Option<(File, Metadata)> {
 
 fn build_id(file: File) -> Option<BuildId> {
     build_id_of_elf(&FileSource::new(file).ok()?)
-}
-
-/// When content or inode last changed: nobody can set that time.
-fn changed(metadata: &Metadata) -> SystemTime {
-    let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
-    let nanos = u64::try_from(metadata.ctime_nsec()).unwrap_or(0);
-    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos)
 }

@@ -119,24 +119,59 @@ fn b04_b31_replaced_while_perf_records_without_ids_nothing_is_named() {
     assert_eq!(builds.warnings(&recording, "ambiguous").len(), 1);
 }
 
-/// One inode, one id in the table: what the file was before nobody wrote down. The id of the end is
-/// all there is, and is said to be that.
+/// One inode, and in the table the one id that was there at the end: what the file was before,
+/// nobody wrote down. Where it was recorded the file still tells that it was written to; elsewhere
+/// the doubt is all that can be said.
 #[test]
-fn b31_overwritten_while_perf_records_without_ids_the_doubt_is_said() {
-    let test = "b31_overwritten_while_perf_records_without_ids_the_doubt_is_said";
+fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recorded() {
+    let test = "b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recorded";
     if !is_installed(test, "perf") {
         return;
     }
     let builds = Builds::new(Ids::Different);
-    let script = builds.script(Replaced::InPlace);
-    let recording = builds.record_by_perf(&["-g"], &["sh", "-c", &script]);
-    // The older build may not be taken for what the table says.
-    assert!(!builds.functions(&recording, &[&builds.older]).are_named());
-    let dsos = builds.dsos(&recording, &[&builds.newer]);
-    let [dso] = dsos.as_slice() else { panic!("{dsos:?}") };
-    assert_eq!((&dso["build_id"], &dso["recorded_by"]), (&NEWER_ID.into(), &"table".into()));
-    let reason = dso["reason"].as_str().expect("a doubt");
-    assert!(reason.contains("when the recording ended"), "{reason}");
+    let (program, newer) = (builds.program.display(), builds.newer.display());
+    // The second one runs nothing that was not there before: there is one inode in both.
+    let renamed = format!("{program} 150 && mv {newer} {program}");
+    for script in [builds.script(Replaced::InPlace), renamed] {
+        let recording = builds.record_by_perf(&["-g"], &["sh", "-c", &script]);
+        let kept = builds.folder.join("kept");
+        fs::copy(&builds.program, &kept).unwrap();
+        let both = [builds.older.as_path(), kept.as_path()];
+        assert!(!builds.functions(&recording, &both).are_named());
+        let dsos = builds.dsos(&recording, &both);
+        let [dso] = dsos.as_slice() else { panic!("{dsos:?}") };
+        assert_eq!(dso["status"], "no-identity", "{dso}");
+        let warnings = builds.warnings(&recording, "ambiguous");
+        assert!(warnings.iter().any(|it| it.contains(text(&builds.program))), "{warnings:?}");
+
+        // Copied to another machine, it has the id of the end, with that doubt.
+        let copied = builds.folder.join("copied.data");
+        fs::copy(&recording, &copied).unwrap();
+        assert!(!builds.functions(&copied, &[&builds.older]).are_named());
+        let dsos = builds.dsos(&copied, &[&kept]);
+        assert_eq!(
+            (&dsos[0]["build_id"], &dsos[0]["recorded_by"]),
+            (&NEWER_ID.into(), &"table".into())
+        );
+        let reason = dsos[0]["reason"].as_str().expect("a doubt");
+        assert!(reason.contains("when the recording ended"), "{reason}");
+        // A copy over a file that is there would seem to be as old as that.
+        fs::remove_file(&copied).unwrap();
+        fs::copy(&builds.older, &builds.program).unwrap();
+    }
+}
+
+/// perf's cache links to the files that it keeps, which changes their times; they are the same.
+#[test]
+fn b05_what_perf_puts_into_its_cache_is_not_taken_for_replaced() {
+    let test = "b05_what_perf_puts_into_its_cache_is_not_taken_for_replaced";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let builds = Builds::new(Ids::Different);
+    let recording = builds.record_by_perf(&[], &[text(&builds.program), "150"]);
+    assert!(builds.functions(&recording, &[&builds.older]).are_named());
+    assert_eq!(builds.warnings(&recording, "ambiguous"), [""; 0]);
 }
 
 #[test]
