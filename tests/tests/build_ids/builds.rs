@@ -89,18 +89,20 @@ impl Builds {
 
     /// Runs `perftab` with a home folder of the test's own.
     pub fn perftab<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Output {
-        self.own_home(Command::new(perftab_binary()).args(arguments))
+        self.run(Command::new(perftab_binary()).args(arguments))
     }
 
     /// Runs `perf` with a home folder of the test's own.
     pub fn perf<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Output {
-        self.own_home(Command::new("perf").args(arguments))
+        self.run(Command::new("perf").args(arguments))
     }
 
-    fn own_home(&self, command: &mut Command) -> Output {
+    /// Runs a command in the test's folder, with a home folder of the test's own.
+    pub fn run(&self, command: &mut Command) -> Output {
         let home = self.folder.join("home");
         fs::create_dir_all(&home).expect("a home folder");
         command
+            .current_dir(&*self.folder)
             .env("HOME", &home)
             .env("XDG_CACHE_HOME", home.join(".cache"))
             .env_remove("DEBUGINFOD_URLS")

@@ -10,6 +10,7 @@ mod builds;
 mod cache;
 mod fetching;
 mod forced;
+mod foreign;
 mod gate;
 mod kernel;
 mod module_files;

@@ -7,8 +7,17 @@ use std::path::Path;
 /// b01 to b48.
 const COUNT: u32 = 48;
 
-fn root() -> &'static Path {
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the repository")
+}
+
+/// Cells of the rows of a table in the document whose first cell is that.
+pub fn row(document: &str, first: &str) -> Vec<String> {
+    let cells = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut rows = document.lines().filter(|line| line.starts_with('|')).map(cells);
+    rows.find(|cells| cells[0] == first).unwrap_or_else(|| panic!("no row {first}"))
 }
 
 /// The numbers that a name begins with: 14 and 15 of `b14_b15_the_kernel`.
@@ -80,4 +89,41 @@ fn the_numbers_of_a_test_are_those_that_its_name_begins_with() {
     let mut tests = BTreeSet::new();
     add_tests("#[test]\n#[ignore]\nfn b01_a() {\nfn helper() {", &mut tests);
     assert_eq!(tests.into_iter().collect::<Vec<_>>(), ["b01_a"]);
+}
+
+/// A row of the document for each requirement: a test that there is, and what peers do in a
+/// situation as its own table has it, which `peers` compares with what they do.
+#[test]
+fn the_document_names_a_test_for_every_requirement() {
+    let document = fs::read_to_string(root().join("docs/build-ids.md")).expect("the document");
+    let tests = all_tests();
+    let mut without = Vec::new();
+    for number in 1..=COUNT {
+        let name = format!("b{number:02}");
+        let row = row(&document, &name);
+        assert_eq!(row.len(), 6, "{name}: {row:?}");
+        match row[2].trim_matches('`') {
+            "–" => without.push(name.clone()),
+            test => {
+                assert!(tests.contains(test), "{name}: there is no test {test}");
+                assert!(numbers(test).contains(&number), "{name}: {test} is of another");
+            }
+        }
+        for (peer, cell) in row[3..].iter().enumerate() {
+            let words = ["yes", "no", "option", "–", "not run"];
+            if let Some((letter, outcome)) = cell.split_once(": ") {
+                // After the letter, the words and perftab.
+                let seen = &self::row(&document, letter)[peer + 3];
+                assert_eq!(outcome, seen, "{name}: situation {letter}");
+            } else {
+                assert!(words.contains(&cell.as_str()), "{name}: {cell}");
+            }
+        }
+    }
+    if !without.is_empty() {
+        println!(
+            "SKIPPED: the_document_names_a_test_for_every_requirement: none yet for {}",
+            without.join(" ")
+        );
+    }
 }

@@ -1,0 +1,149 @@
+//! What one tool adds to perf.data and another does not know.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::builds::{Builds, Ids, OLDER, is_installed, stderr, text};
+
+/// Places in the file header, by perf's `perf_file_header`.
+const DATA: usize = 40;
+const FEATURE_BITS: usize = 72;
+const OUR_FEATURE: usize = 200;
+const FINISHED_ROUND: u32 = 68;
+
+/// A recording as bytes, to be changed as another tool would have written it.
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn word(&self, at: usize) -> usize {
+        u64::from_ne_bytes(self.0[at..at + 8].try_into().unwrap()) as usize
+    }
+
+    fn has(&self, feature: usize) -> bool {
+        self.0[FEATURE_BITS + feature / 8] >> (feature % 8) & 1 == 1
+    }
+
+    fn flip(&mut self, feature: usize) {
+        self.0[FEATURE_BITS + feature / 8] ^= 1 << (feature % 8);
+    }
+
+    /// Offset of our own section.
+    fn our_section(&self) -> usize {
+        assert!(self.has(OUR_FEATURE));
+        let before = (0..OUR_FEATURE).filter(|&feature| self.has(feature)).count();
+        self.word(self.word(DATA) + self.word(DATA + 8) + 16 * before)
+    }
+
+    /// Gives the first record of a type another type.
+    fn retype(&mut self, from: u32, to: u32) {
+        let (mut at, size) = (self.word(DATA), self.word(DATA + 8));
+        let end = at + size;
+        while at < end {
+            if self.0[at..at + 4] == from.to_ne_bytes() {
+                self.0[at..at + 4].copy_from_slice(&to.to_ne_bytes());
+                return;
+            }
+            at += usize::from(u16::from_ne_bytes(self.0[at + 6..at + 8].try_into().unwrap()));
+        }
+        panic!("no record of type {from}");
+    }
+}
+
+fn info(builds: &Builds, recording: &Path) -> Value {
+    let output = builds.perftab(&["info", "--json", text(recording)]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn warnings(info: &Value) -> Vec<&str> {
+    let warnings = info["warnings"].as_array().unwrap().iter();
+    warnings.map(|warning| warning["message"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn b26_what_newer_tools_add_is_passed_over() {
+    let builds = Builds::new(Ids::Different);
+    let (recording, _) = builds.record(&["-g"], &[text(&builds.program), "150"]);
+    let whole = fs::read(&recording).unwrap();
+    let of_whole = info(&builds, &recording);
+    assert_eq!(warnings(&of_whole), [""; 0]);
+    let write = |name: &str, change: &dyn Fn(&mut Bytes)| {
+        let mut bytes = Bytes(whole.clone());
+        change(&mut bytes);
+        builds.folder.write(name, &bytes.0)
+    };
+    let newer_section = write("newer-section", &|bytes| {
+        let version = bytes.our_section() + 8;
+        bytes.0[version] += 1;
+    });
+    let foreign_section = write("foreign-section", &|bytes| {
+        let magic = bytes.our_section();
+        bytes.0[magic] ^= 0x20;
+    });
+    // The same bytes under a number that nobody has given out.
+    let unknown_feature = write("unknown-feature", &|bytes| {
+        bytes.flip(OUR_FEATURE);
+        bytes.flip(OUR_FEATURE + 1);
+    });
+    let unknown_record = write("unknown-record", &|bytes| bytes.retype(FINISHED_ROUND, 2_000));
+    for (file, warning) in [
+        (newer_section, Some("version 2")),
+        (foreign_section, Some("not perftab's")),
+        (unknown_feature, None),
+        (unknown_record, Some("were passed over")),
+    ] {
+        let info = info(&builds, &file);
+        assert_eq!(info["samples"], of_whole["samples"], "{}", file.display());
+        match warning {
+            Some(words) => assert!(warnings(&info)[0].contains(words), "{info}"),
+            None => assert_eq!(warnings(&info), [""; 0]),
+        }
+        // User code has its names all the same.
+        let functions = builds.functions(&file, &[&builds.older]);
+        assert!(functions.0.iter().any(|row| row.name.as_deref() == Some(OLDER)), "{functions:?}");
+    }
+}
+
+#[test]
+fn b26_other_tools_read_past_what_perftab_adds() {
+    let test = "b26_other_tools_read_past_what_perftab_adds";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let builds = Builds::new(Ids::Different);
+    let (recording, _) = builds.record(&["-g"], &[text(&builds.program), "150"]);
+    let mut without = Bytes(fs::read(&recording).unwrap());
+    without.flip(OUR_FEATURE);
+    let without = builds.folder.write("without", &without.0);
+    let printed = |recording: &Path| {
+        let arguments = ["script", "-F", "pid,tid,time,ip,sym,dso", "-i", text(recording)];
+        let output = builds.perf(&arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        output.stdout
+    };
+    let by_perf = printed(&recording);
+    assert!(String::from_utf8_lossy(&by_perf).contains(OLDER));
+    assert!(by_perf == printed(&without), "perf prints something else with our section");
+
+    let samples = info(&builds, &recording)["samples"].as_u64().unwrap();
+    let file = std::io::BufReader::new(fs::File::open(&recording).unwrap());
+    let linux_perf_data::PerfFileReader { mut perf_file, mut record_iter } =
+        linux_perf_data::PerfFileReader::parse_file(file).unwrap();
+    let mut records = 0;
+    while record_iter.next_record(&mut perf_file).unwrap().is_some() {
+        records += 1;
+    }
+    assert!(records > samples, "linux-perf-data found {records} records");
+
+    let Some(parser) = crate::peers::hotspot_parser() else {
+        println!("SKIPPED: {test}: hotspot-perfparser is not installed");
+        return;
+    };
+    let mut command = Command::new(parser);
+    let output = builds.run(command.arg("--print-stats").arg("--input").arg(&recording));
+    let stats = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(stats.contains(&format!("samples: {samples}\n")), "{stats}");
+}
