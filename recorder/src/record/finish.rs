@@ -169,7 +169,8 @@ fn warn_of_replaced(tally: &Tally, files: &FilesAtEnd) {
 fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: usize) {
     for name in kernel.into_iter().flat_map(|kernel| kernel.modules.missed()) {
         notice(format_args!(
-            "module {name} was unloaded before it could be looked at: its frames have no names"
+            "module {} was unloaded before it could be looked at: its frames have no names",
+            printable(name)
         ));
     }
     if kernel.is_some_and(RunningKernel::addresses_are_hidden) {
