@@ -55,13 +55,13 @@ Example: perftab buildid verify perf.data
 
 /// What `store` prints.
 const STORE_OUTPUT: &str = "\
-Output, a line for each DSO that was recorded with a build-id, or has samples:
+Output, a line for each DSO that was recorded with a build-id:
   OK ID PATH            a copy of that very build is in the cache
   FAIL ID PATH: why     nothing was stored; then the exit code is 1";
 
 /// What `verify` prints.
 const VERIFY_OUTPUT: &str = "\
-Output, a line for each DSO:
+Output, a line for each DSO that was recorded with a build-id:
   OK ID PATH            this machine has the same build there
   FAIL ID PATH: why     it has another, or none; then the exit code is 1";
 

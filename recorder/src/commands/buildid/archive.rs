@@ -38,7 +38,8 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     let which = if args.all || !args.id.is_empty() { Which::All } else { Which::Hit };
     let mut wanted = targets(&session, which);
     if !args.id.is_empty() {
-        let is_named = |target: &Target| args.id.iter().any(|id| target.id().starts_with(id));
+        let is_named =
+            |target: &Target| args.id.iter().any(|id| target.identity.to_string().starts_with(id));
         wanted.retain(is_named);
     }
     if wanted.is_empty() {
@@ -57,7 +58,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
         let found = finder.find(target);
         packer.stop.check("no archive was written")?;
         if found.pieces.is_empty() {
-            let (id, path, why) = (target.id(), target.shown(), found.why_nothing());
+            let (id, path, why) = (target.identity, target.shown(), found.why_nothing());
             output::notice(format_args!("not packed: {id} {path}: {why}"));
             outcome = Outcome::WithLosses;
         } else {

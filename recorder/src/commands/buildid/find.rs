@@ -129,10 +129,6 @@ impl Finder {
     /// The files of a DSO. Servers are asked only if there is none here.
     pub fn find(&mut self, target: &Target) -> Pieces {
         let mut pieces = Pieces::default();
-        if target.identity.is_none() {
-            pieces.note("it was recorded without a build-id".to_owned());
-            return pieces;
-        }
         self.find_cached(target, &mut pieces);
         for path in &self.named {
             offer(target, path, &mut pieces, OtherBuild::Passed);
@@ -239,7 +235,11 @@ fn offer(target: &Target, path: &Path, pieces: &mut Pieces, other_build: OtherBu
     let Ok(Some(image)) = identity::image(&file) else { return };
     let Some(found) = image.identity() else { return };
     if target.is(found) {
-        let part = if holds_code(&image) { Part::Elf } else { Part::Debug };
+        let part = match target.kind {
+            DsoKind::Vdso => Part::Vdso,
+            _ if holds_code(&image) => Part::Elf,
+            _ => Part::Debug,
+        };
         pieces.add(part, Content::File(file));
     } else if other_build == OtherBuild::Told {
         let is = match found {

@@ -20,8 +20,8 @@ pub fn run(args: &MissingArgs) -> anyhow::Result<Outcome> {
         readings.dedup();
         let entries: Vec<_> = readings.into_iter().filter_map(|id| cache.lookup(id)).collect();
         entries.iter().for_each(warn_of_spoiled);
-        if target.identity.is_some() && entries.iter().all(|entry| entry.found.is_empty()) {
-            writeln!(results, "{} {}", target.id(), printable(target.shown()))?;
+        if entries.iter().all(|entry| entry.found.is_empty()) {
+            writeln!(results, "{} {}", target.identity, printable(target.shown()))?;
         }
     }
     results.flush()?;

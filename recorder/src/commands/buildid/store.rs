@@ -22,8 +22,8 @@ pub fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {
     for target in targets(&session, Which::with_hits(args.with_hits)) {
         stop.check("what has a line of OK is stored")?;
         match store(&cache, &mut finder, &target) {
-            Ok(()) => verdicts.ok(target.id(), target.shown())?,
-            Err(why) => verdicts.fail(target.id(), target.shown(), format_args!("{why:#}"))?,
+            Ok(()) => verdicts.ok(target.identity, target.shown())?,
+            Err(why) => verdicts.fail(target.identity, target.shown(), format_args!("{why:#}"))?,
         }
     }
     verdicts.finish("DSOs were not stored; store them on the machine that has them", outcome)
@@ -35,7 +35,7 @@ fn store(cache: &Cache, finder: &mut Finder, target: &Target) -> anyhow::Result<
     if found.pieces.is_empty() {
         anyhow::bail!(found.why_nothing());
     }
-    let key = target.key().context("it was recorded without a build-id")?;
+    let key = target.key().context("its identity is none")?;
     let name = target.entry_name().context("its path is none that a file can have")?;
     for piece in &found.pieces {
         cache.store(key, &name, piece.part, piece.content.bytes(), Existing::Keep)?;

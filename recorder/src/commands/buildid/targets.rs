@@ -7,11 +7,12 @@ use perftab_core::profile::{DsoId, DsoKind, Identity};
 use perftab_core::session::Session;
 
 use crate::buildid_cache::{EntryName, key_of};
+use crate::output;
 
 /// Which DSOs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// All that were recorded with an identity, and what samples pass through.
+    /// All that were recorded with an identity.
     All,
     /// Only what samples end in or pass through.
     Hit,
@@ -28,7 +29,7 @@ impl Which {
 #[derive(Debug, Clone)]
 pub struct Target {
     /// What its file must have.
-    pub identity: Option<Identity>,
+    pub identity: Identity,
     /// Its path, as recorded.
     pub path: String,
     /// The path that the build-id table has for it, where that is another.
@@ -40,17 +41,12 @@ pub struct Target {
 impl Target {
     /// What it is called in the cache.
     pub fn key(&self) -> Option<BuildId> {
-        self.identity.and_then(key_of)
+        key_of(self.identity)
     }
 
     /// The path to print: as perf does, that of the build-id table.
     pub fn shown(&self) -> &str {
         self.listed_as.as_deref().unwrap_or(&self.path)
-    }
-
-    /// The id to print.
-    pub fn id(&self) -> String {
-        self.identity.map_or_else(|| "-".to_owned(), |identity| identity.to_string())
     }
 
     /// Where its file was, best first.
@@ -70,9 +66,7 @@ impl Target {
     /// What an old perf may have recorded: the id as it stands, and without padding.
     pub fn readings(&self) -> Vec<BuildId> {
         match self.identity {
-            Some(Identity::Gnu(id)) => {
-                [Some(id), id.without_padding()].into_iter().flatten().collect()
-            }
+            Identity::Gnu(id) => [Some(id), id.without_padding()].into_iter().flatten().collect(),
             _ => Vec::new(),
         }
     }
@@ -80,28 +74,39 @@ impl Target {
     /// Whether a file of this identity is it.
     pub fn is(&self, found: Identity) -> bool {
         match (self.identity, found) {
-            (Some(Identity::Gnu(id)), Identity::Gnu(found)) => id.is_same_as(found),
-            (identity, found) => identity == Some(found),
+            (Identity::Gnu(id), Identity::Gnu(found)) => id.is_same_as(found),
+            (identity, found) => identity == found,
         }
     }
 }
 
-/// The DSOs, in the order of what samples they have.
+/// The DSOs with an identity, in the order of what samples they have. Of others with samples it is
+/// said that no file can be known to be theirs.
 pub fn targets(session: &Session, which: Which) -> Vec<Target> {
-    let rows = session.dsos().into_iter();
-    let wanted =
-        rows.filter(|row| row.samples > 0 || (which == Which::All && row.build_id.is_some()));
-    let dsos = wanted.map(|row| session.profile().dsos.get(DsoId(row.id)));
-    let files = dsos.filter(|dso| match dso.kind {
-        DsoKind::User | DsoKind::Kernel | DsoKind::Module | DsoKind::Vdso => true,
-        DsoKind::Jit | DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded => false,
-    });
-    files
-        .map(|dso| Target {
-            identity: dso.identity,
-            path: dso.path.clone(),
-            listed_as: dso.listed_as.clone(),
-            kind: dso.kind,
-        })
-        .collect()
+    let mut targets = Vec::new();
+    let mut unknown = Vec::new();
+    for row in session.dsos() {
+        let dso = session.profile().dsos.get(DsoId(row.id));
+        let is_file = match dso.kind {
+            DsoKind::User | DsoKind::Kernel | DsoKind::Module | DsoKind::Vdso => true,
+            DsoKind::Jit | DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded => false,
+        };
+        let is_hit = row.samples > 0;
+        match dso.identity {
+            _ if !is_file => {}
+            Some(identity) if is_hit || which == Which::All => targets.push(Target {
+                identity,
+                path: dso.path.clone(),
+                listed_as: dso.listed_as.clone(),
+                kind: dso.kind,
+            }),
+            None if is_hit => unknown.push(dso.path.as_str()),
+            _ => {}
+        }
+    }
+    if !unknown.is_empty() {
+        let paths = unknown.join(", ");
+        output::notice(format_args!("recorded without a build-id, so passed over: {paths}"));
+    }
+    targets
 }

@@ -23,14 +23,14 @@ use crate::cli::VerifyArgs;
 use crate::commands::finish;
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, local};
-use crate::output::{self, Outcome};
+use crate::output::Outcome;
 use crate::record::own_vdso;
 use crate::recording::Recording;
 
 /// The notes of a kernel are under a kilobyte.
 const NOTES_MAX: u64 = 64 << 10;
 
-/// Compares; what was recorded without an identity is counted, no more.
+/// Compares.
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     if let Some(notes) = &args.kernel_notes
         && notes == Path::new("-")
@@ -69,12 +69,12 @@ fn verify_kernel(session: &Session, notes: &Path, outcome: Outcome) -> anyhow::R
         .with_context(|| format!("{}: no build-id among these notes", notes.display()))?;
     let mut verdicts = Verdicts::new();
     let kernels = targets(session, Which::All).into_iter().filter(|t| t.kind == DsoKind::Kernel);
-    for kernel in kernels.filter(|kernel| kernel.identity.is_some()) {
+    for kernel in kernels {
         let state = match kernel.is(Identity::Gnu(there)) {
             true => State::Same,
             false => State::Other(format!("the notes have {there}")),
         };
-        compare(&mut verdicts, &kernel.id(), kernel.shown(), state)?;
+        compare(&mut verdicts, &kernel.identity.to_string(), kernel.shown(), state)?;
     }
     if verdicts.ok + verdicts.failed == 0 {
         bail!("no build-id of the kernel was recorded");
@@ -84,17 +84,8 @@ fn verify_kernel(session: &Session, notes: &Path, outcome: Outcome) -> anyhow::R
 
 fn verify_all(session: &Session, which: Which, outcome: Outcome) -> anyhow::Result<Outcome> {
     let mut verdicts = Verdicts::new();
-    let mut without_id = 0;
     for target in targets(session, which) {
-        match target.identity {
-            Some(_) => compare(&mut verdicts, &target.id(), target.shown(), state(&target))?,
-            None => without_id += 1,
-        }
-    }
-    if without_id > 0 {
-        output::notice(format_args!(
-            "DSOs recorded without a build-id, which can't be compared: {without_id}"
-        ));
+        compare(&mut verdicts, &target.identity.to_string(), target.shown(), state(&target))?;
     }
     verdicts.finish("DSOs are another build here, or gone", outcome)
 }
@@ -116,8 +107,8 @@ fn compare(verdicts: &mut Verdicts, id: &str, path: &str, state: State) -> io::R
 fn state(target: &Target) -> State {
     match target.kind {
         DsoKind::Kernel => match target.identity {
-            Some(Identity::Gnu(id)) => running(id),
-            _ => State::Gone("no kernel has such an identity".to_owned()),
+            Identity::Gnu(id) => running(id),
+            Identity::Content(_) => State::Gone("no kernel has such an identity".to_owned()),
         },
         DsoKind::Vdso => {
             let id = own_vdso().and_then(|bytes| {
