@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub use buildid::{
-    AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, ListArgs, MissingArgs, PurgeArgs,
-    RemoveArgs, StoreArgs, VerifyArgs,
+    AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
+    PurgeArgs, RemoveArgs, StoreArgs, VerifyArgs,
 };
 
 use crate::record::RecordArgs;

@@ -25,8 +25,6 @@ pub enum Proof {
 pub struct Found {
     /// What it is of the build.
     pub part: Part,
-    /// Where it lies.
-    pub path: PathBuf,
     /// The file as it was checked, at its beginning; unpacked if it is packed, as perf keeps modules.
     pub file: File,
     /// How far it can be trusted.
@@ -36,8 +34,6 @@ pub struct Found {
 /// A file that is not what its name says; never to be used.
 #[derive(Debug)]
 pub struct Spoiled {
-    /// What it would be of the build.
-    pub part: Part,
     /// Where it lies.
     pub path: PathBuf,
     /// What it is instead.
@@ -118,12 +114,12 @@ impl Entry {
         // What can't be read is not there; what can't be unpacked, or is no image, is spoiled.
         let Some(file) = local::open_regular(&path) else { return };
         let Ok(file) = unpacked(file) else {
-            self.spoiled.push(Spoiled { part, path, holds: Holds::NoBuildId });
+            self.spoiled.push(Spoiled { path, holds: Holds::NoBuildId });
             return;
         };
         match content::check(&file, self.id, part) {
-            Ok(Ok(proof)) => self.found.push(Found { part, path, file, proof }),
-            Ok(Err(holds)) => self.spoiled.push(Spoiled { part, path, holds }),
+            Ok(Ok(proof)) => self.found.push(Found { part, file, proof }),
+            Ok(Err(holds)) => self.spoiled.push(Spoiled { path, holds }),
             Err(_) => {}
         }
     }

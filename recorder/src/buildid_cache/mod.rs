@@ -9,6 +9,7 @@
 //!   may store and remove at once; none ever sees a part of a file.
 
 mod content;
+mod kcore;
 mod layout;
 mod lookup;
 mod store;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use crate::perfconfig::PerfConfig;
 
 pub use content::{Holds, key_of};
+pub use kcore::Kcore;
 pub use layout::{EntryName, Part, link_name, link_target};
 pub use lookup::{Entry, Found, Proof};
 pub use store::{Bytes, Existing};

@@ -24,7 +24,7 @@ use crate::images::unpacked::unpacked;
 use crate::scratch;
 
 /// How files are called until they are complete.
-const PASSING: &str = ".perftab-";
+pub(super) const PASSING: &str = ".perftab-";
 /// A passing file older than this was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -197,7 +197,7 @@ impl Cache {
             let path = self.root.join(&name);
             let age = || path.symlink_metadata().ok()?.modified().ok()?.elapsed().ok();
             if name.starts_with(PASSING) && age().is_some_and(|age| age > ABANDONED) {
-                let _ = fs::remove_file(&path);
+                let _ = remove_folder(&path);
             }
         }
     }
@@ -272,6 +272,7 @@ fn set_link(link: &Path, target: &Path) -> io::Result<()> {
     })
 }
 
+/// Removes a folder with what is in it, or a file; what is not there is removed.
 fn remove_folder(folder: &Path) -> io::Result<()> {
     let removed = match folder.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),

@@ -51,6 +51,9 @@ Example: perftab buildid verify perf.data
     /// Remove every build of a path from the cache
     #[command(before_help = "Example: perftab buildid purge /usr/bin/app")]
     Purge(PurgeArgs),
+    /// Put the code of the running kernel and its modules into the cache
+    #[command(before_help = "Example: perftab buildid kcore")]
+    Kcore(KcoreArgs),
 }
 
 /// What `store` prints.
@@ -189,6 +192,20 @@ pub struct PurgeArgs {
     /// Remove every entry
     #[arg(short = 'P', long, alias = "purge-all", conflicts_with = "paths")]
     pub all: bool,
+    /// Which cache.
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}
+
+/// `perftab buildid kcore`.
+#[derive(Debug, Args)]
+pub struct KcoreArgs {
+    /// A kcore with kallsyms and modules beside it, or their folder
+    #[arg(value_name = "FILE|DIR", default_value = "/proc/kcore")]
+    pub from: PathBuf,
+    /// Copy it even if the cache has one of the same kernel and modules
+    #[arg(short, long)]
+    pub force: bool,
     /// Which cache.
     #[command(flatten)]
     pub cache: CacheArgs,

@@ -3,6 +3,7 @@
 
 mod archive;
 mod home;
+mod kcore;
 mod list;
 mod poison;
 mod shared;

@@ -14,7 +14,7 @@ use perftab_core::session::Session;
 use perftab_core::symbolize::{Image, stamped_kallsyms};
 
 use super::targets::Target;
-use crate::buildid_cache::{Bytes, Cache, Found as Cached, Part, key_of};
+use crate::buildid_cache::{Bytes, Cache, Found as Cached, Part, Proof, key_of};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, Receiver};
 use crate::images::kernel::KernelPlaces;
@@ -129,7 +129,7 @@ impl Finder {
     /// The files of a DSO. Servers are asked only if there is none here.
     pub fn find(&mut self, target: &Target) -> Pieces {
         let mut pieces = Pieces::default();
-        self.find_cached(target, &mut pieces);
+        self.find_cached(target, Proof::Content, &mut pieces);
         for path in &self.named {
             offer(target, path, &mut pieces, OtherBuild::Passed);
         }
@@ -144,19 +144,23 @@ impl Finder {
             self.find_local(target, &places, &mut pieces);
         }
         if pieces.pieces.is_empty() {
+            self.find_cached(target, Proof::Name, &mut pieces);
+        }
+        if pieces.pieces.is_empty() {
             self.fetch(target, &mut pieces);
         }
         pieces
     }
 
-    fn find_cached(&self, target: &Target, pieces: &mut Pieces) {
+    fn find_cached(&self, target: &Target, proof: Proof, pieces: &mut Pieces) {
         let Some(cache) = &self.cache else { return };
         for id in target.readings().into_iter().chain(target.key()) {
             let Some(entry) = cache.lookup(id) else { continue };
             for spoiled in &entry.spoiled {
                 pieces.note(format!("{} is another build", spoiled.path.display()));
             }
-            for Cached { part, file, .. } in entry.found {
+            for Cached { part, file, .. } in entry.found.into_iter().filter(|it| it.proof == proof)
+            {
                 pieces.add(part, Content::File(file));
             }
         }

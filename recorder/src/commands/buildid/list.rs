@@ -1,6 +1,7 @@
 //! `perftab buildid list`: `ID PATH` a line, as `perf buildid-list` and `perf buildid-cache -l`
 //! print them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use perftab_core::session::{DsoRow, IdentityKind};
 
-use super::warn_of_spoiled;
+use super::{warn_of_other, warn_of_spoiled};
 use crate::cli::{InputArgs, ListArgs};
 use crate::commands::{finish, read};
 use crate::images::identity;
@@ -71,6 +72,16 @@ fn list_cache(args: &ListArgs) -> anyhow::Result<Outcome> {
         if !entry.found.is_empty() {
             writeln!(results, "{} {}", entry.id, output::printable(&entry.name.to_string()))?;
         }
+    }
+    let mut kernels = BTreeSet::new();
+    for kcore in cache.kcores() {
+        match kcore.spoiled {
+            Some(holds) => warn_of_other(&kcore.path, holds, kcore.id),
+            None => drop(kernels.insert(kcore.id)),
+        }
+    }
+    for id in kernels {
+        writeln!(results, "{id} [kernel.kcore]")?;
     }
     results.flush()?;
     Ok(Outcome::Complete)

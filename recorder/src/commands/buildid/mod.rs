@@ -6,6 +6,7 @@
 mod add;
 mod archive;
 mod find;
+mod kcore;
 mod list;
 mod missing;
 mod purge;
@@ -17,8 +18,10 @@ mod verify;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::{Context, bail};
+use perftab_core::format::BuildId;
 
 use crate::buildid_cache::{Cache, Entry, Existing, Holds};
 use crate::cli::{BuildidCommand, CacheArgs};
@@ -36,6 +39,7 @@ pub fn run(command: &BuildidCommand) -> anyhow::Result<Outcome> {
         BuildidCommand::Update(args) => add::run(args, Existing::Replace),
         BuildidCommand::Missing(args) => missing::run(args),
         BuildidCommand::Purge(args) => purge::run(args),
+        BuildidCommand::Kcore(args) => kcore::run(args),
     }
 }
 
@@ -48,16 +52,20 @@ fn cache(args: &CacheArgs) -> anyhow::Result<Cache> {
 /// Says of an entry's files which are not what their names say.
 fn warn_of_spoiled(entry: &Entry) {
     for spoiled in &entry.spoiled {
-        let holds = match spoiled.holds {
-            Holds::Build(id) => format!("holds {id}"),
-            Holds::NoBuildId => "holds no build-id".to_owned(),
-        };
-        output::notice(format_args!(
-            "{} {holds}, so it is not used; remove it with: perftab buildid remove {}",
-            spoiled.path.display(),
-            entry.id
-        ));
+        warn_of_other(&spoiled.path, spoiled.holds, entry.id);
     }
+}
+
+/// `path` is in the entry of `id`, and holds something else.
+fn warn_of_other(path: &Path, holds: Holds, id: BuildId) {
+    let holds = match holds {
+        Holds::Build(id) => format!("holds {id}"),
+        Holds::NoBuildId => "holds no build-id".to_owned(),
+    };
+    output::notice(format_args!(
+        "{} {holds}, so it is not used; remove it with: perftab buildid remove {id}",
+        path.display()
+    ));
 }
 
 /// The lines `OK` and `FAIL` of a command, and how many of each.

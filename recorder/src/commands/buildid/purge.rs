@@ -1,12 +1,18 @@
 //! `perftab buildid purge`: every build of a path, or everything, out of the cache.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{self, Path, PathBuf};
+
+use perftab_core::format::BuildId;
 
 use super::{Verdicts, cache, warn_of_spoiled};
 use crate::buildid_cache::Cache;
 use crate::cli::PurgeArgs;
 use crate::output::{self, Outcome};
+
+/// What copies of a kernel's code are listed as.
+const KCORE: &str = "[kernel.kcore]";
 
 /// Removes what the cache has of the paths. What is not there is no failure.
 pub fn run(args: &PurgeArgs) -> anyhow::Result<Outcome> {
@@ -14,9 +20,13 @@ pub fn run(args: &PurgeArgs) -> anyhow::Result<Outcome> {
     let mut verdicts = Verdicts::new();
     if args.all {
         purge(&cache, None, &mut verdicts)?;
+        purge_kcores(&cache, &mut verdicts)?;
     }
     for path in &args.paths {
         let before = verdicts.ok + verdicts.failed;
+        if path == Path::new(KCORE) {
+            purge_kcores(&cache, &mut verdicts)?;
+        }
         purge(&cache, Some(&as_listed(path)), &mut verdicts)?;
         if verdicts.ok + verdicts.failed == before {
             output::notice(format_args!("{} was not in the cache", path.display()));
@@ -35,6 +45,17 @@ fn purge(cache: &Cache, path: Option<&Path>, verdicts: &mut Verdicts) -> anyhow:
                 Ok(_) => verdicts.ok(entry.id, listed)?,
                 Err(error) => verdicts.fail(entry.id, listed, error)?,
             }
+        }
+    }
+    Ok(())
+}
+
+fn purge_kcores(cache: &Cache, verdicts: &mut Verdicts) -> anyhow::Result<()> {
+    let kernels: BTreeSet<BuildId> = cache.kcores().into_iter().map(|kcore| kcore.id).collect();
+    for id in kernels {
+        match cache.remove_kcores(id) {
+            Ok(()) => verdicts.ok(id, KCORE)?,
+            Err(error) => verdicts.fail(id, KCORE, error)?,
         }
     }
     Ok(())

@@ -16,7 +16,11 @@ pub fn run(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     let cache = cache(&args.cache)?;
     let mut verdicts = Verdicts::new();
     for what in &args.what {
-        let removed = build_of(what).and_then(|id| Ok((id, cache.remove(id)?)));
+        let removed = build_of(what).and_then(|id| {
+            let had_kcores = cache.kcores().iter().any(|kcore| kcore.id == id);
+            cache.remove_kcores(id)?;
+            Ok((id, cache.remove(id)? || had_kcores))
+        });
         match removed {
             Ok((id, true)) => verdicts.ok(id, what.display())?,
             Ok((_, false)) => {

@@ -85,7 +85,8 @@ fn b48_removing_and_adding_at_once_leaves_whole_entries() {
     let Some(home) = Home::new(test) else { return };
     let programs = programs(&home);
     let verbs = ["add", "remove", "update", "remove", "add", "purge"];
-    verbs.map(|verb| start(&home, verb, &programs)).map(end);
+    let children = verbs.map(|verb| start(&home, verb, &programs));
+    children.into_iter().for_each(end);
     // Whatever came last: each entry is there and right, or is not there at all.
     let listed = home.buildid(&["list", "-l"]);
     assert!(listed.stderr.is_empty(), "{}", text(&listed.stderr));
