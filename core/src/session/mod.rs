@@ -22,7 +22,7 @@ use crate::profile::{DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
-    NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, Symbols,
+    NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, SupplementaryLink, Symbols,
 };
 use crate::text::printable;
 use crate::views::Query;
@@ -216,8 +216,22 @@ impl Session {
         self.warnings.sort_by_key(|warning| warning.kind);
     }
 
+    /// Files that debug files which were admitted name as what they have in common with others: of
+    /// each the name of one that names it, the path that it has for it, and the build-id.
+    pub fn wanted_supplementary(&self) -> Vec<(String, SupplementaryLink)> {
+        self.images.wanted_supplementary()
+    }
+
     fn try_admit(&mut self, image: Image) -> Result<Admitted, Rejection> {
         let name = image.name().to_owned();
+        let image = match self.images.add_supplementary(image) {
+            Ok(added) => {
+                let begin = |&dso: &DsoId| self.symbols.begin(dso, self.naming_depth);
+                self.to_name.extend(added.dsos.iter().map(begin));
+                return Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() });
+            }
+            Err(image) => image,
+        };
         let image = MatchedImage::admit(&self.recorded, image)?;
         let added = self.images.add(image)?;
         for &dso in &added.dsos {

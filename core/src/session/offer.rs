@@ -90,6 +90,11 @@ pub struct NotUsed {
 }
 
 impl Session {
+    /// Whether a debug file that is here names a file of this id.
+    fn is_supplementary(&self, id: BuildId) -> bool {
+        self.wanted_supplementary().iter().any(|(_, link)| link.build_id == id)
+    }
+
     /// Offers a file of any kind. `name` is what the host calls it.
     pub fn offer(&self, name: &str, source: Box<dyn ByteSource>) -> Offer {
         Offer::new(name, source)
@@ -228,7 +233,8 @@ impl Visitor for Collector<'_> {
             return Fate::Skip;
         }
         let found = build_id_of_elf(&SliceSource::new(head));
-        if let Some(refusal) = found.and_then(|id| self.session.recorded.refusal(name, id)) {
+        let refusal = found.filter(|&id| !self.session.is_supplementary(id));
+        if let Some(refusal) = refusal.and_then(|id| self.session.recorded.refusal(name, id)) {
             self.session.note_refusal(name, &refusal);
             self.report.refuse_member(name, refusal);
             return Fate::Skip;

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use object::elf;
 
@@ -17,6 +18,7 @@ use super::matched_image::MatchedImage;
 use super::placement::{Placement, Unplaced};
 use super::rejection::Rejection;
 use super::same_code::{Compared, has_code, is_same_code};
+use super::supplementary::{SupplementaryImage, SupplementaryLink};
 use super::symbol_table::{Addresses, SymbolTable};
 use crate::profile::{Dso, DsoId, DsoKind};
 
@@ -25,6 +27,8 @@ use crate::profile::{Dso, DsoId, DsoKind};
 pub struct DsoImages {
     builds: Vec<Build>,
     of_dso: HashMap<DsoId, usize>,
+    /// What debug files have in common.
+    supplementary: Vec<Rc<SupplementaryImage>>,
 }
 
 /// What became of an image that passed the gate.
@@ -41,6 +45,7 @@ pub struct AddedImage {
 pub(super) struct Build {
     images: Vec<MatchedImage>,
     symbols: SymbolTable,
+    supplementary: Option<Rc<SupplementaryImage>>,
     /// Read at the first look-up; `None` inside: there is none that can be read.
     inline_frames: OnceCell<Option<InlineFrames>>,
 }
@@ -55,11 +60,55 @@ impl DsoImages {
         if index == self.builds.len() {
             self.builds.push(Build::default());
         }
-        let gives = self.builds[index].add(image)?;
+        let shared = self.supplementary.iter().find(|shared| shared.is_named_by(&image)).cloned();
+        let build = &mut self.builds[index];
+        let gives = build.add(image)?;
+        if build.supplementary.is_none() {
+            build.supplementary = shared;
+        }
         for &dso in &dsos {
             self.of_dso.insert(dso, index);
         }
         Ok(AddedImage { dsos, gives })
+    }
+
+    /// Takes in a file that matched ones name as what they have in common with others; gives it back
+    /// if none does.
+    pub fn add_supplementary(&mut self, mut image: Image) -> Result<AddedImage, Image> {
+        let mut by = self.builds.iter().flat_map(|build| &build.images);
+        let admitted = loop {
+            let Some(by) = by.next() else { return Err(image) };
+            match SupplementaryImage::admit(by, image) {
+                Ok(admitted) => break Rc::new(admitted),
+                Err(refused) => image = refused,
+            }
+        };
+        let mut dsos = Vec::new();
+        for build in &mut self.builds {
+            if let Some(by) = build.images.iter().find(|by| admitted.is_named_by(by)) {
+                dsos.extend_from_slice(by.dsos());
+                build.supplementary = Some(Rc::clone(&admitted));
+                build.inline_frames = OnceCell::new();
+            }
+        }
+        self.supplementary.push(admitted);
+        Ok(AddedImage { dsos, gives: Gives { inlines: true, ..Gives::default() } })
+    }
+
+    /// The files that matched ones name as what they have in common with others, and that are not
+    /// here; each with the name of one that names it.
+    pub fn wanted_supplementary(&self) -> Vec<(String, SupplementaryLink)> {
+        let mut wanted: Vec<(String, SupplementaryLink)> = Vec::new();
+        for build in self.builds.iter().filter(|build| build.supplementary.is_none()) {
+            for image in &build.images {
+                if let Some(link) = SupplementaryLink::of(image.image())
+                    && wanted.iter().all(|(_, known)| known.build_id != link.build_id)
+                {
+                    wanted.push((image.name().to_owned(), link));
+                }
+            }
+        }
+        wanted
     }
 
     /// The files of one DSO.
@@ -117,7 +166,13 @@ impl Build {
         if self.symbols.addresses() == Addresses::AtRunTime {
             return None;
         }
-        let read = || self.images.iter().find_map(|image| InlineFrames::read(image).ok().flatten());
+        let read = || {
+            self.images.iter().find_map(|image| {
+                let supplementary = self.supplementary.as_deref();
+                let supplementary = supplementary.filter(|shared| shared.is_named_by(image));
+                InlineFrames::read(image, supplementary).ok().flatten()
+            })
+        };
         self.inline_frames.get_or_init(read).as_ref()
     }
 

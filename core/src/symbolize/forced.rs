@@ -16,7 +16,7 @@
 //! use perftab_core::symbolize::{ForcedImage, InlineFrames};
 //!
 //! fn lines_of_another_build(image: &ForcedImage) {
-//!     let _ = InlineFrames::read(image);
+//!     let _ = InlineFrames::read(image, None);
 //! }
 //! ```
 //!

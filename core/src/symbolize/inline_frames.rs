@@ -15,6 +15,7 @@ use super::address::Svma;
 use super::elf::{Elf, Section};
 use super::kernel_module::{ModuleLayout, Relocated};
 use super::matched_image::MatchedImage;
+use super::supplementary::SupplementaryImage;
 use crate::decode::ReadError;
 
 /// More levels than this at one address are not kept.
@@ -46,8 +47,11 @@ impl InlineFrames {
         elf.is_some_and(|elf| has(elf, ".debug_info") || has(elf, ".zdebug_info"))
     }
 
-    /// Reads the DWARF of an image; `None` if it has none.
-    pub fn read(image: &MatchedImage) -> Result<Option<Self>, ReadError> {
+    /// Reads the DWARF of an image, with what it has in common with others; `None` if it has none.
+    pub fn read(
+        image: &MatchedImage,
+        supplementary: Option<&SupplementaryImage>,
+    ) -> Result<Option<Self>, ReadError> {
         let has_dwarf = Self::exist_in(image);
         let image = image.image();
         let Some(elf) = image.elf().filter(|_| has_dwarf) else { return Ok(None) };
@@ -62,7 +66,7 @@ impl InlineFrames {
             },
             false => None,
         };
-        let dwarf = gimli::Dwarf::load(|id: SectionId| {
+        let mut dwarf = gimli::Dwarf::load(|id: SectionId| {
             let bytes = match (wanted(id).then(|| named(elf, id)).flatten(), &relocated) {
                 (Some(section), Some(relocated)) => relocated.section_bytes(section)?,
                 (Some(section), None) => image.section_bytes(elf, section)?,
@@ -70,6 +74,16 @@ impl InlineFrames {
             };
             Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
         })?;
+        let other = supplementary.map(SupplementaryImage::image);
+        if let Some((other, elf)) = other.and_then(|other| Some((other, other.elf()?))) {
+            dwarf.load_sup(|id: SectionId| {
+                let bytes = match wanted(id).then(|| named(elf, id)).flatten() {
+                    Some(section) => other.section_bytes(elf, section)?,
+                    None => Vec::new(),
+                };
+                Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
+            })?;
+        }
         let context = Context::from_dwarf(dwarf)
             .map_err(|error| ReadError::new(format!("{}: {error}", image.name())))?;
         Ok(Some(Self { context }))

@@ -27,6 +27,7 @@ mod placement;
 mod recorded;
 mod rejection;
 mod same_code;
+mod supplementary;
 mod symbol_table;
 mod symbols;
 
@@ -44,5 +45,6 @@ pub use ledger::{Attempt, Gives, Ledger, LedgerRow, Status};
 pub use matched_image::{MatchedImage, MatchedSymbols};
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
+pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use symbols::{FileId, Function, Inlining, Level, Naming, NamingDepth, NamingWork, Symbols};

@@ -13,7 +13,6 @@
 //! By path: the recorded one, and beside it where gdb's manual ("Debugging Information in Separate
 //! Files") has debug files lie. For kernels and their modules see `kernel.rs`.
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -178,6 +177,8 @@ pub fn open_regular(path: &Path) -> Option<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use super::*;
 
     fn places() -> Places {

@@ -16,14 +16,14 @@ use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::session::{OfferReport, OfferStep, Session, Wanted};
-use perftab_core::symbolize::{Gives, Image, Rejection};
+use perftab_core::symbolize::{Gives, Image, Rejection, SupplementaryLink};
 
 use super::download::{self, Answered, Job};
 use super::forced;
 use super::identity;
 use super::kernel::{self, KernelPlaces};
 use super::local::{self, Places};
-use crate::cli::NameArgs;
+use crate::cli::{ImageArgs, NameArgs};
 use crate::debuginfod_client::{Artifact, Client, FetchError};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
@@ -54,6 +54,7 @@ pub fn name_frames(session: &mut Session, args: &NameArgs) -> anyhow::Result<()>
         search.offer_local(&Places::of_this_machine(images.cache.buildid_dir.as_deref()));
     }
     search.fetch(Client::new(images))?;
+    search.find_supplementary(images)?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
     }
@@ -333,6 +334,35 @@ impl<'a> Search<'a> {
                         }
                     }
                 }
+            }
+        })
+    }
+
+    /// What dwz moved out of debug files that are used, into a file that several share.
+    fn find_supplementary(&mut self, args: &ImageArgs) -> anyhow::Result<()> {
+        let places =
+            (!args.no_local).then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref()));
+        for (by, link) in self.session.wanted_supplementary() {
+            let folder = Path::new(&by).parent().unwrap_or(Path::new(""));
+            for places in &places {
+                let linked = iter::once(folder.join(&link.path));
+                let by_id = places.debug_files(link.build_id).into_iter();
+                for path in linked.chain(by_id) {
+                    self.offer(&path);
+                }
+            }
+        }
+        let wanted = self.session.wanted_supplementary();
+        let job = |link: &SupplementaryLink| Job {
+            ids: vec![link.build_id],
+            artifacts: vec![Artifact::DebugInfo],
+        };
+        let jobs = wanted.iter().map(|(_, link)| job(link)).collect();
+        download::fetch_all(Client::new(args), jobs, &mut |answered| {
+            let Some((by, _)) = wanted.get(answered.job) else { return };
+            let name = format!("what {by} shares with others");
+            if let Ok(file) = answered.result {
+                self.take_fetched(&Build { name, dsos: Vec::new() }, &answered.artifact, file);
             }
         })
     }

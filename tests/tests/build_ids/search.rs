@@ -446,3 +446,81 @@ fn a_process_with_mounts_of_its_own_is_looked_into() {
     assert!(!own.is_named(&home, &[]), "and not any more");
     assert!(own.folder.join("mounted").read_dir().expect("a folder").next().is_none());
 }
+
+// ---- what debug files share ----------------------------------------------------------------
+
+const SHARED: &str = "
+struct tide { int height; long period; char name[40]; struct tide *next; };
+struct harbour { struct tide *first; double depth; char *names[10]; };
+static volatile unsigned long sum;
+static inline __attribute__((always_inline))
+void innermost(struct tide *tide, unsigned long n) { while (n--) sum += n + tide->height; }
+static inline __attribute__((always_inline))
+void inner(struct harbour *harbour, unsigned long n) { innermost(harbour->first, n); }
+";
+
+#[test]
+fn b30_what_dwz_moved_is_read_from_the_file_with_the_id_that_is_named() {
+    let test = "b30_what_dwz_moved_is_read_from_the_file_with_the_id_that_is_named";
+    let folder = TestFolder::new();
+    let programs = |folder: &Path, turns: &str| {
+        for name in ["ebb", "flood"] {
+            let source = format!(
+                "{SHARED}__attribute__((noinline)) void {name}_work(struct harbour *harbour) \
+                 {{ inner(harbour, {turns}); }}\n\
+                 int main(void) {{ struct tide tide = {{1}}; struct harbour harbour = {{&tide}}; \
+                 {name}_work(&harbour); return 0; }}"
+            );
+            compile(
+                folder,
+                name,
+                &format!("{name:0<20}").bytes().map(|b| format!("{b:02x}")).collect::<String>(),
+                &source,
+            );
+        }
+        let run = Command::new("dwz")
+            .args(["-m", "shared.debug", "ebb", "flood"])
+            .current_dir(folder)
+            .status();
+        run.is_ok_and(|status| status.success()) && folder.join("shared.debug").exists()
+    };
+    if !programs(&folder, "60000000") {
+        println!("SKIPPED: {test}: dwz is not installed");
+        return;
+    }
+    let program = folder.join("ebb");
+    let Some(recording) = perf::record(test, &program, &folder.join("perf.data")) else { return };
+    let home = TestFolder::new();
+    let recording = recording.to_str().expect("UTF-8");
+    let names = |arguments: &[&str]| {
+        let arguments = [&["report", "--json", recording], arguments].concat();
+        let output = output(&mut perftab(&home, &arguments));
+        (names_in(&output, &program), text(&output.stderr))
+    };
+    let inlined = |names: &BTreeSet<String>| names.contains("innermost") && names.contains("inner");
+    let (beside, _) = names(&[]);
+    assert!(inlined(&beside) && beside.contains("ebb_work"), "{beside:?}");
+
+    let shared = folder.join("shared.debug");
+    let elsewhere = folder.join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    fs::rename(&shared, elsewhere.join("renamed")).expect("it is moved");
+    let (without, _) = names(&[]);
+    assert!(without.contains("ebb_work"), "the symbol table still has it: {without:?}");
+    assert!(!inlined(&without), "{without:?}");
+    let program_name = program.to_str().expect("UTF-8");
+    let file = elsewhere.join("renamed");
+    let file = file.to_str().expect("UTF-8");
+    let (given, _) = names(&["--no-local", "--image", program_name, "--image", file]);
+    assert!(inlined(&given), "{given:?}");
+
+    // One bit of its id: nothing names it any more.
+    let mut bytes = fs::read(file).expect("the file");
+    let note = bytes.windows(4).position(|at| at == b"GNU\0").expect("its note");
+    bytes[note + 4] ^= 1;
+    fs::write(&shared, &bytes).expect("it is written");
+    let shared = shared.to_str().expect("UTF-8");
+    let (flipped, said) = names(&["--image", program_name, "--image", shared]);
+    assert!(!inlined(&flipped), "{flipped:?}");
+    assert!(said.contains(shared), "{said}");
+}
