@@ -34,7 +34,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     let session = read(&args.input)?;
     let mut outcome = finish(&session);
     let stop = Stop::install()?;
-    let mut finder = Finder::new(&args.images, &session, stop.clone());
+    let mut finder = Finder::new(&args.images, &session, stop.clone())?;
     let which = if args.all || !args.id.is_empty() { Which::All } else { Which::Hit };
     let mut wanted = targets(&session, which);
     if !args.id.is_empty() {

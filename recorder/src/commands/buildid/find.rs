@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoKind, Identity};
 use perftab_core::session::Session;
@@ -30,8 +31,8 @@ pub struct Finder {
     cache: Option<Cache>,
     places: Option<Places>,
     client: Client,
-    /// Files that the user named.
-    named: Vec<PathBuf>,
+    /// Files that the user named, and what they are.
+    named: Vec<(Identity, PathBuf)>,
     /// Roots of containers that still run.
     roots: Vec<PathBuf>,
     kernel_places: KernelPlaces,
@@ -101,17 +102,21 @@ impl Pieces {
 
 impl Finder {
     /// As the command line says, for the DSOs of this recording.
-    pub fn new(args: &ImageArgs, session: &Session, stop: Stop) -> Self {
+    ///
+    /// Fails only if a file or folder named by `--image` can't be read.
+    pub fn new(args: &ImageArgs, session: &Session, stop: Stop) -> anyhow::Result<Self> {
         let mut named = Vec::new();
         for path in &args.image {
-            if path.is_dir() {
-                named.extend(search::files_below(path));
-            } else {
-                named.push(path.clone());
-            }
+            let metadata =
+                fs::metadata(path).with_context(|| format!("--image {}", path.display()))?;
+            let files = match metadata.is_dir() {
+                true => search::files_below(path),
+                false => vec![path.clone()],
+            };
+            named.extend(files.into_iter().filter_map(|path| Some((identity_at(&path)?, path))));
         }
         let dir = args.cache.buildid_dir.as_deref();
-        Self {
+        Ok(Self {
             cache: Cache::of_user(dir).filter(|_| !args.no_local || dir.is_some()),
             places: (!args.no_local)
                 .then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref())),
@@ -123,14 +128,14 @@ impl Finder {
                 session.profile().host.os_release.as_deref(),
             ),
             stop,
-        }
+        })
     }
 
     /// The files of a DSO. Servers are asked only if there is none here.
     pub fn find(&mut self, target: &Target) -> Pieces {
         let mut pieces = Pieces::default();
         self.find_cached(target, Proof::Content, &mut pieces);
-        for path in &self.named {
+        for (_, path) in self.named.iter().filter(|(found, _)| target.is(*found)) {
             offer(target, path, &mut pieces, OtherBuild::Passed);
         }
         if self.places.is_some() {
@@ -224,6 +229,12 @@ impl Finder {
             }
         }
     }
+}
+
+/// What a file is, unpacked if it is packed; `None` if it does not say.
+fn identity_at(path: &Path) -> Option<Identity> {
+    let file = unpacked(local::open_regular(path)?).ok()?;
+    identity::image(&file).ok()??.identity()
 }
 
 /// Whether a file of another build is worth a word.

@@ -17,7 +17,7 @@ pub fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {
     let outcome = finish(&session);
     let cache = cache(&args.images.cache)?;
     let stop = Stop::install()?;
-    let mut finder = Finder::new(&args.images, &session, stop.clone());
+    let mut finder = Finder::new(&args.images, &session, stop.clone())?;
     let mut verdicts = Verdicts::new();
     for target in targets(&session, Which::with_hits(args.with_hits)) {
         stop.check("what has a line of OK is stored")?;

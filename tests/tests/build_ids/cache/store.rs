@@ -54,6 +54,16 @@ fn b36_store_refuses_another_build_and_keeps_nothing_of_it() {
 }
 
 #[test]
+fn b35_a_file_that_is_named_must_be_there() {
+    let Some(home) = Home::new("b35_a_file_that_is_named_must_be_there") else { return };
+    for verb in ["store", "archive"] {
+        let (stdout, stderr) = home.failed(&[verb, "--image", "nowhere"]);
+        assert!(stdout.is_empty() && stderr.contains("--image nowhere"), "{verb}: {stderr}");
+    }
+    assert!(home.snapshot().is_empty());
+}
+
+#[test]
 fn b40_perf_finds_names_in_what_we_stored() {
     let Some(home) = Home::new("b40_perf_finds_names_in_what_we_stored") else { return };
     home.done(&["store", "perf.data"]);
