@@ -43,10 +43,13 @@ impl BuildId {
 
     /// True if both may be the same id. perf wrote ids shorter than 20 bytes padded with zeros
     /// and, before Linux 5.11, without their length, so one of 20 bytes may be a shorter one and
-    /// zeros.
+    /// zeros. Where it reads the note itself it takes the padding of the note along
+    /// (`read_build_id` in tools/perf/util/symbol-elf.c, Linux 6.1), up to a multiple of 4 bytes.
     pub fn is_same_as(self, other: Self) -> bool {
-        let one_may_be_padded = self.length.max(other.length) == Self::MAX_LENGTH as u8;
-        self.bytes == other.bytes && (self.length == other.length || one_may_be_padded)
+        let (short, long) = (self.length.min(other.length), self.length.max(other.length));
+        let may_be_padded =
+            usize::from(long) == Self::MAX_LENGTH || long == short.next_multiple_of(4);
+        self.bytes == other.bytes && (short == long || may_be_padded)
     }
 
     /// The id without the zeros that it may be padded with; `None` if it cannot be.

@@ -14,7 +14,8 @@ use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace, RecordedB
 #[derive(Clone, Debug, Default)]
 pub struct RecordedIdentities {
     by_identity: HashMap<Identity, Vec<DsoId>>,
-    /// Ids of 20 bytes that end in zeros and whose length was not recorded: shorter ones, padded.
+    /// Ids that end in zeros and were not recorded by the kernel, which says how long they are:
+    /// shorter ones, padded.
     padded: Vec<(BuildId, DsoId)>,
     /// By [`DsoId`].
     kinds: Vec<DsoKind>,
@@ -32,10 +33,9 @@ impl RecordedIdentities {
             if let Some(identity) = dso.identity {
                 recorded.by_identity.entry(identity).or_default().push(id);
             }
-            // The kernel writes the length of the id into the mapping.
             let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
             let padded = dso.build_id().filter(|_| may_be_padded);
-            let padded = padded.filter(|build_id| build_id.without_padding().is_some());
+            let padded = padded.filter(|build_id| build_id.as_bytes().last() == Some(&0));
             recorded.padded.extend(padded.map(|build_id| (build_id, id)));
             let same_name = recorded.by_name.entry(name_key(dso)).or_default();
             same_name.push(SameName { dso: id, path: dso.path.clone(), identity: dso.identity });
@@ -61,7 +61,10 @@ impl RecordedIdentities {
         match (self.by_identity.get(&found), found) {
             (Some(exact), _) => exact.clone(),
             (None, Identity::Gnu(found)) => {
-                let padded = self.padded.iter().filter(|(recorded, _)| recorded.is_same_as(found));
+                let is_padded = |recorded: &BuildId| {
+                    recorded.as_bytes().len() > found.as_bytes().len() && recorded.is_same_as(found)
+                };
+                let padded = self.padded.iter().filter(|(recorded, _)| is_padded(recorded));
                 padded.map(|&(_, dso)| dso).collect()
             }
             (None, Identity::Content(_)) => Vec::new(),

@@ -225,6 +225,13 @@ pub fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathB
     program
 }
 
+/// Runs a tool, which must succeed, and returns what it prints.
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{program} {arguments:?}: {}", stderr(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 pub fn text(path: &Path) -> &str {
     path.to_str().expect("the path is UTF-8")
 }
