@@ -298,7 +298,7 @@ fn b46_symbols_in_a_recording_count_for_the_id_beside_them_only() {
     let places: Vec<usize> = places.map(|(at, _)| at).collect();
     // The symbols themselves are deflated, with the id that they are of beside them.
     let (mapping, table) = places.split_first().expect("the kernel's mapping has its id");
-    let mut named_after = |changed: &[usize]| {
+    let named_after = |changed: &[usize]| {
         let mut recording = bytes.clone();
         changed.iter().for_each(|place| recording[place + 7] ^= 0x20);
         kernel(&mut open(&recording).expect("it opens"))
