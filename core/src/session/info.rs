@@ -270,7 +270,8 @@ pub struct DsoRow {
     pub found: Option<String>,
     /// What was tried to name it, oldest first.
     pub tried: Vec<Attempt>,
-    /// Where an image can be had, best first; empty where one is here or nothing was sampled.
+    /// Where an image can be had, best first; empty where nothing is
+    /// wanted: its names and lines are here, or it was not sampled.
     pub hints: Vec<Hint>,
 }
 
@@ -395,9 +396,11 @@ impl Session {
             found: row.found.clone(),
             tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
-                Status::Matched | Status::Embedded => Vec::new(),
                 _ if used.samples == 0 => Vec::new(),
-                _ => hints(dso, &self.profile.host, None),
+                Status::Embedded => Vec::new(),
+                // What has names may still lack lines, and a debug file has them.
+                Status::Matched if row.holds().inlines => Vec::new(),
+                _ => hints(dso, &self.profile.host, row.package.as_ref()),
             },
         }
     }

@@ -153,9 +153,17 @@ impl Session {
         name: &str,
         image: Result<Image, NotAnImage>,
     ) -> Result<Admitted, Rejection> {
+        let package = image.as_ref().ok().and_then(Image::package);
         let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));
         if let Err(rejection) = &admitted {
             self.note_refusal(name, rejection);
+        }
+        if let Some(package) = package {
+            let dsos = match &admitted {
+                Ok(admitted) => admitted.dsos.clone(),
+                Err(rejection) => self.concerned(name, rejection),
+            };
+            dsos.into_iter().for_each(|dso| self.ledger.note_package(dso, &package));
         }
         admitted
     }

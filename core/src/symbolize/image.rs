@@ -15,6 +15,7 @@ use super::perf_map;
 use crate::decode::{ByteSource, ReadError};
 use crate::format::BuildId;
 use crate::format::elf_note::{Endian, build_id_in_notes};
+use crate::format::package_note::{PackageNote, package_in_notes};
 use crate::profile::{ContentHash, Identity};
 
 /// A note section or segment longer than this is not searched.
@@ -157,6 +158,14 @@ impl Image {
         Some(section.offset..section.offset.checked_add(section.size)?)
     }
 
+    /// What its note says of the package that it is from.
+    pub fn package(&self) -> Option<PackageNote> {
+        match &self.content {
+            Content::Elf(elf) => in_notes(elf, &*self.source, package_in_notes),
+            Content::Kallsyms(_) | Content::PerfMap => None,
+        }
+    }
+
     /// The file name that `.gnu_debuglink` gives its debug file: a place to look, no more.
     ///
     /// The section is the name, ended by a zero, padding to four bytes, and a CRC-32 (gdb's
@@ -221,6 +230,15 @@ pub fn content_hash(source: &dyn ByteSource) -> Result<ContentHash, ReadError> {
 
 /// Searches note sections, then note segments (a file may have only one of both).
 fn gnu_build_id(elf: &Elf, source: &dyn ByteSource) -> Option<BuildId> {
+    in_notes(elf, source, build_id_in_notes)
+}
+
+/// What `find` first finds in a note section or segment.
+fn in_notes<T>(
+    elf: &Elf,
+    source: &dyn ByteSource,
+    find: fn(&[u8], Endian) -> Option<T>,
+) -> Option<T> {
     let endian = match elf.endian {
         object::Endianness::Little => Endian::Little,
         object::Endianness::Big => Endian::Big,
@@ -238,5 +256,5 @@ fn gnu_build_id(elf: &Elf, source: &dyn ByteSource) -> Option<BuildId> {
     sections
         .chain(segments)
         .filter(|&(_, size)| size <= MAX_NOTES)
-        .find_map(|(offset, size)| build_id_in_notes(&source.read_vec(offset, size).ok()?, endian))
+        .find_map(|(offset, size)| find(&source.read_vec(offset, size).ok()?, endian))
 }

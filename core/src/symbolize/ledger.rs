@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::rejection::Rejection;
+use crate::format::package_note::PackageNote;
 use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity};
 
 /// Where the names of a DSO come from, or why it has none.
@@ -98,6 +99,8 @@ pub struct LedgerRow {
     pub found: Option<String>,
     /// What was tried to name it, oldest first.
     pub tried: Vec<Attempt>,
+    /// The package that a file given for it is from.
+    pub package: Option<PackageNote>,
     holds: Gives,
     image_holds: Gives,
     /// While names are forced: the row as it was before.
@@ -209,6 +212,13 @@ impl Ledger {
         row.tried.push(Attempt { what: what.to_owned(), outcome: outcome.to_owned() });
     }
 
+    /// A file that was given for a DSO, of whatever build, is from this package.
+    pub fn note_package(&mut self, dso: DsoId, package: &PackageNote) {
+        if let Some(row) = self.rows.get_mut(dso.index()) {
+            row.package = Some(package.clone());
+        }
+    }
+
     /// A DSO has become another: what was known of its names is not.
     pub fn begin_again(&mut self, id: DsoId, dso: &Dso) {
         self.rows[id.index()] = LedgerRow::new(dso);
@@ -268,6 +278,7 @@ impl LedgerRow {
             gives: None,
             found: None,
             tried: Vec::new(),
+            package: None,
             holds: Gives::default(),
             image_holds: Gives::default(),
             unforced: None,

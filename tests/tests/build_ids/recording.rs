@@ -543,3 +543,35 @@ fn b13_a_recording_describes_its_environment_and_copies_nothing() {
     let left: Vec<_> = home.map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+// ---- where it can be had ------------------------------------------------------------------
+
+/// A file that is refused tells its package, whose server may have the build that ran.
+#[test]
+fn b33_the_package_of_a_refused_file_says_where_the_build_may_be_had() {
+    let builds = Builds::new(Ids::Different);
+    let (recording, _) = builds.record(&[], &[text(&builds.program), "100"]);
+    let json = r#"{"type":"rpm","name":"tides","version":"2.1-3","os":"fedora","osVersion":"39","debugInfoUrl":"https://debuginfod.example.org/"}"#;
+    let metadata = json.replace('"', "\\\"");
+    let source = builds.folder.write("package.s", format!(
+        ".section .note.package,\"a\",@note\n.align 4\n.long 4, 2f-1f, 0xcafe1a7e\n.asciz \"FDO\"\n1: .asciz \"{metadata}\"\n2: .align 4\n"
+    ).as_bytes());
+    let packaged = compile(
+        &builds.folder,
+        "packaged",
+        "int main(void) { return 0; }",
+        &[text(&source), "-Wl,--build-id=0xabcdef"],
+    );
+    // It is offered under the name that was recorded.
+    let offered = builds.folder.join("upgrade/tide");
+    fs::create_dir(offered.parent().unwrap()).unwrap();
+    fs::rename(packaged, &offered).unwrap();
+    let dsos = builds.dsos(&recording, &[&offered]);
+    assert_eq!(dsos[0]["status"], "mismatched", "{dsos:?}");
+    let hints = dsos[0]["hints"].as_array().unwrap();
+    let has = |words: &str| hints.iter().any(|hint| hint["text"].as_str().unwrap().contains(words));
+    assert!(has("tides 2.1-3 of fedora 39"), "{hints:?}");
+    assert!(has("pack the files"), "{hints:?}");
+    let url = format!("https://debuginfod.example.org/buildid/{OLDER_ID}/debuginfo");
+    assert!(hints.iter().any(|hint| hint["url"] == url), "{hints:?}");
+}
