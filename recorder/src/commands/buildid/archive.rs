@@ -75,8 +75,9 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     } else {
         output.display().to_string()
     };
+    let dsos = if packed == 1 { "DSO" } else { "DSOs" };
     output::notice(format_args!(
-        "{packed} DSOs in {name}, {}: drop it on the viewer, or unpack it with: tar xf FILE -C ~/.debug",
+        "{packed} {dsos} in {name}, {}: drop it on the viewer, or unpack it with: tar xf FILE -C ~/.debug",
         output::size(size)
     ));
     Ok(outcome)
