@@ -238,7 +238,7 @@ impl Session {
                 self.to_name.extend(added.dsos.iter().map(begin));
                 return Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() });
             }
-            Err(image) => image,
+            Err(image) => *image,
         };
         let image = MatchedImage::admit(&self.recorded, image)?;
         let added = self.images.add(image)?;

@@ -74,13 +74,13 @@ impl DsoImages {
 
     /// Takes in a file that matched ones name as what they have in common with others; gives it back
     /// if none does.
-    pub fn add_supplementary(&mut self, mut image: Image) -> Result<AddedImage, Image> {
+    pub fn add_supplementary(&mut self, mut image: Image) -> Result<AddedImage, Box<Image>> {
         let mut by = self.builds.iter().flat_map(|build| &build.images);
         let admitted = loop {
-            let Some(by) = by.next() else { return Err(image) };
+            let Some(by) = by.next() else { return Err(Box::new(image)) };
             match SupplementaryImage::admit(by, image) {
                 Ok(admitted) => break Rc::new(admitted),
-                Err(refused) => image = refused,
+                Err(refused) => image = *refused,
             }
         };
         let mut dsos = Vec::new();

@@ -43,9 +43,13 @@ pub struct SupplementaryImage {
 
 impl SupplementaryImage {
     /// Admits `image` if `by` names its build-id; gives it back if not.
-    pub fn admit(by: &MatchedImage, image: Image) -> Result<Self, Image> {
+    pub fn admit(by: &MatchedImage, image: Image) -> Result<Self, Box<Image>> {
         let named = SupplementaryLink::of(by.image()).map(|link| Identity::Gnu(link.build_id));
-        if named.is_some() && named == image.identity() { Ok(Self { image }) } else { Err(image) }
+        if named.is_some() && named == image.identity() {
+            Ok(Self { image })
+        } else {
+            Err(Box::new(image))
+        }
     }
 
     /// Whether `by` names this file too: packages share one.

@@ -344,7 +344,7 @@ impl<'a> Search<'a> {
             (!args.no_local).then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref()));
         for (by, link) in self.session.wanted_supplementary() {
             let folder = Path::new(&by).parent().unwrap_or(Path::new(""));
-            for places in &places {
+            if let Some(places) = &places {
                 let linked = iter::once(folder.join(&link.path));
                 let by_id = places.debug_files(link.build_id).into_iter();
                 for path in linked.chain(by_id) {
