@@ -442,10 +442,12 @@ fn shown_attempt(attempt: &Attempt) -> Attempt {
     Attempt { what: shown(&attempt.what), outcome: shown(&attempt.outcome) }
 }
 
-/// The table is written after the run: it tells of the file that was there then.
+/// The table is written after the run: it tells of the file that was there then. The kernel is no
+/// file, and the same until the end.
 fn late_identity(status: Status, dso: &Dso) -> Option<String> {
     let is_late = status == Status::Matched && dso.recorded_by == Some(RecordedBy::Table);
-    is_late.then(|| {
+    let is_file = matches!(dso.kind, DsoKind::User | DsoKind::Module);
+    (is_late && is_file).then(|| {
         "its build-id was read when the recording ended; a file overwritten before that would go \
          unnoticed"
             .to_owned()
