@@ -232,14 +232,12 @@ impl Session {
 
     fn try_admit(&mut self, image: Image) -> Result<Admitted, Rejection> {
         let name = image.name().to_owned();
-        let image = match self.images.add_supplementary(image) {
-            Ok(added) => {
-                let begin = |&dso: &DsoId| self.symbols.begin(dso, self.naming_depth);
-                self.to_name.extend(added.dsos.iter().map(begin));
-                return Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() });
-            }
-            Err(image) => *image,
-        };
+        if !self.recorded.has(&image) && self.images.name_supplementary(&image) {
+            let added = self.images.add_supplementary(image).unwrap_or_default();
+            let begin = |&dso: &DsoId| self.symbols.begin(dso, self.naming_depth);
+            self.to_name.extend(added.dsos.iter().map(begin));
+            return Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() });
+        }
         let image = MatchedImage::admit(&self.recorded, image)?;
         let added = self.images.add(image)?;
         for &dso in &added.dsos {

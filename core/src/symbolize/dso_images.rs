@@ -18,7 +18,7 @@ use super::matched_image::MatchedImage;
 use super::placement::{Placement, Unplaced};
 use super::rejection::Rejection;
 use super::same_code::{Compared, has_code, is_same_code};
-use super::supplementary::{SupplementaryImage, SupplementaryLink};
+use super::supplementary::{SupplementaryImage, SupplementaryLink, is_named};
 use super::symbol_table::{Addresses, SymbolTable};
 use crate::profile::{Dso, DsoId, DsoKind};
 
@@ -32,7 +32,7 @@ pub struct DsoImages {
 }
 
 /// What became of an image that passed the gate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddedImage {
     /// The DSOs to name again.
     pub dsos: Vec<DsoId>,
@@ -72,17 +72,16 @@ impl DsoImages {
         Ok(AddedImage { dsos, gives })
     }
 
-    /// Takes in a file that matched ones name as what they have in common with others; gives it back
-    /// if none does.
-    pub fn add_supplementary(&mut self, mut image: Image) -> Result<AddedImage, Box<Image>> {
-        let mut by = self.builds.iter().flat_map(|build| &build.images);
-        let admitted = loop {
-            let Some(by) = by.next() else { return Err(Box::new(image)) };
-            match SupplementaryImage::admit(by, image) {
-                Ok(admitted) => break Rc::new(admitted),
-                Err(refused) => image = *refused,
-            }
-        };
+    /// Whether a matched file names this one as what it has in common with others.
+    pub fn name_supplementary(&self, image: &Image) -> bool {
+        self.builds.iter().flat_map(|build| &build.images).any(|by| is_named(by, image))
+    }
+
+    /// Takes in a file that matched ones name so; `None` if none does.
+    pub fn add_supplementary(&mut self, image: Image) -> Option<AddedImage> {
+        let images = self.builds.iter().flat_map(|build| &build.images);
+        let by = images.into_iter().find(|by| is_named(by, &image))?;
+        let admitted = Rc::new(SupplementaryImage::admit(by, image)?);
         let mut dsos = Vec::new();
         for build in &mut self.builds {
             if let Some(by) = build.images.iter().find(|by| admitted.is_named_by(by)) {
@@ -92,7 +91,7 @@ impl DsoImages {
             }
         }
         self.supplementary.push(admitted);
-        Ok(AddedImage { dsos, gives: Gives { inlines: true, ..Gives::default() } })
+        Some(AddedImage { dsos, gives: Gives { inlines: true, ..Gives::default() } })
     }
 
     /// The files that matched ones name as what they have in common with others, and that are not

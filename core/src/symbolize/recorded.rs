@@ -76,6 +76,11 @@ impl RecordedIdentities {
         image.identity().is_some_and(|found| self.with_identity(found).contains(&dso))
     }
 
+    /// True if a DSO was recorded with the identity of `image`.
+    pub fn has(&self, image: &Image) -> bool {
+        image.identity().is_some_and(|found| !self.with_identity(found).is_empty())
+    }
+
     /// What kind of thing a DSO is.
     pub(super) fn kind(&self, dso: DsoId) -> Option<DsoKind> {
         self.kinds.get(dso.index()).copied()

@@ -42,23 +42,23 @@ pub struct SupplementaryImage {
 }
 
 impl SupplementaryImage {
-    /// Admits `image` if `by` names its build-id; gives it back if not.
-    pub fn admit(by: &MatchedImage, image: Image) -> Result<Self, Box<Image>> {
-        let named = SupplementaryLink::of(by.image()).map(|link| Identity::Gnu(link.build_id));
-        if named.is_some() && named == image.identity() {
-            Ok(Self { image })
-        } else {
-            Err(Box::new(image))
-        }
+    /// Admits `image` if `by` names its build-id.
+    pub fn admit(by: &MatchedImage, image: Image) -> Option<Self> {
+        is_named(by, &image).then_some(Self { image })
     }
 
     /// Whether `by` names this file too: packages share one.
     pub fn is_named_by(&self, by: &MatchedImage) -> bool {
-        let named = SupplementaryLink::of(by.image()).map(|link| Identity::Gnu(link.build_id));
-        named.is_some() && named == self.image.identity()
+        is_named(by, &self.image)
     }
 
     pub(super) fn image(&self) -> &Image {
         &self.image
     }
+}
+
+/// Whether a matched image names the build-id of `image`.
+pub(super) fn is_named(by: &MatchedImage, image: &Image) -> bool {
+    let named = SupplementaryLink::of(by.image()).map(|link| Identity::Gnu(link.build_id));
+    named.is_some() && named == image.identity()
 }
