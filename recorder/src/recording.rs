@@ -133,14 +133,22 @@ impl Recording {
         Ok(Self { name: name.to_owned(), size, file, beside: Vec::new(), completeness })
     }
 
-    /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings.
+    /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings,
+    /// and build-ids that this machine speaks against are none.
     pub fn read(&self) -> anyhow::Result<Session> {
+        let mut session = self.read_as_written()?;
+        late_ids::distrust(&mut session, &self.file);
+        Ok(session)
+    }
+
+    /// The same with every build-id that was written down: for lists of them.
+    pub fn read_as_written(&self) -> anyhow::Result<Session> {
         let name = format!("Reading {}", self.name);
         let mut progress = Progress::begin(&name, Unit::Bytes, Some(self.size));
         self.read_with(&mut |done| progress.update(done))
     }
 
-    /// Reads the whole of it, calling `progress` with the bytes read so far.
+    /// Reads the whole of it as it was written, calling `progress` with the bytes read so far.
     pub fn read_with(&self, progress: &mut dyn FnMut(u64)) -> anyhow::Result<Session> {
         let sources = self.sources()?;
         let mut opening = self.open_in(&sources)?;
@@ -148,9 +156,7 @@ impl Recording {
             progress(opening.progress().bytes);
             Ok(())
         })?;
-        let mut session = opening.finish();
-        late_ids::distrust(&mut session, &self.file);
-        Ok(session)
+        Ok(opening.finish())
     }
 
     /// Reads the whole of it once more and shows every sample to `watcher`. After each block
