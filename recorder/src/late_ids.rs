@@ -10,7 +10,7 @@ use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
-use perftab_core::profile::{Dso, DsoId, DsoKind, MappedFrom, RecordedBy};
+use perftab_core::profile::{Dso, DsoId, DsoKind, MappedFrom, Profile, RecordedBy};
 use perftab_core::session::Session;
 
 /// What perf takes at most to begin and to read build-ids at the end.
@@ -18,15 +18,23 @@ const BEGIN_AND_END: Duration = Duration::from_secs(30);
 
 /// Takes their identities away from those DSOs.
 pub fn distrust(session: &mut Session, recording: &File) {
-    let Ok(metadata) = recording.metadata() else { return };
+    let replaced = replaced(session.profile(), recording);
+    session.distrust(&replaced);
+}
+
+/// Those DSOs.
+pub fn replaced(profile: &Profile, recording: &File) -> Vec<DsoId> {
+    let Ok(metadata) = recording.metadata() else { return Vec::new() };
     // perf makes the file before it starts what it records. A copy is younger than what it tells
     // of, and nothing is found.
-    let (Ok(made), Ok(written)) = (metadata.created(), metadata.modified()) else { return };
+    let (Ok(made), Ok(written)) = (metadata.created(), metadata.modified()) else {
+        return Vec::new();
+    };
     // One that was copied over an older file seems to have been made long ago.
-    let Some((first, last)) = session.profile().clocks.sample_time else { return };
+    let Some((first, last)) = profile.clocks.sample_time else { return Vec::new() };
     let recorded = Duration::from_nanos(last.saturating_sub(first));
     if written.duration_since(made).is_ok_and(|making| making > recorded + BEGIN_AND_END) {
-        return;
+        return Vec::new();
     }
     let meanwhile = |time: SystemTime| (made..=written).contains(&time);
     let became_another = |dso: &Dso| {
@@ -40,10 +48,7 @@ pub fn distrust(session: &mut Session, recording: &File) {
         // A link to the file changes only the second time: perf makes one for its cache.
         file.modified().is_ok_and(meanwhile) || (!is_same && meanwhile(changed(&file)))
     };
-    let dsos = session.profile().dsos.iter();
-    let replaced: Vec<DsoId> =
-        dsos.filter(|(_, dso)| became_another(dso)).map(|(id, _)| id).collect();
-    session.distrust(&replaced);
+    profile.dsos.iter().filter(|(_, dso)| became_another(dso)).map(|(id, _)| id).collect()
 }
 
 /// When content or inode last changed: nobody can set that time.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::decode::ByteSource;
+use perftab_core::profile::DsoId;
 use perftab_core::session::{Opening, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
@@ -209,6 +210,12 @@ impl Recording {
             after_block(opening)?;
         }
         Ok(())
+    }
+
+    /// The DSOs of `session`, which was read from here as it was written, whose build-ids this
+    /// machine speaks against.
+    pub fn late_ids(&self, session: &Session) -> Vec<DsoId> {
+        late_ids::replaced(session.profile(), &self.file)
     }
 
     /// One of its files with a position of its own, so that requests can read side by side;

@@ -184,6 +184,13 @@ impl Session {
         self.0.unforce(DsoId(dso));
     }
 
+    /// Takes the identity away from DSOs whose build-id was read too late, as the host of the
+    /// recording sees.
+    pub fn distrust(&mut self, dsos: Vec<u32>) {
+        let dsos: Vec<DsoId> = dsos.into_iter().map(DsoId).collect();
+        self.0.distrust(&dsos);
+    }
+
     /// Notes for the ledger what was tried to name a DSO, and what came of it.
     #[wasm_bindgen(js_name = noteAttempt)]
     pub fn note_attempt(&mut self, dso: u32, what: &str, outcome: &str) {

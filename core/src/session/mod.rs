@@ -198,7 +198,8 @@ impl Session {
     /// another: what only the host of the recording can see. Before any file is offered.
     pub fn distrust(&mut self, dsos: &[DsoId]) {
         let mut paths = Vec::new();
-        for &id in dsos {
+        let count = self.profile.dsos.len();
+        for &id in dsos.iter().filter(|id| id.index() < count) {
             let dso = self.profile.dsos.get_mut(id);
             dso.identity = None;
             dso.recorded_by = None;

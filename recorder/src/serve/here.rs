@@ -1,8 +1,8 @@
 //! Files of a build on this machine, for a page that asks by build-id alone.
 //!
-//! What the user named first, then by id. Where that finds nothing, the recordings that are served say under which paths
-//! something with this id ran, and whether it is a kernel or a module. Whatever is handed out has
-//! the id in its content: the page believes it no more than a server.
+//! What the user named first, then by id. Where that finds nothing, the recordings that are served
+//! say under which paths something with this id ran, and whether it is a kernel or a module.
+//! Whatever is handed out has the id in its content: the page believes it no more than a server.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use anyhow::Context;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::profile::DsoKind;
+use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::symbolize::stamped_kallsyms;
 
 use crate::cli::ImageArgs;
@@ -55,6 +55,8 @@ struct Recorded {
     by_id: HashMap<BuildId, Vec<RecordedDso>>,
     /// Of each recording, by the release of its kernel.
     kernels: Vec<Mutex<KernelPlaces>>,
+    /// Of each recording, the DSOs whose build-ids this machine speaks against.
+    late_ids: Vec<Vec<DsoId>>,
 }
 
 struct RecordedDso {
@@ -95,6 +97,16 @@ impl Here {
         }
     }
 
+    /// The DSOs of a recording whose build-ids were read when their file had become another. The
+    /// page cannot see that.
+    pub fn late_ids(&self, recording: usize) -> &[DsoId] {
+        self.recorded().late_ids.get(recording).map_or(&[], Vec::as_slice)
+    }
+
+    fn recorded(&self) -> &Recorded {
+        self.recorded.get_or_init(|| Recorded::of(&self.recordings))
+    }
+
     fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
         let named = self.named.get(&id).cloned().unwrap_or_default();
         local::open_matching(named, id, holding).or_else(|| {
@@ -104,7 +116,7 @@ impl Here {
                 Holding::Dwarf => [places.debug_files(id), places.executables(id)].concat(),
             };
             local::open_matching(by_id, id, holding).or_else(|| {
-                let recorded = self.recorded.get_or_init(|| Recorded::of(&self.recordings));
+                let recorded = self.recorded();
                 let mut dsos = recorded.by_id.get(&id)?.iter();
                 dsos.find_map(|dso| recorded.open(id, holding, dso, places))
             })
@@ -151,6 +163,8 @@ impl Recorded {
         for (number, recording) in recordings.iter().enumerate() {
             // What can't be read, the page says.
             let session = recording.read_with(&mut |_| ()).ok();
+            let late_ids = session.as_ref().map(|session| recording.late_ids(session));
+            recorded.late_ids.push(late_ids.unwrap_or_default());
             let profile = session.as_ref().map(|session| session.profile());
             let release = profile.and_then(|profile| profile.host.os_release.as_deref());
             recorded.kernels.push(Mutex::new(KernelPlaces::new(Path::new("/"), release)));

@@ -41,6 +41,12 @@ impl Lookup {
         self.client.servers()
     }
 
+    /// The numbers of a recording's DSOs whose build-ids this machine speaks against. Blocks: reads
+    /// the recordings.
+    pub fn late_ids(&self, recording: usize) -> Vec<u32> {
+        self.here.late_ids(recording).iter().map(|dso| dso.0).collect()
+    }
+
     /// Blocks: reads files and asks servers.
     fn find(
         &self,

@@ -149,6 +149,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         Ok(Route::Profile { index, part }) => {
             profile(&server, index, part, header(header::RANGE)).await
         }
+        Ok(Route::LateIds { index }) => late_ids(&server, index).await,
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
         }
@@ -173,6 +174,18 @@ fn listed(recording: &Recording) -> serde_json::Value {
         listed["parts"] = sizes.iter().map(part).collect();
     }
     listed
+}
+
+/// Numbers of DSOs, as a session that reads the same recording has them.
+async fn late_ids(server: &Arc<Server>, index: usize) -> Response<Body> {
+    if server.profiles.get(index).is_none() {
+        return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
+    }
+    let lookup = Arc::clone(&server.lookup);
+    match tokio::task::spawn_blocking(move || lookup.late_ids(index)).await {
+        Ok(dsos) => reply::json(StatusCode::OK, &serde_json::json!({ "dsos": dsos })),
+        Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
 }
 
 async fn profile(

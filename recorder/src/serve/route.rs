@@ -18,6 +18,11 @@ pub enum Route {
         /// Which of its files: 0 is the only one, or of a folder `data`.
         part: usize,
     },
+    /// The DSOs of a recording whose build-ids were read too late, as JSON.
+    LateIds {
+        /// As in [`Route::Profile`].
+        index: usize,
+    },
     /// A file of a build.
     Debuginfod(BuildId, Artifact),
 }
@@ -48,9 +53,12 @@ impl Route {
     }
 }
 
-/// `N` or `N/PART`.
+/// `N`, `N/PART` or `N/late-ids`.
 fn profile(rest: &str) -> Option<Route> {
     let (index, part) = rest.split_once('/').unwrap_or((rest, "0"));
+    if part == "late-ids" {
+        return Some(Route::LateIds { index: number(index)? });
+    }
     Some(Route::Profile { index: number(index)?, part: number(part)? })
 }
 
@@ -129,6 +137,7 @@ mod tests {
         assert_eq!(Route::parse("/profiles"), Ok(Route::Profiles));
         assert_eq!(Route::parse("/profile/12"), Ok(Route::Profile { index: 12, part: 0 }));
         assert_eq!(Route::parse("/profile/12/3"), Ok(Route::Profile { index: 12, part: 3 }));
+        assert_eq!(Route::parse("/profile/12/late-ids"), Ok(Route::LateIds { index: 12 }));
         assert_eq!(artifact("9f31c07ad05e/executable"), Ok(Artifact::Executable));
         assert_eq!(artifact("9F31C07AD05E/debuginfo"), Ok(Artifact::DebugInfo));
         let section = Artifact::Section(".debug_line".to_owned());
@@ -139,7 +148,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is() {
-        let none = ["", "-1", "1/", "1/+2", "1/2/3", "/1", "99999999999999999999"];
+        let none = ["", "-1", "1/", "1/+2", "1/2/3", "/1", "/late-ids", "99999999999999999999"];
         for path in none.map(|rest| format!("/profile/{rest}")) {
             assert_eq!(Route::parse(&path), Err(RouteError::Unknown), "{path}");
         }

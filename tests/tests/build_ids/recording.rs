@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
-use serde_json::Value;
+use perftab_tests::served::Viewer;
+use serde_json::{Value, json};
 
 use crate::builds::{
     Builds, Functions, Ids, NEWER, NEWER_ID, OLDER, OLDER_ID, Replaced, compile, is_installed,
@@ -143,6 +144,12 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         assert_eq!(dso["status"], "no-identity", "{dso}");
         let warnings = builds.warnings(&recording, "ambiguous");
         assert!(warnings.iter().any(|it| it.contains(text(&builds.program))), "{warnings:?}");
+        // The page cannot see it, so it is told; its ids of DSOs are those of the native command.
+        let view = Viewer::start(&[text(&recording)]);
+        let late = view.get("/profile/0/late-ids").body;
+        let late: Value = serde_json::from_slice(&late).expect("JSON");
+        assert_eq!(late["dsos"], json!([dso["id"]]));
+        drop(view);
 
         // Copied to another machine, it has the id of the end, with that doubt.
         let copied = builds.folder.join("copied.data");

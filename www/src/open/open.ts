@@ -97,13 +97,15 @@ export async function openPayload(payload: string, origin: "link" | "page"): Pro
 
 export async function openServed(profile: ServedProfile): Promise<void> {
   // The worker has no address that a path could be read against.
-  const parts = profile.parts.map(({ url, size }) => ({ url: new URL(url, location.href).href, size }));
+  const whole = (path: string): string => new URL(path, location.href).href;
+  const parts = profile.parts.map(({ url, size }) => ({ url: whole(url), size }));
+  const lateIds = whole(profile.lateIds);
   await open({
     name: profile.name,
     bytes: servedSize(profile),
     origin: "served",
     payload: null,
-    read: (options) => need().call("openUrl", { parts }, options),
+    read: (options) => need().call("openUrl", { parts, lateIds }, options),
   });
 }
 

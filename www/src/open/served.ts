@@ -13,6 +13,8 @@ export interface ServedProfile {
   name: string;
   /** The file; of a recording that is a folder all its files, `data` first. */
   parts: ServedPart[];
+  /** Where the server says which of its build-ids were read too late. */
+  lateIds: string;
 }
 
 export interface Served {
@@ -61,15 +63,14 @@ interface Listed {
 }
 
 function readProfile(token: string, { name, size, parts }: Listed, index: number): ServedProfile {
-  const part = (path: string, size: unknown): ServedPart => ({
-    url: `/profile/${path}?token=${encodeURIComponent(token)}`,
-    size: Number(size ?? 0),
-  });
+  const address = (path: string): string => `/profile/${path}?token=${encodeURIComponent(token)}`;
+  const part = (path: string, size: unknown): ServedPart => ({ url: address(path), size: Number(size ?? 0) });
   return {
     name: String(name ?? `profile ${index}`),
     parts: Array.isArray(parts)
       ? parts.map((each: Listed, number) => part(`${index}/${number}`, each.size))
       : [part(String(index), size)],
+    lateIds: address(`${index}/late-ids`),
   };
 }
 

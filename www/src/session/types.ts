@@ -105,8 +105,11 @@ export interface Protocol {
   peek: { args: { files: File[] }; result: Uint8Array[] };
   /** The one file of a recording; of one that is a folder `data` first, then its streams. */
   open: { args: { parts: File[] }; result: ProfileInfo };
-  /** `size` is what the server said it has; it must answer ranges. */
-  openUrl: { args: { parts: { url: string; size: number }[] }; result: ProfileInfo };
+  /**
+   * `size` is what the server said it has; it must answer ranges. `lateIds` is where it says which DSOs have build-ids that
+   * were read when their file had become another.
+   */
+  openUrl: { args: { parts: { url: string; size: number }[]; lateIds: string }; result: ProfileInfo };
   openLink: { args: { payload: string }; result: ProfileInfo };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };

@@ -4,6 +4,7 @@ import { Session } from "../generated/perftab_web.js";
 import type { Args, FunctionsOrder, Method, Result } from "../session/types.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { admit, force } from "./naming.ts";
+import { fetchLateIds } from "./late_ids.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek } from "./peek.ts";
 import { read } from "./reading.ts";
@@ -37,8 +38,11 @@ export class Calls {
   readonly handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
     open: async ({ parts }, { slices }) => this.#replace(await read(parts.map(partOfFile), slices)),
-    openUrl: async ({ parts }, { slices }) =>
-      this.#replace(await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices)),
+    openUrl: async ({ parts, lateIds }, { slices }) => {
+      const session = await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices);
+      session.distrust(await fetchLateIds(lateIds, slices));
+      return this.#replace(session);
+    },
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
