@@ -16,39 +16,65 @@ use perftab_core::session::Session;
 /// What perf takes at most to begin and to read build-ids at the end.
 const BEGIN_AND_END: Duration = Duration::from_secs(30);
 
-/// Takes their identities away from those DSOs.
-pub fn distrust(session: &mut Session, recording: &File) {
-    let replaced = replaced(session.profile(), recording);
+/// What the files of this machine say of build-ids that were read at the end.
+#[derive(Default)]
+pub struct Judgement {
+    /// Another file was there then.
+    pub replaced: Vec<DsoId>,
+    /// The file that was mapped is there still, and did not change meanwhile.
+    pub same: Vec<DsoId>,
+}
+
+/// Takes their identities away from DSOs whose file became another, and vouches for those whose
+/// file is the same.
+pub fn apply(session: &mut Session, recording: &File) {
+    let Judgement { replaced, same } = judge(session.profile(), recording);
+    session.vouch(same);
     session.distrust(&replaced);
 }
 
-/// Those DSOs.
-pub fn replaced(profile: &Profile, recording: &File) -> Vec<DsoId> {
-    let Ok(metadata) = recording.metadata() else { return Vec::new() };
+/// Looks at the files of all DSOs.
+pub fn judge(profile: &Profile, recording: &File) -> Judgement {
+    let mut judgement = Judgement::default();
+    let Ok(metadata) = recording.metadata() else { return judgement };
     // perf makes the file before it starts what it records. A copy is younger than what it tells
     // of, and nothing is found.
     let (Ok(made), Ok(written)) = (metadata.created(), metadata.modified()) else {
-        return Vec::new();
+        return judgement;
     };
     // One that was copied over an older file seems to have been made long ago.
-    let Some((first, last)) = profile.clocks.sample_time else { return Vec::new() };
+    let Some((first, last)) = profile.clocks.sample_time else { return judgement };
     let recorded = Duration::from_nanos(last.saturating_sub(first));
     if written.duration_since(made).is_ok_and(|making| making > recorded + BEGIN_AND_END) {
-        return Vec::new();
+        return judgement;
     }
     let meanwhile = |time: SystemTime| (made..=written).contains(&time);
-    let became_another = |dso: &Dso| {
+    // Nothing where nothing can be said.
+    let is_another = |dso: &Dso| {
         let is_late = matches!(dso.recorded_by, Some(RecordedBy::Table | RecordedBy::Stream));
-        let MappedFrom::Inode { major, minor, inode, .. } = dso.mapped_from else { return false };
+        let MappedFrom::Inode { major, minor, inode, .. } = dso.mapped_from else { return None };
         if !is_late || dso.kind != DsoKind::User || inode == 0 {
-            return false;
+            return None;
         }
-        let Ok(file) = std::fs::metadata(&dso.path) else { return false };
+        let file = std::fs::metadata(&dso.path).ok()?;
         let is_same = file.ino() == inode && file.dev() == rustix::fs::makedev(major, minor);
-        // A link to the file changes only the second time: perf makes one for its cache.
-        file.modified().is_ok_and(meanwhile) || (!is_same && meanwhile(changed(&file)))
+        // A link to the file changes only the second time: perf makes one for its cache. Whoever
+        // copies with the times of the original sets the first.
+        let may_be_linked = is_same && file.nlink() > 1;
+        if file.modified().is_ok_and(meanwhile) || (!may_be_linked && meanwhile(changed(&file))) {
+            return Some(true);
+        }
+        let was_there = file.modified().is_ok_and(|modified| modified < made);
+        (is_same && was_there).then_some(false)
     };
-    profile.dsos.iter().filter(|(_, dso)| became_another(dso)).map(|(id, _)| id).collect()
+    for (id, dso) in profile.dsos.iter() {
+        match is_another(dso) {
+            Some(true) => judgement.replaced.push(id),
+            Some(false) => judgement.same.push(id),
+            None => {}
+        }
+    }
+    judgement
 }
 
 /// When content or inode last changed: nobody can set that time.

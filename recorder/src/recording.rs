@@ -138,7 +138,7 @@ impl Recording {
     /// and build-ids that this machine speaks against are none.
     pub fn read(&self) -> anyhow::Result<Session> {
         let mut session = self.read_as_written()?;
-        late_ids::distrust(&mut session, &self.file);
+        late_ids::apply(&mut session, &self.file);
         Ok(session)
     }
 
@@ -215,7 +215,7 @@ impl Recording {
     /// The DSOs of `session`, which was read from here as it was written, whose build-ids this
     /// machine speaks against.
     pub fn late_ids(&self, session: &Session) -> Vec<DsoId> {
-        late_ids::replaced(session.profile(), &self.file)
+        late_ids::judge(session.profile(), &self.file).replaced
     }
 
     /// One of its files with a position of its own, so that requests can read side by side;

@@ -390,7 +390,7 @@ impl Session {
             leaf_share: share(used.leaf_samples),
             share: share(used.samples),
             status: row.status,
-            reason: row.reason.clone().or_else(|| late_identity(row.status, dso)),
+            reason: row.reason.clone().or_else(|| self.late_identity(id).map(str::to_owned)),
             image: row.image.clone(),
             gives: row.gives.map(str::to_owned),
             found: row.found.clone(),
@@ -403,6 +403,20 @@ impl Session {
                 _ => hints(dso, &self.profile.host, row.package.as_ref()),
             },
         }
+    }
+
+    /// What is doubtful of the names of a DSO that matched. The table is written after the run: it
+    /// tells of the file that was there then. The kernel is no file, and the same until the end.
+    pub fn late_identity(&self, id: DsoId) -> Option<&'static str> {
+        let dso = self.profile.dsos.get(id);
+        let is_late = dso.recorded_by == Some(RecordedBy::Table)
+            && matches!(dso.kind, DsoKind::User | DsoKind::Module)
+            && self.ledger.row(id).status == Status::Matched
+            && !self.vouched.contains(&id);
+        is_late.then_some(
+            "its build-id was read when the recording ended; a file overwritten before that would \
+             go unnoticed",
+        )
     }
 
     /// DSOs that were sampled and can still be named, most samples first.
@@ -440,18 +454,6 @@ impl Session {
 fn shown_attempt(attempt: &Attempt) -> Attempt {
     let shown = |text: &str| printable(text).into_owned();
     Attempt { what: shown(&attempt.what), outcome: shown(&attempt.outcome) }
-}
-
-/// The table is written after the run: it tells of the file that was there then. The kernel is no
-/// file, and the same until the end.
-fn late_identity(status: Status, dso: &Dso) -> Option<String> {
-    let is_late = status == Status::Matched && dso.recorded_by == Some(RecordedBy::Table);
-    let is_file = matches!(dso.kind, DsoKind::User | DsoKind::Module);
-    (is_late && is_file).then(|| {
-        "its build-id was read when the recording ended; a file overwritten before that would go \
-         unnoticed"
-            .to_owned()
-    })
 }
 
 fn kind_name(kind: DsoKind) -> &'static str {

@@ -14,6 +14,8 @@ mod opening;
 mod report;
 mod share;
 
+use std::collections::HashSet;
+
 use crate::decode::ByteSource;
 use crate::error::{Warning, WarningKind};
 use crate::export::{collapsed, script};
@@ -62,6 +64,8 @@ pub struct Session {
     images: DsoImages,
     /// Bytes of unpacked images in memory.
     held: u64,
+    /// DSOs of which the host knows that they were the same until their build-ids were read.
+    vouched: HashSet<DsoId>,
     naming_depth: NamingDepth,
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
@@ -124,6 +128,7 @@ impl Session {
             recorded,
             images: DsoImages::default(),
             held: 0,
+            vouched: HashSet::new(),
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             shown: Vec::new(),
@@ -192,6 +197,12 @@ impl Session {
     /// came of it.
     pub fn note_attempt(&mut self, dso: DsoId, what: &str, outcome: &str) {
         self.ledger.note(dso, what, outcome);
+    }
+
+    /// The host of the recording sees that these files did not change while it was made, so that
+    /// it does not matter when their build-ids were read.
+    pub fn vouch(&mut self, dsos: impl IntoIterator<Item = DsoId>) {
+        self.vouched.extend(dsos);
     }
 
     /// Takes the identity away from DSOs whose build-id was read after their file had become

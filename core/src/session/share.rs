@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use std::collections::HashSet;
+
 use crate::error::Warning;
 use crate::session::{FormatInfo, Session};
 use crate::snapshot::{
@@ -98,6 +100,7 @@ impl Session {
             recorded,
             images: DsoImages::default(),
             held: 0,
+            vouched: HashSet::new(),
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             shown: Vec::new(),

@@ -131,11 +131,13 @@ pub(super) struct Elf {
     pub machine: elf::Machine,
     pub segments: Vec<Segment>,
     pub sections: Vec<Section>,
+    /// Where the last of what the headers tell of ends. A file that is shorter was cut off, as a
+    /// download may be: its note still stands, since linkers put it first.
+    pub end: u64,
 }
 
 impl Elf {
-    /// Reads the headers. Segments or sections that lie outside the file are left out: a debug
-    /// file cut short can still say who it is.
+    /// Reads the headers. Tables that lie outside the file are left out.
     pub fn read(source: &dyn ByteSource) -> Result<Self, ElfError> {
         let start = source.read_vec(0, source.len().min(64))?;
         let not_elf = || ElfError::NotElf { first_bytes: start[..start.len().min(16)].to_vec() };
@@ -157,13 +159,16 @@ impl Elf {
     ) -> Option<Self> {
         let (header, _) = pod::from_bytes::<H>(start).ok()?;
         let endian = header.endian().ok()?;
+        let segments = read_segments(source, header, endian).unwrap_or_default();
+        let sections = read_sections(source, header, endian).unwrap_or_default();
         Some(Self {
             class,
             endian,
             kind: header.e_type(endian),
             machine: header.e_machine(endian),
-            segments: read_segments(source, header, endian).unwrap_or_default(),
-            sections: read_sections(source, header, endian).unwrap_or_default(),
+            end: content_end(header, endian, &segments, &sections),
+            segments,
+            sections,
         })
     }
 
@@ -387,6 +392,27 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
         align: section.sh_addralign(endian).into(),
     });
     Some(sections.collect())
+}
+
+/// The sections tell; in a file without any, its segments (those of a debug file have kept the
+/// sizes of what is not in it).
+fn content_end<H: FileHeader<Endian = Endianness>>(
+    header: &H,
+    endian: Endianness,
+    segments: &[Segment],
+    sections: &[Section],
+) -> u64 {
+    let start: u64 = header.e_shoff(endian).into();
+    if start == 0 {
+        let loaded = segments.iter().filter(|segment| segment.kind == elf::PT_LOAD);
+        let ends = loaded.map(|segment| segment.offset.saturating_add(segment.file_size));
+        return ends.max().unwrap_or(0);
+    }
+    let count = sections.len().max(header.e_shnum(endian).into()) as u64;
+    let table = count.saturating_mul(size_of::<H::SectionHeader>() as u64);
+    let with_bytes = sections.iter().filter(|section| section.has_bytes());
+    let ends = with_bytes.map(|section| section.offset.saturating_add(section.size));
+    ends.max().unwrap_or(0).max(start.saturating_add(table))
 }
 
 /// Section 0 holds the counts that do not fit into the file header.

@@ -82,6 +82,14 @@ impl Image {
     pub fn open(name: &str, source: Box<dyn ByteSource>) -> Result<Self, NotAnImage> {
         let unreadable = |error: ReadError| NotAnImage::Unreadable { message: error.to_string() };
         let (content, identity) = match Elf::read(&*source) {
+            Ok(elf) if elf.end > source.len() => {
+                let message = format!(
+                    "it is cut off, at {} of {} bytes: copy or fetch it again",
+                    source.len(),
+                    elf.end
+                );
+                return Err(NotAnImage::Unreadable { message });
+            }
             Ok(elf) => {
                 let identity = match gnu_build_id(&elf, &*source) {
                     Some(id) => Identity::Gnu(id),

@@ -220,6 +220,7 @@ mod tests {
             endian: object::Endianness::Little,
             kind: elf::ET_REL,
             machine,
+            end: 0,
             segments: Vec::new(),
             sections: sections.iter().map(section).collect(),
         }

@@ -11,7 +11,7 @@ use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::Query;
 
-use super::{event_number, finish, read_named, share};
+use super::{event_number, finish_named, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::output::{self, Outcome, Results};
 use crate::page;
@@ -30,7 +30,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     }
     write(&args.output, text.as_bytes())
         .with_context(|| format!("writing {}", args.output.display()))?;
-    Ok(finish(&session))
+    Ok(finish_named(&session))
 }
 
 /// The viewer with the profile inside, as much of it as a page can carry.

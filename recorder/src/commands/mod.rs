@@ -1,6 +1,7 @@
 //! One file a command over recordings; each asks core's `Session` and prints the answer.
 
 pub mod buildid;
+mod doubts;
 pub mod export;
 pub mod info;
 pub mod report;
@@ -45,6 +46,13 @@ fn event_number(session: &Session, name: Option<&str>) -> anyhow::Result<u32> {
             bail!("no event {} in the recording; it has: {known}", name.unwrap_or_default())
         }
     }
+}
+
+/// The same as [`finish`] for what shows names, which says before why there are none, or why they
+/// may be wrong.
+fn finish_named(session: &Session) -> Outcome {
+    doubts::say(session);
+    finish(session)
 }
 
 /// Prints the warnings of a session, and says whether anything was lost.

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use perftab_core::session::{DsoRow, Report, ReportFunction, Session};
-use perftab_core::symbolize::{NamingDepth, Status};
+use perftab_core::session::{Report, ReportFunction, Session};
+use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::functions::{FunctionKey, FunctionOrder, SortDirection};
 use perftab_core::views::label::mark;
 use perftab_core::views::{Direction, Group, Inlines, Query};
 
-use super::{event_number, finish, read_named};
+use super::{event_number, finish_named, read_named};
 use crate::cli::{ReportArgs, SortKey};
 use crate::output::{self, Outcome, Results, percent, printable};
 
@@ -37,7 +37,6 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     };
     let limit = args.limit.unwrap_or(usize::MAX);
     let report = session.report(&query, order(args.sort), limit);
-    let is_nameless = lacks_build_ids(&report.dsos);
     let mut results = Results::new();
     if args.json {
         serde_json::to_writer(&mut results, &report).map_err(io::Error::from)?;
@@ -51,21 +50,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     results.flush()?;
-    // A page of addresses asks for a reason, and for what to do.
-    if is_nameless {
-        output::notice(
-            "nothing can be named: the recording has no build-ids. perftab record and \
-             perf record --buildid-mmap write them",
-        );
-    }
-    Ok(finish(&session))
-}
-
-/// Whether nothing that was sampled can have a name. What carries its symbols has names without.
-fn lacks_build_ids(dsos: &[DsoRow]) -> bool {
-    let mut sampled = dsos.iter().filter(|dso| dso.samples > 0).peekable();
-    let lacks_one = |dso: &DsoRow| dso.build_id.is_none() && dso.status == Status::NoIdentity;
-    sampled.peek().is_some() && sampled.all(lacks_one)
+    Ok(finish_named(&session))
 }
 
 fn order(key: SortKey) -> FunctionOrder {

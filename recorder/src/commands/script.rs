@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use perftab_core::session::{Session, WatchedSample};
 
-use super::finish;
+use super::finish_named;
 use crate::cli::ScriptArgs;
 use crate::images::search;
 use crate::output::{Outcome, Results};
@@ -31,7 +31,7 @@ pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     };
     recording.watch(watcher, &mut || Ok(printer.borrow_mut().check()?))?;
     printer.borrow_mut().finish()?;
-    Ok(finish(&session))
+    Ok(finish_named(&session))
 }
 
 /// Prints samples as they are shown; an error waits until somebody asks.

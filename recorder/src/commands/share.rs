@@ -8,7 +8,7 @@ use perftab_core::session::{FidelityInfo, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::symbolize::NamingDepth;
 
-use super::{finish, read_named};
+use super::{finish_named, read_named};
 use crate::cli::ShareArgs;
 use crate::debuginfod_client::is_http;
 use crate::output::{self, Outcome, Results, grouped, percent};
@@ -48,7 +48,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     if characters > OPENS_ANYWHERE {
         output::notice("only Chromium is known to open a link this long");
     }
-    Ok(finish(&session))
+    Ok(finish_named(&session))
 }
 
 /// What a link or page keeps of the profile, in one line.

@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
-use perftab_core::symbolize::Image;
+use perftab_core::format::elf_note::build_id_of_elf;
 
 use super::Receiver;
 use super::outcome::Outcome;
-use crate::images::identity;
 use crate::scratch;
 
 /// Why one server gave no file.
@@ -57,9 +56,7 @@ impl Check {
             Self::Trusted => Ok(receiver.trusted(block, total)),
             Self::Beginning { id, bytes } => {
                 bytes.extend_from_slice(block);
-                let source = SliceSource::new(bytes.as_slice());
-                let found = Image::open("", Box::new(source)).ok();
-                match found.and_then(|image| identity::build_id_of(&image)) {
+                match build_id_of_elf(&SliceSource::new(bytes.as_slice())) {
                     Some(found) if found == *id => {
                         let flow = receiver.trusted(bytes, total);
                         *self = Self::Trusted;

@@ -72,7 +72,7 @@ impl fmt::Display for ServerOutcome {
                 write!(f, "{server} sent another build, {found}; refused")
             }
             Outcome::WrongBuildId(None) => {
-                write!(f, "{server} sent a file without a build-id; refused")
+                write!(f, "{server} sent a file without a build-id, or cut off; refused")
             }
             Outcome::TooLarge { limit } => {
                 write!(f, "{server} sent more than {} MB; refused", limit.div_ceil(1_000_000))
@@ -124,7 +124,9 @@ impl Outcome {
             Self::Unreachable(why) => format!("can't be reached: {why}"),
             Self::Status(status) => format!("answered {status}"),
             Self::WrongBuildId(Some(found)) => format!("sent another build, {found}; refused"),
-            Self::WrongBuildId(None) => "sent a file without a build-id; refused".to_owned(),
+            Self::WrongBuildId(None) => {
+                "sent a file without a build-id, or cut off; refused".to_owned()
+            }
             Self::TooLarge { limit } => {
                 format!("sent more than {} MB; refused", limit.div_ceil(1_000_000))
             }

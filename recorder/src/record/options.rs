@@ -63,7 +63,7 @@ pub struct RecordArgs {
     /// Ring of each CPU: pages, or bytes as 2M [default: by -F, from 512K]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
-    /// Leave out the table of build-ids; mappings have them (Linux 5.12 and later)
+    /// Leave out the table of build-ids: mappings have them since Linux 5.12
     #[arg(short = 'B', long)]
     pub no_buildid: bool,
     /// As -B, and fail where mappings cannot have them

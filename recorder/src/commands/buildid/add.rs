@@ -39,7 +39,9 @@ fn add(cache: &Cache, path: &Path, existing: Existing) -> anyhow::Result<BuildId
     let file = local::open_regular(&real).context("it is no file that can be read")?;
     // perf finds no names in an entry that is packed.
     let file = unpacked(file)?;
-    let Some(image) = identity::image(&file)? else { bail!("it is no ELF file") };
+    let Some(image) = identity::image(&file)? else {
+        bail!("it is no ELF file, or one that was cut off")
+    };
     let id = identity::build_id_of(&image).context("it has no build-id")?;
     let name = EntryName::new(&real).context("it lies among the links of a cache")?;
     let part = if holds_code(&image) { Part::Elf } else { Part::Debug };

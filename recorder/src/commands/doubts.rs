@@ -1,0 +1,69 @@
+//! Why names lack, or may be wrong, in a line each. The ledger has the reason of each DSO; these are
+//! for whoever reads only the names.
+
+use perftab_core::profile::DsoId;
+use perftab_core::session::{DsoRow, Session};
+use perftab_core::symbolize::Status;
+
+use crate::output::{self, percent, printable};
+
+/// So many paths stand in a line.
+const MOST_NAMED: usize = 5;
+const REMEDY: &str = "perftab record and perf record --buildid-mmap";
+
+/// Prints them to standard error.
+pub fn say(session: &Session) {
+    let rows = session.dsos();
+    if lacks_build_ids(&rows) {
+        output::notice(format_args!(
+            "nothing can be named: the recording has no build-ids. {REMEDY} write them"
+        ));
+        return;
+    }
+    // What there is more to say of has a warning of its own.
+    let has_no_id = |row: &&DsoRow| {
+        let dso = session.profile().dsos.get(DsoId(row.id));
+        let is_file = matches!(row.kind, "user" | "module" | "kernel");
+        let is_unexplained = dso.no_identity_because.is_none() && !dso.is_deleted;
+        row.status == Status::NoIdentity && row.leaf_samples > 0 && is_file && is_unexplained
+    };
+    if let Some((paths, share)) = named(&rows, has_no_id) {
+        output::notice(format_args!(
+            "recorded without a build-id, so without names: {paths}, where {share} of samples end. \
+             {REMEDY} write them"
+        ));
+    }
+    let is_late = |row: &&DsoRow| row.leaf_samples > 0 && has_late_id(session, row);
+    if let Some((paths, share)) = named(&rows, is_late) {
+        output::notice(format_args!(
+            "build-ids were read when the recording ended: if one of these was replaced before, its \
+             names are wrong: {paths}, where {share} of samples end. {REMEDY} note them at once"
+        ));
+    }
+}
+
+fn has_late_id(session: &Session, row: &DsoRow) -> bool {
+    session.late_identity(DsoId(row.id)).is_some()
+}
+
+/// Paths of those rows, and the share of samples that end in them; `None` if there is none.
+fn named(rows: &[DsoRow], is_one: impl Fn(&&DsoRow) -> bool) -> Option<(String, String)> {
+    let found: Vec<&DsoRow> = rows.iter().filter(is_one).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let share: f64 = found.iter().map(|row| row.leaf_share).sum();
+    let paths = found.iter().take(MOST_NAMED).map(|row| printable(&row.path).into_owned());
+    let mut paths = paths.collect::<Vec<_>>().join(", ");
+    if found.len() > MOST_NAMED {
+        paths.push_str(&format!(" and {} more", found.len() - MOST_NAMED));
+    }
+    Some((paths, percent(share, 1.0)))
+}
+
+/// Whether nothing that was sampled can have a name. What carries its symbols has names without.
+fn lacks_build_ids(rows: &[DsoRow]) -> bool {
+    let mut sampled = rows.iter().filter(|row| row.samples > 0).peekable();
+    let lacks_one = |row: &DsoRow| row.build_id.is_none() && row.status == Status::NoIdentity;
+    sampled.peek().is_some() && sampled.all(lacks_one)
+}
