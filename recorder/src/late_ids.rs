@@ -45,9 +45,12 @@ pub fn judge(profile: &Profile, recording: &File) -> Judgement {
     // One that was copied over an older file seems to have been made long ago.
     let Some((first, last)) = profile.clocks.sample_time else { return judgement };
     let recorded = Duration::from_nanos(last.saturating_sub(first));
-    if written.duration_since(made).is_ok_and(|making| making > recorded + BEGIN_AND_END) {
+    let making = written.duration_since(made).unwrap_or_default();
+    if making > recorded + BEGIN_AND_END {
         return judgement;
     }
+    // A copy says nothing for an id: what changed before it was made did so before `made`.
+    let is_original = making >= recorded;
     let meanwhile = |time: SystemTime| (made..=written).contains(&time);
     // Nothing where nothing can be said.
     let is_another = |dso: &Dso| {
@@ -65,7 +68,7 @@ pub fn judge(profile: &Profile, recording: &File) -> Judgement {
             return Some(true);
         }
         let was_there = file.modified().is_ok_and(|modified| modified < made);
-        (is_same && was_there).then_some(false)
+        (is_original && is_same && was_there).then_some(false)
     };
     for (id, dso) in profile.dsos.iter() {
         match is_another(dso) {

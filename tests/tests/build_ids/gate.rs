@@ -9,7 +9,10 @@ use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 use perftab_core::session::{Session, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
-use perftab_core::symbolize::{Image, MatchedImage, RecordedIdentities, Rejection, Status};
+use perftab_core::symbolize::{
+    Image, MatchedImage, NotAnImage, RecordedIdentities, Rejection, Status,
+};
+use perftab_tests::folder::TestFolder;
 use perftab_tests::open::{open, open_path};
 use serde_json::Value;
 
@@ -40,6 +43,21 @@ fn names(session: &mut Session, dso: &str) -> BTreeSet<String> {
     let of_dso = frames.filter(|(_, frame)| profile.dsos.get(frame.dso).name() == dso);
     let functions = of_dso.map(|(frame, _)| symbols.function(symbols.merged(frame)));
     functions.filter_map(|function| function.name.map(str::to_owned)).collect()
+}
+
+/// The note stands at the beginning, so what was cut off by a full disk or a lost connection still
+/// has its id, and lacks its symbols.
+#[test]
+fn b30_a_file_that_was_cut_off_is_no_image() {
+    let folder = TestFolder::new();
+    let program = program(&folder, "program", "work", &"5a".repeat(20));
+    let whole = fs::read(&program).unwrap();
+    for length in (64..whole.len()).step_by(61) {
+        let source = Box::new(SliceSource::new(whole[..length].to_vec()));
+        let refused = Image::open("program", source).expect_err("it is cut off");
+        let NotAnImage::Unreadable { message } = &refused else { panic!("{refused:?}") };
+        assert!(message.contains(&format!("at {length} of {} bytes", whole.len())), "{message}");
+    }
 }
 
 #[test]

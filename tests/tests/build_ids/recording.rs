@@ -133,8 +133,12 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
     let (program, newer) = (builds.program.display(), builds.newer.display());
     // The second one runs nothing that was not there before: there is one inode in both.
     let renamed = format!("{program} 150 && mv {newer} {program}");
-    for script in [builds.script(Replaced::InPlace), renamed] {
-        let recording = builds.record_by_perf(&["-g"], &["sh", "-c", &script]);
+    let in_place = builds.script(Replaced::InPlace);
+    // As tools do that copy with the times of the original.
+    let with_times = format!("{in_place} && touch -d 2020-01-01 {program}");
+    let scripts = [(&["-g", "-N"][..], with_times), (&["-g"], in_place), (&["-g"], renamed)];
+    for (options, script) in scripts {
+        let recording = builds.record_by_perf(options, &["sh", "-c", &script]);
         let kept = builds.folder.join("kept");
         fs::copy(&builds.program, &kept).unwrap();
         let both = [builds.older.as_path(), kept.as_path()];
@@ -162,6 +166,9 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         );
         let reason = dsos[0]["reason"].as_str().expect("a doubt");
         assert!(reason.contains("when the recording ended"), "{reason}");
+        let report = builds.perftab(&["report", text(&copied), "--image", text(&kept)]);
+        let doubts = stderr(&report);
+        assert!(doubts.contains("when the recording ended: if one of these"), "{doubts}");
         // A copy over a file that is there would seem to be as old as that.
         fs::remove_file(&copied).unwrap();
         fs::copy(&builds.older, &builds.program).unwrap();
