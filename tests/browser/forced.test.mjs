@@ -172,7 +172,8 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     assert.equal(after.parts.named, before.parts.named);
     assert.ok(after.parts.forced > 0, "but a part of its own");
     const rest = ({ forced = 0, mismatched = 0, "no symbol": lacking = 0 }) => forced + mismatched + lacking;
-    assert.ok(Math.abs(rest(after.parts) - rest(before.parts)) <= 0.1);
+    // Each part is rounded so that all of them make 100.0: three of them may be off by a tenth each.
+    assert.ok(Math.abs(rest(after.parts) - rest(before.parts)) < 0.35, `${rest(before.parts)}, ${rest(after.parts)}`);
     await assertMarked(tab);
     await tab.pictures("b31-forced");
     await tab.view(/Call tree/);
