@@ -112,9 +112,13 @@ fn b16_a_module_is_not_taken_for_the_kernel() {
     for recording in ["perf.data", "perf-buildid-mmap.data", "at-rest.data"] {
         let recording = guest.file(recording);
         let mut hit = BTreeSet::new();
-        for frame in samples(&recording, &[]).iter().flat_map(|sample| &sample.frames) {
+        let samples = samples(&recording, &[]);
+        let frames = samples.iter().flat_map(|sample| sample.frames.iter().enumerate());
+        for (depth, frame) in frames {
             let mut modules = at_rest.modules().iter();
-            let module = modules.find(|module| module.contains(frame.address));
+            // A caller is where the call is, which ends before the address that is returned to.
+            let within = frame.address.saturating_sub(u64::from(depth > 0));
+            let module = modules.find(|module| module.contains(within));
             let module = module.map(|module| module.name.clone());
             // The user part of a call chain without frame pointers may have any word.
             let is_any_word = module.is_none() && frame.module().as_deref() == Some("unknown");
