@@ -1,6 +1,6 @@
 //! The binary under test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -14,6 +14,16 @@ pub fn perftab_binary() -> PathBuf {
             None => build(),
         })
         .clone()
+}
+
+/// `perftab` with a home folder of its own, in which it runs, and no servers.
+pub fn perftab_at(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(perftab_binary());
+    command.args(arguments).env("HOME", home).current_dir(home);
+    for variable in ["XDG_CACHE_HOME", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_URLS", "PERF_CONFIG"] {
+        command.env_remove(variable);
+    }
+    command
 }
 
 fn build() -> PathBuf {

@@ -20,4 +20,4 @@ pub mod synth;
 
 mod binary;
 
-pub use binary::perftab_binary;
+pub use binary::{perftab_at, perftab_binary};

@@ -1,8 +1,8 @@
-//! Programs compiled by tests.
+//! Programs compiled by tests, and those that others installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Compiles C source in `folder` with gcc to `folder/NAME`, from `folder/NAME.c`, with this
 /// build-id (hex digits), DWARF and frame pointers.
@@ -18,4 +18,18 @@ pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathB
         .expect("gcc runs");
     assert!(status.success(), "gcc fails on {}", file.display());
     program
+}
+
+/// Whether a tool of others is installed; says so for `test` if not.
+pub fn is_installed(test: &str, tool: &str) -> bool {
+    let there = Command::new(tool)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok();
+    if !there {
+        println!("SKIPPED: {test}: {tool} is not installed");
+    }
+    there
 }

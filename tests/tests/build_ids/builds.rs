@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
+pub use perftab_tests::program::is_installed;
 use serde_json::Value;
 
 pub const OLDER_ID: &str = "01de501de501de501de501de501de501de500001";
@@ -238,18 +239,4 @@ pub fn text(path: &Path) -> &str {
 
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Whether a tool of others is installed; says so for `test` if not.
-pub fn is_installed(test: &str, tool: &str) -> bool {
-    let there = Command::new(tool)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok();
-    if !there {
-        println!("SKIPPED: {test}: {tool} is not installed");
-    }
-    there
 }

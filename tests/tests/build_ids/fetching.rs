@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use perftab_tests::fixtures::story;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{FakeServer, write_head};
-use perftab_tests::perftab_binary;
+use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
 use perftab_tests::served::Viewer;
 use perftab_tests::synth::{
@@ -62,15 +61,6 @@ fn recording(libraries: &[(&str, &[u8], u64)]) -> Recording {
     }
     recording.round();
     recording
-}
-
-fn perftab(home: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(perftab_binary());
-    command.args(arguments).env("HOME", home).current_dir(home);
-    for variable in ["XDG_CACHE_HOME", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_URLS", "PERF_CONFIG"] {
-        command.env_remove(variable);
-    }
-    command
 }
 
 /// A request that waits for its answer.
@@ -124,7 +114,7 @@ fn files_are_fetched_side_by_side_most_samples_first() {
         .collect();
     folder.write("perf.data", &recording(&libraries).file());
     let (url, requests) = server_in_our_hands();
-    let mut child = perftab(&folder, &["report", "--no-local", "--debuginfod", &url])
+    let mut child = perftab_at(&folder, &["report", "--no-local", "--debuginfod", &url])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -162,7 +152,7 @@ fn one_build_under_many_paths_is_asked_for_once() {
         [("/nowhere/a.so", &one, 3), ("/nowhere/b.so", &one, 2), ("/nowhere/c.so", &other, 1)];
     folder.write("perf.data", &recording(&libraries).file());
     let server = FakeServer::start([]);
-    let output = perftab(&folder, &["info", "--json", "--debuginfod", &server.url()])
+    let output = perftab_at(&folder, &["info", "--json", "--debuginfod", &server.url()])
         .output()
         .expect("it runs");
     assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
@@ -185,9 +175,10 @@ fn an_id_of_the_table_is_asked_for_without_its_padding_too() {
     let program = fs::read(compile(&folder, "short", &short, "int main(void) { return 0; }"))
         .expect("the program");
     let server = FakeServer::start([(format!("/buildid/{short}/debuginfo"), program)]);
-    let output = perftab(&folder, &["info", "--json", "--no-local", "--debuginfod", &server.url()])
-        .output()
-        .expect("it runs");
+    let output =
+        perftab_at(&folder, &["info", "--json", "--no-local", "--debuginfod", &server.url()])
+            .output()
+            .expect("it runs");
     let padded = format!("/buildid/{short}{}/debuginfo", "00".repeat(12));
     assert_eq!(server.asked(), [padded, format!("/buildid/{short}/debuginfo")]);
     let info: Value = serde_json::from_slice(&output.stdout).expect("JSON");
@@ -202,7 +193,7 @@ fn ctrl_c_goes_on_with_what_there_is() {
     let one = id(1);
     folder.write("perf.data", &recording(&[("/nowhere/silent.so", &one, 3)]).file());
     let (url, requests) = server_in_our_hands();
-    let child = perftab(&folder, &["report", "--no-local", "--debuginfod", &url])
+    let child = perftab_at(&folder, &["report", "--no-local", "--debuginfod", &url])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

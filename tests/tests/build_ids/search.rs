@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
-use perftab_tests::perftab_binary;
+use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
 use perftab_tests::served::Debuginfod;
 use serde_json::Value;
@@ -58,16 +58,6 @@ fn recorded(test: &str) -> Option<&'static Recorded> {
     recorded.as_ref()
 }
 
-/// `perftab` with a home folder of its own and no servers.
-fn perftab(home: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(perftab_binary());
-    command.args(arguments).env("HOME", home).current_dir(home);
-    for variable in ["XDG_CACHE_HOME", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_URLS", "PERF_CONFIG"] {
-        command.env_remove(variable);
-    }
-    command
-}
-
 fn output(command: &mut Command) -> Output {
     let output = command.output().expect("perftab runs");
     assert_eq!(output.status.code(), Some(0), "{command:?}: {}", text(&output.stderr));
@@ -89,7 +79,7 @@ fn names_in(output: &Output, path: &Path) -> BTreeSet<String> {
 impl Recorded {
     fn report(&self, home: &Path, arguments: &[&str]) -> Command {
         let recording = self.recording.to_str().expect("UTF-8");
-        perftab(home, &[&["report", "--json", recording], arguments].concat())
+        perftab_at(home, &[&["report", "--json", recording], arguments].concat())
     }
 
     /// Whether the program's functions have names.
@@ -102,7 +92,7 @@ impl Recorded {
     fn tried(&self, home: &Path, arguments: &[&str]) -> Vec<(String, String)> {
         let recording = self.recording.to_str().expect("UTF-8");
         let output =
-            output(&mut perftab(home, &[&["info", "--json", recording], arguments].concat()));
+            output(&mut perftab_at(home, &[&["info", "--json", recording], arguments].concat()));
         let info: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let dsos = info["dsos"].as_array().expect("dsos");
         let dso = dsos.iter().find(|dso| dso["path"].as_str().map(Path::new) == Some(&self.path));
@@ -127,7 +117,7 @@ fn b37_what_is_missing_comes_from_a_real_debuginfod() {
     let store = |arguments: &[&str]| {
         let recording = recorded.recording.to_str().expect("UTF-8");
         let arguments = [&["buildid", "store", recording], arguments].concat();
-        let output = perftab(&home, &arguments).output().expect("perftab runs");
+        let output = perftab_at(&home, &arguments).output().expect("perftab runs");
         let lines = text(&output.stdout);
         let line = lines.lines().find(|line| line.contains(ID)).map(str::to_owned);
         line.unwrap_or_else(|| panic!("no line of {ID} in {lines}{}", text(&output.stderr)))
@@ -340,7 +330,7 @@ fn b45_what_perf_and_perftab_pack_is_opened() {
     let archive = folder.join("ours.tar.gz");
     let archive = archive.to_str().expect("UTF-8");
     let recording_name = recording.to_str().expect("UTF-8");
-    output(&mut perftab(
+    output(&mut perftab_at(
         &home,
         &["buildid", "archive", recording_name, "--image", file, "-o", archive],
     ));
@@ -494,7 +484,7 @@ fn b30_what_dwz_moved_is_read_from_the_file_with_the_id_that_is_named() {
     let recording = recording.to_str().expect("UTF-8");
     let names = |arguments: &[&str]| {
         let arguments = [&["report", "--json", recording], arguments].concat();
-        let output = output(&mut perftab(&home, &arguments));
+        let output = output(&mut perftab_at(&home, &arguments));
         (names_in(&output, &program), text(&output.stderr))
     };
     let inlined = |names: &BTreeSet<String>| names.contains("innermost") && names.contains("inner");

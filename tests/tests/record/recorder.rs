@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use perftab_core::format::feature::Feature;
 use perftab_tests::folder::TestFolder;
+pub use perftab_tests::program::is_installed;
 use perftab_tests::{perftab_binary, program};
 
 /// Longest wait for anything; then the test fails.
@@ -61,20 +62,6 @@ pub fn is_root(test: &str) -> bool {
         println!("SKIPPED: {test}: recording kernel and system needs root");
     }
     root
-}
-
-/// Whether a tool of others is installed; says so if not.
-pub fn is_installed(test: &str, tool: &str) -> bool {
-    let there = Command::new(tool)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok();
-    if !there {
-        println!("SKIPPED: {test}: {tool} is not installed");
-    }
-    there
 }
 
 /// `perftab record` with a file in a folder of its own.
