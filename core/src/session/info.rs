@@ -17,6 +17,7 @@ use crate::session::share::FidelityInfo;
 use crate::symbolize::{Attempt, Hint, Status, hints};
 use crate::text::{printable, utc};
 use crate::views::coverage::{self, DsoUse};
+use crate::views::dso_users::{self, DsoUsers};
 use crate::views::serialize_weight;
 
 /// Everything that `perftab info --json` prints.
@@ -363,6 +364,11 @@ impl Session {
             used(b).cmp(&used(a)).then_with(|| a.path.cmp(&b.path))
         });
         rows
+    }
+
+    /// Who ran a DSO, and when: one pass over all samples.
+    pub fn dso_users(&self, dso: DsoId) -> DsoUsers {
+        dso_users::dso_users(&self.profile, dso)
     }
 
     fn dso_row(&self, id: DsoId, dso: &Dso, used: DsoUse, samples: u64) -> DsoRow {

@@ -5,6 +5,7 @@
 
 pub mod call_tree;
 pub mod coverage;
+pub mod dso_users;
 pub mod flame_graph;
 pub mod functions;
 pub mod label;

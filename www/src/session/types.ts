@@ -6,13 +6,13 @@
 // generated from Rust; what is added here is the protocol around them.
 
 import type {
-  CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo,
+  CallNodeDetail, CallTreeRows, Coverage, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo,
   Failure, FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts,
   Status, UsedFile, Warning,
 } from "../generated/perftab_web.js";
 
 export type {
-  CallNodeDetail, CallTreeRows, Coverage, DsoRow, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
+  CallNodeDetail, CallTreeRows, Coverage, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
   FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, SearchResult, SharedParts, UsedFile, Warning,
 };
 export type SessionFailure = Failure;
@@ -113,6 +113,8 @@ export interface Protocol {
   openLink: { args: { payload: string }; result: ProfileInfo };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };
+  /** Who ran a DSO, and when: a pass over all samples, so it is asked of one that somebody looks at. */
+  dsoUsers: { args: { dso: number }; result: DsoUsers };
   coverage: { args: Record<string, never>; result: Coverage };
   /** Changes whenever names do; ids of call nodes are of one generation. */
   generation: { args: Record<string, never>; result: number };
