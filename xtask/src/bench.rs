@@ -3,8 +3,9 @@
 //! Ratios are what counts: both sides run in turn on the same machine, so a busy or slow machine
 //! moves both. The recordings are perf's own, of our own workload; made once.
 
-use crate::steps::{line, output, root, run, step, step_once, target};
-use crate::{apt, bench_ingest, demo, npm, page};
+use crate::bench_page::Beside;
+use crate::steps::{line, root, run, step, step_once, target};
+use crate::{apt, bench_ingest, bench_page, demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
@@ -20,8 +21,8 @@ pub struct BenchOptions {
 
 #[derive(Subcommand)]
 enum What {
-    /// The page in Chromium: time to the first flame graph, longest task, memory of the tab
-    Page(Subject),
+    /// The page in Chromium beside speedscope: loading, longest task, frames, memory of the tab
+    Page(PageSubject),
     /// `perftab report` beside `perf report`: CPU time and peak memory
     Report(Subject),
     /// Reading a recording, beside `perf report` and linux-perf-data: CPU time and peak memory
@@ -38,6 +39,15 @@ struct Subject {
     /// How often to measure; the median counts
     #[arg(long, default_value_t = 5)]
     runs: usize,
+}
+
+#[derive(Args)]
+struct PageSubject {
+    #[command(flatten)]
+    subject: Subject,
+    /// Measure the page alone
+    #[arg(long)]
+    alone: bool,
 }
 
 #[derive(Args)]
@@ -69,6 +79,8 @@ enum Size {
     Small,
     /// 150 MB, about a million samples: the whole system at 19,999 Hz
     Large,
+    /// 1.4 GB, about ten million samples, likewise
+    Huge,
 }
 
 impl Subject {
@@ -87,7 +99,10 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
     apt::install(&[apt::BUILD, apt::WORKLOADS, apt::BENCH])?;
     let binary = page::build(&page::BuildOptions::default())?;
     match &options.what {
-        What::Page(subject) => bench_page(&subject.recording()?, subject.runs),
+        What::Page(PageSubject { subject, alone }) => {
+            let beside = if *alone { Beside::Nothing } else { Beside::Speedscope };
+            bench_page::bench(&subject.recording()?, subject.runs, beside)
+        }
         What::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
         What::Ingest(subjects) => {
             bench_ingest::bench(&binary, &subjects.recordings()?, subjects.runs)
@@ -101,6 +116,7 @@ fn record(size: Size) -> Result<PathBuf> {
         Size::Small => ("small", &["-F", "4999"], "1"),
         // perf ends the workload at that size, and itself with the same signal.
         Size::Large => ("large", &["-a", "-F", "19999", "-m", "8M", "--max-size=150M"], "100"),
+        Size::Huge => ("huge", &["-a", "-F", "24999", "-m", "8M", "--max-size=1400M"], "1000"),
     };
     let recording = target("bench").join(format!("{name}.perf.data"));
     fs::create_dir_all(target("bench"))?;
@@ -116,27 +132,6 @@ fn record(size: Size) -> Result<PathBuf> {
     })?;
     println!("    {}, {:.1} MB", recording.display(), fs::metadata(&recording)?.len() as f64 / 1e6);
     Ok(recording)
-}
-
-fn bench_page(recording: &Path, runs: usize) -> Result<()> {
-    let measured = step(&format!("Open it in Chromium, {runs} times"), || {
-        output(
-            npm::node()
-                .arg(root().join("xtask/browser/measure.mjs"))
-                .args([&target("page/perftab.html"), recording])
-                .arg(runs.to_string()),
-        )
-    })?;
-    let runs: Vec<serde_json::Value> =
-        measured.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    let row = |title: &str, key: &str, unit: &str, goal: &str| {
-        let values = runs.iter().filter_map(|run| run[key].as_f64()).collect();
-        println!("{title:45} {:>8.0} {unit:4} goal {goal}", median(values));
-    };
-    row("file chosen to first flame graph", "firstFlameGraphMs", "ms", "≤ 900 (150 MB)");
-    row("longest task of the main thread (0: < 50)", "longestTaskMs", "ms", "0");
-    row("memory of the tab, peak", "tabPeakMiB", "MiB", "≤ 260 (150 MB)");
-    Ok(())
 }
 
 /// What a command used.

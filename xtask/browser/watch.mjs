@@ -1,0 +1,86 @@
+// What every measurement of a viewer in Chromium watches, whoever's viewer it is: when a file was
+// chosen, long tasks of the main thread, frames while something is done, memory of the tab.
+import { readFileSync } from "node:fs";
+
+/** Runs in the page before its own script: `page.addInitScript(observe)`. */
+export function observe() {
+  const seen = { chosen: Infinity, longest: 0, count: 0, frames: [] };
+  window.measured = seen;
+  // A file input may be in no document, so its events are met where it is clicked.
+  const { click } = HTMLInputElement.prototype;
+  HTMLInputElement.prototype.click = function () {
+    this.addEventListener("change", () => (seen.chosen = performance.now()), { capture: true });
+    click.call(this);
+  };
+  addEventListener("change", () => (seen.chosen = Math.min(seen.chosen, performance.now())), { capture: true });
+  new PerformanceObserver((list) => {
+    for (const task of list.getEntries()) {
+      if (task.startTime < seen.chosen) continue; // starting the page
+      seen.count += 1;
+      seen.longest = Math.max(seen.longest, task.duration);
+    }
+  }).observe({ type: "longtask", buffered: true });
+}
+
+/** Long tasks since the last call: how many over 50 ms, and the longest. */
+export async function longTasks(page) {
+  return page.evaluate(() => {
+    const { longest, count } = window.measured;
+    Object.assign(window.measured, { longest: 0, count: 0 });
+    return { longest: Math.round(longest), count };
+  });
+}
+
+/** Does something and gives the time between frames meanwhile: the 95th percentile and the longest. */
+export async function framesDuring(page, act) {
+  await page.evaluate(() => {
+    const { frames } = window.measured;
+    frames.length = 0;
+    window.measured.watching = true;
+    let before = null;
+    const next = (now) => {
+      if (before !== null) frames.push(now - before);
+      before = now;
+      if (window.measured.watching) requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+  });
+  await act();
+  return page.evaluate(() => {
+    window.measured.watching = false;
+    const sorted = window.measured.frames.slice().sort((a, b) => a - b);
+    const round = (ms) => Math.round(ms * 10) / 10;
+    return { p95: round(sorted[Math.floor(sorted.length * 0.95)] ?? 0), longest: round(sorted.at(-1) ?? 0) };
+  });
+}
+
+/** Moves the pointer over a box in a zigzag, `moves` times. */
+export async function hover(page, box, moves) {
+  for (let i = 0; i < moves; i++) {
+    const across = (i * 37) % 100;
+    await page.mouse.move(box.x + (box.width * across) / 100, box.y + (box.height * ((i * 13) % 90)) / 100 + 4);
+  }
+}
+
+/** Zooms in and out about the middle of a box with Ctrl and the wheel. */
+export async function zoom(page, box, turns) {
+  await page.mouse.move(box.x + box.width * 0.4, box.y + Math.min(box.height / 2, 120));
+  await page.keyboard.down("Control");
+  for (let i = 0; i < turns; i++) {
+    await page.mouse.wheel(0, i < turns / 2 ? -60 : 60);
+  }
+  await page.keyboard.up("Control");
+}
+
+/** The peak resident set of the tab's process, workers included. */
+export async function peakMiB(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  const peaks = processInfo
+    .filter((process) => process.type === "renderer")
+    .map((process) => {
+      const status = readFileSync(`/proc/${process.id}/status`, "utf8");
+      return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
+    });
+  return Math.round(Math.max(...peaks));
+}

@@ -1,0 +1,114 @@
+//! `cargo xtask bench page`: what opening a recording and looking at it costs in Chromium, beside
+//! speedscope, which is given `perf script`'s text of the same recording, since it does not read
+//! perf.data. Making that text is not counted.
+//!
+//! Frames are those of a browser without a graphics card, where WebGL, with which speedscope paints,
+//! is slower than a canvas: its times of frames say less than those of loading.
+
+use crate::bench::median;
+use crate::npm;
+use crate::steps::{output, root, run, step, step_once, target};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is measured: its title, its key in what the scripts print, its unit, the goal.
+const ROWS: [(&str, &str, &str, &str); 6] = [
+    ("file chosen to first graph", "loadMs", "ms", "900 for 150 MB, 8,000 for 1.4 GB"),
+    ("longest task while loading (0: < 50)", "loadFreezeMs", "ms", "0"),
+    ("frames while hovering, p95", "hoverFrameMs", "ms", "16.7"),
+    ("frames while zooming, p95", "zoomFrameMs", "ms", "16.7"),
+    ("longest task meanwhile (0: < 50)", "useFreezeMs", "ms", "0"),
+    ("memory of the tab, peak", "tabPeakMiB", "MiB", "260 for 150 MB, 800 for 1.4 GB"),
+];
+
+/// Whether speedscope is measured too: for large recordings its text takes long to make, and it
+/// takes long to fail.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    Speedscope,
+    Nothing,
+}
+
+/// Measures both and prints a table.
+pub fn bench(recording: &Path, runs: usize, beside: Beside) -> Result<()> {
+    let page = target("page/perftab.html");
+    let ours = step(&format!("Open it in Chromium, {runs} times"), || {
+        measure("measure.mjs", &[&page, recording], runs)
+    })?;
+    let theirs = match beside {
+        Beside::Nothing => Vec::new(),
+        Beside::Speedscope => {
+            let text = text_of(recording)?;
+            let folder = install_speedscope()?;
+            let theirs = step(&format!("Open its text in speedscope, {runs} times"), || {
+                measure("measure_speedscope.mjs", &[&folder, &text], runs)
+            });
+            fs::remove_file(text)?;
+            theirs?
+        }
+    };
+    println!("{:40}{:>10} {:>12}   goal", "", "perftab", "speedscope");
+    for (title, key, unit, goal) in ROWS {
+        let ours = shown(&ours, key);
+        println!("{title:40}{ours:>10} {:>12}   ≤ {goal} {unit}", shown(&theirs, key));
+    }
+    if let Some(why) = theirs.iter().find_map(|run| run["failed"].as_str()) {
+        println!("speedscope: {why}");
+    }
+    Ok(())
+}
+
+fn shown(runs: &[Value], key: &str) -> String {
+    let values: Vec<f64> = runs.iter().filter_map(|run| run[key].as_f64()).collect();
+    match values.is_empty() {
+        true => "–".to_owned(),
+        false => format!("{}", median(values)),
+    }
+}
+
+/// What a script printed of each run.
+fn measure(script: &str, args: &[&Path], runs: usize) -> Result<Vec<Value>> {
+    let script = root().join("xtask/browser").join(script);
+    let printed = output(npm::node().arg(script).args(args).arg(runs.to_string()))?;
+    printed.lines().map(|line| serde_json::from_str(line).context("a line of the script")).collect()
+}
+
+fn install_speedscope() -> Result<PathBuf> {
+    let folder = root().join("xtask/browser");
+    let inputs = [&*folder.join("package.json"), &folder.join("package-lock.json")];
+    let installed = folder.join("node_modules/speedscope/dist/release");
+    step_once(
+        "speedscope",
+        "Install speedscope",
+        &inputs,
+        &[&installed.join("index.html")],
+        || {
+            run(Command::new("npm")
+                .args(["ci", "--ignore-scripts", "--silent"])
+                .current_dir(&folder))
+        },
+    )?;
+    Ok(installed)
+}
+
+/// `perf script`'s text of a recording: about four times its size.
+fn text_of(recording: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(target("bench"))?;
+    let text = target("bench/perf-script.txt");
+    let title = format!("Make perf script's text of {}", recording.display());
+    step(&title, || {
+        let status = Command::new("perf")
+            .args(["script", "--no-inline", "-i"])
+            .arg(recording)
+            .stdout(File::create(&text)?)
+            .stderr(Stdio::null())
+            .status()?;
+        ensure!(status.success(), "perf script: {status}");
+        Ok(())
+    })?;
+    println!("    {:.1} MB", fs::metadata(&text)?.len() as f64 / 1e6);
+    Ok(text)
+}
