@@ -89,7 +89,7 @@ function forcedPalette(ratio: number): Palette {
   return { fills, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
 }
 
-function systemColour(name: string): string {
+export function systemColour(name: string): string {
   const probe = document.createElement("span");
   probe.style.color = name;
   probe.hidden = true;

@@ -8,6 +8,7 @@
 import { signal } from "@preact/signals";
 import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
+import { deviceSize, fitBacking } from "../backing.ts";
 import { textScale } from "../text_scale.ts";
 import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowAt, rowOf } from "./hit_test.ts";
 import { paintOverlay } from "./overlay.ts";
@@ -402,25 +403,4 @@ function beginning(scene: Scene, former: Laid, next: Laid, rowHeight: number): B
     };
   }
   return null;
-}
-
-/** Device pixels that an element covers. */
-function deviceSize(entry: ResizeObserverEntry): { width: number; height: number } {
-  const rounded = {
-    width: Math.round(entry.contentRect.width * devicePixelRatio),
-    height: Math.round(entry.contentRect.height * devicePixelRatio),
-  };
-  const exact = entry.devicePixelContentBoxSize?.[0];
-  // Chromium that emulates another pixel ratio (developer tools, tests) answers in CSS pixels here.
-  return exact && Math.abs(exact.inlineSize - rounded.width) <= 1
-    ? { width: exact.inlineSize, height: exact.blockSize }
-    : rounded;
-}
-
-/** Gives a canvas its size in device pixels; only a change costs anything. */
-function fitBacking(canvas: HTMLCanvasElement, size: { width: number; height: number }): void {
-  if (canvas.width !== size.width || canvas.height !== size.height) {
-    canvas.width = size.width;
-    canvas.height = size.height;
-  }
 }
