@@ -17,6 +17,7 @@ import { followSearch } from "./state/search.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment } from "./state/url.ts";
 import { followPlaces } from "./views/places.ts";
+import { keepSelection } from "./views/query_steps.ts";
 
 /** What the page opens by itself: a link before the profile that the page carries before what a server offers. */
 async function openWhatIsHere(): Promise<void> {
@@ -56,7 +57,7 @@ function start(): void {
 const root = document.getElementById("app");
 if (root !== null) {
   followTheme();
-  followHistory();
+  followHistory(keepSelection);
   followLinks();
   followSearch();
   followSelection();

@@ -10,15 +10,17 @@ import type {
   Failure, FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts,
   Status, UsedFile, Warning,
 } from "../generated/perftab_web.js";
+import type { Filters } from "./query.ts";
 
 export type {
   CallNodeDetail, CallTreeRows, Coverage, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
   FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, SearchResult, SharedParts, UsedFile, Warning,
 };
+export type * from "./query.ts";
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
-export type Query = Required<PartialQuery>;
+export type Query = Required<PartialQuery> & Filters;
 
 /** A call node id that stands for "everything": the root of the tree. */
 export const ALL = 0;

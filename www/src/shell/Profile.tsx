@@ -53,6 +53,9 @@ function View(): JSX.Element {
     }
   }, [view.value]);
   switch (view.value) {
+    // Those that are not there yet are no dead end for an address that names them.
+    case "time-order":
+    case "heat-map":
     case "flame":
       return <FlameGraphView />;
     case "functions":

@@ -3,9 +3,11 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
-import type { Coverage, DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure } from "../session/types.ts";
+import type {
+  Coverage, DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure, TimeRange,
+} from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import type { View, ViewState } from "./url.ts";
+import type { FunctionGroup, View, ViewState } from "./url.ts";
 import { DEFAULT_VIEW_STATE } from "./url.ts";
 
 /** Where the profile came from; `page` is one embedded in this document, `served` one of `perftab view`. */
@@ -49,10 +51,17 @@ export const namesGeneration = signal(0);
 // What is shown -------------------------------------------------------------------------------------------------------
 
 export const view = signal<View>(DEFAULT_VIEW_STATE.view);
+/** What all views ask; changed through views/query_steps.ts, one step of the history a change. */
 export const query = signal<Query>(DEFAULT_VIEW_STATE.query);
+/** The range that is being dragged and is no step yet; null while none is. */
+export const draggedRange = signal<TimeRange | null>(null);
 /** The call node that fills the width of the flame graph; `ALL` for the whole profile. */
 export const zoomRoot = signal<number>(ALL);
 export const functionsOrder = signal<FunctionsOrder>(DEFAULT_VIEW_STATE.order);
+/** What a row of the functions table stands for. */
+export const functionsGroup = signal<FunctionGroup>(DEFAULT_VIEW_STATE.groupBy);
+/** The tid that the time order shows; null for the heaviest thread. */
+export const shownThread = signal<number | null>(DEFAULT_VIEW_STATE.thread);
 
 /** The text of the search field and what it found; null while it is being asked or where the text is empty. */
 export const search = signal("");
@@ -114,4 +123,6 @@ export const viewState = computed<ViewState>(() => ({
   query: query.value,
   search: search.value,
   order: functionsOrder.value,
+  groupBy: functionsGroup.value,
+  thread: shownThread.value,
 }));

@@ -10,7 +10,9 @@
 
 import { batch, effect, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
-import { functionsOrder, namesGeneration, query, search, view, viewState, zoomRoot } from "./app.ts";
+import {
+  functionsGroup, functionsOrder, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
+} from "./app.ts";
 import { readFragment, writeFragment } from "./url.ts";
 
 /** Rewriting the address copies it; beyond this length only the history entry is kept. */
@@ -86,8 +88,19 @@ export function step(change: () => void): void {
   write("push");
 }
 
+/** The address and the entry say what is shown now, as part of the present step: what was zoomed into was found again. */
+export function amendStep(change: () => void): void {
+  batch(change);
+  write("replace");
+}
+
+/** Runs a change of the state by Back or Forward; the tree may be another one then. */
+type Around = (change: () => void) => void;
+let around: Around = batch;
+
 /** Starts following Back and Forward, and keeps the address up to date. Call once. */
-export function followHistory(): void {
+export function followHistory(changing: Around = batch): void {
+  around = changing;
   const { payload: present, state } = readFragment(location.hash);
   payload = present;
   apply(state);
@@ -98,6 +111,8 @@ export function followHistory(): void {
   effect(() => {
     void search.value;
     void functionsOrder.value;
+    void functionsGroup.value;
+    void shownThread.value;
     untracked(() => write("replace"));
   });
 }
@@ -110,13 +125,13 @@ function show(entry: Entry | null): void {
   at = entry?.step ?? at + 1;
   if (address.payload !== null && address.payload !== payload) {
     // Another link, which opens: followLinks in main.tsx.
-    apply(address.state);
+    around(() => apply(address.state));
   } else if (isOther && address.payload === null) {
     [first, last] = [at, at];
     write("replace");
   } else {
     [first, last] = [Math.min(first, at), entry === null ? at : Math.max(last, at)];
-    batch(() => {
+    around(() => {
       apply(address.state);
       zoomRoot.value = entry !== null && entry.names === namesGeneration.peek() ? entry.zoom : ALL;
     });
@@ -127,9 +142,14 @@ function show(entry: Entry | null): void {
 function apply(state: ReturnType<typeof readFragment>["state"]): void {
   batch(() => {
     view.value = state.view;
-    query.value = state.query;
+    // The same question is not asked again.
+    if (JSON.stringify(state.query) !== JSON.stringify(query.peek())) {
+      query.value = state.query;
+    }
     search.value = state.search;
     functionsOrder.value = state.order;
+    functionsGroup.value = state.groupBy;
+    shownThread.value = state.thread;
   });
 }
 

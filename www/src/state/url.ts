@@ -1,16 +1,26 @@
 // What the address says about the page: the profile in a link, and the view on it.
 //
 //     #p1.PAYLOAD                  a link: the whole profile
-//     #p1.PAYLOAD&s1&view=tree     the same, opened on another view
-//     #s1&view=functions&search=io a view of whatever is opened next
+//     #p1.PAYLOAD&s2&view=tree     the same, opened on another view
+//     #s2&view=functions&search=io a view of whatever is opened next
 //
-// The payload is base64url, so `&` ends it. `s1` is the version of the view part: a page that meets another version
-// ignores that part, since the profile matters and the view can be found again. What is at its default is left out.
-// Call nodes have no place here: their numbers change when names arrive, so the zoom lives in the history entry.
+// The payload is base64url, so `&` ends it. `s2` is the version of the view part (query_text.ts has the query's fields);
+// `s1`, which knew no filters, is still read. A page that meets another version ignores that part, since the profile
+// matters and the view can be found again. What is at its default is left out. Call nodes have no place here: their
+// numbers change when names arrive, so the zoom lives in the history entry.
 
 import type { FunctionsOrder, Query } from "../session/types.ts";
+import type { Field } from "./query_text.ts";
+import { DEFAULT_QUERY, escaped, readQuery, unescaped, writeQuery } from "./query_text.ts";
 
-export type View = "flame" | "functions" | "tree";
+export const VIEWS = ["time-order", "flame", "functions", "tree", "heat-map"] as const;
+export type View = (typeof VIEWS)[number];
+
+/** What a row of the functions table stands for. */
+export const FUNCTION_GROUPS = ["function", "file", "dso", "thread"] as const;
+export type FunctionGroup = (typeof FUNCTION_GROUPS)[number];
+
+const ORDER_KEYS: readonly FunctionsOrder["key"][] = ["self", "total", "name", "dso"];
 
 /** The part of the page's state that a link may carry. */
 export interface ViewState {
@@ -18,13 +28,18 @@ export interface ViewState {
   query: Query;
   search: string;
   order: FunctionsOrder;
+  groupBy: FunctionGroup;
+  /** The thread that the time order shows, by its tid; null for the heaviest. */
+  thread: number | null;
 }
 
 export const DEFAULT_VIEW_STATE: ViewState = {
   view: "flame",
-  query: { event: 0, direction: "callees", group: "process", inlines: "shown" },
+  query: DEFAULT_QUERY,
   search: "",
   order: { key: "self", descending: true },
+  groupBy: "function",
+  thread: null,
 };
 
 export interface Address {
@@ -33,63 +48,76 @@ export interface Address {
   state: ViewState;
 }
 
+/** Beyond this, nobody wrote it by using the page. */
+const LONGEST_STATE = 262_144;
+
 /** Reads `location.hash`, with or without its `#`. What is not understood keeps its default. */
 export function readFragment(hash: string): Address {
   const text = hash.startsWith("#") ? hash.slice(1) : hash;
-  const [head = "", ...rest] = text.split("&");
+  const end = text.indexOf("&");
+  const head = end === -1 ? text : text.slice(0, end);
   if (/^p\d+\./.test(head)) {
-    return { payload: head, state: rest[0] === "s1" ? readState(rest.slice(1)) : DEFAULT_VIEW_STATE };
+    return { payload: head, state: end === -1 ? DEFAULT_VIEW_STATE : readVersion(text.slice(end + 1)) };
   }
-  return { payload: null, state: head === "s1" ? readState(rest) : DEFAULT_VIEW_STATE };
+  return { payload: null, state: readVersion(text) };
 }
 
 /** The fragment for an address, with its `#`; empty where there is nothing to say. */
 export function writeFragment({ payload, state }: Address): string {
-  const fields = writeState(state);
-  const parts = [...(payload === null ? [] : [payload]), ...(fields.length > 0 ? ["s1", ...fields] : [])];
+  const fields = writeState(state).map(([name, value]) => `${name}=${value}`);
+  const parts = [...(payload === null ? [] : [payload]), ...(fields.length > 0 ? ["s2", ...fields] : [])];
   return parts.length > 0 ? `#${parts.join("&")}` : "";
 }
 
-function readState(fields: string[]): ViewState {
-  const values = new URLSearchParams(fields.join("&"));
+function readVersion(text: string): ViewState {
+  if (text.length > LONGEST_STATE) {
+    return DEFAULT_VIEW_STATE;
+  }
+  const [version, ...fields] = text.split("&");
+  switch (version) {
+    case "s1":
+      // Written as forms are: `+` is a space there.
+      return readState([...new URLSearchParams(fields.join("&"))].map(([name, value]) => [name, escaped(value)]));
+    case "s2":
+      return readState(fields.map((field) => {
+        const equals = field.indexOf("=");
+        return equals === -1 ? [field, ""] : [field.slice(0, equals), field.slice(equals + 1)];
+      }));
+    default:
+      return DEFAULT_VIEW_STATE;
+  }
+}
+
+function readState(fields: readonly Field[]): ViewState {
   const base = DEFAULT_VIEW_STATE;
-  const choose = <T extends string>(name: string, choices: readonly T[], fallback: T): T =>
-    choices.find((choice) => choice === values.get(name)) ?? fallback;
-  const event = Number(values.get("event") ?? base.query.event);
-  const [key, way] = (values.get("order") ?? "").split(".");
-  const keys: FunctionsOrder["key"][] = ["self", "total", "name", "dso"];
+  const value = (name: string): string | null => unescaped(fields.find(([each]) => each === name)?.[1] ?? "");
+  const choose = <T extends string>(choices: readonly T[], text: string | null | undefined, fallback: T): T =>
+    choices.find((choice) => choice === text) ?? fallback;
+  const [key, way] = (value("order") ?? "").split(".");
+  const thread = value("thread") ?? "";
   return {
-    view: choose("view", ["flame", "functions", "tree"], base.view),
-    query: {
-      event: Number.isSafeInteger(event) && event >= 0 ? event : base.query.event,
-      direction: choose("direction", ["callees", "inverted"], base.query.direction),
-      group: choose("group", ["process", "thread", "none"], base.query.group),
-      inlines: choose("inlines", ["shown", "merged"], base.query.inlines),
-    },
-    search: values.get("search") ?? base.search,
+    view: choose(VIEWS, value("view"), base.view),
+    query: readQuery(fields),
+    search: value("search") ?? base.search,
     order: {
-      key: keys.find((known) => known === key) ?? base.order.key,
+      key: choose(ORDER_KEYS, key, base.order.key),
       descending: way === "up" ? false : base.order.descending,
     },
+    groupBy: choose(FUNCTION_GROUPS, value("by"), base.groupBy),
+    thread: /^\d{1,10}$/.test(thread) && Number(thread) <= 0xffffffff ? Number(thread) : base.thread,
   };
 }
 
-function writeState(state: ViewState): string[] {
-  const fields = new URLSearchParams();
+function writeState(state: ViewState): Field[] {
   const base = DEFAULT_VIEW_STATE;
-  const put = (name: string, value: string, fallback: string): void => {
-    if (value !== fallback) {
-      fields.set(name, value);
-    }
-  };
   const order = ({ key, descending }: FunctionsOrder): string => `${key}.${descending ? "down" : "up"}`;
-  put("view", state.view, base.view);
-  put("event", String(state.query.event), String(base.query.event));
-  put("direction", state.query.direction, base.query.direction);
-  put("group", state.query.group, base.query.group);
-  put("inlines", state.query.inlines, base.query.inlines);
-  put("search", state.search, base.search);
-  put("order", order(state.order), order(base.order));
-  const text = fields.toString();
-  return text === "" ? [] : text.split("&");
+  const fields: Field[] = [
+    ["view", state.view === base.view ? "" : state.view],
+    ...writeQuery(state.query),
+    ["search", escaped(state.search)],
+    ["order", order(state.order) === order(base.order) ? "" : order(state.order)],
+    ["by", state.groupBy === base.groupBy ? "" : state.groupBy],
+    ["thread", state.thread === null ? "" : String(state.thread)],
+  ];
+  return fields.filter(([, value]) => value !== "");
 }

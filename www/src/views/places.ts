@@ -56,6 +56,11 @@ export function followPlaces(): void {
   });
 }
 
+/** Where the selection and the zoom are in the present tree, to be found again in another one. */
+export function presentPlaces(): { selected: Place | null; zoomed: Place | null } {
+  return { selected: selected.place, zoomed: zoomed.place };
+}
+
 /** Asks where the remembered places are now; the answer moves selection and zoom there, in the batch that it is part of. */
 export async function findPlaces(asked: Session): Promise<() => void> {
   const find = ({ place }: Remembered): Promise<number> | number =>

@@ -1,29 +1,145 @@
 // Changes of the question that all views answer, each one step that Back undoes.
 //
-// Call nodes belong to one tree: another direction or first level has other ones. So the zoom begins anew, and of the
-// selection the function remains.
+// Call nodes belong to one tree: another question has other ones. What is selected and zoomed into is therefore looked
+// up again in the new tree; where its call is gone, the zoom begins anew, and of the selection the function remains.
 
-import type { Query } from "../session/types.ts";
+import { batch } from "@preact/signals";
+import type { Around, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import { query, selection, zoomRoot } from "../state/app.ts";
-import { step } from "../state/history.ts";
+import { draggedRange, query, selection, session, zoomRoot } from "../state/app.ts";
+import { amendStep, step } from "../state/history.ts";
+import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { findSelectedFunction } from "./find_function.ts";
+import { presentPlaces } from "./places.ts";
 
 function ask(change: Partial<Query>): void {
   const next = { ...query.peek(), ...change };
-  if (JSON.stringify(next) === JSON.stringify(query.peek())) {
+  if (isSame(next, query.peek())) {
     return;
   }
-  step(() => {
+  const { zoomed } = presentPlaces();
+  keepSelection(() => step(() => {
     query.value = next;
     zoomRoot.value = ALL;
-    const functionId = selection.peek()?.functionId ?? null;
-    selection.value = functionId === null ? null : { callNode: null, functionId };
+  }));
+  void findPlace(zoomed).then((callNode) => {
+    if (callNode !== ALL && query.peek() === next && zoomRoot.peek() === ALL) {
+      amendStep(() => {
+        zoomRoot.value = callNode;
+      });
+    }
   });
-  findSelectedFunction();
 }
+
+/** Changes the query, or not; if it does, the selection is looked up again. */
+export function keepSelection(change: () => void): void {
+  const before = query.peek();
+  const chosen = selection.peek();
+  const { selected } = presentPlaces();
+  batch(() => {
+    change();
+    if (query.peek() !== before) {
+      selection.value = chosen && { ...chosen, callNode: null };
+    }
+  });
+  const asked = query.peek();
+  if (asked === before || chosen === null) {
+    return;
+  }
+  const kept = selection.peek();
+  void findPlace(selected).then((callNode) => {
+    // By now something else may be selected, or asked.
+    if (selection.peek() !== kept || query.peek() !== asked) {
+      return;
+    }
+    if (callNode !== ALL) {
+      selection.value = { ...chosen, callNode };
+    } else if (chosen.functionId === null) {
+      selection.value = null;
+    } else {
+      findSelectedFunction();
+    }
+  });
+}
+
+/** The call node at a place in the tree of the present query; `ALL` where there is none. */
+async function findPlace(place: Place | null): Promise<number> {
+  const asked = session.peek();
+  if (place === null || asked === null) {
+    return ALL;
+  }
+  try {
+    return await asked.call("findCallNode", { query: query.peek(), place });
+  } catch {
+    // The worker died, and says so itself.
+    return ALL;
+  }
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+// The tree ------------------------------------------------------------------------------------------------------------
 
 export const setDirection = (direction: Query["direction"]): void => ask({ direction });
 export const setGroup = (group: Query["group"]): void => ask({ group });
 export const setInlines = (inlines: Query["inlines"]): void => ask({ inlines });
 export const setEvent = (event: number): void => ask({ event });
+export const setAround = (around: Around | null): void => ask({ around });
+
+export function invert(): void {
+  setDirection(query.peek().direction === "callees" ? "inverted" : "callees");
+}
+
+// Filters: what is empty keeps everything ------------------------------------------------------------------------------
+
+/** While a range is being dragged: what it will be. No step of the history. */
+export function previewRange(range: TimeRange | null): void {
+  draggedRange.value = range;
+}
+
+export function setRange(range: TimeRange | null): void {
+  batch(() => {
+    draggedRange.value = null;
+    ask({ range });
+  });
+}
+
+/** By pid. */
+export const setProcesses = (processes: readonly number[]): void => ask({ processes: sorted(processes) });
+/** By tid. */
+export const setThreads = (threads: readonly number[]): void => ask({ threads: sorted(threads) });
+export const setCpus = (cpus: readonly number[]): void => ask({ cpus: sorted(cpus) });
+/** By the name of the thread. */
+export const setComms = (comms: readonly string[]): void => ask({ comms: [...new Set(comms)].sort() });
+/** Only samples that end in one of these. */
+export const setDsos = (dsos: readonly DsoRef[]): void => ask({ dsos: [...dsos] });
+
+export const toggleProcess = (pid: number): void => setProcesses(toggled(query.peek().processes, pid));
+export const toggleThread = (tid: number): void => setThreads(toggled(query.peek().threads, tid));
+export const toggleCpu = (cpu: number): void => setCpus(toggled(query.peek().cpus, cpu));
+
+function toggled(all: readonly number[], one: number): number[] {
+  return all.includes(one) ? all.filter((each) => each !== one) : [...all, one];
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+// Transforms: in order of effect ---------------------------------------------------------------------------------------
+
+export function addStep(transform: Transform): void {
+  ask({ steps: [...query.peek().steps, transform] });
+}
+
+export function removeStep(index: number): void {
+  ask({ steps: query.peek().steps.filter((_, at) => at !== index) });
+}
+
+/** Everything is shown again, as the tree that was chosen. */
+export function clearFilters(): void {
+  const { event, direction, group, inlines } = query.peek();
+  ask({ ...DEFAULT_QUERY, event, direction, group, inlines });
+}

@@ -33,6 +33,8 @@ export function ViewOptions(): JSX.Element {
     />
   );
   switch (view.value) {
+    case "time-order":
+    case "heat-map":
     case "flame":
       return <div class="view-options">{tree}{group}{inlines}</div>;
     case "tree":
