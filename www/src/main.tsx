@@ -13,6 +13,7 @@ import { followTitle } from "./shell/TopBar.tsx";
 import { followShare } from "./share/links.ts";
 import { phase, session } from "./state/app.ts";
 import { followHistory } from "./state/history.ts";
+import { followLayout } from "./state/layout.ts";
 import { followSearch } from "./state/search.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment } from "./state/url.ts";
@@ -57,6 +58,7 @@ function start(): void {
 const root = document.getElementById("app");
 if (root !== null) {
   followTheme();
+  followLayout();
   followHistory(keepSelection);
   followLinks();
   followSearch();

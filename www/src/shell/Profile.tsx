@@ -4,13 +4,17 @@ import type { JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { FullLedger } from "../ledger/FullLedger.tsx";
 import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
+import { HeatMapView } from "../heat_map/index.ts";
+import { Timeline } from "../timeline/index.ts";
 import { CallTreeView, FlameGraphView, FunctionsView } from "../views/index.ts";
 import { dockOpen, ledgerFull, view } from "../state/app.ts";
+import { setTimelineHeight, setTimelineShape, TIMELINE, timelineHeight, timelineShape } from "../state/layout.ts";
 import { Banner } from "./Banner.tsx";
 import { ContextBar } from "./ContextBar.tsx";
 import { Dock } from "./Dock.tsx";
 import { focusView, viewHasFocus } from "./focus_view.ts";
 import { Sheet } from "./Sheet.tsx";
+import { Splitter } from "./Splitter.tsx";
 import { StatusBar } from "./StatusBar.tsx";
 import { TopBar } from "./TopBar.tsx";
 import { ViewTabs } from "./ViewTabs.tsx";
@@ -27,6 +31,7 @@ export function Profile(): JSX.Element {
       ) : (
         <>
           <ContextBar />
+          <TimelineRegion />
           <div class={`work${dockOpen.value ? " with-dock" : ""}`}>
             <main class="view-side">
               <ViewTabs />
@@ -44,6 +49,29 @@ export function Profile(): JSX.Element {
   );
 }
 
+function TimelineRegion(): JSX.Element | null {
+  const shape = timelineShape.value;
+  if (shape === "none") {
+    return null;
+  }
+  const height = shape === "strip" ? TIMELINE.strip : timelineHeight.value;
+  return (
+    <div class="timeline-region" style={{ height: `${height}px` }}>
+      <Timeline shown={shape} onShow={setTimelineShape} />
+      {shape === "tracks" && !narrow.value && (
+        <Splitter
+          label="Height of the timeline"
+          edge="bottom"
+          size={() => timelineHeight.peek()}
+          least={TIMELINE.least}
+          most={Math.floor(innerHeight / 2)}
+          onResize={setTimelineHeight}
+        />
+      )}
+    </div>
+  );
+}
+
 /** A view that takes another's place takes its focus too: whoever uses keys goes on with them. */
 function View(): JSX.Element {
   const hadFocus = viewHasFocus();
@@ -53,9 +81,10 @@ function View(): JSX.Element {
     }
   }, [view.value]);
   switch (view.value) {
-    // Those that are not there yet are no dead end for an address that names them.
-    case "time-order":
     case "heat-map":
+      return <HeatMapView />;
+    // Not there yet, and no dead end for an address that names it.
+    case "time-order":
     case "flame":
       return <FlameGraphView />;
     case "functions":

@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 interface SplitterProps {
   label: string;
   /** On which edge of the resized element it lies. */
-  edge: "left" | "top";
+  edge: "left" | "right" | "top" | "bottom";
   /** The present size, and between which it may be. */
   size: () => number;
   least: number;
@@ -17,16 +17,25 @@ interface SplitterProps {
 
 const STEP = 16;
 
+/** By edge: the axis, the way in which dragging grows the element, and the keys that do. */
+const WAYS = {
+  left: { axis: "clientX", sign: -1, grow: "ArrowLeft", shrink: "ArrowRight" },
+  right: { axis: "clientX", sign: 1, grow: "ArrowRight", shrink: "ArrowLeft" },
+  top: { axis: "clientY", sign: -1, grow: "ArrowUp", shrink: "ArrowDown" },
+  bottom: { axis: "clientY", sign: 1, grow: "ArrowDown", shrink: "ArrowUp" },
+} as const;
+
 export function Splitter({ label, edge, size, least, most, onResize }: SplitterProps): JSX.Element {
   const line = useRef<HTMLDivElement>(null);
   // The size is known only once it is laid out.
   useEffect(() => line.current?.setAttribute("aria-valuenow", String(size())));
+  const { axis, sign, grow, shrink } = WAYS[edge];
   const drag = (event: PointerEvent): void => {
     const handle = event.currentTarget as HTMLElement;
-    const from = edge === "left" ? event.clientX : event.clientY;
+    const from = event[axis];
     const before = size();
     handle.setPointerCapture(event.pointerId);
-    const move = (moved: PointerEvent): void => onResize(before + from - (edge === "left" ? moved.clientX : moved.clientY));
+    const move = (moved: PointerEvent): void => onResize(Math.max(1, before + sign * (moved[axis] - from)));
     const end = (): void => {
       handle.removeEventListener("pointermove", move);
       handle.removeEventListener("pointerup", end);
@@ -37,10 +46,9 @@ export function Splitter({ label, edge, size, least, most, onResize }: SplitterP
     handle.addEventListener("pointercancel", end);
   };
   const key = (event: KeyboardEvent): void => {
-    const [grow, shrink] = edge === "left" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
     if (event.key === grow || event.key === shrink) {
       event.preventDefault();
-      onResize(size() + (event.key === grow ? STEP : -STEP));
+      onResize(Math.max(1, size() + (event.key === grow ? STEP : -STEP)));
     }
   };
   return (
@@ -48,7 +56,7 @@ export function Splitter({ label, edge, size, least, most, onResize }: SplitterP
       ref={line}
       class={`splitter splitter-${edge}`}
       role="separator"
-      aria-orientation={edge === "left" ? "vertical" : "horizontal"}
+      aria-orientation={axis === "clientX" ? "vertical" : "horizontal"}
       aria-label={label}
       aria-valuemin={least}
       aria-valuemax={most}

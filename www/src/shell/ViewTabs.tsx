@@ -1,15 +1,18 @@
 // The views, and at the right what the present one offers.
 
 import type { JSX } from "preact";
+import { HeatMapOptions } from "../heat_map/index.ts";
 import { view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { View } from "../state/url.ts";
 import { ViewOptions } from "../views/index.ts";
 
+/** Those that there are; a number that stands for none of them does nothing. */
 export const VIEWS: readonly { view: View; label: string; key: string }[] = [
   { view: "flame", label: "Flame graph", key: "2" },
   { view: "functions", label: "Functions", key: "3" },
   { view: "tree", label: "Call tree", key: "4" },
+  { view: "heat-map", label: "Heat map", key: "6" },
 ];
 
 export function showView(next: View): void {
@@ -39,7 +42,7 @@ export function ViewTabs(): JSX.Element {
           </button>
         ))}
       </div>
-      <ViewOptions />
+      {view.value === "heat-map" ? <HeatMapOptions /> : <ViewOptions />}
     </div>
   );
 }

@@ -15,3 +15,5 @@ function follow(query: string): { readonly value: boolean } {
 export const narrow = follow("(max-width: 719px)");
 /** A tablet: the dock lies over the view. */
 export const overlaid = follow("(max-width: 1024px)");
+/** Too low for everything at once: the timeline starts as its strip. */
+export const short = follow("(max-height: 619px)");

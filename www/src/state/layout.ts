@@ -1,0 +1,77 @@
+// Sizes and shapes of the page that the user chose; kept in local storage.
+
+import { computed, effect, signal } from "@preact/signals";
+import { view } from "./app.ts";
+import { recall, recallNumber, remember } from "./storage.ts";
+import type { View } from "./url.ts";
+import { VIEWS } from "./url.ts";
+import { narrow, short } from "./width.ts";
+
+// The timeline --------------------------------------------------------------------------------------------------------
+
+export type TimelineShape = "tracks" | "strip";
+
+/** In CSS pixels; up to half of the window. */
+export const TIMELINE = { least: 64, usual: 134, strip: 28, phone: 82 } as const;
+
+/** Views that need their height more than the time. */
+const STARTS_AS_STRIP: readonly View[] = ["functions", "tree"];
+
+/** What the user chose, by view; a view that is not in it starts as the design says. */
+const shapes = signal<ReadonlyMap<View, TimelineShape>>(
+  new Map(
+    VIEWS.flatMap((each) => {
+      const kept = recall<TimelineShape | "">(`timeline.${each}`, ["tracks", "strip"], "");
+      return kept === "" ? [] : [[each, kept] as const];
+    }),
+  ),
+);
+
+/** What the present view shows of the timeline; "none" where the view itself is about time. */
+export const timelineShape = computed<TimelineShape | "none">(() => {
+  if (view.value === "heat-map") {
+    return "none";
+  }
+  const usual = short.value || STARTS_AS_STRIP.includes(view.value) ? "strip" : "tracks";
+  return shapes.value.get(view.value) ?? usual;
+});
+
+export function setTimelineShape(shape: TimelineShape): void {
+  shapes.value = new Map(shapes.peek()).set(view.peek(), shape);
+  remember(`timeline.${view.peek()}`, shape);
+}
+
+const chosenHeight = signal(recallNumber("timelineHeight", TIMELINE.least, 4096, TIMELINE.usual));
+
+/** How high the timeline is where it shows tracks. */
+export const timelineHeight = computed(() => (narrow.value ? TIMELINE.phone : chosenHeight.value));
+
+/** 0 resets. */
+export function setTimelineHeight(height: number): void {
+  const most = Math.max(TIMELINE.least, Math.floor(globalThis.innerHeight / 2));
+  chosenHeight.value = height === 0 ? TIMELINE.usual : Math.min(most, Math.max(TIMELINE.least, height));
+  remember("timelineHeight", String(chosenHeight.value));
+}
+
+// Density and keys ----------------------------------------------------------------------------------------------------
+
+export const DENSITIES = ["compact", "comfortable"] as const;
+export type Density = (typeof DENSITIES)[number];
+
+/** Comfortable: rows are 4 px higher, text is a size larger. */
+export const density = signal<Density>(recall("density", DENSITIES, "compact"));
+
+/** What a row of a table is higher than the design says, in CSS pixels. */
+export const rowExtra = computed(() => (density.value === "comfortable" ? 4 : 0));
+
+/** Whether keys without Ctrl do anything outside text fields (WCAG 2.1.4). */
+export const singleKeys = signal<"on" | "off">(recall("singleKeys", ["on", "off"], "on"));
+
+/** Applies the density to the document, and keeps what was chosen. Call once. */
+export function followLayout(): void {
+  effect(() => {
+    remember("density", density.value);
+    document.documentElement.dataset["density"] = density.value;
+  });
+  effect(() => remember("singleKeys", singleKeys.value));
+}
