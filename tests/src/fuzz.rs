@@ -19,6 +19,7 @@ use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
 use perftab_core::session::{FlameWindow, OfferStep, Session};
 use perftab_core::views::functions::FunctionOrder;
+use perftab_core::views::grouped::GroupBy;
 use perftab_core::views::{Direction, Query};
 
 use crate::open::{open_in_blocks, open_parts};
@@ -95,7 +96,10 @@ fn answers(mut session: Session) -> String {
             FlameWindow { root: 0, width_px: 1000.0, min_px: 0.5, search: String::from("e") };
         texts.push(format!("{:?}", session.total(&query)));
         texts.push(format!("{:?}", session.flame_graph(&query, &window)));
-        texts.push(format!("{:?}", session.functions(&query, FunctionOrder::default(), 0, 100)));
+        texts.push(format!(
+            "{:?}",
+            session.functions(&query, FunctionOrder::default(), GroupBy::Function, 0, 100)
+        ));
         texts.push(format!("{:?}", session.search(&query, "a")));
         texts.push(session.export_collapsed(&query));
     }

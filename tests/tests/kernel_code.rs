@@ -5,6 +5,7 @@ use perf_event_open_sys::bindings as kernel;
 use perftab_core::session::Session;
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
+use perftab_core::views::grouped::GroupBy;
 use perftab_tests::open::open;
 use perftab_tests::synth::{
     At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
@@ -216,7 +217,8 @@ fn code_made_at_run_time_is_what_it_was_at_the_time_of_the_sample() {
             ],
         );
         let mut session = open(&it.file()).expect("it opens");
-        let rows = session.functions(&Query::default(), FunctionOrder::default(), 0, 9);
+        let rows =
+            session.functions(&Query::default(), FunctionOrder::default(), GroupBy::Function, 0, 9);
         let mut names = rows.names;
         names.retain(|name| !name.starts_with("0x"));
         names.sort();

@@ -52,14 +52,20 @@ export interface CallTreeRows {
 }
 export interface FunctionRows {
   totalCount: number;
+  /**
+   * What a row is known by: the number of a function, the number of a DSO in the ledger, a tid, or the number of a source
+   * file. 0xffffffff for what is none of these.
+   */
   functionId: Uint32Array;
-  /** The heaviest call node of each. */
+  /** The heaviest call node of each; 0xffffffff for threads. */
   heaviest: Uint32Array;
   self: Float64Array;
   total: Float64Array;
   kind: Uint8Array;
   flags: Uint8Array;
+  /** Of a file its path, of a thread its last name and its number. */
   names: string[];
+  /** Names of DSOs; of processes, where rows are threads. */
   dsos: string[];
 }
 export interface SearchResult {

@@ -17,6 +17,7 @@ use perftab_core::session::{self, FlameWindow, Forced, OfferStep, ShareOptions};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
+use perftab_core::views::grouped::GroupBy;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tsify::Tsify;
@@ -275,17 +276,19 @@ impl Session {
         Ok(columns::call_tree_rows(&self.0.call_tree_children(&from_js(query)?, call_node)))
     }
 
-    /// Functions in order, those from `from` to before `to`.
+    /// Functions, files, DSOs or threads in order, those from `from` to before `to`.
     #[wasm_bindgen(unchecked_return_type = "FunctionRows")]
     pub fn functions(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         #[wasm_bindgen(unchecked_param_type = "FunctionOrder")] order: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "GroupBy")] group_by: JsValue,
         from: usize,
         to: usize,
     ) -> Result<Object, JsValue> {
-        let order: FunctionOrder = from_js(order)?;
-        Ok(columns::function_rows(&self.0.functions(&from_js(query)?, order, from, to)))
+        let (order, group_by): (FunctionOrder, GroupBy) = (from_js(order)?, from_js(group_by)?);
+        let rows = self.0.functions(&from_js(query)?, order, group_by, from, to);
+        Ok(columns::function_rows(&rows))
     }
 
     /// What a text finds.

@@ -11,6 +11,7 @@ use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::flame_graph::{self, FlameGraph, Window};
 use crate::views::functions::{self, FunctionOrder};
+use crate::views::grouped::{GroupBy, GroupRow};
 use crate::views::label::{Kind, Labels};
 use crate::views::search::{self, Pattern};
 use crate::views::weights::Sum;
@@ -143,14 +144,15 @@ pub struct CallTreeRows {
     pub dsos: Vec<String>,
 }
 
-/// Functions of a table, as columns.
+/// Functions, files, DSOs or threads of a table, as columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FunctionRows {
-    /// All functions, of which these are a part.
+    /// All rows, of which these are a part.
     pub count: u32,
-    /// Equal for the same function, else [`flame_graph::NONE`].
+    /// What a row is known by: the number of a function, the number of a DSO in the ledger, a tid, or
+    /// the number of a source file. [`flame_graph::NONE`] for what is none of these.
     pub function: Vec<u32>,
-    /// Heaviest call node of each.
+    /// Heaviest call node of each; [`flame_graph::NONE`] for threads.
     pub heaviest: Vec<u32>,
     /// Weight of samples that ended in each.
     pub self_weight: Vec<f64>,
@@ -160,9 +162,9 @@ pub struct FunctionRows {
     pub kind: Vec<u8>,
     /// Bits of [`crate::views::label::mark`].
     pub marks: Vec<u8>,
-    /// Texts.
+    /// Texts: of a file its path, of a thread its last name and its number.
     pub names: Vec<String>,
-    /// Names of DSOs.
+    /// Names of DSOs; of processes, where rows are threads.
     pub dsos: Vec<String>,
 }
 
@@ -325,30 +327,29 @@ impl Session {
         rows
     }
 
-    /// Functions in order, those from `from` to before `to`. Inverting changes nothing here.
+    /// Rows in order, those from `from` to before `to`. Inverting changes nothing here.
     pub fn functions(
         &mut self,
         query: &Query,
         order: FunctionOrder,
+        group_by: GroupBy,
         from: usize,
         to: usize,
     ) -> FunctionRows {
         let query = Query { direction: Direction::Callees, ..*query };
-        let all = self.ordered_functions(&query, order);
-        let mut rows = FunctionRows { count: all.len() as u32, ..FunctionRows::default() };
-        let to = to.min(all.len());
-        let wanted = all[from.min(to)..to].to_vec();
-        for sum in wanted {
-            let row = functions::row(&self.profile, &self.symbols, sum);
-            let function = row.sum.label.function();
-            rows.function.push(function.map_or(flame_graph::NONE, |function| function.0));
-            rows.heaviest.push(row.sum.heaviest.0);
-            rows.self_weight.push(row.sum.self_sum.weight as f64);
-            rows.total.push(row.sum.total.weight as f64);
-            rows.kind.push(row.kind as u8);
-            rows.marks.push(row.marks);
-            rows.names.push(row.name);
-            rows.dsos.push(row.dso);
+        let part = |count: usize| from.min(count)..to.clamp(from, count.max(from)).min(count);
+        let mut rows = FunctionRows::default();
+        if group_by == GroupBy::Function {
+            let all = self.ordered_functions(&query, order);
+            rows.count = all.len() as u32;
+            let wanted = all[part(all.len())].to_vec();
+            for sum in wanted {
+                rows.push(functions::row(&self.profile, &self.symbols, sum));
+            }
+        } else {
+            let all = self.grouped(&query, order, group_by);
+            rows.count = all.len() as u32;
+            all[part(all.len())].iter().for_each(|row| rows.push_group(row));
         }
         rows
     }
@@ -368,6 +369,31 @@ impl Session {
             share: found.sum.weight as f64 / all.max(1) as f64,
             matches: found.matches.iter().map(|id| id.0).collect(),
         }
+    }
+}
+
+impl FunctionRows {
+    fn push(&mut self, row: functions::FunctionRow) {
+        let function = row.sum.label.function();
+        self.function.push(function.map_or(flame_graph::NONE, |function| function.0));
+        self.heaviest.push(row.sum.heaviest.0);
+        self.self_weight.push(row.sum.self_sum.weight as f64);
+        self.total.push(row.sum.total.weight as f64);
+        self.kind.push(row.kind as u8);
+        self.marks.push(row.marks);
+        self.names.push(row.name);
+        self.dsos.push(row.dso);
+    }
+
+    fn push_group(&mut self, row: &GroupRow) {
+        self.function.push(row.id.unwrap_or(flame_graph::NONE));
+        self.heaviest.push(row.heaviest.map_or(flame_graph::NONE, |id| id.0));
+        self.self_weight.push(row.self_sum.weight as f64);
+        self.total.push(row.total.weight as f64);
+        self.kind.push(row.kind as u8);
+        self.marks.push(row.marks);
+        self.names.push(row.name.clone());
+        self.dsos.push(row.within.clone());
     }
 }
 

@@ -30,6 +30,7 @@ use crate::text::printable;
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
 use crate::views::functions::{self, FunctionOrder, FunctionSum};
+use crate::views::grouped::{self, GroupBy, GroupRow};
 
 pub use crate::ingest::{SampleWatcher, WatchedSample};
 
@@ -79,6 +80,7 @@ struct Shown {
     query: Query,
     tree: CallTree,
     functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
+    grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
 }
 
 /// A file that passed the gate.
@@ -323,7 +325,7 @@ impl Session {
             self.shown.remove(0);
         }
         let tree = CallTree::new(&self.profile, &self.symbols, query);
-        self.shown.push(Shown { query: *query, tree, functions: None });
+        self.shown.push(Shown { query: *query, tree, functions: None, grouped: None });
         self.shown.len() - 1
     }
 
@@ -358,6 +360,23 @@ impl Session {
     fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
         let shown = self.shown.iter().find(|shown| shown.query == *query);
         shown.and_then(|shown| shown.functions.as_ref()).map_or(&[], |(_, functions)| functions)
+    }
+
+    /// The files, DSOs or threads of a query in order; no functions.
+    fn grouped(&mut self, query: &Query, order: FunctionOrder, by: GroupBy) -> &[GroupRow] {
+        let shown = self.shown(query);
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let Shown { tree, grouped, .. } = &mut self.shown[shown];
+        if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
+            let rows = match by {
+                GroupBy::Function => Vec::new(),
+                GroupBy::File => grouped::by_file(profile, symbols, tree, order),
+                GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
+                GroupBy::Thread => grouped::by_thread(profile, query, order),
+            };
+            *grouped = Some((order, by, rows));
+        }
+        grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
     }
 
     /// What was lost or is doubtful.

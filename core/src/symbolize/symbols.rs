@@ -25,6 +25,13 @@ use crate::profile::{DsoId, DsoKind, FrameId, Profile, StringId, Strings};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(NonZeroU32);
 
+impl FileId {
+    /// A number that no other file of the profile has.
+    pub fn number(self) -> u32 {
+        self.0.get()
+    }
+}
+
 /// A function: all code in one DSO under one name, or one address without a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function<'a> {

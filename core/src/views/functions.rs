@@ -56,8 +56,24 @@ pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
         }
         row_of.push(*row);
     }
-    // How many call nodes of each function lie on the walk's path.
-    let mut on_path = vec![0u32; sums.len()];
+    add_up(tree, &row_of, &mut sums);
+    sums
+}
+
+/// A row that call nodes are added up in.
+pub(super) trait AddedUp {
+    /// Adds what ended in a call node of the row.
+    fn add_self(&mut self, tree: &CallTree, id: CallNodeId);
+    /// Adds what went through a call node of the row that no other one of the row leads to.
+    fn add_total(&mut self, sum: Sum);
+}
+
+/// Adds every call node to its row: what ended in it, and, once however the row's call nodes lead
+/// to each other, what went through it. `row_of` has a position in `rows` for each call node, or
+/// [`NO_ROW`].
+pub(super) fn add_up(tree: &CallTree, row_of: &[u32], rows: &mut [impl AddedUp]) {
+    // How many call nodes of each row lie on the walk's path.
+    let mut on_path = vec![0u32; rows.len()];
     tree.walk(|id, visit| {
         let row = row_of[id.0 as usize];
         if row == NO_ROW {
@@ -68,24 +84,32 @@ pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
             on_path[row] -= 1;
             return;
         }
-        let sum = &mut sums[row];
         if on_path[row] == 0 {
-            sum.total.add(tree.total(id));
+            rows[row].add_total(tree.total(id));
         }
-        sum.self_sum.add(tree.self_sum(id));
-        if !matches!(tree.label(id), Label::Inlined(_)) {
-            sum.inlined = Inlining::NotAlways;
-        }
-        if tree.total(id).weight > tree.total(sum.heaviest).weight {
-            sum.heaviest = id;
-        }
+        rows[row].add_self(tree, id);
         on_path[row] += 1;
     });
-    sums
 }
 
-/// In [`Rows`]: not met yet, or no code.
-const NO_ROW: u32 = u32::MAX;
+impl AddedUp for FunctionSum {
+    fn add_self(&mut self, tree: &CallTree, id: CallNodeId) {
+        self.self_sum.add(tree.self_sum(id));
+        if !matches!(tree.label(id), Label::Inlined(_)) {
+            self.inlined = Inlining::NotAlways;
+        }
+        if tree.total(id).weight > tree.total(self.heaviest).weight {
+            self.heaviest = id;
+        }
+    }
+
+    fn add_total(&mut self, sum: Sum) {
+        self.total.add(sum);
+    }
+}
+
+/// No row: not met yet, or no code.
+pub(super) const NO_ROW: u32 = u32::MAX;
 
 /// The row of each function, by its number: a table by hash took a third of the time of a report.
 #[derive(Default)]

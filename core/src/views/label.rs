@@ -119,15 +119,24 @@ impl<'a> Labels<'a> {
     /// Colour of a function.
     pub fn function_kind(&self, function: FunctionId) -> Kind {
         let function = self.symbols.function(function);
-        let dso = self.profile.dsos.get(function.dso);
-        match (function.name, dso.kind) {
-            (_, DsoKind::Folded) => Kind::Folded,
-            (None, _) | (_, DsoKind::Unmapped) => Kind::Unnamed,
-            (Some(_), DsoKind::Kernel | DsoKind::Module) => Kind::Kernel,
-            (Some(_), DsoKind::Jit | DsoKind::Anon) => Kind::Jit,
-            (Some(_), DsoKind::Vdso) => Kind::System,
-            (Some(_), DsoKind::User) if is_system(dso) => Kind::System,
-            (Some(_), DsoKind::User) => Kind::Own,
+        match (self.dso_kind(function.dso), function.name) {
+            (Kind::Folded, _) => Kind::Folded,
+            (_, None) => Kind::Unnamed,
+            (kind, Some(_)) => kind,
+        }
+    }
+
+    /// Colour of the named code of a DSO.
+    pub fn dso_kind(&self, dso: DsoId) -> Kind {
+        let dso = self.profile.dsos.get(dso);
+        match dso.kind {
+            DsoKind::Folded => Kind::Folded,
+            DsoKind::Unmapped => Kind::Unnamed,
+            DsoKind::Kernel | DsoKind::Module => Kind::Kernel,
+            DsoKind::Jit | DsoKind::Anon => Kind::Jit,
+            DsoKind::Vdso => Kind::System,
+            DsoKind::User if is_system(dso) => Kind::System,
+            DsoKind::User => Kind::Own,
         }
     }
 

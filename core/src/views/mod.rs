@@ -8,12 +8,15 @@ pub mod coverage;
 pub mod dso_users;
 pub mod flame_graph;
 pub mod functions;
+pub mod grouped;
 pub mod label;
 pub mod search;
 pub mod weights;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod grouped_tests;
 #[cfg(test)]
 mod tests;
 

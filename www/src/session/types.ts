@@ -10,12 +10,14 @@ import type {
   Failure, FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts,
   Status, UsedFile, Warning,
 } from "../generated/perftab_web.js";
+import type { GroupBy } from "../generated/perftab_web.js";
 import type { Filters } from "./query.ts";
 
 export type {
   CallNodeDetail, CallTreeRows, Coverage, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
   FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, SearchResult, SharedParts, UsedFile, Warning,
 };
+export type { GroupBy };
 export type * from "./query.ts";
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
@@ -132,7 +134,7 @@ export interface Protocol {
   /** Where a call node of an older generation is now; its place is what its detail said then. */
   findCallNode: { args: { query: Query; place: Place }; result: number };
   callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
-  functions: { args: { query: Query; order: FunctionsOrder; from: number; to: number }; result: FunctionRows };
+  functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };
   search: { args: { query: Query; text: string }; result: SearchResult };
   share: { args: ShareRequest; result: Shared };
   exportCollapsed: { args: { query: Query }; result: Blob };

@@ -60,7 +60,7 @@ export class Calls {
     callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
     findCallNode: ({ query, place }) => this.#open.findCallNode(query, place),
     callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
-    functions: ({ query, order, from, to }) => this.#open.functions(query, orderFor(order), from, to),
+    functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
     search: ({ query, text }) => this.#open.search(query, text),
     share: (request) => share(this.#open, request),
     exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
