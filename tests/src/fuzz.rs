@@ -18,6 +18,7 @@ use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
 use perftab_core::session::{FlameWindow, OfferStep, Session};
+use perftab_core::views::flame_graph::Unnamed;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
 use perftab_core::views::{Direction, Query};
@@ -92,8 +93,13 @@ fn answers(mut session: Session) -> String {
     ];
     for (event, direction) in [(0, Direction::Callees), (1, Direction::Inverted)] {
         let query = Query { event, direction, ..Query::default() };
-        let window =
-            FlameWindow { root: 0, width_px: 1000.0, min_px: 0.5, search: String::from("e") };
+        let window = FlameWindow {
+            root: 0,
+            width_px: 1000.0,
+            min_px: 0.5,
+            search: String::from("e"),
+            unnamed: Unnamed::default(),
+        };
         texts.push(format!("{:?}", session.total(&query)));
         texts.push(format!("{:?}", session.flame_graph(&query, &window)));
         texts.push(format!(

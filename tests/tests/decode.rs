@@ -3,6 +3,7 @@
 use perftab_core::error::{DecodeErrorKind, WarningKind};
 use perftab_core::session::{FlameWindow, IdentityKind, Session};
 use perftab_core::views::Query;
+use perftab_core::views::flame_graph::Unnamed;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_tests::open::{open, open_in_blocks};
 use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, When};
@@ -193,7 +194,13 @@ fn use_everything(session: &mut Session) {
     session.info();
     session.wanted();
     session.report(&query, FunctionOrder::default(), usize::MAX);
-    let window = FlameWindow { root: 0, width_px: 500.0, min_px: 0.5, search: "server".to_owned() };
+    let window = FlameWindow {
+        root: 0,
+        width_px: 500.0,
+        min_px: 0.5,
+        search: "server".to_owned(),
+        unnamed: Unnamed::default(),
+    };
     session.flame_graph(&query, &window);
     session.call_tree_children(&query, 0);
     session.call_node_detail(&query, 1);

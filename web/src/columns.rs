@@ -19,17 +19,21 @@ export interface FlameGraph {
   rowStart: Uint32Array;
   start: Float32Array;
   end: Float32Array;
-  /** 0xffffffff for a folded box. */
+  /** 0xffffffff for a box that stands for several. */
   callNode: Uint32Array;
+  /** How many those are, else 0: narrow calls, or unnamed code of one DSO. */
   folded: Uint32Array;
   kind: Uint8Array;
   shade: Uint8Array;
   flags: Uint8Array;
   functionId: Uint32Array;
+  /** Number in the ledger, 0xffffffff for none. */
+  dso: Uint32Array;
   /** Position in `labels`, 0xffffffff for none. */
   label: Uint32Array;
   labels: string[];
   total: Float64Array;
+  self: Float64Array;
   /** From the root to the call node that fills the width. */
   path: PathStep[];
   rootTotal: number;
@@ -49,6 +53,11 @@ export interface CallTreeRows {
   flags: Uint8Array;
   names: string[];
   dsos: string[];
+  /** Numbers in the ledger, 0xffffffff for none. */
+  dso: Uint32Array;
+  samples: Float64Array;
+  posInSet: Uint32Array;
+  setSize: Uint32Array;
 }
 export interface FunctionRows {
   totalCount: number;
@@ -155,9 +164,11 @@ pub fn flame_graph(graph: &FlameGraph) -> Object {
         ("shade", Uint8Array::from(&graph.shade[..]).into()),
         ("flags", Uint8Array::from(&graph.marks[..]).into()),
         ("functionId", Uint32Array::from(&graph.function[..]).into()),
+        ("dso", Uint32Array::from(&graph.dso[..]).into()),
         ("label", Uint32Array::from(&graph.label[..]).into()),
         ("labels", texts(&graph.labels)),
         ("total", Float64Array::from(&graph.total[..]).into()),
+        ("self", Float64Array::from(&graph.self_weight[..]).into()),
     ])
 }
 
@@ -166,6 +177,10 @@ pub fn call_tree_rows(rows: &CallTreeRows) -> Object {
     object(&[
         ("callNode", Uint32Array::from(&rows.call_node[..]).into()),
         ("depth", Uint16Array::from(&rows.depth[..]).into()),
+        ("dso", Uint32Array::from(&rows.dso[..]).into()),
+        ("samples", Float64Array::from(&rows.samples[..]).into()),
+        ("posInSet", Uint32Array::from(&rows.pos_in_set[..]).into()),
+        ("setSize", Uint32Array::from(&rows.set_size[..]).into()),
         ("childCount", Uint32Array::from(&rows.child_count[..]).into()),
         ("total", Float64Array::from(&rows.total[..]).into()),
         ("self", Float64Array::from(&rows.self_weight[..]).into()),

@@ -276,6 +276,16 @@ impl Session {
         Ok(columns::call_tree_rows(&self.0.call_tree_children(&from_js(query)?, call_node)))
     }
 
+    /// The way from the root to a call node, both included.
+    #[wasm_bindgen(js_name = callTreePath, unchecked_return_type = "CallTreeRows")]
+    pub fn call_tree_path(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        call_node: u32,
+    ) -> Result<Object, JsValue> {
+        Ok(columns::call_tree_rows(&self.0.call_tree_path(&from_js(query)?, call_node)))
+    }
+
     /// Functions, files, DSOs or threads in order, those from `from` to before `to`.
     #[wasm_bindgen(unchecked_return_type = "FunctionRows")]
     pub fn functions(

@@ -21,6 +21,10 @@ function rows(...nodes: [callNode: number, children: number][]): CallTreeRows {
     flags: new Uint8Array(nodes.length),
     names: nodes.map(([callNode]) => `f${callNode}`),
     dsos: nodes.map(() => "prog"),
+    dso: new Uint32Array(nodes.length),
+    samples: new Float64Array(nodes.length).fill(500),
+    posInSet: Uint32Array.from(nodes, (_, i) => i + 1),
+    setSize: new Uint32Array(nodes.length).fill(nodes.length),
   };
 }
 

@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::symbolize::{Level, Status};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::flame_graph::{self, FlameGraph, Window};
+use crate::views::flame_graph::{self, FlameGraph, Unnamed, Window};
 use crate::views::functions::{self, FunctionOrder};
 use crate::views::grouped::{GroupBy, GroupRow};
 use crate::views::label::{Kind, Labels};
@@ -30,6 +30,9 @@ pub struct FlameWindow {
     pub min_px: f64,
     /// Text that is searched for; empty for none.
     pub search: String,
+    /// How code without names is drawn.
+    #[serde(default)]
+    pub unnamed: Unnamed,
 }
 
 /// An ancestor of the call node that fills the width.
@@ -142,6 +145,14 @@ pub struct CallTreeRows {
     pub names: Vec<String>,
     /// Names of DSOs; empty where there is none.
     pub dsos: Vec<String>,
+    /// Numbers of DSOs in the ledger, else [`flame_graph::NONE`].
+    pub dso: Vec<u32>,
+    /// Samples through each.
+    pub samples: Vec<f64>,
+    /// Place among its siblings, from 1.
+    pub pos_in_set: Vec<u32>,
+    /// Siblings, itself included.
+    pub set_size: Vec<u32>,
 }
 
 /// Functions, files, DSOs or threads of a table, as columns.
@@ -202,6 +213,7 @@ impl Session {
             width: window.width_px.clamp(0.0, 100_000.0),
             min_width: window.min_px.max(0.1),
             search: Pattern::new(&window.search),
+            unnamed: window.unnamed,
         };
         flame_graph::layout(profile, symbols, tree, &window)
     }
@@ -322,8 +334,23 @@ impl Session {
         let depth = tree.path(parent).len() as u16;
         for &id in tree.children(parent) {
             rows.push(tree, &labels, id, depth);
-            rows.dsos.push(labels.dso_name(tree.label(id)));
         }
+        let count = rows.call_node.len() as u32;
+        rows.pos_in_set = (1..=count).collect();
+        rows.set_size = vec![count; count as usize];
+        rows
+    }
+
+    /// The root, its child on the way to a call node, and so on down to that itself.
+    pub fn call_tree_path(&mut self, query: &Query, call_node: u32) -> CallTreeRows {
+        let (profile, symbols, tree) = self.parts(query);
+        let labels = Labels::new(profile, symbols);
+        let mut rows = CallTreeRows::default();
+        let Some(last) = tree.id(call_node) else { return rows };
+        for (depth, id) in tree.path(last).into_iter().enumerate() {
+            rows.push(tree, &labels, id, depth as u16);
+        }
+        rows.place_in_sets(tree);
         rows
     }
 
@@ -410,5 +437,19 @@ impl CallTreeRows {
         self.kind.push(kind as u8);
         self.marks.push(labels.marks(label));
         self.names.push(labels.text(label));
+        self.dsos.push(labels.dso_name(label));
+        self.dso.push(labels.dso(label).map_or(flame_graph::NONE, |dso| dso.0));
+        self.samples.push(tree.total(id).samples as f64);
+    }
+
+    /// Looks each up among its siblings.
+    fn place_in_sets(&mut self, tree: &CallTree) {
+        for &id in &self.call_node {
+            let id = CallNodeId(id);
+            let siblings = tree.parent(id).map_or(&[][..], |parent| tree.children(parent));
+            let place = siblings.iter().position(|&sibling| sibling == id).unwrap_or(0);
+            self.pos_in_set.push(place as u32 + 1);
+            self.set_size.push(siblings.len().max(1) as u32);
+        }
     }
 }

@@ -16,6 +16,8 @@ pub mod weights;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod flame_graph_tests;
+#[cfg(test)]
 mod grouped_tests;
 #[cfg(test)]
 mod tests;

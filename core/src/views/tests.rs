@@ -4,7 +4,7 @@ use super::call_tree::{CallNodeId, CallTree};
 use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use std::ops::Range;
 
-use super::flame_graph::{FlameGraph, NONE, Window, layout};
+use super::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout};
 use super::functions::{self, FunctionKey, FunctionOrder, SortDirection};
 use super::label::mark;
 use super::search::{self, Pattern};
@@ -172,8 +172,13 @@ fn boxes_lie_within_their_callers_and_narrow_ones_fold() {
         ",
     );
     let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
-    let window =
-        Window { root: CallNodeId::ROOT, width: 100.0, min_width: 5.0, search: Pattern::new("c") };
+    let window = Window {
+        root: CallNodeId::ROOT,
+        width: 100.0,
+        min_width: 5.0,
+        search: Pattern::new("c"),
+        unnamed: Unnamed::default(),
+    };
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
     let row = |row| row_range(&graph, row);
     let edges = |number| -> Vec<(f32, f32)> {

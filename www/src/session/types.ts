@@ -134,6 +134,8 @@ export interface Protocol {
   /** Where a call node of an older generation is now; its place is what its detail said then. */
   findCallNode: { args: { query: Query; place: Place }; result: number };
   callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
+  /** From the root to a call node, both included. */
+  callTreePath: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };
   search: { args: { query: Query; text: string }; result: SearchResult };
   share: { args: ShareRequest; result: Shared };

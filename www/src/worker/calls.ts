@@ -60,6 +60,7 @@ export class Calls {
     callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
     findCallNode: ({ query, place }) => this.#open.findCallNode(query, place),
     callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
+    callTreePath: ({ query, callNode }) => this.#open.callTreePath(query, callNode),
     functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
     search: ({ query, text }) => this.#open.search(query, text),
     share: (request) => share(this.#open, request),
@@ -87,6 +88,7 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
   switch (method) {
     case "callNodeDetail":
     case "callTreeChildren":
+    case "callTreePath":
       return (args as Args<"callNodeDetail">).callNode !== 0;
     case "flameGraph":
       return (args as Args<"flameGraph">).window.root !== 0;

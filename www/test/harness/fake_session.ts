@@ -10,6 +10,13 @@ import type { TreeNode } from "./random_tree.ts";
 import { randomTree } from "./random_tree.ts";
 
 const PERIOD = 250_000;
+const DSOS = ["nginx", "edge-auth", "libc.so.6", "libz.so.1.3.1", "[kernel.kallsyms]", "[jit] node 4121", "libcrypto.so.3"];
+
+/** The number in the ledger of the DSO of a call node. */
+function dsoOf(node: TreeNode | null): number {
+  const at = DSOS.indexOf(node?.dso ?? "");
+  return at < 0 ? NONE : at;
+}
 
 export class FakeSession implements Session {
   readonly #trees: Record<Query["direction"], TreeNode[]>;
@@ -39,6 +46,7 @@ export class FakeSession implements Session {
       flameGraph: ({ query, window }: Args<"flameGraph">) => this.#flameGraph(query, window),
       callNodeDetail: ({ query, callNode }: Args<"callNodeDetail">) => this.#detail(query, callNode),
       callTreeChildren: ({ query, callNode }: Args<"callTreeChildren">) => this.#children(query, callNode),
+      callTreePath: ({ query, callNode }: Args<"callTreePath">) => this.#rows(pathOf(this.#node(query, callNode))),
       functions: ({ query, order, from, to }: Args<"functions">) => this.#functions(query, order, from, to),
     };
     const answer = answers[method];
@@ -101,7 +109,10 @@ export class FakeSession implements Session {
   }
 
   #children(query: Query, callNode: number): CallTreeRows {
-    const { children } = this.#node(query, callNode);
+    return this.#rows(this.#node(query, callNode).children);
+  }
+
+  #rows(children: TreeNode[]): CallTreeRows {
     return {
       callNode: Uint32Array.from(children, (each) => each.id),
       depth: Uint16Array.from(children, (each) => each.depth),
@@ -113,6 +124,10 @@ export class FakeSession implements Session {
       flags: Uint8Array.from(children, (each) => each.flags),
       names: children.map((each) => each.name),
       dsos: children.map((each) => each.dso),
+      dso: Uint32Array.from(children, dsoOf),
+      samples: Float64Array.from(children, (each) => each.total),
+      posInSet: Uint32Array.from(children, (each) => (each.parent?.children.indexOf(each) ?? 0) + 1),
+      setSize: Uint32Array.from(children, (each) => each.parent?.children.length ?? 1),
     };
   }
 
@@ -205,9 +220,11 @@ export function layOut(root: TreeNode, window: FlameWindow, allTotal: number): F
     shade: Uint8Array.from(boxes, (box) => (box.node ? box.node.functionId % 3 : 0)),
     flags: Uint8Array.from(boxes, (box) => (box.node?.flags ?? 0) | (matches(box) ? Flag.Match : 0)),
     functionId: Uint32Array.from(boxes, (box) => box.node?.functionId ?? NONE),
+    dso: Uint32Array.from(boxes, (box) => dsoOf(box.node)),
     label: Uint32Array.from(boxes, label),
     labels,
     total: Float64Array.from(boxes, (box) => box.total * PERIOD),
+    self: Float64Array.from(boxes, (box) => (box.node?.self ?? box.total) * PERIOD),
     path: pathOf(root).slice(0, -1).map((each) => ({ callNode: each.id, name: each.name, flags: each.flags })),
     rootTotal: root.total * PERIOD,
     rootSamples: root.total,
