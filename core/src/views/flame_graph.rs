@@ -9,21 +9,16 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::profile::{DsoId, Profile, hash_text};
+use crate::profile::{DsoId, Profile};
 use crate::symbolize::Symbols;
+use crate::views::boxes::{Boxes, Drawn, Edges, Weights};
+pub use crate::views::boxes::{FlameGraph, NONE};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::label::{Kind, Labels, mark};
+use crate::views::label::Kind;
 use crate::views::search::Pattern;
 
-/// Stands in columns where there is no call node or label.
-pub const NONE: u32 = u32::MAX;
-/// Boxes narrower than this have no text.
-const MIN_LABEL_WIDTH: f64 = 26.0;
 /// Unnamed siblings of one DSO that are narrower than this are one box.
 const MIN_UNNAMED_WIDTH: f64 = 4.0;
-/// Number of shades by which neighbours are told apart.
-const SHADES: u64 = 3;
-
 /// What part of the tree to lay out, and how wide.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -51,39 +46,6 @@ pub enum Unnamed {
     OnePerDso,
 }
 
-/// Boxes, as columns; those of a row stand together, from left to right.
-#[derive(Clone, Debug, Default)]
-pub struct FlameGraph {
-    /// First box of each row, and one more.
-    pub row_start: Vec<u32>,
-    /// Left edge in pixels.
-    pub start: Vec<f32>,
-    /// Right edge in pixels.
-    pub end: Vec<f32>,
-    /// Call node, or [`NONE`] for a box that stands for several.
-    pub call_node: Vec<u32>,
-    /// How many call nodes a box stands for, if they are several; else 0.
-    pub folded: Vec<u32>,
-    /// [`Kind`].
-    pub kind: Vec<u8>,
-    /// 0 to 2, by name.
-    pub shade: Vec<u8>,
-    /// Bits of [`mark`].
-    pub marks: Vec<u8>,
-    /// Equal for the same function, else [`NONE`].
-    pub function: Vec<u32>,
-    /// Its DSO, or [`NONE`].
-    pub dso: Vec<u32>,
-    /// Position in `labels`, or [`NONE`] for boxes too narrow for text.
-    pub label: Vec<u32>,
-    /// Texts.
-    pub labels: Vec<String>,
-    /// Weight.
-    pub total: Vec<f64>,
-    /// Weight of samples that ended in it.
-    pub self_weight: Vec<f64>,
-}
-
 /// Lays out the part of `tree` below `window.root`.
 pub fn layout(
     profile: &Profile,
@@ -91,32 +53,19 @@ pub fn layout(
     tree: &CallTree,
     window: &Window,
 ) -> FlameGraph {
-    let mut layout = Layout {
-        labels: Labels::new(profile, symbols),
-        profile,
-        tree,
-        window,
-        graph: FlameGraph::default(),
-        texts: HashMap::new(),
-        found: HashMap::new(),
-    };
+    let boxes = Boxes::new(profile, symbols, window.search.as_ref());
+    let mut layout = Layout { tree, window, boxes };
     let total = tree.total(window.root).weight as f64;
     if total > 0.0 && window.width > 0.0 {
         layout.rows(window.width / total);
     }
-    layout.graph.row_start.push(layout.graph.start.len() as u32);
-    layout.graph
+    layout.boxes.finish()
 }
 
 struct Layout<'a> {
-    labels: Labels<'a>,
-    profile: &'a Profile,
     tree: &'a CallTree,
     window: &'a Window,
-    graph: FlameGraph,
-    texts: HashMap<Label, LabelText>,
-    /// Whether the search finds a label: each is asked once.
-    found: HashMap<Label, bool>,
+    boxes: Boxes<'a>,
 }
 
 /// A box of a row, by its left edge in pixels.
@@ -175,7 +124,7 @@ impl Layout<'_> {
     fn rows(&mut self, scale: f64) {
         let mut row = vec![Placed::Calls { calls: Calls::One(self.window.root), start: 0.0 }];
         while !row.is_empty() {
-            self.graph.row_start.push(self.graph.start.len() as u32);
+            self.boxes.begin_row();
             let mut below = Vec::new();
             for placed in row {
                 match placed {
@@ -271,109 +220,39 @@ impl Layout<'_> {
     /// The DSO of code without a name.
     fn unnamed_in(&self, id: CallNodeId) -> Option<DsoId> {
         let label = self.tree.label(id);
-        let dso = self.labels.dso(label)?;
-        (self.labels.kind(label) == Kind::Unnamed).then_some(dso)
+        let dso = self.boxes.labels.dso(label)?;
+        (self.boxes.labels.kind(label) == Kind::Unnamed).then_some(dso)
     }
 
     fn push(&mut self, calls: &Calls, start: f64, scale: f64) {
         let label = self.tree.label(calls.ids()[0]);
         let weight = self.total(calls) as f64;
-        let found = calls.ids().iter().any(|&id| self.finds(self.tree.label(id)));
         let own = calls.ids().iter().map(|&id| self.tree.self_sum(id).weight);
         let own = own.fold(0, u64::saturating_add) as f64;
-        let is_one_function = calls.ids().iter().all(|&id| self.tree.label(id) == label);
+        let edges = Edges { start, end: start + weight * scale };
+        let weights = Weights { total: weight, own };
+        let Calls::Several(ids) = calls else {
+            self.boxes.push_call(calls.ids()[0], label, edges, weights);
+            return;
+        };
+        let found = ids.iter().fold(0, |found, &id| found | self.boxes.found(self.tree.label(id)));
+        let is_one_function = ids.iter().all(|&id| self.tree.label(id) == label);
         let text = match is_one_function {
-            true => self.label(label, weight * scale),
-            false => self.addresses(label, calls.ids().len(), weight * scale),
+            true => self.boxes.label(label, edges.width()),
+            // "libcrypto.so.3, 14 addresses"
+            false => self.boxes.text(edges.width(), |labels| {
+                format!("{}, {} addresses", labels.dso_name(label), ids.len())
+            }),
         };
-        let graph = &mut self.graph;
-        let (call_node, folded) = match calls {
-            Calls::One(id) => (id.0, 0),
-            Calls::Several(ids) => (NONE, ids.len() as u32),
-        };
-        graph.call_node.push(call_node);
-        graph.folded.push(folded);
-        graph.kind.push(self.labels.kind(label) as u8);
-        let marks = self.labels.marks(label);
-        graph.marks.push(if found { marks | mark::MATCH } else { marks });
         let function = label.function().filter(|_| is_one_function);
-        graph.function.push(function.map_or(NONE, |function| function.0));
-        graph.dso.push(self.labels.dso(label).map_or(NONE, |dso| dso.0));
-        graph.self_weight.push(own);
-        self.place(start, weight, scale, text);
-    }
-
-    fn finds(&mut self, label: Label) -> bool {
-        let Some(pattern) = &self.window.search else { return false };
-        if let Some(&found) = self.found.get(&label) {
-            return found;
-        }
-        let found = pattern.finds_label(self.profile, &self.labels, label);
-        self.found.insert(label, found);
-        found
+        let several = ids.len() as u32;
+        let drawn = Drawn { call_node: NONE, several, label, function, text, found };
+        self.boxes.push(&drawn, edges, weights);
     }
 
     fn push_folded(&mut self, start: f64, scale: f64, folded: Folded) {
-        let graph = &mut self.graph;
-        graph.call_node.push(NONE);
-        graph.folded.push(folded.count);
-        graph.kind.push(Kind::Folded as u8);
-        graph.marks.push(mark::PSEUDO);
-        graph.function.push(NONE);
-        graph.dso.push(NONE);
-        graph.self_weight.push(folded.self_weight as f64);
-        self.place(start, folded.weight as f64, scale, LabelText { number: NONE, shade: 0 });
+        let (total, own) = (folded.weight as f64, folded.self_weight as f64);
+        let edges = Edges { start, end: start + total * scale };
+        self.boxes.push_folded(folded.count, edges, Weights { total, own });
     }
-
-    fn place(&mut self, start: f64, weight: f64, scale: f64, text: LabelText) {
-        let graph = &mut self.graph;
-        graph.start.push(start as f32);
-        graph.end.push((start + weight * scale) as f32);
-        graph.total.push(weight);
-        graph.label.push(text.number);
-        graph.shade.push(text.shade);
-    }
-
-    /// The text of a box of several addresses: "libcrypto.so.3, 14 addresses".
-    fn addresses(&mut self, label: Label, count: usize, width: f64) -> LabelText {
-        if width < MIN_LABEL_WIDTH {
-            return LabelText { number: NONE, shade: 0 };
-        }
-        let dso = self.labels.dso_name(label);
-        self.graph.labels.push(format!("{dso}, {count} addresses"));
-        LabelText { number: self.graph.labels.len() as u32 - 1, shade: 0 }
-    }
-
-    /// The text of a box, once for all boxes that have it, and its shade.
-    fn label(&mut self, label: Label, width: f64) -> LabelText {
-        let text = match self.texts.get(&label) {
-            Some(&known) if known.number != NONE || width < MIN_LABEL_WIDTH => known,
-            _ => {
-                let text = self.labels.text(label);
-                let shade = (hash_text(&text) % SHADES) as u8;
-                let number = match width < MIN_LABEL_WIDTH {
-                    true => NONE,
-                    false => {
-                        self.graph.labels.push(text);
-                        self.graph.labels.len() as u32 - 1
-                    }
-                };
-                let made = LabelText { number, shade };
-                self.texts.insert(label, made);
-                made
-            }
-        };
-        match width < MIN_LABEL_WIDTH {
-            true => LabelText { number: NONE, ..text },
-            false => text,
-        }
-    }
-}
-
-/// What is known of a label's text.
-#[derive(Clone, Copy)]
-struct LabelText {
-    /// Position in the graph's labels, or [`NONE`] if no box has been wide enough for it.
-    number: u32,
-    shade: u8,
 }

@@ -3,6 +3,7 @@
 //! Nothing here keeps state, and nothing here knows a host: the page and the commands ask the
 //! same questions and get the same numbers.
 
+mod boxes;
 pub mod call_tree;
 pub mod coverage;
 pub mod dso_users;
