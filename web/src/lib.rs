@@ -311,6 +311,37 @@ impl Session {
         Ok(columns::search_result(&self.0.search(&from_js(query)?, text)))
     }
 
+    /// What the filters and steps of a query leave, and what each takes away.
+    #[wasm_bindgen(unchecked_return_type = "Shown")]
+    pub fn shown(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.shown(&from_js(query)?))
+    }
+
+    /// What a function is called; null if there is none of this number.
+    #[wasm_bindgen(js_name = functionRef, unchecked_return_type = "FunctionRef | null")]
+    pub fn function_ref(&self, function_id: u32) -> Result<JsValue, JsValue> {
+        to_js(&self.0.function_ref(function_id))
+    }
+
+    /// What a DSO is called; null if there is none of this number.
+    #[wasm_bindgen(js_name = dsoRef, unchecked_return_type = "DsoRef | null")]
+    pub fn dso_ref(&self, dso: u32) -> Result<JsValue, JsValue> {
+        to_js(&self.0.dso_ref(dso))
+    }
+
+    /// The way from the root to a call node, the root left out.
+    #[wasm_bindgen(js_name = callNodePath, unchecked_return_type = "PathPart[]")]
+    pub fn call_node_path(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        call_node: u32,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.call_node_path(&from_js(query)?, call_node))
+    }
+
     /// Opens a link's payload (`p1.…`). Throws a `Failure` if it cannot be read.
     #[wasm_bindgen(js_name = openLink)]
     pub fn open_link(payload: &str) -> Result<Session, JsValue> {

@@ -182,6 +182,17 @@ impl Profile {
         self.records.get("SAMPLE").copied().unwrap_or_else(|| self.recorded_samples())
     }
 
+    /// The first time that a sample of the file has, in nanoseconds of the recorder's clock; what
+    /// times in queries and views count from. `None` if samples have no time.
+    pub fn first_time(&self) -> Option<u64> {
+        let times = self.recorded_rows().map(|row| self.samples.time_nanos[row]);
+        let mut times = times.filter(|&time| time != 0);
+        match self.samples.is_in_order() {
+            true => times.next(),
+            false => times.min(),
+        }
+    }
+
     /// Rows of samples that the file has.
     pub fn recorded_rows(&self) -> impl Iterator<Item = usize> + '_ {
         let is_derived = |event: &Event| event.origin == EventOrigin::Derived;

@@ -1,5 +1,7 @@
 //! Observations, as columns.
 
+use std::ops::Range;
+
 use super::column::Column;
 use super::{EventId, StackId, ThreadId};
 
@@ -37,11 +39,24 @@ pub struct Samples {
     pub weight: Column<u64>,
     /// How many observations a row stands for; empty: one each.
     pub count: Vec<u32>,
+    order: Order,
+}
+
+/// Whether a row has a time before that of the row above it, as only damage brings about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Order {
+    #[default]
+    Kept,
+    Broken,
 }
 
 impl Samples {
     /// Adds one observation.
     pub fn push(&mut self, sample: Sample) {
+        let before = self.len().checked_sub(1).and_then(|row| self.time_nanos.get(row));
+        if before.is_some_and(|&before| sample.time_nanos < before) {
+            self.order = Order::Broken;
+        }
         self.time_nanos.push(sample.time_nanos);
         self.thread.push(sample.thread);
         self.stack.push(sample.stack);
@@ -65,6 +80,32 @@ impl Samples {
     /// Gives a row another stack: the rest of it has become known.
     pub fn set_stack(&mut self, row: usize, stack: StackId) {
         self.stack.set(row, stack);
+    }
+
+    /// True if no row has a time before that of the row above it.
+    pub fn is_in_order(&self) -> bool {
+        self.order == Order::Kept
+    }
+
+    /// Where all rows are with a time from `start` to before `end`. Others may be among them.
+    pub fn rows_within(&self, start: u64, end: u64) -> Range<usize> {
+        if self.order == Order::Broken {
+            return 0..self.len();
+        }
+        let first = self.first_row_from(start);
+        first..self.first_row_from(end).max(first)
+    }
+
+    fn first_row_from(&self, time: u64) -> usize {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match self.time_nanos[middle] < time {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        from
     }
 
     /// Rows.

@@ -272,8 +272,8 @@ impl Session {
 
     /// Everything about a call node; `None` if there is none with this id.
     pub fn call_node_detail(&mut self, query: &Query, call_node: u32) -> Option<CallNodeDetail> {
-        let shown = self.shown(query);
-        let tree = &self.shown[shown].tree;
+        let made = self.made(query);
+        let tree = &self.made[made].tree;
         let id = tree.id(call_node)?;
         let label = tree.label(id);
         let labels = Labels::new(&self.profile, &self.symbols);
@@ -363,7 +363,7 @@ impl Session {
         from: usize,
         to: usize,
     ) -> FunctionRows {
-        let query = Query { direction: Direction::Callees, ..*query };
+        let query = Query { direction: Direction::Callees, ..query.clone() };
         let part = |count: usize| from.min(count)..to.clamp(from, count.max(from)).min(count);
         let mut rows = FunctionRows::default();
         if group_by == GroupBy::Function {

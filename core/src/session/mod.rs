@@ -11,6 +11,7 @@ mod info;
 mod namesakes;
 mod offer;
 mod opening;
+mod query;
 mod report;
 mod share;
 
@@ -70,13 +71,13 @@ pub struct Session {
     naming_depth: NamingDepth,
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
-    shown: Vec<Shown>,
+    made: Vec<Made>,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
 }
 
 /// What has been made for a query.
-struct Shown {
+struct Made {
     query: Query,
     tree: CallTree,
     functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
@@ -133,7 +134,7 @@ impl Session {
             vouched: HashSet::new(),
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
-            shown: Vec::new(),
+            made: Vec::new(),
             generation: 0,
         };
         for symbols in embedded {
@@ -312,33 +313,33 @@ impl Session {
     }
 
     fn names_changed(&mut self) {
-        self.shown.clear();
+        self.made.clear();
         self.generation = self.generation.wrapping_add(1);
     }
 
     /// Where the call tree of a query is, made if it was not there.
-    fn shown(&mut self, query: &Query) -> usize {
-        if let Some(known) = self.shown.iter().position(|shown| shown.query == *query) {
+    fn made(&mut self, query: &Query) -> usize {
+        if let Some(known) = self.made.iter().position(|made| made.query == *query) {
             return known;
         }
-        if self.shown.len() == TREES_KEPT {
-            self.shown.remove(0);
+        if self.made.len() == TREES_KEPT {
+            self.made.remove(0);
         }
         let tree = CallTree::new(&self.profile, &self.symbols, query);
-        self.shown.push(Shown { query: *query, tree, functions: None, grouped: None });
-        self.shown.len() - 1
+        self.made.push(Made { query: query.clone(), tree, functions: None, grouped: None });
+        self.made.len() - 1
     }
 
     /// The call tree of a query.
     fn tree(&mut self, query: &Query) -> &CallTree {
-        let shown = self.shown(query);
-        &self.shown[shown].tree
+        let made = self.made(query);
+        &self.made[made].tree
     }
 
     /// Everything that the views of a query are made from.
     fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
-        let shown = self.shown(query);
-        (&self.profile, &self.symbols, &self.shown[shown].tree)
+        let made = self.made(query);
+        (&self.profile, &self.symbols, &self.made[made].tree)
     }
 
     /// The functions of a query in order. A table that scrolls asks for the same ones again.
@@ -348,8 +349,8 @@ impl Session {
     }
 
     fn order_functions(&mut self, query: &Query, order: FunctionOrder) {
-        let shown = self.shown(query);
-        let Shown { tree, functions, .. } = &mut self.shown[shown];
+        let made = self.made(query);
+        let Made { tree, functions, .. } = &mut self.made[made];
         if functions.as_ref().is_none_or(|(known, _)| *known != order) {
             let ordered = functions::ordered(&self.profile, &self.symbols, tree, order);
             *functions = Some((order, ordered));
@@ -358,15 +359,15 @@ impl Session {
 
     /// Those that [`Self::order_functions`] has put in order.
     fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
-        let shown = self.shown.iter().find(|shown| shown.query == *query);
-        shown.and_then(|shown| shown.functions.as_ref()).map_or(&[], |(_, functions)| functions)
+        let made = self.made.iter().find(|made| made.query == *query);
+        made.and_then(|made| made.functions.as_ref()).map_or(&[], |(_, functions)| functions)
     }
 
     /// The files, DSOs or threads of a query in order; no functions.
     fn grouped(&mut self, query: &Query, order: FunctionOrder, by: GroupBy) -> &[GroupRow] {
-        let shown = self.shown(query);
+        let made = self.made(query);
         let (profile, symbols) = (&self.profile, &self.symbols);
-        let Shown { tree, grouped, .. } = &mut self.shown[shown];
+        let Made { tree, grouped, .. } = &mut self.made[made];
         if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
             let rows = match by {
                 GroupBy::Function => Vec::new(),

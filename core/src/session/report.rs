@@ -119,7 +119,7 @@ impl Session {
 
     /// Functions of an event in order, at most `limit` of them.
     pub fn report(&mut self, query: &Query, order: FunctionOrder, limit: usize) -> Report<'_> {
-        let query = Query { direction: Direction::Callees, ..*query };
+        let query = Query { direction: Direction::Callees, ..query.clone() };
         let (coverage, dsos) = (self.coverage(), self.dsos());
         self.order_functions(&query, order);
         let sums = self.functions_in_order(&query);

@@ -103,7 +103,7 @@ impl Session {
             vouched: HashSet::new(),
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
-            shown: Vec::new(),
+            made: Vec::new(),
             generation: 0,
         })
     }

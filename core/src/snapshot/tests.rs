@@ -185,7 +185,7 @@ fn queries() -> Vec<Query> {
         for direction in [Direction::Callees, Direction::Inverted] {
             for inlines in [Inlines::Shown, Inlines::Merged] {
                 let group = Group::Process;
-                queries.push(Query { event, direction, group, inlines });
+                queries.push(Query { event, direction, group, inlines, ..Query::default() });
             }
         }
     }

@@ -68,6 +68,7 @@ impl Tree {
             direction: Direction::Callees,
             group: Group::Process,
             inlines: Inlines::Shown,
+            ..Query::default()
         };
         let tree = CallTree::new(contents.profile, contents.symbols, &query);
         let mut all = 0;

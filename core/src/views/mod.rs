@@ -7,11 +7,15 @@ mod boxes;
 pub mod call_tree;
 pub mod coverage;
 pub mod dso_users;
+pub mod filter;
 pub mod flame_graph;
+pub mod function_ref;
 pub mod functions;
 pub mod grouped;
 pub mod label;
 pub mod search;
+pub mod shown;
+pub mod transform;
 pub mod weights;
 
 #[cfg(test)]
@@ -25,9 +29,14 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-/// What is asked of a profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+use filter::TimeRange;
+use function_ref::{DsoRef, FunctionRef};
+use transform::Transform;
+
+/// What is asked of a profile. Filters decide which samples are taken, each by itself; those that
+/// pass all of them go through the steps, in order. What is empty filters nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Query {
     /// Position of the event in the profile's list.
@@ -38,6 +47,45 @@ pub struct Query {
     pub group: Group,
     /// What becomes of inlined functions.
     pub inlines: Inlines,
+    /// When samples were taken.
+    pub range: Option<TimeRange>,
+    /// Process ids.
+    pub processes: Vec<u32>,
+    /// Thread ids.
+    pub threads: Vec<u32>,
+    /// CPU numbers.
+    pub cpus: Vec<u16>,
+    /// Names that threads had.
+    pub comms: Vec<String>,
+    /// DSOs that samples ended in.
+    pub dsos: Vec<DsoRef>,
+    /// What is done to the stacks.
+    pub steps: Vec<Transform>,
+    /// Instead of the whole tree the one that hangs on a function.
+    pub around: Option<Around>,
+}
+
+/// The tree that hangs on one function: samples that it is not in have no part in it, and a sample
+/// that it is in more than once counts once, from its outermost call on. Not grouped.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct Around {
+    /// The root's child.
+    pub function: FunctionRef,
+    /// What follows it.
+    pub side: Side,
+}
+
+/// What follows a function in the tree that hangs on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// What called it, and what called that.
+    Callers,
+    /// What it called.
+    Callees,
 }
 
 /// Which end of the stacks is the root of a tree.

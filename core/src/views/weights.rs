@@ -1,6 +1,7 @@
 //! Samples of a query → weight of each stack, by group.
 
 use crate::profile::{IdTable, Profile, StackId, StringId, hash_pair};
+use crate::views::filter::Filter;
 use crate::views::{Group, Query};
 
 /// What is summed: samples and their weight in the event's unit.
@@ -29,15 +30,16 @@ pub struct GroupWeights {
     pub stacks: Vec<(StackId, Sum)>,
 }
 
-/// Sums the samples of a query's event by group and stack.
+/// Sums the samples that pass a query's filters by group and stack.
 pub fn by_group(profile: &Profile, query: &Query) -> Vec<GroupWeights> {
     let groups = group_of_threads(profile, query.group);
     let samples = &profile.samples;
+    let filter = Filter::new(profile, query);
     let mut sums = GroupSums::new(profile.stacks.len());
-    for row in (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == query.event) {
+    let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
+    for row in filter.rows().filter(passes) {
         let group = groups.of_thread[samples.thread[row].index()];
-        let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
-        sums.add(group, samples.stack[row], sum);
+        sums.add(group, samples.stack[row], filter.sum(row));
     }
     let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len().max(1)];
     sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));

@@ -34,6 +34,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         direction: Direction::Callees,
         group: Group::None,
         inlines,
+        ..Query::default()
     };
     let limit = args.limit.unwrap_or(usize::MAX);
     let report = session.report(&query, order(args.sort), limit);

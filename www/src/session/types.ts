@@ -6,23 +6,22 @@
 // generated from Rust; what is added here is the protocol around them.
 
 import type {
-  CallNodeDetail, CallTreeRows, Coverage, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo,
-  Failure, FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, Query as PartialQuery, Rejection, SearchResult, SharedLink, SharedParts,
-  Status, UsedFile, Warning,
+  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
+  Failure, FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
+  SearchResult, SharedLink, SharedParts, Shown, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
 import type { GroupBy } from "../generated/perftab_web.js";
-import type { Filters } from "./query.ts";
 
 export type {
-  CallNodeDetail, CallTreeRows, Coverage, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRows, ProfileInfo, Rejection,
-  FidelityInfo, ForceOutcome, NotUsed, PathStep, Place, SearchResult, SharedParts, UsedFile, Warning,
+  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
+  FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Rejection, Removed, SearchResult, SharedParts, Shown,
+  TimeRange, Transform, UsedFile, Warning,
 };
 export type { GroupBy };
-export type * from "./query.ts";
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
-export type Query = Required<PartialQuery> & Filters;
+export type Query = Required<PartialQuery>;
 
 /** A call node id that stands for "everything": the root of the tree. */
 export const ALL = 0;
@@ -138,6 +137,13 @@ export interface Protocol {
   callTreePath: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };
   search: { args: { query: Query; text: string }; result: SearchResult };
+  /** What the filters and steps of a query leave, and what each takes away. */
+  shown: { args: { query: Query }; result: Shown };
+  /** What a function is called in queries; null if there is none of this number. */
+  functionRef: { args: { functionId: number }; result: FunctionRef | null };
+  dsoRef: { args: { dso: number }; result: DsoRef | null };
+  /** The way from the root to a call node, as steps of a query have it; the root is left out. */
+  callNodePath: { args: { query: Query; callNode: number }; result: PathPart[] };
   share: { args: ShareRequest; result: Shared };
   exportCollapsed: { args: { query: Query }; result: Blob };
   /** Bytes of the worker's wasm memory. */

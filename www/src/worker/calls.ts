@@ -63,6 +63,10 @@ export class Calls {
     callTreePath: ({ query, callNode }) => this.#open.callTreePath(query, callNode),
     functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
     search: ({ query, text }) => this.#open.search(query, text),
+    shown: ({ query }) => this.#open.shown(query),
+    functionRef: ({ functionId }) => this.#open.functionRef(functionId),
+    dsoRef: ({ dso }) => this.#open.dsoRef(dso),
+    callNodePath: ({ query, callNode }) => this.#open.callNodePath(query, callNode),
     share: (request) => share(this.#open, request),
     exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
     memory: () => this.#memory.buffer.byteLength,
@@ -89,6 +93,7 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
     case "callNodeDetail":
     case "callTreeChildren":
     case "callTreePath":
+    case "callNodePath":
       return (args as Args<"callNodeDetail">).callNode !== 0;
     case "flameGraph":
       return (args as Args<"flameGraph">).window.root !== 0;

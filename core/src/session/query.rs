@@ -1,0 +1,52 @@
+//! What a query leaves of a recording, and what its parts are called.
+
+use crate::profile::DsoId;
+use crate::session::Session;
+use crate::symbolize::FunctionId;
+use crate::views::call_tree::Label;
+use crate::views::function_ref::{DsoRef, FunctionRef, PathPart};
+use crate::views::shown::Shown;
+use crate::views::{Group, Query, shown};
+
+impl Session {
+    /// What the filters and steps of a query leave, and what each takes away.
+    pub fn shown(&mut self, query: &Query) -> Shown {
+        shown::shown(&self.profile, &self.symbols, query)
+    }
+
+    /// What a function is called; `None` if there is none of this number.
+    pub fn function_ref(&self, function: u32) -> Option<FunctionRef> {
+        let known = (function as usize) < self.symbols.function_count();
+        known.then(|| FunctionRef::of(&self.profile, &self.symbols, FunctionId(function)))
+    }
+
+    /// What a DSO is called; `None` if there is none of this number.
+    pub fn dso_ref(&self, dso: u32) -> Option<DsoRef> {
+        let known = (dso as usize) < self.profile.dsos.len();
+        known.then(|| DsoRef::of(self.profile.dsos.get(DsoId(dso))))
+    }
+
+    /// The way from the root to a call node, the root left out.
+    pub fn call_node_path(&mut self, query: &Query, call_node: u32) -> Vec<PathPart> {
+        let (profile, symbols, tree) = self.parts(query);
+        let Some(id) = tree.id(call_node) else { return Vec::new() };
+        let part = |label: Label| match label {
+            Label::All => None,
+            Label::Group(name) => {
+                let name = profile.strings.get(name).to_owned();
+                Some(match query.group {
+                    Group::Thread => PathPart::Thread { name },
+                    Group::Process | Group::None => PathPart::Process { name },
+                })
+            }
+            Label::Function(function) => {
+                Some(PathPart::Function { function: FunctionRef::of(profile, symbols, function) })
+            }
+            Label::Inlined(function) => {
+                Some(PathPart::Inlined { function: FunctionRef::of(profile, symbols, function) })
+            }
+            Label::NoMapping => Some(PathPart::NoMapping),
+        };
+        tree.path(id).into_iter().filter_map(|id| part(tree.label(id))).collect()
+    }
+}
