@@ -200,6 +200,10 @@ impl Events {
         &self.events[event.index()].attr
     }
 
+    pub(super) fn attrs(&self) -> impl Iterator<Item = &Attr> {
+        self.events.iter().map(|event| &event.attr)
+    }
+
     pub(super) fn layout(&self, event: EventId) -> &SampleLayout {
         &self.events[event.index()].layout
     }

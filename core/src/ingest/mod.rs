@@ -15,6 +15,7 @@ mod deferred;
 mod embedded;
 mod event_names;
 mod events;
+mod funnel;
 mod kernel;
 mod kernel_symbols;
 mod merge;

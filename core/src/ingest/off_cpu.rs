@@ -21,6 +21,9 @@
 //! - A thread that had to make room could have gone on: that time is an event of its own. What
 //!   remains is waiting, which is what `perf record --off-cpu` calls `offcpu-time`.
 //! - The idle threads do not count.
+//!
+//! Stacks end in a frame that says why the thread was off the CPU. It is no code; without it, time
+//! off the CPU would look as if its last caller had run, where both are seen together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +32,10 @@ use crate::decode::event_format::{EventFormats, SchedSwitchFields};
 use crate::decode::off_cpu_sample;
 use crate::decode::records::SwitchDirection;
 use crate::format::attr::event_type;
-use crate::profile::{Event, EventId, EventOrigin, Profile, Sample, StackId, ThreadId};
+use crate::profile::{
+    DsoKind, Event, EventId, EventOrigin, Frame, FrameId, MappedFrom, OFF_CPU_TIME, OffCpu as Why,
+    PREEMPTED_TIME, Profile, Sample, StackId, ThreadId,
+};
 
 /// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
 const CONTEXT_SWITCHES: u64 = 3;
@@ -72,37 +78,26 @@ impl SampledAt {
     }
 }
 
-/// Why a thread is off the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    /// It waits for something.
-    Waits,
-    /// It made room for another, and would go on.
-    Preempted,
-}
-
 impl Why {
-    const ALL: [Self; 2] = [Self::Waits, Self::Preempted];
-
     /// From `prev_state` of `sched:sched_switch`. States are bits; the lowest eight are those of
     /// waiting in all kernels. 0 is running, and the bit above all states says in so many words
     /// that the thread was preempted (`__trace_sched_switch_state` in
     /// `include/trace/events/sched.h`).
     fn of_state(state: u64) -> Self {
-        if state & 0xff == 0 { Self::Preempted } else { Self::Waits }
+        if state & 0xff == 0 { Self::Preempted } else { Self::Blocked }
     }
 
     fn event_name(self) -> &'static str {
         match self {
-            Self::Waits => "offcpu-time",
-            Self::Preempted => "preempted-time",
+            Self::Blocked => OFF_CPU_TIME,
+            Self::Preempted => PREEMPTED_TIME,
         }
     }
 
     /// Stands for the event in samples until it is known how many recorded events there are.
     fn placeholder(self) -> EventId {
         match self {
-            Self::Waits => EventId(u16::MAX as u32),
+            Self::Blocked => EventId(u16::MAX as u32),
             Self::Preempted => EventId(u16::MAX as u32 - 1),
         }
     }
@@ -154,7 +149,9 @@ pub(super) struct OffCpu {
     sums: [(u64, u64); 2],
     unfinished: u64,
     /// Rows whose stack is to be that of another row, once that is complete.
-    to_complete: Vec<(usize, usize)>,
+    to_complete: Vec<(usize, usize, Why)>,
+    /// By [`Why::ALL`]: what stacks end in.
+    ends: [Option<FrameId>; 2],
 }
 
 impl OffCpu {
@@ -185,7 +182,7 @@ impl OffCpu {
             SampledAt::Switch(fields) => raw.and_then(|raw| fields.read(raw)),
         };
         let Some(switch) = switch else {
-            return self.leave(Away { left: met, why: Why::Waits, told_by: ToldBy::Sample });
+            return self.leave(Away { left: met, why: Why::Blocked, told_by: ToldBy::Sample });
         };
         let mut left = met;
         match met.tid {
@@ -208,7 +205,7 @@ impl OffCpu {
     pub(super) fn switch(&mut self, direction: SwitchDirection, met: Met, profile: &mut Profile) {
         let why = match direction {
             SwitchDirection::In => return self.come_back(met.tid, met.time, profile),
-            SwitchDirection::Out => Why::Waits,
+            SwitchDirection::Out => Why::Blocked,
             SwitchDirection::Preempted => Why::Preempted,
         };
         self.leave(Away { left: met, why, told_by: ToldBy::Record });
@@ -247,8 +244,19 @@ impl OffCpu {
         *sum = sum.saturating_add(weight);
         let event = why.placeholder();
         let Met { thread, stack, cpu, waiting_row, .. } = left;
-        self.to_complete.extend(waiting_row.map(|row| (profile.samples.len(), row)));
+        self.to_complete.extend(waiting_row.map(|row| (profile.samples.len(), row, why)));
+        let stack = self.ended_stack(profile, stack, why);
         profile.samples.push(Sample { time_nanos: time, thread, stack, event, cpu, weight });
+    }
+
+    /// The stack with which a thread left, and why it did.
+    fn ended_stack(&mut self, profile: &mut Profile, stack: StackId, why: Why) -> StackId {
+        let Profile { dsos, frames, stacks, .. } = profile;
+        let frame = *self.ends[why as usize].get_or_insert_with(|| {
+            let dso = dsos.intern(Why::DSO_PATH, DsoKind::OffCpu, MappedFrom::Nothing, None);
+            frames.intern(Frame { dso, address: why as u64 })
+        });
+        stacks.intern(stack, frame)
     }
 
     /// If the thread had left and was not seen to come back, nobody knows when it did.
@@ -273,12 +281,13 @@ impl OffCpu {
     }
 
     /// Adds the derived events behind those that were recorded.
-    pub(super) fn finish(self, profile: &mut Profile) {
+    pub(super) fn finish(mut self, profile: &mut Profile) {
         let waiting = self.away.keys().filter(|tid| !self.ended.contains(tid)).count();
         profile.unfinished_off_cpu = self.unfinished + waiting as u64;
-        for (row, like) in self.to_complete {
+        for (row, like, why) in std::mem::take(&mut self.to_complete) {
             if let Some(complete) = profile.samples.get(like) {
-                profile.samples.set_stack(row, complete.stack);
+                let stack = self.ended_stack(profile, complete.stack, why);
+                profile.samples.set_stack(row, stack);
             }
         }
         for (why, (samples, weight)) in Why::ALL.into_iter().zip(self.sums) {
@@ -298,6 +307,7 @@ impl OffCpu {
 mod tests {
     use super::*;
     use crate::decode::event_format::EventFormat;
+    use crate::profile::Stacks;
 
     const FORMAT: &str = "name: sched_switch\nID: 7\nformat:\n\
         field:long prev_state;\toffset:8;\tsize:8;\tsigned:1;\n\
@@ -310,18 +320,27 @@ mod tests {
         profile: Profile,
     }
 
-    /// Threads stand for themselves, and the stack is the time at which the sample was taken.
-    fn met(tid: u32, time: u64, stack: u32) -> Met {
-        Met { tid, time, thread: ThreadId(tid), stack: StackId(stack), cpu: 0, waiting_row: None }
+    /// Threads stand for themselves, and the stack is one frame, the time of the sample; 0 is none.
+    fn met(profile: &mut Profile, tid: u32, time: u64, frame: u32) -> Met {
+        let stack = match frame {
+            0 => Stacks::EMPTY,
+            frame => profile.stacks.intern(Stacks::EMPTY, FrameId(OTHER_FRAMES + frame)),
+        };
+        Met { tid, time, thread: ThreadId(tid), stack, cpu: 0, waiting_row: None }
     }
+
+    /// Frames of tests have numbers that those of the profile do not reach.
+    const OTHER_FRAMES: u32 = 1000;
 
     impl Machine {
         fn sampled(&mut self, at: SampledAt, tid: u32, time: u64) {
-            self.off_cpu.sample(at, met(tid, time, time as u32), None, &mut self.profile);
+            let met = met(&mut self.profile, tid, time, time as u32);
+            self.off_cpu.sample(at, met, None, &mut self.profile);
         }
 
         fn record(&mut self, direction: SwitchDirection, tid: u32, time: u64) {
-            self.off_cpu.switch(direction, met(tid, time, 0), &mut self.profile);
+            let met = met(&mut self.profile, tid, time, 0);
+            self.off_cpu.switch(direction, met, &mut self.profile);
         }
 
         /// Name of the event, thread, stack and nanoseconds of each sample, and what is unknown.
@@ -329,12 +348,19 @@ mod tests {
             let name = "cycles".to_owned();
             self.profile.events.push(Event { name, ..Event::default() });
             self.off_cpu.finish(&mut self.profile);
-            let Profile { samples, events, unfinished_off_cpu, .. } = self.profile;
+            let Profile { samples, events, unfinished_off_cpu, stacks, frames, .. } = self.profile;
             let row = |row: usize| {
                 let event = &events[usize::from(samples.event[row])];
                 assert_eq!(event.origin, EventOrigin::Derived);
                 let name = event.name.clone();
-                (name, samples.thread[row].0, samples.stack[row].0, samples.weight[row])
+                let (caller, end) = stacks.get(samples.stack[row]).expect("an end at least");
+                assert_eq!(
+                    Why::ALL[frames.get(end).address as usize].event_name(),
+                    name,
+                    "the stack says why"
+                );
+                let stack = stacks.get(caller).map_or(0, |(_, frame)| frame.0 - OTHER_FRAMES);
+                (name, samples.thread[row].0, stack, samples.weight[row])
             };
             ((0..samples.len()).map(row).collect(), unfinished_off_cpu)
         }
@@ -411,7 +437,7 @@ mod tests {
             raw[4..8].copy_from_slice(&next.to_le_bytes());
             raw[8..16].copy_from_slice(&state.to_le_bytes());
             raw[16..20].copy_from_slice(&prev.to_le_bytes());
-            let met = met(tid, time, time as u32);
+            let met = met(&mut machine.profile, tid, time, time as u32);
             machine.off_cpu.sample(at, met, Some(&raw), &mut machine.profile);
         };
         switch(5, 100, 5, 1, 6);

@@ -8,6 +8,7 @@ use super::call_chain::CallChains;
 use super::deferred::Deferred;
 use super::embedded::Embedded;
 use super::events::Events;
+use super::funnel::CutChains;
 use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
 use super::off_cpu::OffCpu;
@@ -23,16 +24,16 @@ use crate::decode::attr::TrailerLayout;
 use crate::decode::features::{self, BuildIdEntry, Features};
 use crate::decode::header::EventAttr;
 use crate::decode::records::{
-    AuxTraceError, CgroupRecord, CommRecord, DeferredCallChain, EventUpdate, EventUpdateKind,
-    KernelSymbolRecord, MmapRecord, NamespacesRecord, RecordHeader, TaskRecord, ThreadNames,
-    aux_trace_size, decode_aux_flags, decode_feature, decode_header_attr, decode_lost,
+    AuxTraceError, CgroupRecord, CommCause, CommRecord, DeferredCallChain, EventUpdate,
+    EventUpdateKind, KernelSymbolRecord, MmapRecord, NamespacesRecord, RecordHeader, TaskRecord,
+    ThreadNames, aux_trace_size, decode_aux_flags, decode_feature, decode_header_attr, decode_lost,
     tracing_data,
 };
 use crate::decode::{ByteOrder, sample_tail};
 use crate::error::{DecodeError, WarningKind};
 use crate::format::feature::Feature;
 use crate::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
-use crate::profile::{MappedFrom, Profile};
+use crate::profile::{MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
@@ -54,6 +55,9 @@ pub(super) struct Reader {
     pub(super) timeless: u64,
     /// Samples with a copy of their user stack.
     pub(super) stack_dumps: u64,
+    /// Samples that could not be used.
+    pub(super) unreadable_samples: u64,
+    pub(super) cut_chains: CutChains,
     pub(super) warnings: Warnings,
 }
 
@@ -76,6 +80,8 @@ impl Reader {
             profile: Profile::default(),
             timeless: 0,
             stack_dumps: 0,
+            unreadable_samples: 0,
+            cut_chains: CutChains::default(),
             warnings,
         };
         reader.suggest_saved_comms();
@@ -165,12 +171,19 @@ impl Reader {
             }
             RecordType::COMM => {
                 let comm = CommRecord::decode(header, body(), offset, order)?;
+                if comm.cause == CommCause::Exec {
+                    self.mark(bytes, MarkKind::Exec, 1, Some(&comm.name));
+                }
                 self.tasks.comm(&mut self.profile, &comm);
             }
             RecordType::FORK => {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
                 self.tasks.fork(&mut self.profile, task);
                 self.off_cpu.begin(task.tid);
+                if task.pid != task.parent_pid {
+                    let name = self.tasks.process_name(&self.profile, task.pid);
+                    self.mark_of(bytes, MarkKind::Fork, 1, name);
+                }
             }
             RecordType::EXIT => {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
@@ -194,10 +207,12 @@ impl Reader {
             RecordType::LOST => {
                 let lost = decode_lost(header, bytes, offset, order)?;
                 self.profile.lost.events = self.profile.lost.events.saturating_add(lost);
+                self.mark(bytes, MarkKind::Lost, lost, None);
             }
             RecordType::LOST_SAMPLES => {
                 let lost = decode_lost(header, bytes, offset, order)?;
                 self.profile.lost.samples = self.profile.lost.samples.saturating_add(lost);
+                self.mark(bytes, MarkKind::Lost, lost, None);
             }
             RecordType::CALLCHAIN_DEFERRED => {
                 let chain = DeferredCallChain::decode(body(), offset, order)?;
@@ -264,6 +279,21 @@ impl Reader {
         Ok(())
     }
 
+    /// Notes when something happened. What the recorder makes up, to say what was there before it
+    /// began, has no time or the time 0, and did not happen then.
+    fn mark(&mut self, record: &[u8], kind: MarkKind, count: u64, process: Option<&str>) {
+        let process = process.map(|name| self.profile.strings.intern(name));
+        self.mark_of(record, kind, count, process);
+    }
+
+    fn mark_of(&mut self, record: &[u8], kind: MarkKind, count: u64, process: Option<StringId>) {
+        let time = TrailerLayout::field(record, self.trailer(record).time, self.order);
+        let time = time.filter(|&time| time != 0 && count != 0);
+        if let Some(time_nanos) = time {
+            self.profile.marks.push(Mark { time_nanos, kind, count, process });
+        }
+    }
+
     fn mmap(&mut self, header: RecordHeader, mmap: &MmapRecord<'_>) {
         match header.cpu_mode() {
             misc::CPUMODE_GUEST_KERNEL => self.kernels.guests.map(&mut self.profile.dsos, mmap),
@@ -314,7 +344,9 @@ impl Reader {
         for (event, name) in self.profile.events.iter_mut().zip(names) {
             event.name = name;
         }
+        self.profile.funnel = Some(self.funnel());
         self.off_cpu.finish(&mut self.profile);
+        self.profile.wall_clock = WallClockTime::of(&self.profile.events);
         self.profile.host = std::mem::take(&mut self.features.host);
         self.profile.machine = std::mem::take(&mut self.features.machine);
         self.profile.recorder = std::mem::take(&mut self.features.recorder);

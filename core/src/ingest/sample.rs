@@ -33,8 +33,12 @@ impl Reader {
     }
 
     pub(super) fn sample(&mut self, entry: Entry<'_>) {
-        let Some(decoded) = self.decode_sample(entry) else { return };
+        let Some(decoded) = self.decode_sample(entry) else {
+            self.unreadable_samples += 1;
+            return;
+        };
         let raw = &decoded.raw;
+        self.note_chain(decoded.event, raw.call_chain);
         self.timeless += u64::from(raw.time_nanos.is_none());
         let first_row = self.profile.samples.len();
         let (thread, space) = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
@@ -207,6 +211,9 @@ impl Reader {
             misc::CPUMODE_USER,
         );
         for sample in samples {
+            if let Some(row) = self.profile.samples.get(sample.rows.start) {
+                self.note_chain(row.event, chain.words);
+            }
             let stack = self.joined(user, sample.stack);
             for row in sample.rows.clone() {
                 self.profile.samples.set_stack(row, stack);

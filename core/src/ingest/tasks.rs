@@ -219,6 +219,12 @@ impl Tasks {
         self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, parent.naming);
     }
 
+    /// What a process is called, if it is known.
+    pub(super) fn process_name(&self, profile: &Profile, pid: u32) -> Option<StringId> {
+        let running = &self.processes[*self.by_pid.get(&pid)?];
+        Some(profile.threads.process(running.process).name)
+    }
+
     /// True if a process of this id is known.
     pub(super) fn is_process(&self, pid: u32) -> bool {
         self.by_pid.contains_key(&pid)

@@ -7,9 +7,11 @@
 mod column;
 mod digest;
 mod dsos;
+mod events;
 mod frames;
 mod id_table;
 mod machine;
+mod marks;
 mod samples;
 mod stacks;
 mod strings;
@@ -17,14 +19,21 @@ mod threads;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 pub use column::Column;
-pub use dsos::{ContentHash, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, RecordedBy};
+pub use dsos::{
+    ContentHash, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, OffCpu, RecordedBy,
+};
+pub use events::{Event, EventOrigin, EventSet, Unit, WallClockTime};
+pub(crate) use events::{OFF_CPU_TIME, PREEMPTED_TIME};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
 pub use machine::{
     BpfProgram, Clocks, CoreKind, CpuCache, Distribution, EventGroup, Machine, NumaNode, Pmu,
     Property, Recorder, WallClock,
 };
+pub use marks::{Mark, MarkKind, Marks};
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
 pub use strings::{Strings, hash_text};
@@ -64,30 +73,6 @@ index_types! {
     EventId;
 }
 
-/// What is counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
-    /// Name, as `cycles` or `sched:sched_switch`.
-    pub name: String,
-    /// Whether the file has samples of it.
-    pub origin: EventOrigin,
-    /// Number of samples.
-    pub samples: u64,
-    /// Sum of the samples' weights, in the event's own unit.
-    pub weight: u64,
-}
-
-/// Where the samples of an event come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EventOrigin {
-    /// They are in the file.
-    #[default]
-    Recorded,
-    /// They were worked out from other records. They tell of the same recording once more, so they
-    /// are never counted together with recorded ones.
-    Derived,
-}
-
 /// What the recording says of the machine it was made on; empty where it says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
@@ -112,6 +97,24 @@ pub struct Lost {
     pub events: u64,
     /// Samples (LOST_SAMPLES).
     pub samples: u64,
+}
+
+/// What became of what the kernel sampled, in SAMPLE records: of `recorded`, `lost` never came into
+/// the file and `unreadable` could not be used. The rest is shown, `truncated` of it with stacks that
+/// lack their outermost frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct Funnel {
+    /// Samples that the kernel took, as far as is known.
+    pub recorded: u64,
+    /// Those that the recorder lost. Older kernels count other records among them.
+    pub lost: u64,
+    /// Those in the file that could not be read, or are of no event that it describes.
+    pub unreadable: u64,
+    /// Those with call chains as long as they could be.
+    pub truncated: u64,
+    /// Those that a profile has.
+    pub shown: u64,
 }
 
 /// Data of AUX areas (Intel PT, Arm SPE and the like), which is counted and not decoded.
@@ -167,9 +170,36 @@ pub struct Profile {
     pub unfinished_off_cpu: u64,
     /// What was passed over of AUX areas.
     pub aux: AuxData,
+    /// Moments worth a mark.
+    pub marks: Marks,
+    /// Time on and off the CPU together, where both are known. Its number is that after `events`.
+    pub wall_clock: Option<WallClockTime>,
+    /// What became of samples on the way here; `None`: not known, as in a link.
+    pub funnel: Option<Funnel>,
 }
 
 impl Profile {
+    /// An event by its number in a query, that of the wall clock included.
+    pub fn event(&self, number: u32) -> Option<&Event> {
+        let combined = || self.wall_clock.as_ref().map(|wall| &wall.event);
+        match (number as usize).checked_sub(self.events.len()) {
+            None => self.events.get(number as usize),
+            Some(0) => combined(),
+            Some(_) => None,
+        }
+    }
+
+    /// The events whose samples an event's number stands for.
+    pub fn event_set(&self, number: u32) -> EventSet {
+        match &self.wall_clock {
+            Some(wall) if number as usize == self.events.len() => {
+                EventSet::new(wall.parts.iter().copied())
+            }
+            // Samples count events in sixteen bits.
+            _ => EventSet::new((number <= u32::from(u16::MAX)).then_some(EventId(number))),
+        }
+    }
+
     /// How many samples the file has, of all events.
     pub fn recorded_samples(&self) -> u64 {
         let recorded = self.events.iter().filter(|event| event.origin == EventOrigin::Recorded);

@@ -9,8 +9,8 @@ use crate::decode::header::{Form, Header};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
-    Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Identity, Machine, Namespaces,
-    Profile, RecordedBy, Recorder, Threads,
+    Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Funnel, Identity, Machine,
+    Namespaces, Profile, RecordedBy, Recorder, Threads, Unit,
 };
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
@@ -35,7 +35,8 @@ pub struct ProfileInfo {
     /// What was counted.
     pub events: Vec<EventInfo>,
     /// What was worked out from the samples and other records, as off-CPU time: the events after
-    /// `events` in a query's numbers. Their samples are not among those counted elsewhere.
+    /// `events` in a query's numbers. Their samples are not among those counted elsewhere. The last
+    /// may be `wall-clock`, which has those of a clock and the times off the CPU together.
     pub derived_events: Vec<EventInfo>,
     /// Times off the CPU that are in no derived event: how they ended was not recorded.
     #[serde(serialize_with = "serialize_weight")]
@@ -58,6 +59,8 @@ pub struct ProfileInfo {
     pub time: TimeInfo,
     /// What was dropped.
     pub lost: LostInfo,
+    /// What became of what was sampled; null where it is not known, as in a link.
+    pub funnel: Option<Funnel>,
     /// What was passed over of AUX areas.
     pub aux: AuxInfo,
     /// Mapped files.
@@ -171,6 +174,8 @@ pub struct EventInfo {
     /// Sum of their weights, in the event's unit.
     #[serde(serialize_with = "serialize_weight")]
     pub weight: u64,
+    /// What weights count.
+    pub unit: Unit,
 }
 
 impl From<&Event> for EventInfo {
@@ -179,6 +184,7 @@ impl From<&Event> for EventInfo {
             name: printable(&event.name).into_owned(),
             samples: event.samples,
             weight: event.weight,
+            unit: event.unit(),
         }
     }
 }
@@ -311,9 +317,10 @@ impl Session {
     pub fn info(&self) -> ProfileInfo {
         let profile = &self.profile;
         let host = profile.host.clone();
+        let wall_clock = profile.wall_clock.as_ref().map(|wall| &wall.event);
         let events = |origin: EventOrigin| {
-            let events = profile.events.iter().filter(move |event| event.origin == origin);
-            events.map(EventInfo::from).collect()
+            let events = profile.events.iter().chain(wall_clock);
+            events.filter(|event| event.origin == origin).map(EventInfo::from).collect()
         };
         let time = self.facts.time;
         ProfileInfo {
@@ -345,6 +352,7 @@ impl Session {
                     .map(|(time, wall)| utc(wall.wall_nanos(time.0))),
             },
             lost: LostInfo { events: profile.lost.events, samples: profile.lost.samples },
+            funnel: profile.funnel,
             aux: AuxInfo { records: profile.aux.records, bytes: profile.aux.bytes },
             dsos: self.dsos(),
             warnings: self.warnings.clone(),
@@ -469,6 +477,6 @@ fn kind_name(kind: DsoKind) -> &'static str {
         DsoKind::Module => "module",
         DsoKind::Vdso => "vdso",
         DsoKind::Jit => "jit",
-        DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded => "anon",
+        DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => "anon",
     }
 }

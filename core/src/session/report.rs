@@ -113,7 +113,7 @@ impl Session {
             named_leaves: frames.named_leaves,
             forced_leaves: frames.forced_leaves,
             by_status,
-            truncated_stacks: 0,
+            truncated_stacks: self.profile.funnel.map_or(0, |funnel| funnel.truncated),
         }
     }
 
@@ -123,7 +123,7 @@ impl Session {
         let (coverage, dsos) = (self.coverage(), self.dsos());
         self.order_functions(&query, order);
         let sums = self.functions_in_order(&query);
-        let event = self.profile.events.get(query.event as usize);
+        let event = self.profile.event(query.event);
         Report {
             event: event.map_or("", |event| event.name.as_str()),
             samples: event.map_or(0, |event| event.samples),

@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 
 use crate::error::Warning;
+use crate::profile::WallClockTime;
 use crate::session::{FormatInfo, Session};
 use crate::snapshot::{
     self, Contents, Fidelity, HostFields, Options, Paths, SnapshotError, TooSmall,
@@ -87,7 +88,8 @@ impl Session {
     /// Opens a link's payload (`p1.…`). It is a session like any other: files may be offered to
     /// it, and code without names is named behind the same gate.
     pub fn from_snapshot(payload: &str) -> Result<Self, SnapshotError> {
-        let snapshot = snapshot::decode(payload)?;
+        let mut snapshot = snapshot::decode(payload)?;
+        snapshot.profile.wall_clock = WallClockTime::of(&snapshot.profile.events);
         let recorded = RecordedIdentities::new(&snapshot.profile.dsos);
         Ok(Self {
             profile: snapshot.profile,

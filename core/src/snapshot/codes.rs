@@ -5,8 +5,15 @@ use crate::error::WarningKind;
 use crate::profile::{DsoKind, EventOrigin, RecordedBy};
 use crate::symbolize::{Gives, Provenance, Status};
 
-pub(super) const DSO_KINDS: [DsoKind; 6] =
-    [DsoKind::User, DsoKind::Kernel, DsoKind::Module, DsoKind::Vdso, DsoKind::Jit, DsoKind::Anon];
+pub(super) const DSO_KINDS: [DsoKind; 7] = [
+    DsoKind::User,
+    DsoKind::Kernel,
+    DsoKind::Module,
+    DsoKind::Vdso,
+    DsoKind::Jit,
+    DsoKind::Anon,
+    DsoKind::OffCpu,
+];
 
 pub(super) const RECORDED_BY: [Option<RecordedBy>; 4] =
     [None, Some(RecordedBy::Mmap), Some(RecordedBy::Table), Some(RecordedBy::Stream)];

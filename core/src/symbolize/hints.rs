@@ -127,9 +127,10 @@ impl Family {
 /// says of the package that it is from.
 pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint> {
     let id = match (dso.kind, dso.identity) {
-        (DsoKind::Unmapped | DsoKind::Folded | DsoKind::Anon | DsoKind::Jit, _) => {
-            return Vec::new();
-        }
+        (
+            DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu | DsoKind::Anon | DsoKind::Jit,
+            _,
+        ) => return Vec::new(),
         (_, None) => return vec![record_again()],
         (_, Some(Identity::Content(_))) => return vec![archive(host)],
         (_, Some(Identity::Gnu(id))) => id.to_string(),

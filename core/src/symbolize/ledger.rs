@@ -239,7 +239,7 @@ impl LedgerRow {
                 return Self::with_status(Status::Missing, Some(reason));
             }
             (_, Some(_)) => (Status::Missing, None),
-            (DsoKind::Unmapped | DsoKind::Folded, None) => {
+            (DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu, None) => {
                 (Status::NoIdentity, Some("these addresses were in no mapping"))
             }
             (DsoKind::Anon | DsoKind::Jit, None) => {

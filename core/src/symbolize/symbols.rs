@@ -19,7 +19,7 @@ use super::forced::{ForceError, ForcedNames};
 use super::functions::{FunctionId, FunctionKey, Functions, Provenance};
 use super::matched_image::MatchedSymbols;
 use super::symbol_table::{Symbol, SymbolKind};
-use crate::profile::{DsoId, DsoKind, FrameId, Profile, StringId, Strings};
+use crate::profile::{DsoId, DsoKind, FrameId, OffCpu, Profile, StringId, Strings};
 
 /// The path of a source file in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,7 +162,26 @@ impl Symbols {
             next += rest.partition_point(|&id| profile.frames.get(id).dso <= dso);
         }
         symbols.dso_starts.push(next as u32);
+        symbols.name_off_cpu_frames(profile);
         symbols
+    }
+
+    /// The frames that stacks of time off the CPU end in are no code: they are called what they
+    /// stand for, and no file names them.
+    fn name_off_cpu_frames(&mut self, profile: &Profile) {
+        let off_cpu = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::OffCpu);
+        for (dso, _) in off_cpu {
+            let of_dso = self.dso_starts[dso.index()]..self.dso_starts[dso.index() + 1];
+            for place in of_dso {
+                let frame = self.order[place as usize];
+                let number = profile.frames.get(frame).address;
+                let Some(why) = OffCpu::ALL.into_iter().find(|&why| why as u64 == number) else {
+                    continue;
+                };
+                let function = self.named(dso, why.name(), Provenance::Embedded);
+                self.set_known(frame, &[Level::plain(function)]);
+            }
+        }
     }
 
     /// The levels of a frame, outermost first; at least one.

@@ -130,7 +130,8 @@ pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     coverage
 }
 
-/// True for what can be in a list of DSOs: an unmapped run is no file, nor is a folded rest.
+/// True for what can be in a list of DSOs: an unmapped run is no file, nor is a folded rest or what
+/// is off the CPU.
 pub fn is_listed(dso: &Dso) -> bool {
-    !matches!(dso.kind, DsoKind::Unmapped | DsoKind::Folded)
+    !matches!(dso.kind, DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu)
 }

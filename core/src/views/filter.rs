@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{DsoId, Profile, StackId};
+use crate::profile::{DsoId, EventSet, Profile, StackId};
 use crate::views::Query;
 use crate::views::weights::Sum;
 
@@ -78,7 +78,7 @@ impl FilterKind {
 /// The filters of a query, ready to decide.
 pub struct Filter<'a> {
     profile: &'a Profile,
-    event: u32,
+    events: EventSet,
     range: Option<Times>,
     /// By [`crate::profile::ThreadId`]: the first filter that the thread does not pass.
     threads: Option<Vec<Option<FilterKind>>>,
@@ -115,7 +115,7 @@ impl<'a> Filter<'a> {
         let by_thread = [FilterKind::Processes, FilterKind::Threads, FilterKind::Comms];
         Self {
             profile,
-            event: query.event,
+            events: profile.event_set(query.event),
             range: query.range.map(|range| Times::of(profile, range)),
             threads: by_thread.into_iter().any(is_set).then(|| threads(profile, query)),
             cpus: is_set(FilterKind::Cpus).then(|| query.cpus.iter().copied().collect()),
@@ -133,9 +133,9 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// True if the sample of this row is of the query's event.
+    /// True if the sample of this row is of the query's event, or of one of its parts.
     pub fn is_of_event(&self, row: usize) -> bool {
-        u32::from(self.profile.samples.event[row]) == self.event
+        self.events.has(self.profile.samples.event[row])
     }
 
     /// The first filter that takes the sample of this row away; `None` if it passes.

@@ -120,7 +120,7 @@ impl<'a> Labels<'a> {
     pub fn function_kind(&self, function: FunctionId) -> Kind {
         let function = self.symbols.function(function);
         match (self.dso_kind(function.dso), function.name) {
-            (Kind::Folded, _) => Kind::Folded,
+            (kind @ (Kind::Folded | Kind::Pseudo), _) => kind,
             (_, None) => Kind::Unnamed,
             (kind, Some(_)) => kind,
         }
@@ -131,6 +131,7 @@ impl<'a> Labels<'a> {
         let dso = self.profile.dsos.get(dso);
         match dso.kind {
             DsoKind::Folded => Kind::Folded,
+            DsoKind::OffCpu => Kind::Pseudo,
             DsoKind::Unmapped => Kind::Unnamed,
             DsoKind::Kernel | DsoKind::Module => Kind::Kernel,
             DsoKind::Jit | DsoKind::Anon => Kind::Jit,
@@ -148,8 +149,8 @@ impl<'a> Labels<'a> {
             _ => 0,
         };
         let forced = label.function().is_some_and(|function| self.is_forced(function));
-        let folded = self.kind(label) == Kind::Folded;
-        inlined | if forced { mark::FORCED } else { 0 } | if folded { mark::PSEUDO } else { 0 }
+        let pseudo = matches!(self.kind(label), Kind::Folded | Kind::Pseudo);
+        inlined | if forced { mark::FORCED } else { 0 } | if pseudo { mark::PSEUDO } else { 0 }
     }
 
     /// True if the function's name comes from a file that does not match.

@@ -33,15 +33,16 @@ fn read_named(input: &InputArgs, images: &NameArgs, depth: NamingDepth) -> anyho
 
 /// The number of the event of this name; without a name, of the first that has samples.
 fn event_number(session: &Session, name: Option<&str>) -> anyhow::Result<u32> {
-    let events = &session.profile().events;
+    let profile = session.profile();
+    let events = || profile.events.iter().chain(profile.wall_clock.as_ref().map(|it| &it.event));
     let found = match name {
-        Some(name) => events.iter().position(|event| event.name == name),
-        None => Some(events.iter().position(|event| event.samples > 0).unwrap_or(0)),
+        Some(name) => events().position(|event| event.name == name),
+        None => Some(events().position(|event| event.samples > 0).unwrap_or(0)),
     };
     match (found, name) {
         (Some(index), _) => Ok(index as u32),
         (None, name) => {
-            let known: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
+            let known: Vec<&str> = events().map(|event| event.name.as_str()).collect();
             let known = known.join(", ");
             bail!("no event {} in the recording; it has: {known}", name.unwrap_or_default())
         }

@@ -89,7 +89,8 @@ pub fn targets(session: &Session, which: Which) -> Vec<Target> {
         let dso = session.profile().dsos.get(DsoId(row.id));
         let is_file = match dso.kind {
             DsoKind::User | DsoKind::Kernel | DsoKind::Module | DsoKind::Vdso => true,
-            DsoKind::Jit | DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded => false,
+            DsoKind::Jit | DsoKind::Anon => false,
+            DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => false,
         };
         let is_hit = row.samples > 0;
         match dso.identity {
