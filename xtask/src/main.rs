@@ -13,6 +13,7 @@ mod fixtures;
 mod guest_kernel;
 mod npm;
 mod page;
+mod sample;
 mod screenshot;
 mod steps;
 mod tally;
@@ -44,6 +45,8 @@ enum Command {
     Fixtures(fixtures::FixturesOptions),
     /// Fetch the kernel that tests boot, with its debug files: 300 MB
     GuestKernel,
+    /// Record the sample profile that the page carries
+    Sample,
     /// Take the picture of the viewer for the README
     Screenshot,
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),
         Command::Fixtures(options) => fixtures::fixtures(&options).map(|()| ExitCode::SUCCESS),
         Command::GuestKernel => guest_kernel::fetch().map(|()| ExitCode::SUCCESS),
+        Command::Sample => sample::sample().map(|()| ExitCode::SUCCESS),
         Command::Screenshot => screenshot::screenshot().map(|()| ExitCode::SUCCESS),
     };
     match outcome {
