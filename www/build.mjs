@@ -2,7 +2,9 @@
 // `perftab view`, hosted as a static site, and opened from file:// (where a browser refuses to
 // fetch siblings, and Chromium refuses module workers).
 //
-//   node build.mjs page OUT.html WASM.gz  bundle src/ and write the page
+//   node build.mjs page OUT.html WASM.gz  bundle src/ and write the page; beside it, in the same
+//                                         folder, what a static host serves: index.html, which is
+//                                         the page with a manifest, a service worker, icons
 //   node build.mjs tests OUT_DIR          bundle test/*.test.ts for `node --test`
 //
 // In the page the wasm is a data block, gzip in base64: `DecompressionStream('gzip')` opens it.
@@ -14,8 +16,13 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { png, svg } from "./site/icons.mjs";
 
 const www = dirname(fileURLToPath(import.meta.url));
+
+// The binary's, so that a page says which perftab it is of.
+const version = /^version = "(.+)"$/m.exec(readFileSync(join(www, "../Cargo.toml"), "utf8"))[1];
+const define = { PERFTAB_VERSION: JSON.stringify(version) };
 
 // The same for every bundle of the page; the browsers that have light-dark().
 const browser = {
@@ -29,6 +36,7 @@ const browser = {
   target: ["chrome123", "firefox120", "safari17.5"],
   jsx: "automatic",
   jsxImportSource: "preact",
+  define,
 };
 
 async function bundle(entry, options) {
@@ -50,15 +58,18 @@ function rawText(element, text) {
 }
 
 // `default-src 'none'` and then only what the page does: one script, one style sheet, a worker from
-// a Blob, wasm, and requests to a debuginfod that the user names (any host, hence the schemes).
-function policy(script, style) {
+// a Blob, wasm, and requests to a debuginfod that the user names (any host, hence the schemes). A
+// hosted copy also has a service worker and a manifest, beside it.
+function policy(script, style, kind) {
+  const hosted = kind === "hosted";
   return [
     "default-src 'none'",
     `script-src ${sha256(script)} 'wasm-unsafe-eval'`,
     `style-src ${sha256(style)}`,
-    "worker-src blob:",
+    `worker-src blob:${hosted ? " 'self'" : ""}`,
+    ...(hosted ? ["manifest-src 'self'"] : []),
     "connect-src http: https:",
-    "img-src data: blob:",
+    `img-src data: blob:${hosted ? " 'self'" : ""}`,
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
@@ -71,17 +82,37 @@ async function page(out, wasmGzip) {
     bundle("src/style.css", browser),
   ]);
   const wasm = readFileSync(wasmGzip);
+  const parts = { main, worker, style, wasm };
+  const html = fill({ ...parts, kind: "alone" });
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, html);
+  writeSite(dirname(out), fill({ ...parts, kind: "hosted" }));
 
-  const parts = {
-    csp: `<meta http-equiv="Content-Security-Policy" content="${policy(main, style)}">`,
+  report("script", gzip(main).length, main.length);
+  report("worker", gzip(worker).length, worker.length);
+  report("style", gzip(style).length, style.length);
+  report("wasm", wasm.length, gunzipSync(wasm).length);
+  report("page", gzip(html).length, Buffer.byteLength(html));
+}
+
+// The template with its parts. `kind` is `alone` for a page that is one file wherever it goes, and
+// `hosted` for one that has its manifest beside it: a browser must not look for what is not there.
+function fill({ main, worker, style, wasm, kind }) {
+  const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
+  const elements = {
+    csp: `<meta http-equiv="Content-Security-Policy" content="${policy(main, style, kind)}">`,
+    icon: kind === "hosted"
+      ? '<link rel="manifest" href="manifest.webmanifest">\n<link rel="icon" href="icon.svg">'
+      : `<link rel="icon" href="${icon}">`,
     style: `<style>${rawText("style", style)}</style>`,
+    sample: `<script type="application/octet-stream" id="sample">${sample()}</script>`,
     wasm: `<script type="application/octet-stream" id="wasm">${wasm.toString("base64")}</script>`,
     worker: `<script type="application/octet-stream" id="worker">${rawText("script", worker)}</script>`,
     main: `<script>${rawText("script", main)}</script>`,
   };
   // The profile marker stays: whoever saves a page with a profile inside replaces it.
   let html = readFileSync(join(www, "index.html"), "utf8");
-  for (const [name, text] of Object.entries(parts)) {
+  for (const [name, text] of Object.entries(elements)) {
     const marker = `<!--perftab:${name}-->`;
     if (html.split(marker).length !== 2) throw new Error(`index.html must hold ${marker} once`);
     html = html.replace(marker, () => text);
@@ -89,14 +120,33 @@ async function page(out, wasmGzip) {
   if (html.split("<!--perftab:profile-->").length !== 2) {
     throw new Error("the page must hold <!--perftab:profile--> once");
   }
-  mkdirSync(dirname(out), { recursive: true });
-  writeFileSync(out, html);
+  return html;
+}
 
-  report("script", gzip(main).length, main.length);
-  report("worker", gzip(worker).length, worker.length);
-  report("style", gzip(style).length, style.length);
-  report("wasm", wasm.length, gunzipSync(wasm).length);
-  report("page", gzip(html).length, Buffer.byteLength(html));
+// The sample profile and the program that it is of, xz in base64: a name and a file in every pair.
+function sample() {
+  const files = ["mill.perf.data", "mill"].map((name) =>
+    [name, readFileSync(join(www, "sample", `${name}.xz`)).toString("base64")]);
+  return JSON.stringify(files);
+}
+
+// What a static host serves. The service worker names the version of all of it, so that it changes
+// when, and only when, something does.
+function writeSite(folder, html) {
+  const files = {
+    "index.html": html,
+    "manifest.webmanifest": readFileSync(join(www, "site/manifest.webmanifest")),
+    "icon.svg": svg(),
+    "icon-192.png": png(192),
+    "icon-512.png": png(512),
+  };
+  const hash = createHash("sha256");
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), content);
+    hash.update(content);
+  }
+  const worker = readFileSync(join(www, "site/sw.js"), "utf8");
+  writeFileSync(join(folder, "sw.js"), worker.replace("perftab:version", hash.update(worker).digest("hex").slice(0, 16)));
 }
 
 // One line a part, read by xtask: `size NAME GZIP_BYTES PLAIN_BYTES`.
@@ -119,6 +169,7 @@ async function tests(outDir) {
     logLevel: "warning",
     jsx: "automatic",
     jsxImportSource: "preact",
+    define,
   });
   console.log(`bundled ${names.length} test files`);
 }

@@ -115,6 +115,27 @@ export class Parts {
     return packed;
   }
 
+  /** Serves a folder as a static host does; answers its address, and the paths that were asked for. */
+  async site(folder) {
+    const types = { html: "text/html", js: "text/javascript", webmanifest: "application/manifest+json", svg: "image/svg+xml", png: "image/png" };
+    const asked = [];
+    const server = createServer((request, response) => {
+      const { pathname } = new URL(request.url, "http://localhost");
+      asked.push(pathname);
+      const file = join(folder, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+      const found = existsSync(file);
+      response.writeHead(found ? 200 : 404, { "content-type": types[file.split(".").at(-1)] ?? "text/plain" });
+      response.end(found ? readFileSync(file) : "");
+    });
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    const end = () => new Promise((done) => {
+      server.close(done);
+      server.closeAllConnections();
+    });
+    this.#ends.push(end);
+    return { address: `http://127.0.0.1:${server.address().port}/`, asked, end };
+  }
+
   /** Serves the page as a static host does; answers its address. */
   async host() {
     const page = readFileSync(html);

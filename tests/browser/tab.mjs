@@ -71,10 +71,12 @@ export function scene(name, body) {
 export const QUERY = { event: 0, direction: "callees", group: "process", inlines: "shown" };
 
 export class Tab {
-  static async open(address, { spy = true, offline = false, init, initPath, ...options } = {}) {
+  static async open(address, { spy = true, offline = false, pickers = false, init, initPath, ...options } = {}) {
     const browser = await launch(options);
     const tab = new Tab(browser);
     tabs.add(tab);
+    // Playwright hears of pickers that come from an input only.
+    if (!pickers) await tab.page.addInitScript(() => delete Window.prototype.showOpenFilePicker && delete window.showOpenFilePicker);
     if (spy) await tab.page.addInitScript(listenToWorker);
     if (init) await tab.page.addInitScript(init);
     if (initPath) await tab.page.addInitScript({ path: initPath });

@@ -3,7 +3,9 @@
 import { render } from "preact";
 import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
+import { keepOffline } from "./open/offline.ts";
 import { openPayload, openServed } from "./open/open.ts";
+import { followRecent } from "./open/recent.ts";
 import { askServer } from "./open/served.ts";
 import { dataBlock, startSession } from "./session/start.ts";
 import { App } from "./shell/App.tsx";
@@ -52,7 +54,7 @@ function start(): void {
   session.value = startSession((message) => {
     phase.value = { kind: "died", message };
   });
-  void openWhatIsHere();
+  void openWhatIsHere().then(keepOffline);
 }
 
 const root = document.getElementById("app");
@@ -67,6 +69,7 @@ if (root !== null) {
   followShare();
   followTitle();
   followKeys();
+  followRecent();
   followDrops();
   followPastes();
   render(<App />, root);

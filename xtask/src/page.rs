@@ -55,7 +55,8 @@ fn check_types() -> Result<()> {
 fn bundle(wasm: &Path) -> Result<()> {
     let www = root().join("www");
     let page = target("page/perftab.html");
-    let inputs = ["src", "index.html", "build.mjs", "package-lock.json"].map(|name| www.join(name));
+    let inputs = ["src", "sample", "site", "index.html", "build.mjs", "package-lock.json"]
+        .map(|name| www.join(name));
     let mut inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
     inputs.push(wasm);
     step_once("page", "Bundle the page into one file", &inputs, &[&page], || {

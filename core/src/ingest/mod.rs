@@ -266,8 +266,7 @@ impl Sink for RecordsOf<'_> {
         match damage {
             Damage::ImpossibleSize(size) => warnings.add(WarningKind::Damaged, offset, || {
                 format!(
-                    "The rest could not be read: a record of {size} bytes cannot be. What came \
-                     before it is shown."
+                    "The rest could not be read: record size {size}. What came before it is shown."
                 )
             }),
             Damage::NoRecord => warnings.add(WarningKind::Damaged, offset, || {

@@ -264,14 +264,14 @@ impl fmt::Display for SnapshotError {
             Self::NotASnapshot => f.write_str("this is not a perftab link"),
             Self::CutOff { arrived, expected: Some(expected) } => write!(
                 f,
-                "the link was cut off: {arrived} of {expected} characters arrived; send it as a \
-                 file or make a shorter one"
+                "this link is cut off: {arrived} of {expected} characters arrived. Send it as a \
+                 file, or make a shorter one"
             ),
             Self::CutOff { arrived, expected: None } => {
-                write!(f, "the link was cut off after {arrived} characters")
+                write!(f, "this link is cut off after {arrived} characters")
             }
             Self::NewerVersion { needed } => {
-                write!(f, "the link needs version {needed} of the format; use a newer perftab")
+                write!(f, "this link needs perftab {needed}. This is perftab {VERSION}")
             }
             Self::Damaged => {
                 f.write_str("the link was changed on the way: its checksum does not match")

@@ -1,7 +1,9 @@
 // Nothing is open yet: where to drop, how to record, what is private.
 
 import type { JSX } from "preact";
+import { Fragment } from "preact";
 import { phase, tasks } from "../state/app.ts";
+import { VERSION } from "../state/version.ts";
 import { bytes } from "../state/format.ts";
 import { modifier } from "../state/platform.ts";
 import { describeProgress, progressShare, timeLeft } from "../state/tasks.ts";
@@ -17,6 +19,8 @@ import { describeFailure, describeWaiting } from "./failure.ts";
 import { LinkField } from "./LinkField.tsx";
 import { openServed, takeFiles, waiting } from "./open.ts";
 import { pickFiles } from "./pick.ts";
+import { Recent } from "./Recent.tsx";
+import { Sample } from "./Sample.tsx";
 import { served, servedSize } from "./served.ts";
 
 export function OpenScreen(): JSX.Element {
@@ -25,6 +29,7 @@ export function OpenScreen(): JSX.Element {
       <header class="top-bar">
         <span class="brand"><Logo /> <span class="brand-name">perftab</span></span>
         <span class="push-right open-actions">
+          <Popover label="Formats" name="Formats" buttonClass="quiet" panelClass="formats">{() => <Formats />}</Popover>
           <button
             type="button"
             class="quiet"
@@ -45,17 +50,44 @@ export function OpenScreen(): JSX.Element {
           <p class="lead">It is read in this tab. Function names appear for every binary whose build-id equals the one recorded.</p>
           <DropBox />
           <ServedProfiles />
+          <Recent />
         </section>
         <aside class="open-right">
+          <Sample />
           <RecordOne />
           <Private />
         </aside>
       </main>
       <footer class="status-bar">
+        <span>perftab {VERSION}</span>
         <span>Works from a saved file, offline</span>
-        <span class="push-right"><Network /></span>
+        <span class="push-right">
+          <span class="open-browsers">Firefox 120+, Chrome 123+, Safari 17.5+</span>
+          <Network />
+        </span>
       </footer>
     </div>
+  );
+}
+
+/** Whatever one may drop, by what it is for. */
+const FORMATS: readonly [string, string][] = [
+  ["Profiles", "perf.data of perf, perftab or simpleperf: a file, what was written into a pipe, or the folder of --threads; also under gzip, xz, zstd or bzip2"],
+  ["Names", "ELF files, stripped or not; debug files, also of dwz; vmlinux; kernel modules; kallsyms as perftab saves it"],
+  ["Archives of these", "tar, zip, deb and ar, packed or not, in each other"],
+  ["Links and pages", "what Share makes: pasted, or opened"],
+];
+
+function Formats(): JSX.Element {
+  return (
+    <dl>
+      {FORMATS.map(([what, words]) => (
+        <Fragment key={what}>
+          <dt>{what}</dt>
+          <dd>{words}</dd>
+        </Fragment>
+      ))}
+    </dl>
   );
 }
 

@@ -22,10 +22,11 @@ export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
   const items = [...transfer.items].filter((item) => item.kind === "file");
   const plain = [...transfer.files];
   const entries = items.map((item) => item.webkitGetAsEntry());
-  if (!entries.some((entry) => entry?.isDirectory)) {
-    return plain.map((file) => ({ file, folder: "" }));
-  }
   const handles = items.map((item) => (item as HandleItem).getAsFileSystemHandle?.().catch(() => null));
+  if (!entries.some((entry) => entry?.isDirectory)) {
+    const found = await Promise.all(handles);
+    return plain.map((file, index) => withHandle(file, "", found[index]));
+  }
   try {
     return await filesOfEntries(entries.filter((entry) => entry !== null));
   } catch (error) {
@@ -35,6 +36,10 @@ export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
     }
     return filesOfHandles(open);
   }
+}
+
+function withHandle(file: File, folder: string, handle: FileSystemHandle | null | undefined): Given {
+  return handle?.kind === "file" ? { file, folder, handle: handle as FileSystemFileHandle } : { file, folder };
 }
 
 async function filesOfEntries(open: FileSystemEntry[]): Promise<Given[]> {
@@ -83,7 +88,7 @@ async function filesOfHandles(handles: FileSystemHandle[]): Promise<Given[]> {
     } else {
       const file = await (handle as FileSystemFileHandle).getFile().catch(() => null);
       if (file !== null) {
-        files.push({ file, folder });
+        files.push(withHandle(file, folder, handle));
       }
     }
   }

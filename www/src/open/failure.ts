@@ -1,6 +1,8 @@
 // What a failure to open says: what is, then what to do.
 
 import type { SessionFailure } from "../session/types.ts";
+import { shellWord } from "../ledger/shell_word.ts";
+import { count } from "../state/format.ts";
 import { isStream } from "./given.ts";
 
 /** "23 20 4e 6f" */
@@ -19,11 +21,12 @@ export function describeFailure(name: string, failure: SessionFailure): string {
       return `${name} is not a perf.data file. ${begins}`;
     }
     case "out-of-memory":
-      return `This tab ran out of memory. Open ${name} with perftab view, or narrow it with perftab report.`;
+      return outOfMemory(name, null);
     case "unsupported":
       return `${name}: ${failure.message}.`;
-    case "not-a-snapshot":
     case "cut-off":
+      return sentence(failure.message.replace(/\d{4,}/g, (digits) => count(Number(digits))));
+    case "not-a-snapshot":
     case "newer-version":
     case "damaged":
       return sentence(failure.message);
@@ -33,6 +36,12 @@ export function describeFailure(name: string, failure: SessionFailure): string {
     default:
       return `${name} could not be read: ${failure.message}.`;
   }
+}
+
+/** `held` is how many bytes the session had; null where that is not known. */
+export function outOfMemory(name: string, held: number | null): string {
+  const at = held === null ? "" : ` at ${(held / 1e9).toFixed(1)} GB`;
+  return `This tab ran out of memory${at}. Open it with perftab view ${shellWord(name)}, or narrow it with perftab report.`;
 }
 
 /** With a capital and a full stop. */

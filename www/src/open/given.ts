@@ -10,6 +10,8 @@ import type { Sniffed } from "./sniff.ts";
 export interface Given {
   file: File;
   folder: string;
+  /** Leads back to the file when the page was closed; where the browser has such handles. */
+  handle?: FileSystemFileHandle;
 }
 
 /** What opens as one profile. */
@@ -17,6 +19,8 @@ export interface Recording {
   name: string;
   /** The file; of a folder `data` first, then its streams. */
   parts: readonly File[];
+  /** One for each part, or none. */
+  handles: readonly FileSystemFileHandle[];
 }
 
 export interface Sorted {
@@ -31,9 +35,15 @@ export interface Sorted {
 /** "data.7" */
 const STREAM = /^data\.(\d+)$/;
 
+/** The recording that is these files, under a name of its own. */
+function recordingOfAll(name: string, given: readonly Given[]): Recording {
+  const handles = given.flatMap(({ handle }) => (handle === undefined ? [] : [handle]));
+  return { name, parts: given.map(({ file }) => file), handles: handles.length === given.length ? handles : [] };
+}
+
 /** The recording that is this file alone. */
-export function recordingOf(file: File): Recording {
-  return { name: file.name, parts: [file] };
+export function recordingOf(given: Given): Recording {
+  return recordingOfAll(given.file.name, [given]);
 }
 
 /** The size of all its parts. */
@@ -46,14 +56,15 @@ export function sortGiven(given: readonly Given[], kinds: readonly Sniffed[]): S
   const sorted: Sorted = { recordings: [], binaries: [], candidates: [], others: [] };
   const streams = streamsByFolder(given, kinds);
   const taken = new Set<File>();
-  given.forEach(({ file, folder }, index) => {
+  given.forEach((one, index) => {
+    const { file, folder } = one;
     const kind = kinds[index] ?? "other";
     if (kind === "profile" && file.name === "data" && streams.has(folder)) {
       const parts = streams.get(folder) ?? [];
-      parts.forEach((part) => taken.add(part));
-      sorted.recordings.push({ name: lastOf(folder) || file.name, parts: [file, ...parts] });
+      parts.forEach((part) => taken.add(part.file));
+      sorted.recordings.push(recordingOfAll(lastOf(folder) || file.name, [one, ...parts]));
     } else if (kind === "profile" || kind === "compressed") {
-      sorted.recordings.push(recordingOf(file));
+      sorted.recordings.push(recordingOf(one));
     } else {
       const { binaries, candidates, others } = sorted;
       (kind === "binary" ? binaries : kind === "candidate" ? candidates : others).push(file);
@@ -64,11 +75,11 @@ export function sortGiven(given: readonly Given[], kinds: readonly Sniffed[]): S
 }
 
 /** In the order of their numbers. */
-function streamsByFolder(given: readonly Given[], kinds: readonly Sniffed[]): Map<string, File[]> {
-  const byFolder = new Map<string, File[]>();
-  given.forEach(({ file, folder }, index) => {
-    if (STREAM.test(file.name) && kinds[index] === "other") {
-      byFolder.set(folder, [...(byFolder.get(folder) ?? []), file]);
+function streamsByFolder(given: readonly Given[], kinds: readonly Sniffed[]): Map<string, Given[]> {
+  const byFolder = new Map<string, Given[]>();
+  given.forEach((one, index) => {
+    if (STREAM.test(one.file.name) && kinds[index] === "other") {
+      byFolder.set(one.folder, [...(byFolder.get(one.folder) ?? []), one]);
     }
   });
   for (const files of byFolder.values()) {
@@ -77,8 +88,8 @@ function streamsByFolder(given: readonly Given[], kinds: readonly Sniffed[]): Ma
   return byFolder;
 }
 
-function numberOf({ name }: File): number {
-  return Number(STREAM.exec(name)?.[1] ?? 0);
+function numberOf({ file }: Given): number {
+  return Number(STREAM.exec(file.name)?.[1] ?? 0);
 }
 
 /** True for a stream that came without the `data` that it belongs to. */

@@ -19,6 +19,10 @@ import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
 import { describeFailure } from "./failure.ts";
 import type { Given, Recording, Sorted } from "./given.ts";
+import type { RecentFile } from "./recent.ts";
+import { openedHandles } from "./recent.ts";
+import { pickFiles } from "./pick.ts";
+import { sampleFiles } from "./sample.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
 import { servedSize } from "./served.ts";
@@ -29,12 +33,17 @@ export const waiting = signal<readonly File[]>([]);
 /** Recordings that were dropped together; one is to be chosen. */
 export const choices = signal<readonly Recording[]>([]);
 
+/** The name of what is being opened, or was when the worker died; null after it opened or failed. */
+export const opening = signal<string | null>(null);
+
 interface Opening {
   name: string;
   bytes: number | null;
   origin: Origin;
   /** What the address holds from now on. */
   payload: string | null;
+  /** The way back to its files. */
+  handles?: readonly FileSystemFileHandle[];
   read: (options: Required<CallOptions>) => Promise<ProfileInfo>;
 }
 
@@ -48,7 +57,7 @@ export async function takeFiles(given: readonly Given[]): Promise<void> {
     await admitFiles(offered);
   } else if (recording === undefined && offered.length === others.length && other !== undefined) {
     // Nothing that is known: opening it says what it is.
-    await openRecording(recordingOf(other));
+    await openRecording(recordingOf({ file: other, folder: "" }));
   } else {
     waiting.value = [...waiting.value, ...offered];
     if (recording !== undefined && more.length > 0) {
@@ -73,16 +82,31 @@ async function sorted(given: readonly Given[]): Promise<Sorted> {
   return sortGiven(given, kinds);
 }
 
-export async function openRecording(recording: Recording): Promise<void> {
+export async function openRecording(recording: Recording, origin: "file" | "sample" = "file"): Promise<void> {
   const { name, parts } = recording;
   choices.value = [];
   await open({
     name,
     bytes: sizeOf(recording),
-    origin: "file",
+    origin,
     payload: null,
+    handles: recording.handles,
     read: (options) => need().call("open", { parts: [...parts] }, options),
   });
+}
+
+/** What the page carries: a recording, and the program that it is of. */
+export async function openSample(): Promise<void> {
+  const [recording, ...binaries] = sampleFiles();
+  if (recording !== undefined) {
+    waiting.value = [...waiting.value, ...binaries];
+    await openRecording(recordingOf({ file: recording, folder: "" }), "sample");
+  }
+}
+
+/** What was opened another day, under the name that it had. */
+export async function openAgain({ name, handles }: RecentFile, parts: readonly File[]): Promise<void> {
+  await openRecording({ name, parts, handles });
 }
 
 export async function openPayload(payload: string, origin: "link" | "page"): Promise<void> {
@@ -117,19 +141,21 @@ function need(): NonNullable<typeof session.value> {
   return present;
 }
 
-async function open(opening: Opening): Promise<void> {
+async function open(wanted: Opening): Promise<void> {
   const before = phase.peek();
   if (before.kind === "opening" || before.kind === "died") {
     return;
   }
   if (before.kind === "empty") {
-    phase.value = { kind: "opening", name: opening.name };
+    phase.value = { kind: "opening", name: wanted.name };
   }
+  opening.value = wanted.name;
   try {
-    await runTask(`Reading ${opening.name}`, opening.read);
+    await runTask(`Reading ${wanted.name}`, wanted.read);
     await refreshNames();
     batch(() => {
-      opened.value = { name: opening.name, bytes: opening.bytes, origin: opening.origin };
+      openedHandles.value = wanted.handles ?? [];
+      opened.value = { name: wanted.name, bytes: wanted.bytes, origin: wanted.origin, when: Date.now() };
       zoomRoot.value = ALL;
       selection.value = null;
       selectedDso.value = null;
@@ -141,8 +167,9 @@ async function open(opening: Opening): Promise<void> {
       cancelAll();
       forgetForced();
       phase.value = { kind: "open" };
+      opening.value = null;
     });
-    keepProfile(opening.payload, entryName(opening));
+    keepProfile(wanted.payload, entryName(wanted));
     await admitAgain();
     await admitWaiting();
     fetchFromThisMachine();
@@ -151,13 +178,13 @@ async function open(opening: Opening): Promise<void> {
       phase.value = before;
     }
     keepAddress();
-    report(opening.name, error);
+    report(wanted.name, error);
   }
 }
 
 /** A file that was dropped is gone with the page; whatever else, a reload opens again. */
 function entryName({ origin, name }: Opening): string {
-  return origin === "file" ? `file ${performance.timeOrigin + performance.now()}` : `${origin} ${name}`;
+  return origin === "file" || origin === "sample" ? `file ${performance.timeOrigin + performance.now()}` : `${origin} ${name}`;
 }
 
 /** The event asked for if it has samples, else the recorded one with the most. */
@@ -185,13 +212,18 @@ async function admitWaiting(): Promise<void> {
 }
 
 function report(name: string, error: unknown): void {
-  if (error instanceof Cancelled || error instanceof WorkerDied) {
+  if (error instanceof WorkerDied) {
+    return;
+  }
+  opening.value = null;
+  if (error instanceof Cancelled) {
     return;
   }
   const failure: SessionFailure =
     error instanceof SessionError ? error.failure : { kind: "unknown", message: String(error) };
   if (phase.peek().kind === "open") {
-    toast("error", describeFailure(name, failure));
+    const choose = (): void => void pickFiles("files").then(takeFiles);
+    toast("error", describeFailure(name, failure), { label: "Choose another file", run: choose });
   } else {
     phase.value = { kind: "empty", failure: { name, failure } };
   }

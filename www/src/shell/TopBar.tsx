@@ -39,7 +39,7 @@ export function TopBar(): JSX.Element {
   );
 }
 
-const TAG = { file: null, served: null, link: "Link", page: "Page" } as const;
+const TAG = { file: null, sample: "Sample", served: null, link: "Link", page: "Page" } as const;
 
 /** The tab says what is open, and that names in it are forced. Call once. */
 export function followTitle(): void {

@@ -11,7 +11,7 @@ import type { FunctionGroup, View, ViewState } from "./url.ts";
 import { DEFAULT_VIEW_STATE } from "./url.ts";
 
 /** Where the profile came from; `page` is one embedded in this document, `served` one of `perftab view`. */
-export type Origin = "file" | "link" | "page" | "served";
+export type Origin = "file" | "sample" | "link" | "page" | "served";
 
 /** What went wrong, with what the user was opening. */
 export interface OpenFailure {
@@ -30,8 +30,8 @@ export const phase = signal<Phase>({ kind: "empty", failure: null });
 /** The worker's session; null until the page has started it. */
 export const session = signal<Session | null>(null);
 
-/** Name and size of what is open. */
-export const opened = signal<{ name: string; bytes: number | null; origin: Origin } | null>(null);
+/** Name and size of what is open, and `Date.now()` when it was opened. */
+export const opened = signal<{ name: string; bytes: number | null; origin: Origin; when: number } | null>(null);
 export const info = signal<ProfileInfo | null>(null);
 export const dsos = signal<readonly DsoRow[]>([]);
 export const coverage = signal<Coverage | null>(null);

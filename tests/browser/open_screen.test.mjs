@@ -1,0 +1,261 @@
+// The screen before anything is open: the sample profile, what was opened lately, and a hosted copy without network.
+import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { after, before, describe } from "node:test";
+import { Parts, html, samplesByPerf } from "./recording.mjs";
+import { Tab, axe, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let host;
+let recording;
+
+before(async () => {
+  host = await parts.host();
+  recording = parts.record("ebb.perf.data", ["-F", "499"], [parts.compile(["tides"]), "20"]);
+});
+
+after(() => parts.end());
+
+/** What a fresh tab shows. */
+async function opened(options) {
+  const tab = await Tab.open(host, options);
+  await tab.page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+  return tab;
+}
+
+/** When the first flame graph was painted, in milliseconds after `click`. */
+function firstGraph(page, click) {
+  return page.evaluate(async (click) => {
+    const button = [...document.querySelectorAll("section")]
+      .find((section) => section.getAttribute("aria-label") === click)
+      .querySelector("button");
+    const painted = () => performance.getEntriesByName("perftab:flame-graph")[0];
+    const began = performance.now();
+    button.click();
+    while (!painted()) await new Promise(requestAnimationFrame);
+    return painted().startTime - began;
+  }, click);
+}
+
+describe("the sample profile", () => {
+  scene("a01 the sample opens with one click, its graph within a second, and nothing is sent", async () => {
+    const tab = await opened({ offline: true });
+    const requests = [];
+    tab.page.on("request", (request) => requests.push(request.url()));
+    const took = await firstGraph(tab.page, "Sample profile");
+    await tab.opened();
+    assert.ok(took < 1000, `the graph came after ${took.toFixed(0)} ms`);
+    assert.deepEqual([...requests.filter((url) => !url.startsWith("blob:")), ...tab.refused], []);
+    assert.equal(await tab.page.locator(".status-network").innerText(), "Nothing was sent");
+    await tab.pictures("a01-sample");
+    await tab.close();
+  });
+
+  scene("a01 the sample has names, threads, and DSOs of four statuses", async () => {
+    const tab = await opened();
+    await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
+    await tab.opened();
+    await tab.status("mill", "matched");
+    const ledger = await tab.ledger();
+    const statuses = new Set(Object.values(ledger).map(({ status }) => status));
+    assert.deepEqual(statuses, new Set(["matched", "embedded", "missing", "no-identity"]));
+    const names = (await tab.functions()).map(({ name }) => name);
+    for (const name of ["grind_fine", "turn", "keep_books"]) assert.ok(names.includes(name), name);
+    await tab.close();
+  });
+});
+
+describe("what was opened lately", () => {
+  const rows = (tab) => tab.page.getByRole("region", { name: "Recent" }).locator("li");
+
+  scene("stands on the open screen with its size and samples, and is chosen again where there is no handle", async () => {
+    const tab = await opened();
+    assert.equal(await tab.page.getByRole("region", { name: "Recent" }).count(), 0);
+    // A file that a script made, as Playwright's are, has no handle.
+    await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), recording);
+    await tab.opened();
+    await tab.page.reload();
+    await rows(tab).first().waitFor();
+    const samples = Object.values(samplesByPerf(recording)).reduce((sum, count) => sum + count, 0);
+    const text = await rows(tab).first().innerText();
+    assert.match(text, /^ebb\.perf\.data/);
+    assert.match(text, new RegExp(`${samples.toLocaleString("en-US")} samples · cpu-clock`));
+    assert.match(text, /choose the file again/);
+    assert.match(text, /today \d\d:\d\d/);
+    await tab.pictures("a-open");
+    await tab.pick(() => rows(tab).getByRole("button", { name: "ebb.perf.data" }).click(), recording);
+    await tab.opened();
+    await tab.page.reload();
+    await rows(tab).first().waitFor();
+    assert.equal(await rows(tab).count(), 1, "what is opened twice stands there once");
+    await tab.close();
+  });
+
+  scene("opens again by its handle, and Clear forgets all of it", async () => {
+    const tab = await opened({ pickers: true });
+    // A picker cannot be driven; a file in the page's own storage has a handle of the same kind.
+    const choose = async (bytes) => {
+      const folder = await navigator.storage.getDirectory();
+      const handle = await folder.getFileHandle("flood.perf.data", { create: true });
+      const writer = await handle.createWritable();
+      await writer.write(Uint8Array.from(bytes));
+      await writer.close();
+      window.showOpenFilePicker = async () => [handle];
+    };
+    await tab.page.evaluate(choose, [...readFileSync(recording)]);
+    await tab.page.getByRole("button", { name: /Choose files/ }).click();
+    await tab.opened();
+    await tab.page.reload();
+    await rows(tab).first().waitFor();
+    assert.doesNotMatch(await rows(tab).first().innerText(), /choose the file again/);
+    await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
+    await tab.opened();
+    await tab.page.reload();
+    await rows(tab).first().waitFor();
+    await tab.page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry("flood.perf.data"));
+    await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
+    await tab.page.locator(".toast", { hasText: /^flood\.perf\.data could not be read: .* Choose the file again\./ }).waitFor();
+    await tab.page.getByRole("button", { name: "Clear" }).click();
+    await rows(tab).first().waitFor({ state: "detached" });
+    await tab.page.reload();
+    await tab.page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+    const stored = await tab.page.evaluate(() => new Promise((resolve) => {
+      const open = indexedDB.open("perftab");
+      open.onsuccess = () => {
+        const all = open.result.transaction("recent").objectStore("recent").getAll();
+        all.onsuccess = () => resolve(all.result);
+      };
+    }));
+    assert.deepEqual(stored, []);
+    await tab.close();
+  });
+});
+
+describe("the open screen", () => {
+  scene("says what may be dropped while files hover, also while a profile is open", async () => {
+    const tab = await opened();
+    const hover = (type) => tab.page.evaluate((type) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["x"], "x"));
+      window.dispatchEvent(new DragEvent(type, { dataTransfer, cancelable: true }));
+    }, type);
+    const frame = tab.page.getByText("Drop to open or to add binaries");
+    for (const state of ["empty", "open"]) {
+      if (state === "open") {
+        await tab.drop(recording);
+        await tab.opened();
+      }
+      await hover("dragenter");
+      await frame.waitFor();
+      await hover("dragleave");
+      await frame.waitFor({ state: "detached" });
+    }
+    await tab.close();
+  });
+
+  scene("counts the files that wait for a profile", async () => {
+    const tab = await opened();
+    const [one, other] = ["one", "other"].map((name) => parts.path(name, "tides"));
+    for (const path of [one, other]) copyFileSync(parts.path("tides"), path);
+    await tab.drop(one, other);
+    await tab.page.getByText("2 files waiting for a profile").waitFor();
+    await tab.page.getByRole("button", { name: "Forget" }).click();
+    await tab.page.getByText("2 files waiting").waitFor({ state: "detached" });
+    await tab.close();
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    scene(`axe finds nothing serious, ${colorScheme}`, async () => {
+      const tab = await opened({ initPath: axe, colorScheme });
+      await tab.page.getByRole("button", { name: "Formats" }).click();
+      assert.deepEqual(await tab.findings(), []);
+      await tab.close();
+    });
+  }
+});
+
+describe("a hosted copy", () => {
+  const files = ["index.html", "sw.js", "manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"];
+
+  /** A folder with what `cargo xtask build` leaves for static hosts. */
+  function copied(name) {
+    const folder = dirname(parts.path(name, "index.html"));
+    mkdirSync(folder, { recursive: true });
+    for (const file of files) copyFileSync(join(dirname(html), file), join(folder, file));
+    return folder;
+  }
+
+  const controlled = (page) => page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+    if (navigator.serviceWorker.controller === null) {
+      await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
+    }
+  });
+
+  scene("works without network once it was visited, and keeps nothing but its own files", async () => {
+    const folder = copied("hosted");
+    const site = await parts.site(folder);
+    const tab = await Tab.open(site.address);
+    await controlled(tab.page);
+    // Another page of the same host is none of its business.
+    await tab.page.evaluate(() => fetch("other.txt").then((reply) => reply.text()));
+    const kept = await tab.page.evaluate(async () => {
+      const names = await caches.keys();
+      const requests = await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map(({ url }) => url)));
+      return requests.flat();
+    });
+    const own = ["", ...files.filter((file) => !["index.html", "sw.js"].includes(file))].map((file) => site.address + file);
+    assert.deepEqual(kept.sort(), own.sort());
+    await site.end();
+    for (const path of ["", "index.html", "?from=home"]) {
+      await tab.page.goto(site.address + path);
+      await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
+      await tab.opened();
+    }
+    await tab.picture("offline");
+    tab.browser.errors.length = 0; // The browser reports that it did not reach the host for a newer worker.
+    await tab.close();
+  });
+
+  scene("opens the newer page with the reload after it came", async () => {
+    const folder = copied("updated");
+    const site = await parts.site(folder);
+    const tab = await Tab.open(site.address);
+    await controlled(tab.page);
+    const title = (text) => readFileSync(join(folder, "index.html"), "utf8").replace("<title>perftab</title>", `<title>${text}</title>`);
+    writeFileSync(join(folder, "index.html"), title("newer"));
+    writeFileSync(join(folder, "sw.js"), readFileSync(join(folder, "sw.js"), "utf8").replace(/VERSION = "\w+"/, 'VERSION = "newer"'));
+    await tab.page.reload();
+    assert.equal(await tab.page.title(), "perftab");
+    await tab.page.locator(".toast", { hasText: "A newer perftab is here. It opens with the next reload." }).waitFor();
+    await tab.page.reload();
+    assert.equal(await tab.page.title(), "newer");
+    const caches = await tab.page.evaluate(() => caches.keys());
+    assert.deepEqual(caches.map((name) => name.split(" ").at(-1)), ["newer"]);
+    await tab.close();
+  });
+
+  scene("has what a browser wants before it installs a page", async () => {
+    const site = await parts.site(copied("installable"));
+    const tab = await Tab.open(site.address);
+    await controlled(tab.page);
+    const browser = await tab.page.context().newCDPSession(tab.page);
+    const { errors } = await browser.send("Page.getAppManifest");
+    assert.deepEqual(errors, []);
+    const { installabilityErrors } = await browser.send("Page.getInstallabilityErrors");
+    // A private window installs nothing; those of tests are private.
+    assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== "in-incognito"), []);
+    await tab.close();
+  });
+
+  scene("is the only form of the page that looks for files beside it", async () => {
+    const site = await parts.site(dirname(html));
+    const tab = await Tab.open(`${site.address}perftab.html`);
+    await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
+    await tab.opened();
+    assert.deepEqual(site.asked, ["/perftab.html"]);
+    assert.equal(await tab.page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
+    await tab.close();
+  });
+});
