@@ -75,7 +75,7 @@ describe("10 keyboard and assistive technology", () => {
     await tab.picture("10-by-keys");
 
     await press("/");
-    const field = page.getByRole("textbox", { name: "Search functions and DSOs" });
+    const field = page.getByRole("textbox", { name: "Search functions, DSOs, source files" });
     await page.locator(".search input:focus").waitFor();
     await page.keyboard.type("i");
     const found = page.locator(".search-result");

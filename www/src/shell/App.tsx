@@ -10,6 +10,7 @@ import { NotUsed } from "../ledger/NotUsed.tsx";
 import { ShareDialog } from "../share/ShareDialog.tsx";
 import { phase } from "../state/app.ts";
 import { AboutDialog } from "./AboutDialog.tsx";
+import { ContextMenu } from "./ContextMenu.tsx";
 import { Died } from "./Died.tsx";
 import { Profile } from "./Profile.tsx";
 import { ShortcutsDialog } from "./ShortcutsDialog.tsx";
@@ -20,6 +21,7 @@ export function App(): JSX.Element {
     <>
       <Screen />
       {dragging.value && <div class="drop-frame"><span>Drop to open or to add binaries</span></div>}
+      <ContextMenu />
       <ShareDialog />
       <AskServer />
       <ForceDialog />

@@ -1,19 +1,42 @@
-// What is shown of the profile: the event, and how many samples of how many.
+// What is shown of the profile: the event, processes and CPUs, then everything that filters or transforms, and how many
+// samples of how many that leaves.
 
 import type { JSX } from "preact";
-import { event } from "../state/app.ts";
-import { count } from "../state/format.ts";
+import { event, query } from "../state/app.ts";
+import { count, percent } from "../state/format.ts";
+import { canUndo, undo } from "../state/history.ts";
+import { shown } from "../state/shown.ts";
+import { Chips } from "./Chips.tsx";
+import { chipsOf } from "./chips.ts";
 import { EventMenu } from "./EventMenu.tsx";
+import { Icon } from "./icons.tsx";
+import { CpusMenu, ProcessesMenu } from "./TaskMenus.tsx";
 
 export function ContextBar(): JSX.Element {
-  // Nothing filters yet: what is shown is the whole event.
-  const all = event.value?.samples ?? 0;
+  const isFiltered = chipsOf(query.value).length > 0;
   return (
     <div class="context-bar">
       <EventMenu />
-      <p class="showing" aria-live="polite">
-        Showing <strong>{count(all)}</strong> of {count(all)} samples
-      </p>
+      <ProcessesMenu />
+      <CpusMenu />
+      {isFiltered && <span class="context-divider" aria-hidden="true" />}
+      <Chips />
+      {(isFiltered || canUndo.value) && (
+        <button type="button" class="quiet undo-button" disabled={!canUndo.value} title="Undo the last step" onClick={undo}>
+          <Icon name="back" size={14} /> Undo
+        </button>
+      )}
+      <Showing />
     </div>
+  );
+}
+
+/** Stays as it was until the session has counted, so that it changes, and is spoken, once a step. */
+function Showing(): JSX.Element {
+  const { samples, allSamples } = shown.value?.answer ?? { samples: event.value?.samples ?? 0, allSamples: event.value?.samples ?? 0 };
+  return (
+    <p class="showing" aria-live="polite">
+      Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(allSamples > 0 ? samples / allSamples : 0)}
+    </p>
   );
 }

@@ -16,12 +16,9 @@ const SAID_MS = 1500;
 export function Copy({ text, label = "Copy", class: kind = "quiet", disabled = false }: CopyProps): JSX.Element {
   const [done, setDone] = useState(false);
   const copy = async (): Promise<void> => {
-    if (await copyText(text)) {
+    if (await writeClipboard(text)) {
       setDone(true);
-      spoken.value = "Copied";
       setTimeout(() => setDone(false), SAID_MS);
-    } else {
-      toast("error", "The browser did not allow copying. Select the text and copy it.");
     }
   };
   return (
@@ -29,6 +26,17 @@ export function Copy({ text, label = "Copy", class: kind = "quiet", disabled = f
       {done ? "Copied" : label}
     </button>
   );
+}
+
+/** Copies, and says whether it did. */
+export async function writeClipboard(text: string): Promise<boolean> {
+  const done = await copyText(text);
+  if (done) {
+    spoken.value = "Copied";
+  } else {
+    toast("error", "The browser did not allow copying. Select the text and copy it.");
+  }
+  return done;
 }
 
 async function copyText(text: string): Promise<boolean> {

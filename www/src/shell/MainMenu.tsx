@@ -4,11 +4,13 @@ import type { JSX } from "preact";
 import { openServed, takeFiles } from "../open/open.ts";
 import { pickFiles } from "../open/pick.ts";
 import { served } from "../open/served.ts";
-import { modifier } from "../state/platform.ts";
+import { keyOf } from "../state/commands.ts";
+import { density, singleKeys } from "../state/layout.ts";
 import { theme } from "../state/theme.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
+import { focusPalette } from "./SearchField.tsx";
 import { Segmented } from "./Segmented.tsx";
 import { shortcutsOpen } from "./ShortcutsDialog.tsx";
 
@@ -19,7 +21,7 @@ export function MainMenu(): JSX.Element {
         <>
           <Item
             label="Open files…"
-            keys={`${modifier} O`}
+            keys={keyOf("open")}
             run={() => {
               close();
               void pickFiles("files").then(takeFiles);
@@ -34,6 +36,14 @@ export function MainMenu(): JSX.Element {
           />
           <ServedItems close={close} />
           <Item
+            label="Commands"
+            keys={keyOf("commands")}
+            run={() => {
+              close();
+              focusPalette();
+            }}
+          />
+          <Item
             label="About this profile"
             run={() => {
               close();
@@ -42,13 +52,16 @@ export function MainMenu(): JSX.Element {
           />
           <Item
             label="Keyboard shortcuts"
-            keys="?"
+            keys={keyOf("shortcuts")}
             run={() => {
               close();
               shortcutsOpen.value = true;
             }}
           />
+          <hr />
           <div class="menu-row"><span>Theme</span> <ThemeChoice /></div>
+          <div class="menu-row"><span>Rows</span> <DensityChoice /></div>
+          <div class="menu-row"><span>Single-key shortcuts</span> <SingleKeysChoice /></div>
         </>
       )}
     </Popover>
@@ -91,10 +104,37 @@ export function ThemeChoice(): JSX.Element {
   );
 }
 
+function DensityChoice(): JSX.Element {
+  return (
+    <Segmented
+      label="Rows"
+      value={density}
+      choices={[
+        { value: "compact", label: "Compact" },
+        { value: "comfortable", label: "Comfortable" },
+      ]}
+    />
+  );
+}
+
+/** WCAG 2.1.4: whoever does not want them can switch them off. */
+function SingleKeysChoice(): JSX.Element {
+  return (
+    <Segmented
+      label="Single-key shortcuts"
+      value={singleKeys}
+      choices={[
+        { value: "on", label: "On" },
+        { value: "off", label: "Off" },
+      ]}
+    />
+  );
+}
+
 function Item({ label, keys, run }: { label: string; keys?: string; run: () => void }): JSX.Element {
   return (
     <button type="button" class="menu-item" onClick={run}>
-      {label} {keys !== undefined && <kbd>{keys}</kbd>}
+      {label} {keys !== undefined && keys !== "" && <kbd>{keys}</kbd>}
     </button>
   );
 }

@@ -1,85 +1,163 @@
-// The one search field. Enter and Shift-Enter step through the matches, Esc leaves it for the view.
+// The one field: text searches functions, DSOs and source files; `>` lists commands. Enter and Shift-Enter step through
+// the matches, Esc leaves it for the view.
 
-import { signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { createRef } from "preact";
-import { dock, dockOpen, search, searchResult, searchStep } from "../state/app.ts";
+import { dock, dockOpen, ledgerFull, search, searchResult, searchStep } from "../state/app.ts";
+import { keyOf, withKey } from "../state/commands.ts";
 import { count, percent } from "../state/format.ts";
 import { stepSearch } from "../state/search.ts";
+import { narrow } from "../state/width.ts";
 import { namedPercent } from "../ledger/state.ts";
 import { focusView } from "./focus_view.ts";
 import { Icon } from "./icons.tsx";
+import { activeOption, LIST, Palette, paletteKey, resetPalette } from "./Palette.tsx";
 
 /** On a phone the field shows only while it is used. */
 const unfolded = signal(false);
+const focused = signal(false);
+/** What is typed, where it is a command and not a search; null where it is a search. */
+const command = signal<string | null>(null);
 const input = createRef<HTMLInputElement>();
+
+const LABEL = "Search functions, DSOs, source files";
 
 /** At once, so that what is typed right after `/` goes to the field; and once more when a phone has unfolded it. */
 export function focusSearch(): void {
+  command.value = null;
+  unfold();
+}
+
+/** The same for commands. */
+export function focusPalette(): void {
+  command.value = "";
+  resetPalette();
+  unfold();
+}
+
+function unfold(): void {
   unfolded.value = true;
   focusField();
-  if (document.activeElement !== input.current) {
-    requestAnimationFrame(focusField);
-  }
+  requestAnimationFrame(() => {
+    if (document.activeElement !== input.current) {
+      focusField();
+    }
+  });
 }
 
 function focusField(): void {
   input.current?.focus();
-  input.current?.select();
+  // Whoever opens it again types over what was there; the sign of commands stays.
+  input.current?.setSelectionRange(command.peek() === null ? 0 : 1, input.current.value.length);
+}
+
+const shownText = computed(() => (command.value === null ? search.value : `>${command.value}`));
+
+// A search that begins elsewhere, in an address or by Back, ends the commands.
+effect(() => {
+  if (search.value !== "") {
+    command.value = null;
+  }
+});
+
+function type(text: string): void {
+  if (text.startsWith(">")) {
+    search.value = "";
+    command.value = text.slice(1);
+    resetPalette();
+  } else {
+    command.value = null;
+    search.value = text;
+  }
 }
 
 export function SearchField(): JSX.Element {
+  const isCommand = command.value !== null;
+  const isOpen = focused.value || unfolded.value;
+  const list = isCommand && isOpen;
   return (
     <search class={`search${unfolded.value ? " unfolded" : ""}`}>
       <button type="button" class="quiet icon-only search-open" aria-label="Search" onClick={focusSearch}>
         <Icon name="search" />
       </button>
-      <div class="search-box">
+      <div class="search-box" onFocusIn={() => enter()} onFocusOut={(event) => leaveBox(event)}>
         <Icon name="search" />
         <input
           ref={input}
           type="text"
-          placeholder="Search functions and DSOs"
-          aria-label="Search functions and DSOs"
+          placeholder={LABEL}
+          aria-label={isCommand ? "Commands" : LABEL}
+          aria-describedby={isOpen && !isCommand ? "search-panel" : undefined}
+          {...(list ? { role: "combobox", "aria-expanded": true, "aria-controls": LIST, "aria-autocomplete": "list", "aria-activedescendant": activeOption(command.value ?? "") } : {})}
           autocomplete="off"
           spellcheck={false}
-          value={search.value}
-          onInput={(event) => {
-            search.value = event.currentTarget.value;
-          }}
+          value={shownText.value}
+          onInput={(event) => type(event.currentTarget.value)}
           onKeyDown={onKey}
-          onBlur={() => {
-            unfolded.value = search.value !== "";
-          }}
         />
-        {search.value === "" ? <kbd>/</kbd> : <Result />}
+        {shownText.value === "" ? <kbd>{keyOf("search")}</kbd> : <Result isCommand={isCommand} />}
+        {list ? <Palette text={command.value ?? ""} onDone={closeField} /> : isOpen && <Panel />}
       </div>
     </search>
   );
 }
 
-function onKey(event: KeyboardEvent): void {
-  if (event.key === "Enter") {
-    event.preventDefault();
-    stepSearch(event.shiftKey ? -1 : 1);
-  } else if (event.key === "Escape") {
-    event.preventDefault();
-    search.value = "";
-    input.current?.blur();
+function enter(): void {
+  focused.value = true;
+}
+
+function leaveBox(event: FocusEvent): void {
+  const box = event.currentTarget as HTMLElement;
+  if (event.relatedTarget instanceof Node && box.contains(event.relatedTarget)) {
+    return;
+  }
+  focused.value = false;
+  command.value = null;
+  unfolded.value = search.value !== "";
+}
+
+/** Leaves the field for the view. */
+function closeField(): void {
+  command.value = null;
+  input.current?.blur();
+  unfolded.value = false;
+  if (document.querySelector("dialog[open]") === null) {
     focusView();
   }
 }
 
-function Result(): JSX.Element {
+function onKey(event: KeyboardEvent): void {
+  if (event.isComposing) {
+    return;
+  }
+  const text = command.peek();
+  if (event.key === "Escape") {
+    search.value = "";
+    closeField();
+  } else if (text !== null) {
+    if (!paletteKey(event, text, closeField)) {
+      return;
+    }
+  } else if (event.key === "Enter") {
+    stepSearch(event.shiftKey ? -1 : 1);
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
   const result = searchResult.value;
   return (
     <span class="search-result" aria-live="polite">
-      {result === null ? "…" : result.functions === 0 ? <NothingFound /> : <Found />}
+      {!isCommand && (result === null ? "…" : result.functions === 0 ? <span class="search-none">none</span> : <Found />)}
       <button
         type="button"
         class="quiet icon-only"
-        aria-label="Clear the search"
+        aria-label={isCommand ? "Leave the commands" : "Clear the search"}
         onClick={() => {
+          command.value = null;
           search.value = "";
           focusField();
         }}
@@ -90,6 +168,7 @@ function Result(): JSX.Element {
   );
 }
 
+/** "1 of 38 functions, 12.4 % of samples" */
 function Found(): JSX.Element {
   const result = searchResult.value;
   const at = searchStep.value === -1 ? "" : `${count(searchStep.value + 1)} of `;
@@ -97,26 +176,52 @@ function Found(): JSX.Element {
   return (
     <span>
       {at}{count(functions)} {functions === 1 ? "function" : "functions"}, {percent(result?.share ?? 0)}
+      <span class="search-of"> of samples</span>
     </span>
   );
 }
 
+/** Below the field: how to search, or why nothing was found. */
+function Panel(): JSX.Element | null {
+  if (search.value === "") {
+    return (
+      <div class="search-panel" id="search-panel">
+        <p>Small letters find both cases, capitals only capitals.</p>
+        <dl class="search-syntax">
+          <dt><code>/ngx_.*handler/</code></dt><dd>regular expression</dd>
+          <dt><code>dso:libz</code></dt><dd>in DSOs</dd>
+          <dt><code>file:inflate.c</code></dt><dd>in source files</dd>
+          <dt><code>&gt;</code></dt><dd>{withKey("commands", "commands")}</dd>
+        </dl>
+      </div>
+    );
+  }
+  const result = searchResult.value;
+  return result !== null && result.functions === 0 ? <NothingFound /> : null;
+}
+
 function NothingFound(): JSX.Element {
   const unnamed = 100 - namedPercent.value;
-  const words = `Nothing named “${search.value}”.`;
-  return unnamed < 0.05 ? (
-    <span title={words}>none</span>
-  ) : (
-    <button
-      type="button"
-      class="link"
-      title={`${words} ${unnamed.toFixed(1)} % of samples have no name yet. Shows the DSOs.`}
-      onClick={() => {
-        dock.value = "dsos";
-        dockOpen.value = true;
-      }}
-    >
-      none; {unnamed.toFixed(1)} % unnamed
-    </button>
+  return (
+    <div class="search-panel" id="search-panel" role="status">
+      <p>
+        Nothing named “{search.value}”.
+        {unnamed >= 0.05 && ` ${unnamed.toFixed(1)}\u2009% of samples have no name yet.`}
+      </p>
+      {unnamed >= 0.05 && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            dock.value = "dsos";
+            dockOpen.value = true;
+            ledgerFull.value = narrow.value;
+            closeField();
+          }}
+        >
+          Open DSOs
+        </button>
+      )}
+    </div>
   );
 }

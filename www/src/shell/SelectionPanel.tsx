@@ -1,44 +1,16 @@
 // What is known of the selected call node: where its name comes from, its weight, its stack.
 
-import { effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { STATUS, StatusGlyph, takenFrom } from "../ledger/status.tsx";
 import type { CallNodeDetail } from "../session/types.ts";
-import { dsos, event, namesGeneration, query, selection, session } from "../state/app.ts";
+import { dsos, event, selection } from "../state/app.ts";
+import { detail } from "../state/detail.ts";
 import { count, percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
 import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
 import { Copy } from "./Copy.tsx";
 
-/** What the session says of the selected call node; null while none is, or while it is being asked. */
-export const detail = signal<CallNodeDetail | null>(null);
-
-/** Asks whenever the selection, the query or the names change. Call once. */
-export function followSelection(): void {
-  let pending: AbortController | null = null;
-  effect(() => {
-    const callNode = selection.value?.callNode ?? null;
-    const asked = query.value;
-    void namesGeneration.value;
-    pending?.abort();
-    if (callNode === null || session.value === null) {
-      detail.value = null;
-      return;
-    }
-    const abort = new AbortController();
-    pending = abort;
-    session.value
-      .call("callNodeDetail", { query: asked, callNode }, { signal: abort.signal })
-      .then((answer) => {
-        detail.value = answer;
-      })
-      .catch(() => {
-        if (!abort.signal.aborted) {
-          detail.value = null;
-        }
-      });
-  });
-}
+export { detail } from "../state/detail.ts";
 
 export function SelectionPanel(): JSX.Element {
   if (detail.value !== null) {

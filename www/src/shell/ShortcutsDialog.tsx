@@ -1,45 +1,20 @@
-// All keys, by where they act.
+// All keys, by where they act, from the table of commands.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { modifier } from "../state/platform.ts";
+import type { Command } from "../state/commands.ts";
+import { commands, keyWords } from "../state/commands.ts";
+import { singleKeys } from "../state/layout.ts";
 import { Dialog } from "./Dialog.tsx";
 
 export const shortcutsOpen = signal(false);
-
-const ANYWHERE: readonly [string, string][] = [
-  ["2 3 4", "Flame graph, functions, call tree"],
-  [`/ or ${modifier} F`, "Search; Enter and Shift Enter step, Esc leaves"],
-  ["l", "DSOs"],
-  ["e", "Events"],
-  [`${modifier} O`, "Open files"],
-  [`${modifier} S`, "Share"],
-  [`${modifier} Z, ${modifier} Shift Z`, "Undo and redo a step of the view"],
-  ["?", "This list"],
-  ["Esc", "Close the topmost: dialog, search, selection"],
-];
-
-const IN_GRAPH: readonly [string, string][] = [
-  ["↑ ↓ ← →", "Caller, heaviest callee, siblings"],
-  ["Home, End", "Root, deepest hot leaf"],
-  ["Enter", "Zoom into the selection"],
-  ["Backspace, 0", "Zoom out by one, to all"],
-  ["+ −, w s", "Magnify, and back"],
-  ["Shift ← →", "Pan"],
-  ["i", "Callees or inverted"],
-  ["Alt", "Pin the card under the pointer"],
-];
-
-const IN_TABLES: readonly [string, string][] = [
-  ["↑ ↓", "Rows"],
-  ["→ ←, Enter", "Open and close a call"],
-  ["*", "Open all below"],
-];
 
 export function ShortcutsDialog(): JSX.Element | null {
   if (!shortcutsOpen.value) {
     return null;
   }
+  const withKeys = commands.value.filter(({ keys }) => keys.length > 0);
+  const of = (scope: Command["scope"]): Command[] => withKeys.filter((command) => command.scope === scope);
   return (
     <Dialog
       title="Keyboard shortcuts"
@@ -49,28 +24,47 @@ export function ShortcutsDialog(): JSX.Element | null {
       }}
     >
       <div class="shortcuts-columns">
-        <Keys title="Anywhere" rows={ANYWHERE} />
         <div>
-          <Keys title="Flame graph" rows={IN_GRAPH} />
-          <Keys title="Call tree and functions" rows={IN_TABLES} />
+          <Keys title="Anywhere" of={of("anywhere")} />
+          <SingleKeys />
+        </div>
+        <div>
+          <Keys title="Where code has the focus: flame graph, call tree, functions" of={of("code")} />
+          <Keys title="Where time has the focus: timeline, heat map" of={of("time")} />
         </div>
       </div>
     </Dialog>
   );
 }
 
-function Keys({ title, rows }: { title: string; rows: readonly [string, string][] }): JSX.Element {
+function Keys({ title, of }: { title: string; of: readonly Command[] }): JSX.Element {
   return (
     <section>
       <h3>{title}</h3>
       <dl>
-        {rows.map(([keys, what]) => (
-          <div key={keys}>
-            <dt><kbd>{keys}</kbd></dt>
-            <dd>{what}</dd>
+        {of.map(({ id, label, keys }) => (
+          <div key={id}>
+            <dt>{keys.map((key) => <kbd key={key}>{keyWords(key)}</kbd>)}</dt>
+            <dd>{label}</dd>
           </div>
         ))}
       </dl>
     </section>
+  );
+}
+
+/** Whoever speaks to the computer, or types without aiming, may not want them. */
+function SingleKeys(): JSX.Element {
+  return (
+    <label class="single-keys">
+      <input
+        type="checkbox"
+        checked={singleKeys.value === "on"}
+        onChange={(event) => {
+          singleKeys.value = event.currentTarget.checked ? "on" : "off";
+        }}
+      />
+      Letters and signs act without {keyWords("Mod")}
+    </label>
   );
 }

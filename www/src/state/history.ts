@@ -8,7 +8,7 @@
 // whose entry would take this page away. A file that was dropped is in no entry, so an entry of one that is gone cannot
 // bring it back: what is open stays, and takes the entry over.
 
-import { batch, effect, untracked } from "@preact/signals";
+import { batch, effect, signal, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
 import {
   functionsGroup, functionsOrder, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
@@ -32,6 +32,10 @@ let profile = "";
 
 /** The step that is shown, and those between which undo and redo go. */
 let [first, at, last] = [0, 0, 0];
+
+/** Whether there is a step to take back, and one to take again. */
+export const canUndo = signal(false);
+export const canRedo = signal(false);
 /** Whether the browser was asked for another entry and has not shown it yet. */
 let moving = false;
 
@@ -154,6 +158,7 @@ function apply(state: ReturnType<typeof readFragment>["state"]): void {
 }
 
 function write(how: "push" | "replace"): void {
+  [canUndo.value, canRedo.value] = [at > first, at < last];
   const fragment = writeFragment({ payload, state: viewState.peek() });
   const address = fragment.length > LONGEST_REWRITTEN ? undefined : location.pathname + location.search + fragment;
   const entry: Entry = { zoom: zoomRoot.peek(), names: namesGeneration.peek(), step: at, profile };

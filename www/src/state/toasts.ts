@@ -1,11 +1,12 @@
-// Short messages at the foot of the page. Information goes by itself; an error stays until it is dismissed. Every toast
-// is also spoken through the status bar's live region.
+// Short messages at the foot of the page. Information goes by itself, and so does the offer to take a step back, which
+// stays to be had in the context bar and by a key; an error stays until it is dismissed. Every toast is also spoken through
+// the status bar's live region.
 
 import { signal } from "@preact/signals";
 
 export interface Toast {
   id: number;
-  tone: "info" | "error";
+  tone: "info" | "undo" | "error";
   text: string;
   action?: { label: string; run: () => void };
 }
@@ -24,7 +25,7 @@ export function toast(tone: Toast["tone"], text: string, action?: Toast["action"
   toasts.value = [...errors, { id, tone, text, ...(action === undefined ? {} : { action }) }];
   spoken.value = text;
   // What asks for an action stays as long as an error does: a person must have time to find it.
-  if (tone === "info" && action === undefined) {
+  if (tone === "undo" || (tone === "info" && action === undefined)) {
     setTimeout(() => dismissToast(id), LINGER_MS);
   }
 }

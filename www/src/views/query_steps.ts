@@ -1,10 +1,11 @@
 // Changes of the question that all views answer, each one step that Back undoes.
 //
 // Call nodes belong to one tree: another question has other ones. What is selected and zoomed into is therefore looked
-// up again in the new tree; where its call is gone, the zoom begins anew, and of the selection the function remains.
+// up again in the new tree; where its call is gone, the zoom goes to the deepest call above it that is still there, and of
+// the selection the function remains.
 
 import { batch } from "@preact/signals";
-import type { Around, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
+import type { Around, CallNodeDetail, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { draggedRange, query, selection, session, zoomRoot } from "../state/app.ts";
 import { amendStep, step } from "../state/history.ts";
@@ -12,7 +13,10 @@ import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { findSelectedFunction } from "./find_function.ts";
 import { presentPlaces } from "./places.ts";
 
-function ask(change: Partial<Query>): void {
+/** What becomes of the selection where its call is gone. */
+type Fallback = "function" | "caller";
+
+function ask(change: Partial<Query>, fallback: Fallback = "function"): void {
   const next = { ...query.peek(), ...change };
   if (isSame(next, query.peek())) {
     return;
@@ -21,7 +25,7 @@ function ask(change: Partial<Query>): void {
   keepSelection(() => step(() => {
     query.value = next;
     zoomRoot.value = ALL;
-  }));
+  }), fallback);
   void findPlace(zoomed).then((callNode) => {
     if (callNode !== ALL && query.peek() === next && zoomRoot.peek() === ALL) {
       amendStep(() => {
@@ -32,7 +36,7 @@ function ask(change: Partial<Query>): void {
 }
 
 /** Changes the query, or not; if it does, the selection is looked up again. */
-export function keepSelection(change: () => void): void {
+export function keepSelection(change: () => void, fallback: Fallback = "function"): void {
   const before = query.peek();
   const chosen = selection.peek();
   const { selected } = presentPlaces();
@@ -47,14 +51,17 @@ export function keepSelection(change: () => void): void {
     return;
   }
   const kept = selection.peek();
-  void findPlace(selected).then((callNode) => {
+  const isCurrent = (): boolean => selection.peek() === kept && query.peek() === asked;
+  void findPlace(selected).then(async (callNode) => {
+    const found = await detailOf(callNode);
     // By now something else may be selected, or asked.
-    if (selection.peek() !== kept || query.peek() !== asked) {
+    if (!isCurrent()) {
       return;
     }
-    if (callNode !== ALL) {
-      selection.value = { ...chosen, callNode };
-    } else if (chosen.functionId === null) {
+    const isTheSame = found !== null && (chosen.functionId === null || found.functionId === chosen.functionId);
+    if (isTheSame || (found !== null && fallback === "caller")) {
+      selection.value = { callNode, functionId: found.functionId };
+    } else if (chosen.functionId === null || fallback === "caller") {
       selection.value = null;
     } else {
       findSelectedFunction();
@@ -62,7 +69,12 @@ export function keepSelection(change: () => void): void {
   });
 }
 
-/** The call node at a place in the tree of the present query; `ALL` where there is none. */
+async function detailOf(callNode: number): Promise<CallNodeDetail | null> {
+  const asked = session.peek();
+  return callNode === ALL || asked === null ? null : asked.call("callNodeDetail", { query: query.peek(), callNode }).catch(() => null);
+}
+
+/** The call node at a place in the tree of the present query, or the deepest one above it; `ALL` where there is none. */
 async function findPlace(place: Place | null): Promise<number> {
   const asked = session.peek();
   if (place === null || asked === null) {
@@ -131,7 +143,9 @@ function sorted(numbers: readonly number[]): number[] {
 // Transforms: in order of effect ---------------------------------------------------------------------------------------
 
 export function addStep(transform: Transform): void {
-  ask({ steps: [...query.peek().steps, transform] });
+  // What these act on is in the tree no more: the next key acts on its caller.
+  const vanishes = transform.kind === "merge" || transform.kind === "merge-call-node" || transform.kind === "drop";
+  ask({ steps: [...query.peek().steps, transform] }, vanishes ? "caller" : "function");
 }
 
 export function removeStep(index: number): void {

@@ -1,0 +1,133 @@
+// The chips of the context bar: as many as fit, then "+3", whose list has the rest.
+
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Removed } from "../session/types.ts";
+import { query } from "../state/app.ts";
+import { count, percent } from "../state/format.ts";
+import { removedBy, shown } from "../state/shown.ts";
+import { narrow } from "../state/width.ts";
+import { clearFilters, setRange } from "../views/query_steps.ts";
+import type { Chip } from "./chips.ts";
+import { chipsOf } from "./chips.ts";
+import { Icon } from "./icons.tsx";
+import { Popover } from "./Popover.tsx";
+
+/** How many chips have room; null until they were measured. */
+const room = signal<number | null>(null);
+const MORE_PX = 52;
+
+export function Chips(): JSX.Element {
+  const row = useRef<HTMLDivElement>(null);
+  const chips = chipsOf(query.value);
+  const names = chips.map(({ word, text }) => `${word} ${text}`).join("\n");
+  useLayoutEffect(() => {
+    const element = row.current;
+    if (element === null) {
+      return;
+    }
+    // Another width: all are laid out again, measured, and those without room taken away before anything is painted.
+    const again = new ResizeObserver(() => {
+      room.value = null;
+    });
+    again.observe(element);
+    return () => again.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    room.value = null;
+  }, [names]);
+  useLayoutEffect(() => {
+    if (room.value === null && row.current !== null) {
+      room.value = narrow.value ? chips.length : measure(row.current, chips.length);
+    }
+  });
+  const fit = room.value ?? chips.length;
+  const rest = chips.slice(fit);
+  return (
+    <div class="chips" ref={row} role="group" aria-label="Filters and transforms, in order of effect">
+      {chips.slice(0, fit).map((chip) => <OneChip key={chip.key} chip={chip} />)}
+      {rest.length > 0 && <Rest chips={rest} />}
+    </div>
+  );
+}
+
+/** How many of the chips, which all are laid out, end before the row does. */
+function measure(row: HTMLElement, number: number): number {
+  const elements = [...row.querySelectorAll<HTMLElement>(":scope > .filter-chip")];
+  const end = row.getBoundingClientRect().right;
+  const fits = (element: HTMLElement, limit: number): boolean => element.getBoundingClientRect().right <= limit;
+  if (elements.every((element) => fits(element, end))) {
+    return number;
+  }
+  return elements.filter((element) => fits(element, end - MORE_PX)).length;
+}
+
+function OneChip({ chip }: { chip: Chip }): JSX.Element {
+  const removed = chip.what === null ? null : removedBy(chip.what);
+  const effect = effectWords(removed);
+  const isInert = removed?.effect === "none";
+  const name = [chip.word, chip.text].filter(Boolean).join(" ");
+  return (
+    <span class={`filter-chip filter-chip-${chip.look}${isInert ? " chip-inert" : ""}`} title={`${name}: ${effect}`}>
+      <Popover
+        label={<><span class="chip-kind">{chip.word}</span>{chip.text !== "" && <span class="chip-text">{chip.text}</span>}</>}
+        name={`${name}, ${effect}`}
+        buttonClass="chip-main"
+        panelClass="menu"
+      >
+        {(close) => <ChipMenu chip={chip} effect={effect} close={close} />}
+      </Popover>
+      <button type="button" class="icon-only chip-close" aria-label={`Remove ${name}`} onClick={chip.remove}>
+        <Icon name="close" size={12} />
+      </button>
+    </span>
+  );
+}
+
+/** "removes 4.1 %" */
+function effectWords(removed: Removed | null): string {
+  if (removed === null) {
+    return "counting";
+  }
+  const all = shown.value?.answer.allSamples ?? 0;
+  if (removed.effect === "none") {
+    return "has no effect here";
+  }
+  return removed.samples === 0 ? "removes no samples" : `removes ${percent(all > 0 ? removed.samples / all : 0)}, ${count(removed.samples)} samples`;
+}
+
+function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: () => void }): JSX.Element {
+  const { range } = query.value;
+  const isOnly = chipsOf(query.value).length === 1;
+  const run = (action: () => void): void => {
+    close();
+    action();
+  };
+  return (
+    <>
+      <p class="menu-head">{`${chip.word} ${chip.text} ${effect}`.replace(/\s+/g, " ")}</p>
+      <button type="button" class="menu-item" onClick={() => run(chip.remove)}>Remove</button>
+      {chip.key === "range" && range !== null && (
+        <button
+          type="button"
+          class="menu-item"
+          onClick={() => run(() => setRange({ ...range, side: range.side === "inside" ? "outside" : "inside" }))}
+        >
+          {range.side === "inside" ? "Show everything else instead" : "Show only this range instead"}
+        </button>
+      )}
+      {!isOnly && <button type="button" class="menu-item" onClick={() => run(clearFilters)}>Clear all</button>}
+    </>
+  );
+}
+
+function Rest({ chips }: { chips: readonly Chip[] }): JSX.Element {
+  return (
+    <Popover label={`+${chips.length}`} name={`${chips.length} more filters`} buttonClass="chip" panelClass="menu">
+      {() => chips.map((chip) => (
+        <p key={chip.key} class="menu-row"><OneChip chip={chip} /></p>
+      ))}
+    </Popover>
+  );
+}

@@ -1,0 +1,188 @@
+// Which processes, threads and CPUs are shown: chips with a list behind them. None ticked shows all.
+
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { event, query } from "../state/app.ts";
+import type { EventProcess } from "../state/event_tasks.ts";
+import { eventTasks } from "../state/event_tasks.ts";
+import { count, percent } from "../state/format.ts";
+import { setCpus, setProcesses, setThreads, toggleCpu, toggleProcess, toggleThread } from "../views/query_steps.ts";
+import { share } from "../views/words.ts";
+import { Icon } from "./icons.tsx";
+import { Popover } from "./Popover.tsx";
+
+/** Rows beyond this are found by their name. */
+const MOST_ROWS = 200;
+
+export function ProcessesMenu(): JSX.Element | null {
+  const tasks = eventTasks.value;
+  if (tasks === null || tasks.processes.length === 0) {
+    return null;
+  }
+  return (
+    <TaskPopover kind="Processes" kindOf="tasks-button" of={tasks.processes.length} chosen={query.value.processes.length}>
+      <ProcessList processes={tasks.processes} />
+    </TaskPopover>
+  );
+}
+
+export function CpusMenu(): JSX.Element | null {
+  const cpus = eventTasks.value?.cpus ?? [];
+  if (cpus.length === 0) {
+    return null;
+  }
+  const all = cpus.reduce((sum, { samples }) => sum + samples, 0);
+  const { cpus: chosen } = query.value;
+  return (
+    <TaskPopover kind="CPUs" kindOf="cpus-button" of={cpus.length} chosen={chosen.length}>
+      <AllRow label="All CPUs" isOn={chosen.length === 0} onChoose={() => setCpus([])} />
+      <ul class="tasks-list" aria-label="CPUs">
+        {cpus.map(({ cpu, samples }) => (
+          <li key={cpu} class="task-row">
+            <Tick name={`CPU ${cpu}`} isOn={chosen.includes(cpu)} part={share(samples, all)} onChoose={() => toggleCpu(cpu)} />
+          </li>
+        ))}
+      </ul>
+    </TaskPopover>
+  );
+}
+
+interface TaskPopoverProps {
+  kind: string;
+  kindOf: string;
+  of: number;
+  chosen: number;
+  children: JSX.Element | JSX.Element[];
+}
+
+function TaskPopover({ kind, kindOf, of, chosen, children }: TaskPopoverProps): JSX.Element {
+  const which = chosen === 0 ? `all ${count(of)}` : `${count(chosen)} of ${count(of)}`;
+  return (
+    <Popover
+      label={<><span class="chip-kind">{kind}</span> <strong class="chip-name">{which}</strong> <Icon name="chevron" size={12} /></>}
+      name={`${kind} ${which}`}
+      buttonClass={`chip ${kindOf}`}
+      panelClass="tasks-menu"
+    >
+      {() => children}
+    </Popover>
+  );
+}
+
+function ProcessList({ processes }: { processes: readonly EventProcess[] }): JSX.Element {
+  const wanted = useSignal("");
+  const opened = useSignal<ReadonlySet<number>>(new Set());
+  const text = wanted.value.trim().toLowerCase();
+  const matches = (name: string, id: number): boolean => name.toLowerCase().includes(text) || String(id).startsWith(text);
+  const found = processes.filter(({ name, pid, threads }) =>
+    matches(name, pid) || threads.some((thread) => matches(thread.name, thread.tid)));
+  const { processes: pids, threads: tids } = query.value;
+  const toggle = (pid: number): void => {
+    const next = new Set(opened.peek());
+    if (!next.delete(pid)) {
+      next.add(pid);
+    }
+    opened.value = next;
+  };
+  return (
+    <>
+      <input
+        type="text"
+        placeholder="Name or number"
+        aria-label="Find a process or thread"
+        autocomplete="off"
+        spellcheck={false}
+        value={wanted.value}
+        onInput={(typed) => {
+          wanted.value = typed.currentTarget.value;
+        }}
+      />
+      <AllRow
+        label="All processes"
+        isOn={pids.length === 0 && tids.length === 0}
+        onChoose={() => {
+          setProcesses([]);
+          setThreads([]);
+        }}
+      />
+      <ul class="tasks-list" aria-label="Processes">
+        {found.slice(0, MOST_ROWS).map((process) => (
+          <Process key={process.pid} process={process} isOpen={opened.value.has(process.pid) || (text !== "" && !matches(process.name, process.pid))} text={text} onToggle={() => toggle(process.pid)} />
+        ))}
+      </ul>
+      {found.length === 0 && <p class="task-note">No process or thread has this name or number.</p>}
+      {found.length > MOST_ROWS && <p class="task-note">{count(found.length - MOST_ROWS)} more. Type a name to find them.</p>}
+    </>
+  );
+}
+
+interface ProcessProps {
+  process: EventProcess;
+  isOpen: boolean;
+  text: string;
+  onToggle: () => void;
+}
+
+function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element {
+  const all = event.value?.weight ?? 0;
+  const { pid, name, weight, threads } = process;
+  const matching = threads.filter((thread) => text === "" || thread.name.toLowerCase().includes(text) || String(thread.tid).startsWith(text));
+  const listed = matching.length === 0 ? threads : matching;
+  return (
+    <li>
+      <div class="task-row">
+        {threads.length > 1 && (
+          <button
+            type="button"
+            class="quiet icon-only"
+            aria-label={`Threads of ${name} ${pid}`}
+            aria-expanded={isOpen}
+            onClick={onToggle}
+          >
+            <Icon name="chevron" size={12} />
+          </button>
+        )}
+        <Tick name={name} id={pid} isOn={query.value.processes.includes(pid)} part={share(weight, all)} onChoose={() => toggleProcess(pid)} />
+      </div>
+      {isOpen && threads.length > 1 && (
+        <ul class="task-threads" aria-label={`Threads of ${name} ${pid}`}>
+          {listed.slice(0, MOST_ROWS).map((thread) => (
+            <li key={thread.tid} class="task-row">
+              <Tick
+                name={thread.name}
+                id={thread.tid}
+                isOn={query.value.threads.includes(thread.tid)}
+                part={share(thread.weight, all)}
+                onChoose={() => toggleThread(thread.tid)}
+              />
+            </li>
+          ))}
+          {listed.length > MOST_ROWS && <li class="task-note">{count(listed.length - MOST_ROWS)} more threads. Type a name to find them.</li>}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function AllRow({ label, isOn, onChoose }: { label: string; isOn: boolean; onChoose: () => void }): JSX.Element {
+  return <button type="button" class="menu-item all-row" aria-pressed={isOn} onClick={onChoose}>{label}</button>;
+}
+
+interface TickProps {
+  name: string;
+  id?: number;
+  isOn: boolean;
+  part: number;
+  onChoose: () => void;
+}
+
+function Tick({ name, id, isOn, part, onChoose }: TickProps): JSX.Element {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={onChoose} />
+      <span class="task-name" title={name}>{name}</span>
+      {id !== undefined && <span class="task-id">{id}</span>}
+      <span class="task-share">{percent(part)}</span>
+    </label>
+  );
+}

@@ -1,0 +1,155 @@
+// The commands of the page's frame, and the keys that views handle by themselves, which are only listed here.
+
+import { openServed, takeFiles } from "../open/open.ts";
+import { pickFiles } from "../open/pick.ts";
+import { served } from "../open/served.ts";
+import { shareOpen } from "../share/links.ts";
+import { dock, dockOpen, ledgerFull, phase, query, search, selection } from "../state/app.ts";
+import type { Command, Scope } from "../state/commands.ts";
+import { registerCommands } from "../state/commands.ts";
+import { canRedo, canUndo, redo, undo } from "../state/history.ts";
+import { density, setTimelineShape, singleKeys, timelineShape } from "../state/layout.ts";
+import { filterCount } from "../state/shown.ts";
+import { theme } from "../state/theme.ts";
+import { addStep, clearFilters, invert, setGroup, setInlines } from "../views/query_steps.ts";
+import { aboutOpen } from "./AboutDialog.tsx";
+import { leave } from "./leave.ts";
+import { focusPalette, focusSearch } from "./SearchField.tsx";
+import { shortcutsOpen } from "./ShortcutsDialog.tsx";
+import { stepThread } from "./threads.ts";
+import { applyTransform, TRANSFORMS } from "./transforms.ts";
+import { showView, VIEWS } from "./ViewTabs.tsx";
+
+const isOpen = (): boolean => phase.value.kind === "open";
+
+function anywhere(id: string, label: string, keys: readonly string[], run: () => void, isOffered?: () => boolean): Command {
+  return { id, label, keys, scope: "anywhere", group: "Anywhere", run, ...(isOffered === undefined ? {} : { isOffered }) };
+}
+
+/** A key that the focused view itself handles. */
+function listed(scope: Scope, group: string, keys: readonly string[], label: string): Command {
+  return { id: `${group}: ${label}`, label, keys, scope, group, run: null };
+}
+
+/** Registers all of them. Call once. */
+export function followCommands(): void {
+  registerCommands([...FRAME, ...views(), ...TREE, ...transforms(), ...SETTINGS, ...LISTED]);
+}
+
+const FRAME: readonly Command[] = [
+  anywhere("search", "Search", ["/", "Mod+f"], focusSearch, isOpen),
+  anywhere("commands", "Commands", ["Mod+p", "Mod+k"], focusPalette, isOpen),
+  anywhere("open", "Open files…", ["Mod+o"], () => void pickFiles("files").then(takeFiles)),
+  anywhere("open-folder", "Open a folder…", [], () => void pickFiles("folder").then(takeFiles)),
+  anywhere("share", "Share…", ["Mod+s"], () => {
+    shareOpen.value = true;
+  }, isOpen),
+  anywhere("shortcuts", "Keyboard shortcuts", ["?"], () => {
+    shortcutsOpen.value = true;
+  }),
+  anywhere("about", "About this profile", [], () => {
+    aboutOpen.value = true;
+  }, isOpen),
+  anywhere("dsos", "DSO ledger", ["l"], toggleLedger, isOpen),
+  anywhere("ledger-full", "DSO ledger over the whole width", [], () => {
+    ledgerFull.value = !ledgerFull.peek();
+  }, isOpen),
+  anywhere("selection", "Show the selection", [], () => {
+    dock.value = "selection";
+    dockOpen.value = true;
+    ledgerFull.value = false;
+  }, isOpen),
+  anywhere("events", "Events", ["e"], () => press(".event-chip"), () => isOpen() && document.querySelector(".event-chip") !== null),
+  anywhere("threads", "Processes and threads", ["t"], () => press(".tasks-button"), () => isOpen() && document.querySelector(".tasks-button") !== null),
+  anywhere("next-thread", "Next thread", ["n"], () => stepThread(1), isOpen),
+  anywhere("previous-thread", "Previous thread", ["p"], () => stepThread(-1), isOpen),
+  anywhere("undo", "Undo", ["Mod+z"], undo, () => canUndo.value),
+  anywhere("redo", "Redo", ["Mod+Shift+z"], redo, () => canRedo.value),
+  anywhere("clear", "Clear all filters and transforms", [], clearFilters, () => isOpen() && filterCount.value > 0),
+  anywhere("timeline", "Timeline: tracks or strip", [], () => {
+    setTimelineShape(timelineShape.peek() === "strip" ? "tracks" : "strip");
+  }, () => isOpen() && timelineShape.value !== "none"),
+  anywhere("close", "Close the topmost: dialog, search, selection", ["Escape"], () => void leave(), () => false),
+];
+
+function views(): Command[] {
+  return VIEWS.map(({ view: each, label, key }) =>
+    anywhere(`view-${each}`, label, [key], () => {
+      ledgerFull.value = false;
+      showView(each);
+    }, isOpen));
+}
+
+function inCode(id: string, label: string, keys: readonly string[], run: () => void, isOffered: () => boolean = isOpen): Command {
+  return { id, label, keys, scope: "code", group: "Flame graph, call tree, functions", run, isOffered };
+}
+
+const TREE: readonly Command[] = [
+  inCode("invert", "Invert the tree", ["i"], invert),
+  inCode("only-matches", "Keep only samples that the search finds", [], () => addStep({ kind: "search", text: search.peek() }), () => isOpen() && search.value.trim() !== ""),
+  inCode("group-process", "First level: process", [], () => setGroup("process"), () => isOpen() && query.value.group !== "process"),
+  inCode("group-thread", "First level: thread", [], () => setGroup("thread"), () => isOpen() && query.value.group !== "thread"),
+  inCode("group-none", "First level: none", [], () => setGroup("none"), () => isOpen() && query.value.group !== "none"),
+  inCode("inlines", "Inlines: shown or merged", [], () => setInlines(query.peek().inlines === "shown" ? "merged" : "shown")),
+];
+
+function transforms(): Command[] {
+  return TRANSFORMS.map(({ kind, key, label }) =>
+    inCode(kind, label, [key], () => void applyTransform(kind), () => isOpen() && (kind === "collapse-recursion" || selection.value !== null)));
+}
+
+const SETTINGS: readonly Command[] = [
+  anywhere("theme-system", "Theme: as the system has it", [], () => {
+    theme.value = "system";
+  }),
+  anywhere("theme-light", "Theme: light", [], () => {
+    theme.value = "light";
+  }),
+  anywhere("theme-dark", "Theme: dark", [], () => {
+    theme.value = "dark";
+  }),
+  anywhere("density", "Rows: compact or comfortable", [], () => {
+    density.value = density.peek() === "compact" ? "comfortable" : "compact";
+  }),
+  anywhere("single-keys", "Single-key shortcuts: on or off", [], () => {
+    singleKeys.value = singleKeys.peek() === "on" ? "off" : "on";
+  }),
+];
+
+const CODE = "Flame graph, call tree, functions";
+const TIME = "Timeline, heat map";
+
+const LISTED: readonly Command[] = [
+  listed("code", CODE, ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "Caller, heaviest callee, siblings; rows"),
+  listed("code", CODE, ["Home", "End"], "Root, deepest hot leaf; first and last row"),
+  listed("code", CODE, ["Enter"], "Zoom into the selection; open a row"),
+  listed("code", CODE, ["Backspace", "0"], "Zoom out by one, to all"),
+  listed("code", CODE, ["w", "s", "+", "-"], "Zoom in, out"),
+  listed("code", CODE, ["a", "Shift+ArrowLeft", "Shift+ArrowRight"], "Pan"),
+  listed("code", CODE, ["*"], "Open all below"),
+  listed("code", CODE, ["Alt"], "Pin the card under the pointer"),
+  listed("time", TIME, ["w", "s", "+", "-", "0"], "Zoom in, out, to all"),
+  listed("time", TIME, ["a", "d"], "Pan left, right"),
+  listed("time", TIME, ["ArrowLeft", "ArrowRight"], "Move the cursor"),
+  listed("time", TIME, ["Shift+ArrowLeft", "Shift+ArrowRight"], "Extend the range"),
+  listed("time", TIME, ["f"], "Fit the range"),
+  listed("time", TIME, ["[", "]"], "Earlier, later mark"),
+];
+
+/** The profiles of `perftab view`, once they are known. */
+export function registerServed(): void {
+  registerCommands((served.value?.profiles ?? []).map((profile, index) =>
+    anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile))));
+}
+
+function press(selector: string): void {
+  document.querySelector<HTMLElement>(selector)?.click();
+}
+
+function toggleLedger(): void {
+  const isShown = dockOpen.peek() && dock.peek() === "dsos" && !ledgerFull.peek();
+  ledgerFull.value = false;
+  dock.value = "dsos";
+  dockOpen.value = !isShown;
+}
+

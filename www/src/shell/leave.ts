@@ -1,0 +1,17 @@
+// Esc closes the topmost thing; dialogs, menus and pinned cards close themselves before it comes here.
+
+import { ledgerFull, search, selection } from "../state/app.ts";
+
+/** Whether there was something to close. */
+export function leave(): boolean {
+  if (ledgerFull.peek()) {
+    ledgerFull.value = false;
+  } else if (search.peek() !== "") {
+    search.value = "";
+  } else if (selection.peek() !== null) {
+    selection.value = null;
+  } else {
+    return false;
+  }
+  return true;
+}

@@ -1,0 +1,32 @@
+// What the menu of the selection offers besides transforms.
+
+import { selection, view } from "../state/app.ts";
+import { detail } from "../state/detail.ts";
+import { zoomTo } from "../state/history.ts";
+import { exportedName } from "../views/forced_name.tsx";
+import { invert } from "../views/query_steps.ts";
+import { writeClipboard } from "./Copy.tsx";
+import { showView } from "./ViewTabs.tsx";
+
+export interface MenuItem {
+  label: string;
+  /** The key that does the same; empty for none. */
+  keys: string;
+  run: () => void;
+}
+
+export function extraItems(): MenuItem[] {
+  const callNode = selection.value?.callNode ?? null;
+  const named = detail.value ?? selection.value?.row ?? null;
+  const items: (MenuItem | null)[] = [
+    callNode !== null && view.value !== "tree" && view.value !== "functions"
+      ? { label: "Zoom", keys: "Enter", run: () => zoomTo(callNode) }
+      : null,
+    view.value === "flame" ? null : { label: "Show in flame graph", keys: "2", run: () => showView("flame") },
+    view.value === "functions" ? null : { label: "Show in functions", keys: "3", run: () => showView("functions") },
+    view.value === "tree" ? null : { label: "Open as call tree", keys: "4", run: () => showView("tree") },
+    { label: "Invert the tree", keys: "i", run: invert },
+    named === null ? null : { label: "Copy name", keys: "", run: () => void writeClipboard(exportedName(named.name, named.flags)) },
+  ];
+  return items.filter((item) => item !== null);
+}

@@ -1,0 +1,135 @@
+// What can be done to the stacks, and doing it to what is selected, from whichever view.
+
+import { effect } from "@preact/signals";
+import { labelOfDso, labelOfFunction } from "../state/function_words.ts";
+import { query, selection, session } from "../state/app.ts";
+import { percent } from "../state/format.ts";
+import { undo } from "../state/history.ts";
+import { shown } from "../state/shown.ts";
+import { toast } from "../state/toasts.ts";
+import type { FunctionRef, PathPart, Transform } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
+import { addStep } from "../views/query_steps.ts";
+
+export type TransformKind = Exclude<Transform["kind"], "search">;
+
+interface TransformWords {
+  kind: TransformKind;
+  key: string;
+  /** As a menu has it. */
+  label: string;
+  /** As a chip has it. */
+  short: string;
+  /** As the toast has it, once it is done. */
+  done: string;
+}
+
+/** In the order of the menu. */
+export const TRANSFORMS: readonly TransformWords[] = [
+  { kind: "focus", key: "f", label: "Focus on function", short: "Focus", done: "Focused on" },
+  { kind: "focus-subtree", key: "F", label: "Focus on subtree", short: "Focus subtree", done: "Focused on the subtree of" },
+  { kind: "merge", key: "m", label: "Merge function into callers", short: "Merge", done: "Merged" },
+  { kind: "merge-call-node", key: "M", label: "Merge this call only", short: "Merge call", done: "Merged one call of" },
+  { kind: "drop", key: "d", label: "Drop samples with function", short: "Drop", done: "Dropped" },
+  { kind: "collapse-function", key: "c", label: "Collapse what function calls", short: "Collapse", done: "Collapsed" },
+  { kind: "collapse-dso", key: "C", label: "Collapse DSO", short: "Collapse", done: "Collapsed" },
+  { kind: "collapse-recursion", key: "r", label: "Collapse recursion", short: "Collapse recursion", done: "Collapsed recursion" },
+];
+
+/** What is selected, in words that hold in every tree. */
+interface Target {
+  function: FunctionRef | null;
+  path: PathPart[];
+}
+
+/** Does it to the selection. What cannot be done is said. */
+export async function applyTransform(kind: TransformKind): Promise<void> {
+  const words = TRANSFORMS.find((each) => each.kind === kind);
+  if (words === undefined) {
+    return;
+  }
+  if (kind === "collapse-recursion") {
+    const isThere = query.peek().steps.at(-1)?.kind === kind;
+    return isThere ? toast("info", "Recursion is collapsed already.") : add({ kind }, words.done);
+  }
+  const asked = query.peek();
+  // Names that arrive meanwhile give other numbers to call nodes: the worker refuses the old ones.
+  const target = await selectedTarget().catch(() => null);
+  if (target === null) {
+    return toast("info", "Nothing is selected. Select a frame or a row first.");
+  }
+  // Somebody was quicker than the worker.
+  if (query.peek() !== asked) {
+    return;
+  }
+  const transform = transformOf(kind, target);
+  if (transform === null) {
+    return toast("info", `${words.label}: what is selected is not a function. Select a frame below it.`);
+  }
+  const name = transform.kind === "collapse-dso" ? labelOfDso(transform.dso) : target.function === null ? "" : labelOfFunction(target.function);
+  add(transform, `${words.done} ${name}`);
+}
+
+/** The transform of a target; null where it makes none: a process is no function. */
+function transformOf(kind: TransformKind, target: Target): Transform | null {
+  switch (kind) {
+    case "merge":
+    case "focus":
+    case "drop":
+    case "collapse-function":
+      return target.function && { kind, function: target.function };
+    case "merge-call-node":
+    case "focus-subtree":
+      return target.path.length === 0 ? null : { kind, path: target.path, direction: query.peek().direction };
+    case "collapse-dso":
+      return target.function && { kind, dso: target.function.dso };
+    case "collapse-recursion":
+      return { kind };
+  }
+}
+
+async function selectedTarget(): Promise<Target | null> {
+  const asking = session.peek();
+  const chosen = selection.peek();
+  if (asking === null || chosen === null || chosen.callNode === ALL) {
+    return null;
+  }
+  const { callNode, functionId } = chosen;
+  const path = callNode === null ? [] : await asking.call("callNodePath", { query: query.peek(), callNode });
+  const last = path.at(-1);
+  const ofPath = last?.kind === "function" || last?.kind === "inlined" ? last.function : null;
+  const found = functionId === null ? ofPath : await asking.call("functionRef", { functionId });
+  return { function: found, path };
+}
+
+function add(transform: Transform, words: string): void {
+  addStep(transform);
+  sayWhenKnown(words, transform);
+}
+
+/** "Dropped epoll_wait, 4.1 %", as soon as the session has counted; nothing if something else was asked by then. */
+function sayWhenKnown(words: string, transform: Transform): void {
+  const asked = query.peek();
+  let stop: (() => void) | null = null;
+  let isDone = false;
+  stop = effect(() => {
+    const said = shown.value;
+    if (query.value !== asked) {
+      isDone = true;
+    } else if (said?.query === asked && !isDone) {
+      isDone = true;
+      const { samples, allSamples, removed } = said.answer;
+      const own = removed.find(({ what }) => what === asked.steps.length - 1);
+      const share = (part: number): string => percent(allSamples > 0 ? part / allSamples : 0);
+      const amount =
+        own?.effect === "none" ? ": nothing changed"
+          : transform.kind === "drop" ? `, ${share(own?.samples ?? 0)}`
+            : transform.kind === "focus" || transform.kind === "focus-subtree" ? `, ${share(samples)} shown`
+              : "";
+      toast("undo", words + amount, { label: "Undo", run: undo });
+    }
+    if (isDone) {
+      queueMicrotask(() => stop?.());
+    }
+  });
+}

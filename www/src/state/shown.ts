@@ -1,0 +1,55 @@
+// How much of the event is shown, and what each filter and step takes away.
+
+import { computed, effect, signal } from "@preact/signals";
+import type { Query, Removed, Shown } from "../session/types.ts";
+import { event, namesGeneration, phase, query, session } from "./app.ts";
+
+/** The session's last answer, with the query that it was asked; the bar shows it until the next one is there. */
+export const shown = signal<{ query: Query; answer: Shown } | null>(null);
+
+/** True if the query takes everything as it is. */
+export function isUnfiltered({ range, processes, threads, cpus, comms, dsos, steps }: Query): boolean {
+  return range === null && [processes, threads, cpus, comms, dsos, steps].every((list) => list.length === 0);
+}
+
+/** What the answer to the present query says of a filter or of a step; null while it is under way. */
+export function removedBy(what: Removed["what"]): Removed | null {
+  const said = shown.value;
+  return said?.query === query.value ? (said.answer.removed.find((each) => each.what === what) ?? null) : null;
+}
+
+/** How many filters and steps there are. */
+export const filterCount = computed(() => {
+  const { range, processes, threads, cpus, comms, dsos, steps } = query.value;
+  return (range === null ? 0 : 1) + [processes, threads, cpus, comms, dsos].filter((list) => list.length > 0).length + steps.length;
+});
+
+/** Asks whenever the query or the names change. Call once. */
+export function followShown(): void {
+  let pending: AbortController | null = null;
+  effect(() => {
+    const asked = query.value;
+    const asking = session.value;
+    const all = event.value;
+    // A function of an address may get a name that is another one's.
+    void namesGeneration.value;
+    pending?.abort();
+    if (asking === null || all === null || phase.value.kind !== "open") {
+      shown.value = null;
+    } else if (isUnfiltered(asked)) {
+      const { samples, weight } = all;
+      shown.value = { query: asked, answer: { samples, weight, allSamples: samples, allWeight: weight, removed: [] } };
+    } else {
+      const abort = new AbortController();
+      pending = abort;
+      asking
+        .call("shown", { query: asked }, { signal: abort.signal })
+        .then((answer) => {
+          shown.value = { query: asked, answer };
+        })
+        .catch(() => {
+          // Cancelled, or the worker died and says so itself.
+        });
+    }
+  });
+}
