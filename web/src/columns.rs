@@ -6,6 +6,7 @@ use js_sys::{
 use perftab_core::session::{CallTreeRows, FunctionRows, SearchResult};
 use perftab_core::symbolize::{ForceError, Rejection};
 use perftab_core::views::flame_graph::FlameGraph;
+use perftab_core::views::time_order::TimeOrder;
 use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::prelude::*;
@@ -41,6 +42,15 @@ export interface FlameGraph {
   allTotal: number;
   allSamples: number;
   generation: number;
+}
+/** One thread's stacks along time. The first row is the thread; call nodes are those of the query's tree of callees. */
+export interface TimeOrder extends FlameGraph {
+  /** By box. */
+  samples: Float64Array;
+  /** Why there is no box. */
+  nothing: Nothing | null;
+  /** The event's usual distance between samples of a thread, in nanoseconds. */
+  distance: number;
 }
 export interface CallTreeRows {
   callNode: Uint32Array;
@@ -170,6 +180,20 @@ pub fn flame_graph(graph: &FlameGraph) -> Object {
         ("total", Float64Array::from(&graph.total[..]).into()),
         ("self", Float64Array::from(&graph.self_weight[..]).into()),
     ])
+}
+
+/// As the TypeScript type of the name, but for what is of the whole query. The way to what fills
+/// the width is none, and what fills it is the thread.
+pub fn time_order(order: &TimeOrder) -> Object {
+    let answer = flame_graph(&order.graph);
+    let samples: Vec<f64> = order.samples.iter().map(|&samples| samples as f64).collect();
+    add(&answer, "rootTotal", order.graph.total.first().copied().unwrap_or_default());
+    add(&answer, "rootSamples", samples.first().copied().unwrap_or_default());
+    add(&answer, "samples", Float64Array::from(&samples[..]));
+    add(&answer, "nothing", order.nothing.map_or(JsValue::NULL, |why| why.name().into()));
+    add(&answer, "distance", order.distance as f64);
+    add(&answer, "path", Array::new());
+    answer
 }
 
 /// As the TypeScript type of the name.

@@ -13,11 +13,11 @@ use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::profile::DsoId;
-use perftab_core::session::{self, FlameWindow, Forced, OfferStep, ShareOptions};
+use perftab_core::session::{self, FlameWindow, Forced, OfferStep, ShareOptions, TimeWindow};
 use perftab_core::snapshot::{HostFields, Paths};
-use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
+use perftab_core::views::{Direction, Query};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tsify::Tsify;
@@ -299,6 +299,23 @@ impl Session {
         let (order, group_by): (FunctionOrder, GroupBy) = (from_js(order)?, from_js(group_by)?);
         let rows = self.0.functions(&from_js(query)?, order, group_by, from, to);
         Ok(columns::function_rows(&rows))
+    }
+
+    /// Boxes of one thread over time.
+    #[wasm_bindgen(js_name = timeOrder, unchecked_return_type = "TimeOrder")]
+    pub fn time_order(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "TimeWindow")] window: JsValue,
+    ) -> Result<Object, JsValue> {
+        let (query, window): (Query, TimeWindow) = (from_js(query)?, from_js(window)?);
+        let answer = columns::time_order(&self.0.time_order(&query, &window));
+        let query = Query { direction: Direction::Callees, around: None, ..query };
+        let all = self.0.total(&query);
+        columns::add(&answer, "allTotal", all.weight as f64);
+        columns::add(&answer, "allSamples", all.samples as f64);
+        columns::add(&answer, "generation", self.0.generation());
+        Ok(answer)
     }
 
     /// What a text finds.

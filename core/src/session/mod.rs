@@ -14,8 +14,9 @@ mod opening;
 mod query;
 mod report;
 mod share;
+mod time_order;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::decode::ByteSource;
 use crate::error::{Warning, WarningKind};
@@ -47,6 +48,7 @@ pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use report::{Coverage, Report, ReportFunction, ReportFunctions};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
+pub use time_order::TimeWindow;
 
 /// Trees kept: one for each direction is enough for a page that shows two views.
 const TREES_KEPT: usize = 2;
@@ -72,6 +74,8 @@ pub struct Session {
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
     made: Vec<Made>,
+    /// By event: the usual distance between samples.
+    distances: BTreeMap<u32, u64>,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
 }
@@ -135,6 +139,7 @@ impl Session {
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             made: Vec::new(),
+            distances: BTreeMap::new(),
             generation: 0,
         };
         for symbols in embedded {
@@ -373,7 +378,7 @@ impl Session {
                 GroupBy::Function => Vec::new(),
                 GroupBy::File => grouped::by_file(profile, symbols, tree, order),
                 GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
-                GroupBy::Thread => grouped::by_thread(profile, query, order),
+                GroupBy::Thread => grouped::by_thread(profile, symbols, query, order),
             };
             *grouped = Some((order, by, rows));
         }

@@ -106,6 +106,7 @@ impl Session {
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
             made: Vec::new(),
+            distances: Default::default(),
             generation: 0,
         })
     }

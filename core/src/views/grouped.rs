@@ -14,6 +14,7 @@ use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::filter::Filter;
 use crate::views::functions::{AddedUp, FunctionKey, FunctionOrder, NO_ROW, SortDirection, add_up};
 use crate::views::label::{Kind, Labels, NO_MAPPING, mark};
 use crate::views::weights::Sum;
@@ -94,28 +95,33 @@ pub fn by_file(
     rows(profile, symbols, tree, order, subject)
 }
 
-/// The threads whose samples a query asks for, in order; those of one number are one.
-pub fn by_thread(profile: &Profile, query: &Query, order: FunctionOrder) -> Vec<GroupRow> {
-    let samples = &profile.samples;
+/// The threads whose samples a query takes, in order; those of one number are one.
+pub fn by_thread(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+    order: FunctionOrder,
+) -> Vec<GroupRow> {
     let mut sums = vec![Sum::default(); profile.threads.threads.len()];
-    for row in (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == query.event) {
-        let sum = Sum { weight: samples.weight[row], samples: samples.count(row) };
-        sums[samples.thread[row].index()].add(sum);
+    let filter = Filter::new(profile, query);
+    let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
+    for row in filter.rows().filter(passes) {
+        sums[profile.samples.thread[row].index()].add(filter.sum(row));
     }
     let mut of_tid: BTreeMap<u32, (Thread, Sum)> = BTreeMap::new();
-    for (&thread, sum) in
-        profile.threads.threads.iter().zip(sums).filter(|(_, sum)| sum.samples > 0)
-    {
+    let threads = profile.threads.threads.iter().zip(sums);
+    for (&thread, sum) in threads.filter(|(_, sum)| sum.samples > 0) {
         let (last, all) = of_tid.entry(thread.tid).or_insert((thread, Sum::default()));
         *last = thread;
         all.add(sum);
     }
+    let labels = Labels::new(profile, symbols);
     let shown = of_tid.into_iter().map(|(tid, (thread, sum))| {
-        let text = |name| printable(profile.strings.get(name));
+        let process = profile.threads.process(thread.process);
         GroupRow {
             id: Some(tid),
-            name: format!("{} {tid}", text(thread.name)),
-            within: text(profile.threads.process(thread.process).name).into_owned(),
+            name: labels.thread_text(thread),
+            within: printable(profile.strings.get(process.name)).into_owned(),
             kind: Kind::Pseudo,
             marks: mark::PSEUDO,
             self_sum: sum,

@@ -94,7 +94,7 @@ fn threads_of_one_number_are_one_under_the_last_name() {
     stacks.profile.threads.threads[2].tid = 1;
     let by = |key, direction| {
         let order = FunctionOrder { key, direction };
-        text(&by_thread(&stacks.profile, &Query::default(), order))
+        text(&by_thread(&stacks.profile, &stacks.symbols, &Query::default(), order))
     };
     let expected = "third 1 6 6\nother 2 3 3\n";
     assert_eq!(by(FunctionKey::SelfWeight, SortDirection::Descending), expected);

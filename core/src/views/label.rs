@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::profile::{Dso, DsoId, DsoKind, Profile};
+use crate::profile::{Dso, DsoId, DsoKind, Profile, Thread};
 use crate::symbolize::{FunctionId, Provenance, Symbols};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
@@ -82,6 +82,11 @@ impl<'a> Labels<'a> {
             Some(name) => printable(name).into_owned(),
             None => format!("{:#x}", function.address),
         }
+    }
+
+    /// Name and number of a thread.
+    pub fn thread_text(&self, thread: Thread) -> String {
+        format!("{} {}", printable(self.profile.strings.get(thread.name)), thread.tid)
     }
 
     /// What orders texts: names by alphabet, then addresses by number.

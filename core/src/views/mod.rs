@@ -13,8 +13,10 @@ pub mod function_ref;
 pub mod functions;
 pub mod grouped;
 pub mod label;
+pub mod leaves;
 pub mod search;
 pub mod shown;
+pub mod time_order;
 pub mod transform;
 pub mod weights;
 

@@ -19,6 +19,14 @@ impl Sum {
         self.weight = self.weight.saturating_add(other.weight);
         self.samples = self.samples.saturating_add(other.samples);
     }
+
+    /// What is left when a part of it is taken away.
+    pub fn without(self, part: Self) -> Self {
+        Self {
+            weight: self.weight.saturating_sub(part.weight),
+            samples: self.samples.saturating_sub(part.samples),
+        }
+    }
 }
 
 /// The stacks of one group that were observed, each once, in ascending order.

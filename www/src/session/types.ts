@@ -10,14 +10,14 @@ import type {
   Failure, FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
   SearchResult, SharedLink, SharedParts, Shown, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
-import type { GroupBy } from "../generated/perftab_web.js";
+import type { GroupBy, Nothing, TimeOrder, TimeWindow } from "../generated/perftab_web.js";
 
 export type {
   Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
   FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Rejection, Removed, SearchResult, SharedParts, Shown,
   TimeRange, Transform, UsedFile, Warning,
 };
-export type { GroupBy };
+export type { GroupBy, Nothing, TimeOrder, TimeWindow };
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
@@ -136,6 +136,8 @@ export interface Protocol {
   /** From the root to a call node, both included. */
   callTreePath: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };
+  /** `window` counts in nanoseconds since the first time of the recording. */
+  timeOrder: { args: { query: Query; window: TimeWindow }; result: TimeOrder };
   search: { args: { query: Query; text: string }; result: SearchResult };
   /** What the filters and steps of a query leave, and what each takes away. */
   shown: { args: { query: Query }; result: Shown };

@@ -62,6 +62,7 @@ export class Calls {
     callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
     callTreePath: ({ query, callNode }) => this.#open.callTreePath(query, callNode),
     functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
+    timeOrder: ({ query, window }) => this.#open.timeOrder(query, window),
     search: ({ query, text }) => this.#open.search(query, text),
     shown: ({ query }) => this.#open.shown(query),
     functionRef: ({ functionId }) => this.#open.functionRef(functionId),
