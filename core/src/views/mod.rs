@@ -28,6 +28,8 @@ mod flame_graph_tests;
 mod grouped_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod time_order_tests;
 
 use serde::{Deserialize, Serialize};
 
