@@ -138,6 +138,13 @@ impl<'a> Filter<'a> {
         self.events.has(self.profile.samples.event[row])
     }
 
+    /// True if the query's event, or one of its parts, is among those of a list by
+    /// [`crate::profile::EventId`].
+    pub fn has_any(&self, events: &[bool]) -> bool {
+        let mut ids = (0..=u16::MAX).zip(events);
+        ids.any(|(id, &is_meant)| is_meant && self.events.has(id))
+    }
+
     /// The first filter that takes the sample of this row away; `None` if it passes.
     pub fn removed_by(&self, row: usize) -> Option<FilterKind> {
         let samples = &self.profile.samples;

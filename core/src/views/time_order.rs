@@ -15,7 +15,7 @@
 //! samples of the window are gone through once, each for as many levels as it differs from the one
 //! before it; nothing is kept between two questions.
 
-use crate::profile::{Profile, StackId, ThreadId};
+use crate::profile::{Event, EventOrigin, Profile, StackId, ThreadId};
 use crate::symbolize::Symbols;
 use crate::views::boxes::{Boxes, Drawn, Edges, FlameGraph, Weights};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
@@ -90,16 +90,22 @@ pub type LeafOf<'a> = dyn FnMut(ThreadId, StackId) -> Option<CallNodeId> + 'a;
 /// The usual distance between samples of an event, in nanoseconds; see the module.
 pub fn usual_distance(profile: &Profile, event: u32) -> u64 {
     let samples = &profile.samples;
+    let events = profile.event_set(event);
+    let lasts: Vec<bool> = profile.events.iter().map(is_derived).collect();
     let mut last = vec![0u64; profile.threads.threads.len()];
     let mut distances: Vec<u64> = Vec::new();
     let every = samples.len().div_ceil(MOST_DISTANCES).max(1);
     let mut count = 0usize;
-    for row in (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == event) {
+    let is_meant = |&row: &usize| {
+        let event = samples.event[row];
+        events.has(event) && !lasts.get(usize::from(event)).is_some_and(|&lasts| lasts)
+    };
+    for row in (0..samples.len()).filter(is_meant) {
         let time = samples.time_nanos[row];
         let before = std::mem::replace(&mut last[samples.thread[row].index()], time);
         if before != 0 && time > before {
             count += 1;
-            if count % every == 0 {
+            if count.is_multiple_of(every) {
                 distances.push(time - before);
             }
         }
@@ -204,37 +210,45 @@ fn spans(
             each(Span { start, end, row });
         }
     };
-    if filter.is_derived() {
-        let mut before = 0;
-        for row in samples.rows_within(scale.start, u64::MAX).filter(is_meant) {
-            let end = samples.time_nanos[row];
-            let start = end.saturating_sub(samples.weight[row]).max(before);
-            each(start, end, row);
-            before = before.max(end);
-            if start >= scale.end && samples.is_in_order() {
-                break;
-            }
-        }
-        return;
-    }
+    let lasts: Vec<bool> = profile.events.iter().map(is_derived).collect();
     let gap = distance.saturating_mul(GAP);
-    let around =
-        samples.rows_within(scale.start.saturating_sub(gap), scale.end.saturating_add(gap));
+    let until = match filter.has_any(&lasts) {
+        // A sample that was taken after the window may have lasted since before it.
+        true => u64::MAX,
+        false => scale.end.saturating_add(gap),
+    };
     let mut last: Option<(usize, u64)> = None;
-    for row in around.filter(is_meant) {
+    let mut ended = 0;
+    for row in samples.rows_within(scale.start.saturating_sub(gap), until).filter(is_meant) {
         let time = samples.time_nanos[row];
-        if let Some((row, start)) = last {
-            if time < start {
-                continue; // Damage has mixed up the order.
-            }
-            let is_next = time - start <= gap;
-            each(start, if is_next { time } else { start.saturating_add(distance) }, row);
+        if time < ended {
+            continue; // Damage has mixed up the order.
         }
-        last = Some((row, time));
+        let lasted = lasts.get(usize::from(samples.event[row])).is_some_and(|&lasts| lasts);
+        let start = match lasted {
+            true => time.saturating_sub(samples.weight[row]).max(ended),
+            false => time,
+        };
+        if let Some((row, began)) = last.take() {
+            let is_next = start - began <= gap;
+            each(began, if is_next { start } else { began.saturating_add(distance) }, row);
+        }
+        match lasted {
+            true => each(start, time, row),
+            false => last = Some((row, time)),
+        }
+        ended = time;
+        if start >= scale.end && samples.is_in_order() {
+            break;
+        }
     }
     if let Some((row, start)) = last {
         each(start, start.saturating_add(distance), row);
     }
+}
+
+fn is_derived(event: &Event) -> bool {
+    event.origin == EventOrigin::Derived
 }
 
 /// A call node for as long as samples follow each other in it; or several narrow ones.

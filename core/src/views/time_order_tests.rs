@@ -238,6 +238,41 @@ fn derived_samples_last_for_their_weight_and_end_at_their_time() {
 }
 
 #[test]
+fn on_and_off_the_cpu_stand_in_one_row() {
+    let mut stacks = timed(
+        "
+        1000 main: A 100
+        1100 main: A B 100
+        1500 main: A C 350
+        1510 main: A 100
+        1610 main: A 100
+        ",
+    );
+    let profile = &mut stacks.profile;
+    profile.events[0].name = "cpu-clock".to_owned();
+    let off = crate::profile::Event {
+        name: "offcpu-time".to_owned(),
+        origin: EventOrigin::Derived,
+        samples: 1,
+        weight: 350,
+    };
+    profile.events.push(off);
+    profile.samples.event.set(2, 1);
+    profile.wall_clock = crate::profile::WallClockTime::of(&profile.events);
+    let both = Query { event: 2, ..ungrouped() };
+    check(
+        &stacks,
+        &both,
+        &window(0, 1000),
+        "
+        main 1 0-710 5
+        A 0-500 3, A 510-710 2
+        B 100-150 1, C 150-500 1
+        ",
+    );
+}
+
+#[test]
 fn without_times_nothing_is_drawn() {
     let stacks = timed("0 main: A 1\n0 main: B 1");
     let order = order(&stacks, &ungrouped(), &window(0, 100));
