@@ -6,6 +6,7 @@
 //! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
 
 mod answers;
+mod compare;
 mod force;
 mod info;
 mod namesakes;
@@ -38,6 +39,10 @@ pub use crate::ingest::{SampleWatcher, WatchedSample};
 
 pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
+};
+pub use compare::{
+    ChangeDetail, ChangeRows, ChangesRequest, CompareSearch, CompareView, ComparedDetail,
+    Comparing, DiffFunction, DiffTotal, DsoPairRow, SideTotal,
 };
 pub use force::Forced;
 pub use info::{

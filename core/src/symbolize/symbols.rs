@@ -190,6 +190,14 @@ impl Symbols {
         &self.levels[start as usize..][..length as usize]
     }
 
+    /// The frame at an address of a DSO, if a sample has one there.
+    pub fn frame_at(&self, profile: &Profile, dso: DsoId, address: u64) -> Option<FrameId> {
+        let range = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
+        let frames = &self.order[range.map_or(0..0, |(&start, &end)| start as usize..end as usize)];
+        let found = frames.binary_search_by_key(&address, |&id| profile.frames.get(id).address);
+        found.ok().map(|index| frames[index])
+    }
+
     /// The function of a frame without its inline levels: the one that the linker knows.
     pub fn merged(&self, frame: FrameId) -> FunctionId {
         self.merged[frame.index()]

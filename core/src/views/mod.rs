@@ -5,6 +5,7 @@
 
 mod boxes;
 pub mod call_tree;
+pub mod compare;
 pub mod coverage;
 pub mod dso_users;
 pub mod filter;

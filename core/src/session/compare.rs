@@ -1,0 +1,542 @@
+//! Two sessions, or two queries of one, compared: columns and small structs for hosts.
+//!
+//! A host makes a [`Comparing`] once for two sessions and queries, and asks it for any basis and
+//! width; it is to be made anew when names of either session change.
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::{FlameWindow, PathStep, Session};
+use crate::text::printable;
+use crate::views::call_tree::{CallNodeId, CallTree};
+use crate::views::compare::{
+    Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedWindow,
+    Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Name, Presence, Recordings,
+    Relation, Source, Sums, Width,
+};
+use crate::views::label::mark;
+use crate::views::search::Pattern;
+use crate::views::weights::Sum;
+use crate::views::{Query, serialize_weight};
+
+/// How a comparison is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompareView {
+    /// What makes weights of both sides comparable.
+    pub basis: Basis,
+    /// Whose weights are widths.
+    pub width: Width,
+}
+
+/// What one side has in all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct SideTotal {
+    /// Samples that are shown.
+    pub samples: u64,
+    /// Their weight, in the event's unit.
+    #[serde(serialize_with = "serialize_weight")]
+    pub weight: u64,
+    /// How long that took; 0 if it was not recorded.
+    pub seconds: f64,
+}
+
+/// A weight on both sides and how they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeDetail {
+    /// Before, on the basis: percent, weight in a second, or weight.
+    pub before: f64,
+    /// After, in the same unit.
+    pub after: f64,
+    /// How much more it is after; of shares, in points.
+    pub change: f64,
+    /// −3 to 3: how strongly it is shown.
+    pub step: i8,
+    /// True if it is beyond noise.
+    pub certain: bool,
+    /// Samples before.
+    pub before_samples: u64,
+    /// Samples after.
+    pub after_samples: u64,
+}
+
+/// Everything that a card says of a call node of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedDetail {
+    /// Its id.
+    pub call_node: u32,
+    /// Function, process or address.
+    pub name: String,
+    /// Equal for the same function; null for what is none.
+    pub function_id: Option<u32>,
+    /// Name of its DSO.
+    pub dso: Option<String>,
+    /// How that is compared.
+    pub relation: Option<Relation>,
+    /// Which sides have it.
+    pub presence: Presence,
+    /// [`crate::views::label::Kind`].
+    pub kind: u8,
+    /// Bits of [`crate::views::label::mark`].
+    pub flags: u8,
+    /// Samples through it.
+    pub total: ChangeDetail,
+    /// Samples that ended in it.
+    #[serde(rename = "self")]
+    pub own: ChangeDetail,
+    /// From the root to it, both included.
+    pub path: Vec<PathStep>,
+    /// Caller.
+    pub parent: Option<u32>,
+    /// Widest callee.
+    pub heaviest_child: Option<u32>,
+    /// The next wider sibling.
+    pub previous_sibling: Option<u32>,
+    /// The next narrower sibling.
+    pub next_sibling: Option<u32>,
+    /// Siblings, itself included.
+    pub set_size: u32,
+    /// Place among them, from 1.
+    pub pos_in_set: u32,
+    /// Callees that have any width, widest first, at most 200.
+    pub children: Vec<u32>,
+}
+
+/// Most callees that a detail has.
+const MOST_CHILDREN: usize = 200;
+
+/// Functions of a table of changes, as columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChangeRows {
+    /// All functions, of which these are a part.
+    pub count: u32,
+    /// The largest change of all, without its sign.
+    pub largest: f64,
+    /// Equal for the same function.
+    pub function: Vec<u32>,
+    /// The call node of each that has the most samples.
+    pub heaviest: Vec<u32>,
+    /// Before, on the basis.
+    pub before: Vec<f64>,
+    /// After, on the basis.
+    pub after: Vec<f64>,
+    /// How much more it is after.
+    pub change: Vec<f64>,
+    /// 1 if the change is beyond noise.
+    pub certain: Vec<u8>,
+    /// [`Presence`].
+    pub presence: Vec<u8>,
+    /// [`crate::views::label::Kind`].
+    pub kind: Vec<u8>,
+    /// Bits of [`crate::views::label::mark`].
+    pub marks: Vec<u8>,
+    /// Texts.
+    pub names: Vec<String>,
+    /// Names of DSOs; empty where there is none.
+    pub dsos: Vec<String>,
+}
+
+/// What a table of changes is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChangesRequest {
+    /// What is compared.
+    pub key: ChangeKey,
+    /// The order.
+    pub order: ChangeOrder,
+    /// First row that is wanted.
+    pub from: u32,
+    /// The row after the last one.
+    pub to: u32,
+}
+
+/// DSOs that are compared with each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+pub struct DsoPairRow {
+    /// File name.
+    pub name: String,
+    /// How they are related.
+    pub relation: Relation,
+    /// What code without a name is compared by.
+    pub matched_by: MatchedBy,
+    /// Whether any function of it that is shown has a name.
+    pub named: bool,
+    /// Path before; null if it is only after.
+    pub before_path: Option<String>,
+    /// Path after; null if it is only before.
+    pub after_path: Option<String>,
+    /// Recorded build-ids before: of a path that was replaced, several.
+    pub before_build_ids: Vec<String>,
+    /// Recorded build-ids after.
+    pub after_build_ids: Vec<String>,
+    /// Samples that ended in it before, on the basis.
+    pub before: f64,
+    /// The same after.
+    pub after: f64,
+    /// How much more it is after.
+    pub change: f64,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct CompareSearch {
+    /// Functions that match.
+    pub functions: u32,
+    /// Samples with one of them on their stack, before and after.
+    pub total: ChangeDetail,
+    /// Widest call node of each function, widest first.
+    pub matches: Vec<u32>,
+}
+
+/// Two call trees beside each other.
+pub struct Comparing {
+    comparison: Comparison,
+}
+
+impl Comparing {
+    /// Compares what a query shows of a session with what one shows of another, or of the same.
+    pub fn new(before: (&Session, &Query), after: (&Session, &Query)) -> Self {
+        let recordings = match std::ptr::eq(before.0, after.0) {
+            true => Recordings::One,
+            false => Recordings::Two,
+        };
+        let trees = [before, after].map(|(session, query)| session.new_tree(query));
+        let first = before.0.source(before.1, &trees[0]);
+        let second = after.0.source(after.1, &trees[1]);
+        let comparison = Comparison::new(&first, &second, recordings);
+        Self { comparison }
+    }
+
+    /// The comparison itself.
+    pub fn comparison(&self) -> &Comparison {
+        &self.comparison
+    }
+
+    /// What each side has in all: before, after.
+    pub fn sides(&self) -> [SideTotal; 2] {
+        let totals = self.comparison.totals();
+        let side = |sum: Sum, nanoseconds: u64| SideTotal {
+            samples: sum.samples,
+            weight: sum.weight,
+            seconds: nanoseconds as f64 / 1e9,
+        };
+        let [before, after] = totals.nanoseconds;
+        [side(totals.sums.before, before), side(totals.sums.after, after)]
+    }
+
+    fn measures(&self, view: CompareView) -> Measures {
+        Measures::new(view.basis, &self.comparison.totals())
+    }
+
+    /// Boxes for the width that is there. An unknown root stands for all.
+    pub fn flame_graph(&self, view: CompareView, window: &FlameWindow) -> ComparedGraph {
+        let root = self.comparison.id(window.root).unwrap_or(CallNodeId::ROOT);
+        let pattern = Pattern::new(&window.search);
+        let window = ComparedWindow {
+            root,
+            width: view.width,
+            pixels: window.width_px.clamp(0.0, 100_000.0),
+            min_pixels: window.min_px.max(0.1),
+        };
+        let is_match = |label: u32| {
+            let label = self.comparison.label_of(label);
+            pattern.as_ref().is_some_and(|pattern| self.finds(pattern, label))
+        };
+        self.comparison.layout(&self.measures(view), &window, &is_match)
+    }
+
+    fn finds(&self, pattern: &Pattern, label: &ComparedLabel) -> bool {
+        label.marks & mark::PSEUDO == 0
+            && (pattern.finds(&self.comparison.text(label))
+                || label.pair.is_some_and(|pair| pattern.finds(&self.pair(pair).name)))
+    }
+
+    fn pair(&self, pair: u32) -> &DsoPair {
+        &self.comparison.dsos()[pair as usize]
+    }
+
+    fn change(&self, view: CompareView, sums: Sums) -> ChangeDetail {
+        let Change { before, after, change, step, is_certain } = self.measures(view).change(sums);
+        ChangeDetail {
+            before,
+            after,
+            change,
+            step,
+            certain: is_certain,
+            before_samples: sums.before.samples,
+            after_samples: sums.after.samples,
+        }
+    }
+
+    /// The way from the root to a call node, both included.
+    pub fn path(&self, call_node: u32) -> Vec<PathStep> {
+        let id = self.comparison.id(call_node).unwrap_or(CallNodeId::ROOT);
+        let step = |id: CallNodeId| {
+            let label = self.comparison.label(id);
+            PathStep { call_node: id.0, name: self.comparison.text(label), flags: label.marks }
+        };
+        self.comparison.path(id).into_iter().map(step).collect()
+    }
+
+    /// Everything about a call node; `None` if there is none with this id.
+    pub fn detail(&self, view: CompareView, call_node: u32) -> Option<ComparedDetail> {
+        let comparison = &self.comparison;
+        let id = comparison.id(call_node)?;
+        let label = comparison.label(id);
+        let measures = self.measures(view);
+        let ordered = |id| comparison.children_by_width(&measures, view.width, id);
+        let siblings = comparison.parent(id).map_or_else(Vec::new, ordered);
+        let place = siblings.iter().position(|&sibling| sibling == id).unwrap_or(0);
+        let sibling = |place: Option<usize>| siblings.get(place?).map(|id| id.0);
+        let children = ordered(id).into_iter();
+        let is_wide =
+            |&child: &CallNodeId| measures.width(view.width, comparison.total(child)) > 0.0;
+        let children: Vec<u32> =
+            children.take_while(is_wide).take(MOST_CHILDREN).map(|id| id.0).collect();
+        Some(ComparedDetail {
+            call_node,
+            name: comparison.text(label),
+            function_id: (label.marks & mark::PSEUDO == 0).then_some(label.function),
+            dso: label.pair.map(|pair| self.pair(pair).name.clone()),
+            relation: label.pair.map(|pair| self.pair(pair).relation),
+            presence: comparison.presence(id),
+            kind: label.kind as u8,
+            flags: label.marks,
+            total: self.change(view, comparison.total(id)),
+            own: self.change(view, comparison.self_sums(id)),
+            path: self.path(call_node),
+            parent: comparison.parent(id).map(|id| id.0),
+            heaviest_child: children.first().copied(),
+            previous_sibling: sibling(place.checked_sub(1)),
+            next_sibling: sibling(place.checked_add(1)),
+            set_size: siblings.len().max(1) as u32,
+            pos_in_set: place as u32 + 1,
+            children,
+        })
+    }
+
+    /// Functions and how they changed, those rows that are asked for.
+    pub fn changes(&self, view: CompareView, request: &ChangesRequest) -> ChangeRows {
+        let measures = self.measures(view);
+        let all = self.comparison.ordered(&measures, request.key, request.order);
+        let functions = self.comparison.functions();
+        let change = |row: &u32| measures.change(functions[*row as usize].sums(request.key));
+        let largest = all.iter().map(|row| change(row).change.abs()).fold(0.0, f64::max);
+        let mut rows = ChangeRows { count: all.len() as u32, largest, ..ChangeRows::default() };
+        let to = (request.to as usize).min(all.len());
+        for row in &all[(request.from as usize).min(to)..to] {
+            rows.push(self, &functions[*row as usize], change(row), request.key);
+        }
+        rows
+    }
+
+    /// Pairs of DSOs that samples are shown of, those with most weight first.
+    pub fn dsos(&self, view: CompareView) -> Vec<DsoPairRow> {
+        let measures = self.measures(view);
+        let shown = self.comparison.dsos().iter().filter(|pair| pair.is_shown && pair.is_listed);
+        let row = |pair: &DsoPair| {
+            let Change { before, after, change, .. } = measures.change(pair.self_sums);
+            let path = |side: &[DsoSide]| side.first().map(|dso| dso.path.clone());
+            let ids = |side: &[DsoSide]| {
+                let mut ids: Vec<String> =
+                    side.iter().filter_map(|dso| Some(dso.identity?.to_string())).collect();
+                ids.dedup();
+                ids
+            };
+            DsoPairRow {
+                name: pair.name.clone(),
+                relation: pair.relation,
+                matched_by: pair.matched_by,
+                named: pair.is_named,
+                before_path: path(&pair.before),
+                after_path: path(&pair.after),
+                before_build_ids: ids(&pair.before),
+                after_build_ids: ids(&pair.after),
+                before,
+                after,
+                change,
+            }
+        };
+        let mut rows: Vec<DsoPairRow> = shown.map(row).collect();
+        rows.sort_by(|a, b| {
+            let most = |row: &DsoPairRow| row.before.max(row.after);
+            most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        rows
+    }
+
+    /// What a text finds; nothing for an empty one.
+    pub fn search(&self, view: CompareView, text: &str) -> CompareSearch {
+        let comparison = &self.comparison;
+        let pattern = Pattern::new(text);
+        let functions = comparison.functions().iter();
+        let mut found: Vec<&FunctionChange> = functions
+            .filter(|function| {
+                let label = comparison.label_of(function.label);
+                pattern.as_ref().is_some_and(|pattern| self.finds(pattern, label))
+            })
+            .collect();
+        let measures = self.measures(view);
+        let width = |function: &FunctionChange| measures.width(view.width, function.total);
+        found.sort_by(|a, b| width(b).total_cmp(&width(a)));
+        let labels: std::collections::HashSet<u32> = found.iter().map(|it| it.label).collect();
+        CompareSearch {
+            functions: found.len() as u32,
+            total: self.change(view, comparison.through(&labels)),
+            matches: found.into_iter().map(|function| function.heaviest.0).collect(),
+        }
+    }
+}
+
+impl ChangeRows {
+    fn push(
+        &mut self,
+        comparing: &Comparing,
+        function: &FunctionChange,
+        change: Change,
+        key: ChangeKey,
+    ) {
+        let comparison = &comparing.comparison;
+        let label = comparison.label_of(function.label);
+        self.function.push(function.label);
+        self.heaviest.push(function.heaviest.0);
+        self.before.push(change.before);
+        self.after.push(change.after);
+        self.change.push(change.change);
+        self.certain.push(u8::from(change.is_certain));
+        self.presence.push(Presence::of(function.sums(key)) as u8);
+        self.kind.push(label.kind as u8);
+        let inlined = if function.is_inlined { mark::INLINED } else { 0 };
+        self.marks.push(label.marks | inlined);
+        self.names.push(comparison.text(label));
+        let dso = label.pair.map(|pair| comparing.pair(pair).name.clone());
+        self.dsos.push(dso.unwrap_or_default());
+    }
+}
+
+/// A function in `perftab diff --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DiffFunction {
+    /// Name; null if there is none.
+    pub name: Option<String>,
+    /// Address in its DSO, if that is what it is compared by, as hex.
+    pub address: Option<String>,
+    /// Name of its DSO.
+    pub dso: Option<String>,
+    /// `before` or `after` for what the other side lacks.
+    pub only: Option<&'static str>,
+    /// Whether the name comes from a file that does not match.
+    pub forced: bool,
+    /// Self before, on the basis.
+    pub before: f64,
+    /// Self after.
+    pub after: f64,
+    /// How much more it is after.
+    pub change: f64,
+    /// Whether that is beyond noise.
+    pub certain: bool,
+    /// Samples that ended in it, before and after.
+    pub samples: [u64; 2],
+    /// The same of samples that it is anywhere in.
+    pub total: DiffTotal,
+}
+
+/// A total in `perftab diff --json`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DiffTotal {
+    /// Before, on the basis.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+    /// How much more it is after.
+    pub change: f64,
+    /// Whether that is beyond noise.
+    pub certain: bool,
+}
+
+impl Comparing {
+    /// Functions as a report lists them, at most `limit`.
+    pub fn diff(
+        &self,
+        basis: Basis,
+        key: ChangeKey,
+        order: ChangeOrder,
+        limit: usize,
+    ) -> Vec<DiffFunction> {
+        let measures = self.measures(CompareView { basis, ..CompareView::default() });
+        let rows = self.comparison.ordered(&measures, key, order);
+        let functions = self.comparison.functions();
+        let function = |row: u32| self.diff_function(&measures, &functions[row as usize]);
+        rows.into_iter().take(limit).map(function).collect()
+    }
+
+    fn diff_function(&self, measures: &Measures, function: &FunctionChange) -> DiffFunction {
+        let label = self.comparison.label_of(function.label);
+        let own = measures.change(function.self_sums);
+        let total = measures.change(function.total);
+        let (name, address) = match label.name {
+            Name::Function(_) | Name::Other(_) => (Some(self.comparison.text(label)), None),
+            Name::Address { shown, .. } => (None, Some(format!("{shown:x}"))),
+            Name::Unnamed => (None, None),
+        };
+        DiffFunction {
+            name,
+            address,
+            dso: label.pair.map(|pair| self.pair(pair).name.clone()),
+            only: match Presence::of(function.total) {
+                Presence::Both => None,
+                Presence::OnlyBefore => Some("before"),
+                Presence::OnlyAfter => Some("after"),
+            },
+            forced: label.marks & mark::FORCED != 0,
+            before: own.before,
+            after: own.after,
+            change: own.change,
+            certain: own.is_certain,
+            samples: [function.self_sums.before.samples, function.self_sums.after.samples],
+            total: DiffTotal {
+                before: total.before,
+                after: total.after,
+                change: total.change,
+                certain: total.is_certain,
+            },
+        }
+    }
+}
+
+impl Session {
+    /// A tree that is not kept: a comparison has all that is needed of it.
+    fn new_tree(&self, query: &Query) -> CallTree {
+        CallTree::new(&self.profile, &self.symbols, query)
+    }
+
+    fn source<'a>(&'a self, query: &Query, tree: &'a CallTree) -> Source<'a> {
+        Source {
+            profile: &self.profile,
+            symbols: &self.symbols,
+            tree,
+            nanoseconds: self.nanoseconds(query),
+        }
+    }
+
+    /// How long what a query shows took; 0 if samples have no time.
+    fn nanoseconds(&self, _query: &Query) -> u64 {
+        self.facts.time.map_or(0, |(start, end)| end.saturating_sub(start))
+    }
+
+    /// The number of the event of this name, if there is one.
+    pub fn event_named(&self, name: &str) -> Option<u32> {
+        let events = &self.profile.events;
+        let found = events.iter().position(|event| printable(&event.name) == name);
+        found.map(|index| index as u32)
+    }
+}

@@ -1,0 +1,169 @@
+//! What changed, by function.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, Measures, Name, Presence, Sums};
+use crate::views::call_tree::CallNodeId;
+use crate::views::label::mark;
+
+/// A function of either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionChange {
+    /// Position among the comparison's labels; not that of an inlined function.
+    pub label: u32,
+    /// Samples that ended in it.
+    pub self_sums: Sums,
+    /// Samples that it is anywhere in, recursion counted once.
+    pub total: Sums,
+    /// True if it was met inlined only.
+    pub is_inlined: bool,
+    /// Its call node with the most samples, of both sides.
+    pub heaviest: CallNodeId,
+}
+
+impl FunctionChange {
+    /// What is compared of it.
+    pub fn sums(&self, key: ChangeKey) -> Sums {
+        match key {
+            ChangeKey::SelfWeight => self.self_sums,
+            ChangeKey::Total => self.total,
+        }
+    }
+}
+
+/// What is compared of functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKey {
+    /// Self.
+    #[default]
+    #[serde(rename = "self")]
+    SelfWeight,
+    /// Total.
+    Total,
+}
+
+/// What functions are ordered by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeOrder {
+    /// Change, the largest increase first and the largest decrease last.
+    #[default]
+    Increase,
+    /// Change, the largest decrease first.
+    Decrease,
+    /// Change, whichever way it goes.
+    Either,
+    /// Weight before.
+    Before,
+    /// Weight after.
+    After,
+    /// Name.
+    Name,
+}
+
+/// The functions of a comparison, by label.
+pub(super) fn changes(comparison: &Comparison) -> Vec<FunctionChange> {
+    let mut row_of_label = vec![None; comparison.labels.len()];
+    let mut changes: Vec<FunctionChange> = Vec::new();
+    let mut on_path: Vec<u32> = Vec::new();
+    let mut open = vec![(CallNodeId::ROOT, Visit::Enter)];
+    while let Some((id, visit)) = open.pop() {
+        let label = comparison.label(id);
+        let row = is_code(comparison, id).then(|| {
+            *row_of_label[label.function as usize].get_or_insert_with(|| {
+                changes.push(FunctionChange {
+                    label: label.function,
+                    self_sums: Sums::default(),
+                    total: Sums::default(),
+                    is_inlined: true,
+                    heaviest: id,
+                });
+                on_path.push(0);
+                changes.len() - 1
+            })
+        });
+        if visit == Visit::Enter {
+            open.push((id, Visit::Leave));
+            open.extend(comparison.children(id).iter().map(|&child| (child, Visit::Enter)));
+        }
+        let Some(row) = row else { continue };
+        if visit == Visit::Leave {
+            on_path[row] -= 1;
+            continue;
+        }
+        let change = &mut changes[row];
+        let total = comparison.total(id);
+        if on_path[row] == 0 {
+            change.total.add(total);
+        }
+        change.self_sums.add(comparison.self_sums(id));
+        change.is_inlined &= label.marks & mark::INLINED != 0;
+        let samples = |sums: Sums| sums.before.samples.saturating_add(sums.after.samples);
+        if samples(total) > samples(comparison.total(change.heaviest)) {
+            change.heaviest = id;
+        }
+        on_path[row] += 1;
+    }
+    changes
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    Enter,
+    Leave,
+}
+
+/// Whether a call node is code: what a table of functions lists.
+fn is_code(comparison: &Comparison, id: CallNodeId) -> bool {
+    let label = comparison.label(id);
+    !matches!(label.name, Name::Other(_)) || label.marks & mark::PSEUDO == 0
+}
+
+impl Comparison {
+    /// The functions that have any of what is compared, in order: positions in
+    /// [`Self::functions`].
+    pub fn ordered(&self, measures: &Measures, key: ChangeKey, order: ChangeOrder) -> Vec<u32> {
+        let mut rows: Vec<(u32, [f64; 2])> = (0u32..)
+            .zip(&self.functions)
+            .map(|(row, function)| (row, function.sums(key)))
+            .filter(|(_, sums)| Presence::of(*sums) != Presence::Both || sums.before.samples > 0)
+            .map(|(row, sums)| (row, measures.values(sums)))
+            .collect();
+        let change = |values: [f64; 2]| values[1] - values[0];
+        let name = |row: u32| self.name_key(&self.functions[row as usize]);
+        rows.sort_by(|&(a, one), &(b, other)| {
+            let ordering = match order {
+                ChangeOrder::Increase => change(other).total_cmp(&change(one)),
+                ChangeOrder::Decrease => change(one).total_cmp(&change(other)),
+                ChangeOrder::Either => change(other).abs().total_cmp(&change(one).abs()),
+                ChangeOrder::Before => other[0].total_cmp(&one[0]),
+                ChangeOrder::After => other[1].total_cmp(&one[1]),
+                ChangeOrder::Name => Ordering::Equal,
+            };
+            // Of equal changes the function that has more comes first, whichever side is which.
+            let more = |values: [f64; 2]| match order {
+                ChangeOrder::Name => 0.0,
+                _ => values[0].max(values[1]),
+            };
+            ordering
+                .then_with(|| more(other).total_cmp(&more(one)))
+                .then_with(|| name(a).cmp(&name(b)))
+        });
+        rows.into_iter().map(|(row, _)| row).collect()
+    }
+
+    fn name_key(&self, function: &FunctionChange) -> (u8, &str, u64, Option<u32>) {
+        let label = &self.labels[function.label as usize];
+        match label.name {
+            Name::Function(text) => (0, self.texts.get(text), 0, label.pair),
+            Name::Other(text) => (2, self.texts.get(text), 0, label.pair),
+            Name::Address { compared, .. } => (1, "", compared, label.pair),
+            Name::Unnamed => (1, "", u64::MAX, label.pair),
+        }
+    }
+}

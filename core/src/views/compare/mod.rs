@@ -1,0 +1,268 @@
+//! Two profiles, or two parts of one, as one call tree with the weights of both.
+//!
+//! Call nodes are matched from the root down: by name of process, and by function as `labels.rs`
+//! says. What one side alone has stays, with nothing on the other. Everything that is shown is
+//! computed from weights of both sides with a [`Basis`], so that sides of different length can be
+//! held beside each other:
+//!
+//! - a profile beside itself has no change anywhere;
+//! - swapping the sides negates every change, exactly;
+//! - the sums of each side are those of its own call tree.
+//!
+//! Constraint: names never pair what a build-id does not vouch for. Forced names are of one side.
+
+mod change;
+mod dsos;
+mod functions;
+mod labels;
+mod layout;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::collections::HashSet;
+
+use crate::profile::{Profile, Strings};
+use crate::symbolize::Symbols;
+use crate::views::call_tree::{CallNodeId, CallTree};
+use crate::views::label::mark;
+use crate::views::weights::Sum;
+
+pub use change::{Basis, Change, Measures, Side, Totals, Width};
+pub use dsos::{DsoPair, DsoSide, MatchedBy, Relation};
+pub use functions::{ChangeKey, ChangeOrder, FunctionChange};
+pub use labels::{ComparedLabel, Name, Presence};
+pub use layout::{ComparedGraph, ComparedWindow};
+
+use labels::Labeller;
+
+/// What one side is made of.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// Its columns.
+    pub profile: &'a Profile,
+    /// Its names.
+    pub symbols: &'a Symbols,
+    /// What is shown of it.
+    pub tree: &'a CallTree,
+    /// How long what is shown took; 0 if that was not recorded.
+    pub nanoseconds: u64,
+}
+
+/// Whether the sides are of one recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recordings {
+    /// Of one: every DSO and address is the same in both.
+    One,
+    /// Of two, or of one that was read twice.
+    Two,
+}
+
+/// A weight on each side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// On the side that counts as earlier.
+    pub before: Sum,
+    /// On the other.
+    pub after: Sum,
+}
+
+impl Sums {
+    /// Adds both sides of another.
+    pub fn add(&mut self, other: Self) {
+        self.before.add(other.before);
+        self.after.add(other.after);
+    }
+
+    /// The sum of one side.
+    pub fn of(self, side: Side) -> Sum {
+        match side {
+            Side::Before => self.before,
+            Side::After => self.after,
+        }
+    }
+
+    fn of_mut(&mut self, side: Side) -> &mut Sum {
+        match side {
+            Side::Before => &mut self.before,
+            Side::After => &mut self.after,
+        }
+    }
+
+    fn is_zero(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Both sides in one call tree: columns by call node. A parent has a lower number than its
+/// children.
+pub struct Comparison {
+    labels: Vec<ComparedLabel>,
+    texts: Strings,
+    label: Vec<u32>,
+    parent: Vec<CallNodeId>,
+    self_sums: Vec<Sums>,
+    totals: Vec<Sums>,
+    /// First child of each call node in `children`, and one more.
+    child_start: Vec<u32>,
+    children: Vec<CallNodeId>,
+    functions: Vec<FunctionChange>,
+    dsos: Vec<DsoPair>,
+    nanoseconds: [u64; 2],
+}
+
+impl Comparison {
+    /// Compares two trees of callees, or two of callers.
+    pub fn new(before: &Source<'_>, after: &Source<'_>, recordings: Recordings) -> Self {
+        let sources = [before, after];
+        let (pairing, dsos) = dsos::pair(sources, recordings);
+        let mut labeller = Labeller::new(sources, recordings, &pairing, &dsos);
+        let merged = tree::merge(sources, &mut labeller);
+        let (labels, texts) = labeller.finish();
+        let mut comparison = Self {
+            labels,
+            texts,
+            label: merged.label,
+            parent: merged.parent,
+            totals: merged.self_sums.clone(),
+            self_sums: merged.self_sums,
+            child_start: Vec::new(),
+            children: Vec::new(),
+            functions: Vec::new(),
+            dsos,
+            nanoseconds: sources.map(|source| source.nanoseconds),
+        };
+        comparison.add_up();
+        comparison.functions = functions::changes(&comparison);
+        comparison.add_dso_sums();
+        comparison
+    }
+
+    /// Number of call nodes, the root included.
+    pub fn len(&self) -> usize {
+        self.label.len()
+    }
+
+    /// True if neither side has anything.
+    pub fn is_empty(&self) -> bool {
+        self.totals[0].is_zero()
+    }
+
+    /// The call node with this number, if there is one.
+    pub fn id(&self, number: u32) -> Option<CallNodeId> {
+        ((number as usize) < self.len()).then_some(CallNodeId(number))
+    }
+
+    /// What it stands for.
+    pub fn label(&self, id: CallNodeId) -> &ComparedLabel {
+        &self.labels[self.label[id.0 as usize] as usize]
+    }
+
+    /// The label of this number, as functions have it.
+    pub fn label_of(&self, number: u32) -> &ComparedLabel {
+        &self.labels[number as usize]
+    }
+
+    /// Samples that pass through any function of these labels, each counted once.
+    pub fn through(&self, functions: &HashSet<u32>) -> Sums {
+        let mut sums = Sums::default();
+        let mut open = vec![CallNodeId::ROOT];
+        while let Some(id) = open.pop() {
+            match functions.contains(&self.label(id).function) {
+                true => sums.add(self.total(id)),
+                false => open.extend_from_slice(self.children(id)),
+            }
+        }
+        sums
+    }
+
+    /// Its text, without a mark of the side that it is on.
+    pub fn text(&self, label: &ComparedLabel) -> String {
+        labels::text(label, &self.texts)
+    }
+
+    /// Its caller; `None` for the root.
+    pub fn parent(&self, id: CallNodeId) -> Option<CallNodeId> {
+        (id != CallNodeId::ROOT).then(|| self.parent[id.0 as usize])
+    }
+
+    /// Samples that ended in it.
+    pub fn self_sums(&self, id: CallNodeId) -> Sums {
+        self.self_sums[id.0 as usize]
+    }
+
+    /// Samples that passed through it.
+    pub fn total(&self, id: CallNodeId) -> Sums {
+        self.totals[id.0 as usize]
+    }
+
+    /// Which sides have it.
+    pub fn presence(&self, id: CallNodeId) -> Presence {
+        Presence::of(self.total(id))
+    }
+
+    /// Its children, in no order.
+    pub fn children(&self, id: CallNodeId) -> &[CallNodeId] {
+        let start = self.child_start[id.0 as usize] as usize;
+        let end = self.child_start[id.0 as usize + 1] as usize;
+        &self.children[start..end]
+    }
+
+    /// From the root to the call node, both included.
+    pub fn path(&self, id: CallNodeId) -> Vec<CallNodeId> {
+        let mut path: Vec<_> = std::iter::successors(Some(id), |&id| self.parent(id)).collect();
+        path.reverse();
+        path
+    }
+
+    /// All functions that either side has, in no order.
+    pub fn functions(&self) -> &[FunctionChange] {
+        &self.functions
+    }
+
+    /// Pairs of DSOs, by the numbers that labels have; of some no sample is shown.
+    pub fn dsos(&self) -> &[DsoPair] {
+        &self.dsos
+    }
+
+    /// What each side has in all, and how long it took.
+    pub fn totals(&self) -> Totals {
+        Totals { sums: self.totals[0], nanoseconds: self.nanoseconds }
+    }
+
+    /// Totals from selves, and children of parents.
+    fn add_up(&mut self) {
+        let count = self.label.len();
+        let mut start = vec![0u32; count + 1];
+        for row in (1..count).rev() {
+            let parent = self.parent[row].0 as usize;
+            let total = self.totals[row];
+            self.totals[parent].add(total);
+            start[parent + 1] += 1;
+        }
+        for row in 0..count {
+            start[row + 1] += start[row];
+        }
+        let mut next = start.clone();
+        self.children = vec![CallNodeId::ROOT; count.saturating_sub(1)];
+        for row in 1..count {
+            let slot = &mut next[self.parent[row].0 as usize];
+            self.children[*slot as usize] = CallNodeId(row as u32);
+            *slot += 1;
+        }
+        self.child_start = start;
+    }
+
+    /// Samples that ended in each pair of DSOs, and whether any of its code has a name that counts.
+    fn add_dso_sums(&mut self) {
+        for row in 0..self.label.len() {
+            let label = &self.labels[self.label[row] as usize];
+            let Some(pair) = label.pair else { continue };
+            let pair = &mut self.dsos[pair as usize];
+            pair.is_shown = true;
+            pair.self_sums.add(self.self_sums[row]);
+            let is_named = matches!(label.name, Name::Function(_));
+            pair.is_named |= is_named && label.marks & mark::FORCED == 0;
+        }
+    }
+}
