@@ -4,10 +4,13 @@
 //! options that `perf` has are named as there and mean the same.
 
 mod buildid;
+mod diff;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+pub use diff::{DiffArgs, DiffBasis, DiffSort};
 
 pub use buildid::{
     AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
@@ -53,6 +56,9 @@ pub enum Command {
     /// Print the functions a recording spent its samples in
     #[command(before_help = "Example: perftab report perf.data | head -20")]
     Report(ReportArgs),
+    /// Compare two recordings, function by function
+    #[command(before_help = "Example: perftab diff before.data after.data | head -20")]
+    Diff(DiffArgs),
     /// Print what a recording holds: host, events, DSOs, losses
     #[command(before_help = "Example: perftab info perf.data --json")]
     Info(InfoArgs),

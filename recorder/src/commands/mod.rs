@@ -1,6 +1,7 @@
 //! One file a command over recordings; each asks core's `Session` and prints the answer.
 
 pub mod buildid;
+pub mod diff;
 mod doubts;
 pub mod export;
 pub mod info;

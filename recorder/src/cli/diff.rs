@@ -1,0 +1,70 @@
+//! `perftab diff`: what may be written.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::NameArgs;
+
+/// What makes weights of two recordings comparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffBasis {
+    /// Percent of each recording's weight.
+    Share,
+    /// Weight in a second of each recording's time.
+    PerSecond,
+    /// Weights as they are.
+    Raw,
+}
+
+/// What `diff` sorts by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DiffSort {
+    /// Change, the largest increase first.
+    Increase,
+    /// Change, the largest decrease first.
+    Decrease,
+    /// Change, whichever way it goes.
+    Change,
+    /// Weight before.
+    Before,
+    /// Weight after.
+    After,
+    /// Name.
+    Name,
+}
+
+/// `perftab diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The earlier recording
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    /// The later recording; - is standard input
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Compare this event [default: the first with samples that both have]
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+    /// Compare share, per-second or raw weight
+    #[arg(long, value_name = "BASIS", default_value = "share", hide_possible_values = true)]
+    pub basis: DiffBasis,
+    /// Compare totals, callees included, instead of selves
+    #[arg(long)]
+    pub total: bool,
+    /// Order of the rows: increase, decrease, change, before, after or name
+    #[arg(long, value_name = "KEY", default_value = "increase", hide_possible_values = true)]
+    pub sort: DiffSort,
+    /// Print at most this many functions
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Count inlined functions as part of their caller
+    #[arg(long)]
+    pub no_inline: bool,
+    /// Sources of names for both.
+    #[command(flatten)]
+    pub images: NameArgs,
+}

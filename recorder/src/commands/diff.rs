@@ -1,0 +1,283 @@
+//! `perftab diff`: what changed between two recordings, by function.
+//!
+//! A function is the same in both where core says so: by address in one build, by name in two.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::bail;
+use perftab_core::session::{CompareView, Comparing, DiffFunction, DsoPairRow, Session, SideTotal};
+use perftab_core::symbolize::NamingDepth;
+use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, Relation};
+use perftab_core::views::{Group, Inlines, Query};
+use serde::Serialize;
+
+use super::finish_named;
+use crate::cli::{DiffArgs, DiffBasis, DiffSort, NameArgs};
+use crate::images::search;
+use crate::output::{self, Outcome, Results, printable};
+use crate::recording::Recording;
+
+/// What stands before a forced name.
+const FORCED: &str = "[forced] ";
+/// Longer names push the DSO to the right instead of every row.
+const NAME_WIDTH: usize = 60;
+
+/// Everything that `perftab diff --json` prints.
+#[derive(Serialize)]
+struct Diff<'a> {
+    event: &'a str,
+    basis: Basis,
+    before: DiffSide<'a>,
+    after: DiffSide<'a>,
+    functions: &'a [DiffFunction],
+    dsos: &'a [DsoPairRow],
+}
+
+#[derive(Serialize)]
+struct DiffSide<'a> {
+    file: &'a str,
+    #[serde(flatten)]
+    total: SideTotal,
+}
+
+/// A recording with names.
+struct Named {
+    file: String,
+    session: Session,
+}
+
+/// Prints the functions of two recordings and how they changed.
+pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
+    if args.before == Path::new("-") && args.after == Path::new("-") {
+        bail!("only one of the recordings can be standard input");
+    }
+    let (inlines, depth) = match args.no_inline {
+        true => (Inlines::Merged, NamingDepth::Functions),
+        false => (Inlines::Shown, NamingDepth::Inlined),
+    };
+    let before = read(&args.before, &args.images, depth)?;
+    let after = read(&args.after, &args.images, depth)?;
+    let event = event(&before, &after, args.event.as_deref())?;
+    let query = |side: &Named| Query {
+        event: side.session.event_named(&event).unwrap_or(0),
+        group: Group::None,
+        inlines,
+        ..Query::default()
+    };
+    let comparing =
+        Comparing::new((&before.session, &query(&before)), (&after.session, &query(&after)));
+    let basis = basis(args.basis);
+    let totals = comparing.sides();
+    for (side, total) in [&before, &after].into_iter().zip(totals) {
+        if basis == Basis::PerSecond && total.seconds == 0.0 {
+            bail!("{}: has no times, so nothing per second; compare --basis share", side.file);
+        }
+    }
+    let key = if args.total { ChangeKey::Total } else { ChangeKey::SelfWeight };
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let functions = comparing.diff(basis, key, order(args.sort), limit);
+    let dsos = comparing.dsos(CompareView { basis, ..CompareView::default() });
+    let [before_side, after_side] = [(&before, totals[0]), (&after, totals[1])]
+        .map(|(side, total)| DiffSide { file: &side.file, total });
+    let (functions, dsos) = (&functions[..], &dsos[..]);
+    let event = event.as_str();
+    let diff = Diff { event, basis, before: before_side, after: after_side, functions, dsos };
+    let mut results = Results::new();
+    if args.json {
+        serde_json::to_writer(&mut results, &diff).map_err(io::Error::from)?;
+        writeln!(results)?;
+    } else {
+        write_head(&mut results, &diff, key)?;
+        write_table(&mut results, &diff, key)?;
+    }
+    results.flush()?;
+    Ok(finish([&before, &after]))
+}
+
+fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Named> {
+    let recording = Recording::open(path)?;
+    let mut session = recording.read()?;
+    session.set_naming_depth(depth);
+    search::name_frames(&mut session, images)?;
+    let file = printable(&path.display().to_string()).into_owned();
+    Ok(Named { file, session })
+}
+
+/// The event that is compared: the one asked for, or the first with samples that both have.
+fn event(before: &Named, after: &Named, asked: Option<&str>) -> anyhow::Result<String> {
+    if let Some(name) = asked {
+        for side in [before, after] {
+            if side.session.event_named(name).is_none() {
+                let known = events(side).map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+                bail!("no event {name} in {}; it has: {known}", side.file);
+            }
+        }
+        return Ok(name.to_owned());
+    }
+    let is_in_both = |name: &String| after.session.event_named(name).is_some();
+    let mut common = events(before).filter(|(name, _)| is_in_both(name)).collect::<Vec<_>>();
+    common.sort_by_key(|(_, samples)| *samples == 0);
+    match common.into_iter().next() {
+        Some((name, _)) => Ok(name),
+        None => {
+            let list = |side| events(side).map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+            bail!(
+                "the recordings have no event in common: {} has {}; {} has {}",
+                before.file,
+                list(before),
+                after.file,
+                list(after)
+            )
+        }
+    }
+}
+
+/// Names and samples of a recording's events.
+fn events(side: &Named) -> impl Iterator<Item = (String, u64)> {
+    let events = side.session.profile().events.iter();
+    events.map(|event| (printable(&event.name).into_owned(), event.samples))
+}
+
+fn basis(basis: DiffBasis) -> Basis {
+    match basis {
+        DiffBasis::Share => Basis::Share,
+        DiffBasis::PerSecond => Basis::PerSecond,
+        DiffBasis::Raw => Basis::Raw,
+    }
+}
+
+fn order(sort: DiffSort) -> ChangeOrder {
+    match sort {
+        DiffSort::Increase => ChangeOrder::Increase,
+        DiffSort::Decrease => ChangeOrder::Decrease,
+        DiffSort::Change => ChangeOrder::Either,
+        DiffSort::Before => ChangeOrder::Before,
+        DiffSort::After => ChangeOrder::After,
+        DiffSort::Name => ChangeOrder::Name,
+    }
+}
+
+/// Says of both what is doubtful, and whether anything was lost.
+fn finish(sides: [&Named; 2]) -> Outcome {
+    let outcomes = sides.map(|side| {
+        if !side.session.warnings().is_empty() {
+            output::notice(format_args!("{}:", side.file));
+        }
+        finish_named(&side.session)
+    });
+    if outcomes == [Outcome::Complete; 2] { Outcome::Complete } else { Outcome::WithLosses }
+}
+
+fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Result<()> {
+    let key = match key {
+        ChangeKey::SelfWeight => "self",
+        ChangeKey::Total => "total",
+    };
+    let basis = match diff.basis {
+        Basis::Share => "as share of each recording; change in points",
+        Basis::PerSecond => "in a second",
+        Basis::Raw => "as recorded",
+    };
+    writeln!(results, "# {}: {key} weight {basis}", diff.event)?;
+    for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
+        let total = side.total;
+        writeln!(
+            results,
+            "# {name:6} {}: {} samples, weight {}, {:.2} s",
+            side.file,
+            output::grouped(total.samples),
+            output::grouped(total.weight),
+            total.seconds
+        )?;
+    }
+    for dso in diff.dsos.iter().filter(|dso| dso.relation == Relation::TwoBuilds) {
+        writeln!(results, "# two builds of {}, compared by function name", dso.name)?;
+    }
+    writeln!(results, "#")
+}
+
+fn write_table(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Result<()> {
+    let names: Vec<String> = diff.functions.iter().map(shown_name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let width = width.clamp("Function".len(), NAME_WIDTH);
+    let column = if diff.basis == Basis::Share { 8 } else { 16 };
+    writeln!(
+        results,
+        "#{:>column$} {:>column$} {:>column$}  {:13}  {:width$}  DSO",
+        "Change", "Before", "After", "Certainty", "Function"
+    )?;
+    for (function, name) in diff.functions.iter().zip(&names) {
+        let row = match key {
+            ChangeKey::SelfWeight => {
+                (function.before, function.after, function.change, function.certain)
+            }
+            ChangeKey::Total => {
+                let total = function.total;
+                (total.before, total.after, total.change, total.certain)
+            }
+        };
+        let (before, after, change, certain) = row;
+        let certainty = if certain { "beyond noise" } else { "within noise" };
+        writeln!(
+            results,
+            " {:>column$} {:>column$} {:>column$}  {certainty:13}  {name:width$}  {}",
+            signed(change, diff.basis),
+            value(before, diff.basis),
+            value(after, diff.basis),
+            function.dso.as_deref().unwrap_or_default()
+        )?;
+    }
+    Ok(())
+}
+
+/// A function's name, or its address where it has none, and which side lacks it.
+fn shown_name(function: &DiffFunction) -> String {
+    let forced = if function.forced { FORCED } else { "" };
+    let name = match (&function.name, &function.address) {
+        (Some(name), _) => name.clone(),
+        (None, Some(address)) => format!("0x{address}"),
+        (None, None) => "[no name]".to_owned(),
+    };
+    let only = function.only.map(|side| format!(" (only {side})")).unwrap_or_default();
+    [forced, &name, &only].concat()
+}
+
+/// `7.8 %`, or a weight; what is nothing says so.
+fn value(value: f64, basis: Basis) -> String {
+    match basis {
+        _ if value == 0.0 => "none".to_owned(),
+        Basis::Share => output::percent(value, 100.0),
+        Basis::PerSecond | Basis::Raw => output::grouped(value.round() as u64),
+    }
+}
+
+/// `+3.2`, `\u{2212}0.2`; `0.0` where nothing changed.
+fn signed(change: f64, basis: Basis) -> String {
+    let size = match basis {
+        Basis::Share => format!("{:.1}", change.abs()),
+        Basis::PerSecond | Basis::Raw => output::grouped(change.abs().round() as u64),
+    };
+    let is_nothing = size.chars().all(|digit| matches!(digit, '0' | '.'));
+    match change {
+        _ if is_nothing => size,
+        change if change < 0.0 => format!("\u{2212}{size}"),
+        _ => format!("+{size}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign_unless_there_is_none() {
+        let share = |change| signed(change, Basis::Share);
+        assert_eq!(
+            [3.24, -0.2, 0.04, -0.04, 0.0].map(share),
+            ["+3.2", "\u{2212}0.2", "0.0", "0.0", "0.0"]
+        );
+        assert_eq!(signed(-412_806.4, Basis::Raw), "\u{2212}412,806");
+        assert_eq!(value(0.0, Basis::Share), "none");
+    }
+}
