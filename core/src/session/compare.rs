@@ -13,6 +13,7 @@ use crate::views::compare::{
     Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Name, Presence, Recordings,
     Relation, Source, Sums, Width,
 };
+use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::label::mark;
 use crate::views::search::Pattern;
 use crate::views::weights::Sum;
@@ -528,9 +529,16 @@ impl Session {
         }
     }
 
-    /// How long what a query shows took; 0 if samples have no time.
-    fn nanoseconds(&self, _query: &Query) -> u64 {
-        self.facts.time.map_or(0, |(start, end)| end.saturating_sub(start))
+    /// How long what a query shows took: its range, as far as the recording reaches, or all of it;
+    /// 0 if samples have no time.
+    fn nanoseconds(&self, query: &Query) -> u64 {
+        let whole = self.facts.time.map_or(0, |(start, end)| end.saturating_sub(start));
+        let Some(TimeRange { start, end, side }) = query.range else { return whole };
+        let inside = end.min(whole).saturating_sub(start.min(whole));
+        match side {
+            RangeSide::Inside => inside,
+            RangeSide::Outside => whole - inside,
+        }
     }
 
     /// The number of the event of this name, if there is one.

@@ -247,7 +247,7 @@ fn are_comparable(dsos: [&Dso; 2]) -> bool {
                 && is_known(after)
                 && before.kernel_place.symbol == after.kernel_place.symbol
         }
-        DsoKind::Jit | DsoKind::Anon | DsoKind::Unmapped | DsoKind::Folded => false,
+        _ => false,
     }
 }
 
