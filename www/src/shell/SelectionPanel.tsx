@@ -4,11 +4,18 @@ import type { JSX } from "preact";
 import { STATUS, StatusGlyph, takenFrom } from "../ledger/status.tsx";
 import type { CallNodeDetail } from "../session/types.ts";
 import { dsos, event, selection } from "../state/app.ts";
+import { keyOf, withKey } from "../state/commands.ts";
 import { detail } from "../state/detail.ts";
-import { count, percent, shortId, weight } from "../state/format.ts";
+import { percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
+import { shown } from "../state/shown.ts";
 import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
+import { countSamples, share } from "../views/words.ts";
+import { openTransformMenuAt } from "./ContextMenu.tsx";
 import { Copy } from "./Copy.tsx";
+import { Icon } from "./icons.tsx";
+import type { TransformKind } from "./transforms.ts";
+import { applyTransform, TRANSFORMS } from "./transforms.ts";
 
 export { detail } from "../state/detail.ts";
 
@@ -33,10 +40,7 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
         <Fact label="Total"><Amount weightOf={node.totalWeight} samples={node.totalSamples} /></Fact>
         <Fact label="Self"><Amount weightOf={node.selfWeight} samples={node.selfSamples} /></Fact>
       </dl>
-      <p class="button-row">
-        <button type="button" onClick={() => zoomTo(node.callNode)}>Zoom <kbd>Enter</kbd></button>
-        <Copy text={exportedName(node.name, node.flags)} label="Copy name" class="" />
-      </p>
+      <Actions callNode={node.callNode} name={exportedName(node.name, node.flags)} isFunction={node.functionId !== null} />
       <h3>Stack</h3>
       <ol class="stack">
         {node.path.map((name, index) => (
@@ -69,8 +73,44 @@ function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.
         <Fact label="Total"><Amount weightOf={row.total} samples={null} /></Fact>
         <Fact label="Self"><Amount weightOf={row.self} samples={null} /></Fact>
       </dl>
-      <p class="button-row"><Copy text={exportedName(row.name, row.flags)} label="Copy name" class="" /></p>
+      <Actions callNode={null} name={exportedName(row.name, row.flags)} isFunction={selection.value?.functionId !== null} />
     </div>
+  );
+}
+
+/** What can be done to it; all of it is in the menu. */
+const AT_HAND: readonly TransformKind[] = ["focus", "merge", "drop"];
+
+interface ActionsProps {
+  /** null for a function as such, whose calls are many. */
+  callNode: number | null;
+  name: string;
+  isFunction: boolean;
+}
+
+function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
+  return (
+    <p class="button-row">
+      {callNode !== null && (
+        <button type="button" title="Fills the width of the flame graph with it" onClick={() => zoomTo(callNode)}>Zoom</button>
+      )}
+      {isFunction && TRANSFORMS.filter(({ kind }) => AT_HAND.includes(kind)).map(({ kind, short, label }) => (
+        <button key={kind} type="button" title={withKey(label, kind)} onClick={() => void applyTransform(kind)}>
+          {short} <kbd>{keyOf(kind)}</kbd>
+        </button>
+      ))}
+      <Copy text={name} label="Copy name" class="" />
+      <button
+        type="button"
+        class="quiet"
+        aria-haspopup="menu"
+        aria-label="More to do with the selection"
+        title="More"
+        onClick={(event) => openTransformMenuAt(event.currentTarget)}
+      >
+        <Icon name="more" />
+      </button>
+    </p>
   );
 }
 
@@ -83,13 +123,15 @@ function Fact({ label, children }: { label: string; children: JSX.Element | stri
   );
 }
 
+/** Its share of what is shown, and of the whole event where that is more. */
 function Amount({ weightOf, samples }: { weightOf: number; samples: number | null }): JSX.Element {
-  const all = event.value?.weight ?? 0;
-  const name = event.value?.name ?? "";
+  const whole = event.value?.weight ?? 0;
+  const left = shown.value?.answer.weight ?? whole;
   return (
     <>
-      <strong>{percent(all > 0 ? weightOf / all : 0)}</strong>{" "}
-      <span>{samples === null ? "" : `${count(samples)} ${samples === 1 ? "sample" : "samples"}, `}{weight(weightOf, name)}</span>
+      <strong>{percent(share(weightOf, left))}</strong>{" "}
+      <span>{left === whole ? "" : "of what is shown, "}{samples === null ? "" : `${countSamples(samples)}, `}{weight(weightOf, event.value?.name ?? "")}</span>
+      {left !== whole && <span class="amount-whole">{percent(share(weightOf, whole))} of the whole profile</span>}
     </>
   );
 }

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { HeatMapOptions } from "../heat_map/index.ts";
 import { view } from "../state/app.ts";
+import { keyOf } from "../state/commands.ts";
 import { step } from "../state/history.ts";
 import type { View } from "../state/url.ts";
 import { ViewOptions } from "../views/index.ts";
@@ -38,7 +39,7 @@ export function ViewTabs(): JSX.Element {
             tabIndex={view.value === each.view ? 0 : -1}
             onClick={() => showView(each.view)}
           >
-            {each.label} <kbd>{each.key}</kbd>
+            {each.label} {keyOf(`view-${each.view}`) !== "" && <kbd>{each.key}</kbd>}
           </button>
         ))}
       </div>

@@ -1,6 +1,7 @@
-// What functions and DSOs of a query are called where there is little room.
+// What functions and DSOs of a query are called where there is little room. Names that are forced have their mark.
 
 import type { DsoRef, FunctionRef, PathPart } from "../session/types.ts";
+import { forcedRows } from "./app.ts";
 
 /** "libz.so.1" */
 export function labelOfDso({ path }: DsoRef): string {
@@ -9,7 +10,11 @@ export function labelOfDso({ path }: DsoRef): string {
 
 /** "deflate", or "libz.so.1+0x1b8f70" where there is no name. */
 export function labelOfFunction({ dso, name, address }: FunctionRef): string {
-  return name ?? `${labelOfDso(dso)}+${address ?? "?"}`;
+  if (name === null) {
+    return `${labelOfDso(dso)}+${address ?? "?"}`;
+  }
+  const isForced = forcedRows.value.some(({ path, build_id }) => path === dso.path && build_id === dso.buildId);
+  return isForced ? `≠ ${name}` : name;
 }
 
 /** The end of the way to a call node. */
