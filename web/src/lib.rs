@@ -150,6 +150,15 @@ impl Session {
         to_js(&self.0.coverage())
     }
 
+    /// How much of what passes the filters of a query has names.
+    #[wasm_bindgen(js_name = filteredCoverage, unchecked_return_type = "FilteredCoverage")]
+    pub fn filtered_coverage(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.filtered_coverage(&from_js(query)?))
+    }
+
     /// Who ran a DSO, and when.
     #[wasm_bindgen(js_name = dsoUsers, unchecked_return_type = "DsoUsers")]
     pub fn dso_users(&self, dso: u32) -> Result<JsValue, JsValue> {

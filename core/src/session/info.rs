@@ -275,6 +275,8 @@ pub struct DsoRow {
     pub gives: Option<String>,
     /// Build-id of a file of its name that was refused.
     pub found: Option<String>,
+    /// What made that file: compiler, machine, debug information.
+    pub made_by: Option<String>,
     /// What was tried to name it, oldest first.
     pub tried: Vec<Attempt>,
     /// Where an image can be had, best first; empty where nothing is
@@ -408,6 +410,7 @@ impl Session {
             image: row.image.clone(),
             gives: row.gives.map(str::to_owned),
             found: row.found.clone(),
+            made_by: row.made_by.clone(),
             tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
                 _ if used.samples == 0 => Vec::new(),

@@ -51,7 +51,7 @@ pub use info::{
 };
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
-pub use report::{Coverage, Report, ReportFunction, ReportFunctions};
+pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
 pub use time_order::TimeWindow;
 
@@ -172,9 +172,15 @@ impl Session {
         image: Result<Image, NotAnImage>,
     ) -> Result<Admitted, Rejection> {
         let package = image.as_ref().ok().and_then(Image::package);
+        let made_by = image.as_ref().ok().and_then(Image::made_by);
         let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));
         if let Err(rejection) = &admitted {
             self.note_refusal(name, rejection);
+            if let (Rejection::NothingRecordedHasIt { same_name: Some(same), .. }, Some(made_by)) =
+                (rejection, made_by)
+            {
+                self.ledger.note_made_by(DsoId(same.dso), made_by);
+            }
         }
         if let Some(package) = package {
             let dsos = match &admitted {

@@ -10,6 +10,7 @@ use crate::profile::{DsoId, Identity, Profile};
 use crate::session::{DsoRow, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
+use crate::views::coverage::{DsoUse, FrameCoverage};
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
 use crate::views::{Direction, Query, coverage, serialize_weight};
 
@@ -93,19 +94,33 @@ pub struct Coverage {
     pub truncated_stacks: u64,
 }
 
-impl Session {
-    /// How much has names.
-    pub fn coverage(&self) -> Coverage {
-        let frames = coverage::frames(&self.profile, &self.symbols).with(&self.facts.folded);
-        let mut by_status = BTreeMap::new();
-        for (id, used) in self.facts.uses.iter().enumerate() {
-            let status = self.ledger.row(DsoId(id as u32)).status.name();
-            *by_status.entry(status).or_default() += used.leaf_samples;
-        }
-        for (status, samples) in self.facts.left_out.leaf_samples().filter(|(_, n)| *n > 0) {
-            *by_status.entry(status.name()).or_default() += samples;
-        }
-        Coverage {
+/// How much of what passes a query's filters has names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct FilteredCoverage {
+    /// Of all recorded events; without truncated stacks.
+    pub coverage: Coverage,
+    /// DSOs that are in it.
+    pub dsos: Vec<DsoShare>,
+}
+
+/// How much of what passes a query's filters is in a DSO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct DsoShare {
+    /// Number of the DSO in the ledger.
+    pub dso: u32,
+    /// Samples that end in it.
+    pub leaf_samples: u64,
+    /// Samples that it is anywhere in.
+    pub samples: u64,
+}
+
+impl Coverage {
+    fn new(frames: &FrameCoverage, by_status: BTreeMap<&'static str, u64>, truncated: u64) -> Self {
+        Self {
             frames: frames.frames,
             named: frames.named,
             forced: frames.forced,
@@ -113,8 +128,47 @@ impl Session {
             named_leaves: frames.named_leaves,
             forced_leaves: frames.forced_leaves,
             by_status,
-            truncated_stacks: self.profile.funnel.map_or(0, |funnel| funnel.truncated),
+            truncated_stacks: truncated,
         }
+    }
+}
+
+impl Session {
+    /// How much has names.
+    pub fn coverage(&self) -> Coverage {
+        let frames = coverage::frames(&self.profile, &self.symbols).with(&self.facts.folded);
+        let truncated = self.profile.funnel.map_or(0, |funnel| funnel.truncated);
+        let mut by_status = self.by_status(&self.facts.uses);
+        for (status, samples) in self.facts.left_out.leaf_samples().filter(|(_, n)| *n > 0) {
+            *by_status.entry(status.name()).or_default() += samples;
+        }
+        Coverage::new(&frames, by_status, truncated)
+    }
+
+    /// How much of what passes the filters of a query has names, and how much of it is in each DSO.
+    /// A link does not hold what filters ask about, so of one it is of little use.
+    pub fn filtered_coverage(&self, query: &Query) -> FilteredCoverage {
+        let (frames, uses) = coverage::filtered(&self.profile, &self.symbols, query);
+        let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
+        FilteredCoverage {
+            dsos: used
+                .map(|(id, used)| DsoShare {
+                    dso: id as u32,
+                    leaf_samples: used.leaf_samples,
+                    samples: used.samples,
+                })
+                .collect(),
+            coverage: Coverage::new(&frames, self.by_status(&uses), 0),
+        }
+    }
+
+    fn by_status(&self, uses: &[DsoUse]) -> BTreeMap<&'static str, u64> {
+        let mut by_status = BTreeMap::new();
+        for (id, used) in uses.iter().enumerate() {
+            let status = self.ledger.row(DsoId(id as u32)).status.name();
+            *by_status.entry(status).or_default() += used.leaf_samples;
+        }
+        by_status
     }
 
     /// Functions of an event in order, at most `limit` of them.

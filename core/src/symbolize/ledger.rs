@@ -97,6 +97,8 @@ pub struct LedgerRow {
     pub gives: Option<&'static str>,
     /// The identity of a refused file of the same name, in hex.
     pub found: Option<String>,
+    /// What made that file, in words.
+    pub made_by: Option<String>,
     /// What was tried to name it, oldest first.
     pub tried: Vec<Attempt>,
     /// The package that a file given for it is from.
@@ -138,6 +140,7 @@ impl Ledger {
         row.status = Status::Matched;
         row.reason = None;
         row.found = None;
+        row.made_by = None;
     }
 
     /// A matched file cannot give names to a DSO: where the DSO was is not known.
@@ -198,6 +201,14 @@ impl Ledger {
             row.status = Status::Mismatched;
             row.reason = Some("the file given is another build".to_owned());
             row.found = Some(found.clone());
+            row.made_by = None;
+        }
+    }
+
+    /// What made the file that was refused for a DSO last.
+    pub fn note_made_by(&mut self, dso: DsoId, made_by: String) {
+        if let Some(row) = self.rows.get_mut(dso.index()).filter(|row| row.found.is_some()) {
+            row.made_by = Some(made_by);
         }
     }
 
@@ -277,6 +288,7 @@ impl LedgerRow {
             image: None,
             gives: None,
             found: None,
+            made_by: None,
             tried: Vec::new(),
             package: None,
             holds: Gives::default(),

@@ -21,6 +21,7 @@ mod inline_frames;
 mod kallsyms;
 mod kernel_module;
 mod ledger;
+mod made_by;
 mod matched_image;
 mod perf_map;
 mod placement;

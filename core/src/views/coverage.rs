@@ -2,6 +2,8 @@
 
 use crate::profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
 use crate::symbolize::{Naming, Symbols};
+use crate::views::Query;
+use crate::views::filter::Filter;
 
 /// How often a DSO was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,8 +65,12 @@ struct StackCounts {
 
 impl StackCounts {
     fn new(profile: &Profile) -> Self {
+        Self::of(profile, profile.recorded_rows())
+    }
+
+    fn of(profile: &Profile, rows: impl Iterator<Item = usize>) -> Self {
         let mut leaf = vec![0u64; profile.stacks.len()];
-        for row in profile.recorded_rows() {
+        for row in rows {
             let count = &mut leaf[profile.samples.stack[row].index()];
             *count = count.saturating_add(profile.samples.count(row));
         }
@@ -80,7 +86,10 @@ impl StackCounts {
 
 /// Use of each DSO, by [`DsoId`], over all recorded events.
 pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
-    let counts = StackCounts::new(profile);
+    dso_use_of(profile, &StackCounts::new(profile))
+}
+
+fn dso_use_of(profile: &Profile, counts: &StackCounts) -> Vec<DsoUse> {
     let mut uses = vec![DsoUse::default(); profile.dsos.len()];
     // By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
     // says that a walk is needed.
@@ -106,7 +115,23 @@ fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
 
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
-    let counts = StackCounts::new(profile);
+    frames_of(profile, symbols, &StackCounts::new(profile))
+}
+
+/// The same of what passes the filters of a query, and the use of each DSO by it. Of all recorded
+/// events, as everything here; steps rewrite stacks and change nothing in what has names.
+pub fn filtered(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+) -> (FrameCoverage, Vec<DsoUse>) {
+    let filter = Filter::new(profile, query);
+    let passes = |row: &usize| filter.removed_by(*row).is_none();
+    let counts = StackCounts::of(profile, profile.recorded_rows().filter(passes));
+    (frames_of(profile, symbols, &counts), dso_use_of(profile, &counts))
+}
+
+fn frames_of(profile: &Profile, symbols: &Symbols, counts: &StackCounts) -> FrameCoverage {
     let mut coverage = FrameCoverage {
         samples: counts.total.first().copied().unwrap_or(0),
         ..FrameCoverage::default()

@@ -297,3 +297,23 @@ fn derived_samples_are_not_counted_with_recorded_ones() {
         CallTree::new(&stacks.profile, &stacks.symbols, &Query { event: 1, ..ungrouped() });
     assert_eq!(off_cpu.total(CallNodeId::ROOT).weight, 700);
 }
+
+#[test]
+fn coverage_of_what_a_filter_leaves_is_that_of_a_recording_without_the_rest() {
+    let all = fixture("nginx: A B 1\nnode: A b 1\nnginx: a 1\nnginx: ~2 1");
+    let alone = fixture("nginx: A B 1\nnginx: a 1\nnginx: ~2 1");
+    let query = Query { processes: vec![pid(&all, "nginx")], ..ungrouped() };
+    let (frames, uses) = coverage::filtered(&all.profile, &all.symbols, &query);
+    assert_eq!(frames, coverage::frames(&alone.profile, &alone.symbols));
+    assert_eq!(uses, coverage::dso_use(&alone.profile));
+    let (frames, uses) = coverage::filtered(&all.profile, &all.symbols, &ungrouped());
+    assert_eq!(frames, coverage::frames(&all.profile, &all.symbols));
+    assert_eq!(uses, coverage::dso_use(&all.profile));
+}
+
+/// The id of the process of this name.
+fn pid(fixture: &Fixture, name: &str) -> u32 {
+    let named =
+        |process: &&crate::profile::Process| fixture.profile.strings.get(process.name) == name;
+    fixture.profile.threads.processes.iter().find(named).expect("it is in the fixture").pid
+}

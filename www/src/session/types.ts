@@ -6,14 +6,14 @@
 // generated from Rust; what is added here is the protocol around them.
 
 import type {
-  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
+  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
   Failure, FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
   SearchResult, SharedLink, SharedParts, Shown, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
 import type { GroupBy, Nothing, TimeOrder, TimeWindow } from "../generated/perftab_web.js";
 
 export type {
-  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
+  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
   FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Rejection, Removed, SearchResult, SharedParts, Shown,
   TimeRange, Transform, UsedFile, Warning,
 };
@@ -116,6 +116,8 @@ export interface Protocol {
   openLink: { args: { payload: string }; result: ProfileInfo };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };
+  /** The same of what passes the filters of a query; its steps change nothing in it. */
+  filteredCoverage: { args: { query: Query }; result: FilteredCoverage };
   /** Who ran a DSO, and when: a pass over all samples, so it is asked of one that somebody looks at. */
   dsoUsers: { args: { dso: number }; result: DsoUsers };
   coverage: { args: Record<string, never>; result: Coverage };

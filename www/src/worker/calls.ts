@@ -46,6 +46,7 @@ export class Calls {
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
+    filteredCoverage: ({ query }) => this.#open.filteredCoverage(query),
     dsoUsers: ({ dso }) => this.#open.dsoUsers(dso),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
