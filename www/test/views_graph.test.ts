@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FlameGraph } from "../src/session/types.ts";
 import { Flag, Kind, NONE } from "../src/session/types.ts";
-import { BoxList, fillOf } from "../src/views/flame/box_list.ts";
+import { BoxList } from "../src/views/flame/box_list.ts";
+import { BY_KIND, fillOf, heatStep } from "../src/views/flame/colouring.ts";
 import {
-  boxAt, boxOfCallNode, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowAt, rowOf, siblingBox,
+  boxAt, boxOfCallNode, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowOf, siblingBox,
   widestChild,
 } from "../src/views/flame/hit_test.ts";
 import { seen } from "../src/views/flame/minimap.tsx";
-import { darken, FILL_FORCED, FILL_FORCED_MATCH, FILL_MATCH } from "../src/views/flame/palette.ts";
+import { clearest, darken, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_MATCH } from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
-import { screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
+import { rowAtTop, rowTop, screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
 import { hairline, snap, widthWithGap } from "../src/views/flame/snap.ts";
 import { layOut } from "./harness/fake_session.ts";
 import { randomTree } from "./harness/random_tree.ts";
@@ -64,9 +65,9 @@ test("a point finds its box, folded ones too, gaps none", () => {
   assert.equal(boxAt(letters, 2, 5), 4);
   assert.equal(boxAt(letters, 4, 5), NO_BOX);
   assert.equal(boxAt(letters, -1, 5), NO_BOX);
-  assert.equal(rowAt(letters, 35, 18), 1);
-  assert.equal(rowAt(letters, 72, 18), NO_BOX);
-  assert.equal(rowAt(letters, -1, 18), NO_BOX);
+  assert.equal(rowAtTop(scene(), 35), 1);
+  assert.equal(rowAtTop(scene(), 72), NO_BOX);
+  assert.equal(rowAtTop(scene(), -1), NO_BOX);
 });
 
 test("every box of a large graph is found at its middle", () => {
@@ -81,7 +82,7 @@ test("every box of a large graph is found at its middle", () => {
   }
 });
 
-test("keys move among parents, children and siblings, past folded boxes", () => {
+test("keys move among parents, children and siblings, onto folded boxes too", () => {
   const [a, b, c, d, folded, e, f] = [0, 1, 2, 3, 4, 5, 6];
   assert.equal(parentBox(letters, f), e);
   assert.equal(parentBox(letters, folded), c);
@@ -92,7 +93,9 @@ test("keys move among parents, children and siblings, past folded boxes", () => 
   assert.equal(widestChild(letters, a), c);
   assert.equal(widestChild(letters, b), d);
   assert.equal(siblingBox(letters, b, 1), c);
-  assert.equal(siblingBox(letters, e, -1), NO_BOX);
+  assert.equal(siblingBox(letters, e, -1), folded);
+  assert.equal(siblingBox(letters, folded, -1), NO_BOX);
+  assert.equal(widestChild(graph("aaaa", "##.."), a), 1, "nothing else is there");
   assert.equal(siblingBox(letters, d, 1), NO_BOX);
   assert.equal(deepestHotLeaf(letters, a), f);
 });
@@ -109,7 +112,7 @@ test("a function's heaviest box and a call node's box", () => {
 function scene(over: Partial<Scene> = {}): Scene {
   return {
     graph: letters, layoutPx: 10, view: { left: 0, span: 1 }, width: 100, height: 36, scrollTop: 0, rowHeight: 18,
-    ratio: 1, textScale: 1, ...over,
+    ratio: 1, textScale: 1, flow: "down", contentHeight: 80, colouring: BY_KIND, ...over,
   };
 }
 
@@ -117,6 +120,12 @@ test("only what is on screen is listed", () => {
   assert.deepEqual(visibleRows(scene()), [0, 2]);
   assert.deepEqual(visibleRows(scene({ scrollTop: 20 })), [1, 4]);
   assert.deepEqual(visibleRows(scene({ scrollTop: 900 })), [50, 50]);
+  // Four rows of 18 in 80, from the bottom: the last ends at 8, the root at 80.
+  const up = scene({ flow: "up" });
+  assert.deepEqual(visibleRows({ ...up, scrollTop: 0 }), [2, 4]);
+  assert.deepEqual(visibleRows({ ...up, scrollTop: 44 }), [0, 2]);
+  assert.deepEqual([0, 3].map((row) => rowTop(up, row)), [62, 8]);
+  assert.deepEqual([7, 8, 61, 62, 79, 81].map((y) => rowAtTop(up, y)), [-1, 3, 1, 0, 0, -1]);
   assert.equal(Math.round(screenX(scene({ view: { left: 0.5, span: 0.25 } }), 6)), 40);
   assert.deepEqual(visibleBoxes(scene({ view: { left: 0.5, span: 0.25 } }), 2), [4, 6]);
 });
@@ -150,17 +159,53 @@ test("boxes come sorted by fill, each once", () => {
   for (let fill = 0; fill + 1 < list.fillStart.length; fill++) {
     for (let at = list.fillStart[fill] ?? 0; at < (list.fillStart[fill + 1] ?? 0); at++) {
       const box = list.box[list.byFill[at] ?? 0] ?? 0;
-      assert.equal(fillOf(mixed.kind[box] ?? 0, mixed.shade[box] ?? 0, mixed.flags[box] ?? 0), fill);
+      assert.equal(fillOf(mixed, box, BY_KIND), fill);
     }
   }
 });
 
 test("a match outdoes a forced name, which never has its kind's fill", () => {
-  assert.equal(fillOf(Kind.Own, 1, Flag.Forced), FILL_FORCED);
-  assert.equal(fillOf(Kind.Own, 1, Flag.Match), FILL_MATCH);
-  assert.equal(fillOf(Kind.Own, 1, Flag.Forced | Flag.Match), FILL_FORCED_MATCH);
-  assert.notEqual(fillOf(Kind.Own, 0, 0), fillOf(Kind.System, 0, 0));
-  assert.equal(fillOf(200, 9, 0), fillOf(Kind.Pseudo, 2, 0));
+  for (const colouring of [BY_KIND, BY_DSO, BY_HEAT]) {
+    assert.equal(fillOf(box({ flags: Flag.Forced }), 0, colouring), FILL_FORCED);
+    assert.equal(fillOf(box({ flags: Flag.Match }), 0, colouring), FILL_MATCH);
+    assert.equal(fillOf(box({ flags: Flag.Forced | Flag.Match }), 0, colouring), FILL_FORCED_MATCH);
+  }
+  assert.notEqual(fillOf(box(), 0, BY_KIND), fillOf(box({ kind: Kind.System }), 0, BY_KIND));
+  assert.equal(fillOf(box({ kind: 200, shade: 9 }), 0, BY_KIND), fillOf(box({ kind: Kind.Pseudo, shade: 2 }), 0, BY_KIND));
+});
+
+const BY_DSO = { by: "dso", places: new Map([[30, 0], [31, 1]]) } as const;
+const BY_HEAT = { by: "heat" } as const;
+
+/** One box: own code in DSO 30. */
+function box({ kind = Kind.Own as number, shade = 0, flags = 0, dso = 30, self = 0 } = {}): Parameters<typeof fillOf>[0] {
+  return {
+    kind: Uint8Array.of(kind), shade: Uint8Array.of(shade), flags: Uint8Array.of(flags), dso: Uint32Array.of(dso),
+    self: Float64Array.of(self), allTotal: 1000,
+  };
+}
+
+test("by DSO the largest have colours, code without a name stays hatched, what is no code keeps its own", () => {
+  assert.equal(fillOf(box({ shade: 2 }), 0, BY_DSO), FILL_DSO + 2);
+  assert.equal(fillOf(box({ dso: 31 }), 0, BY_DSO), FILL_DSO + 3);
+  assert.equal(fillOf(box({ dso: 31, kind: Kind.Unnamed }), 0, BY_DSO), FILL_DSO_UNNAMED + 1);
+  assert.equal(fillOf(box({ dso: 32 }), 0, BY_DSO), fillOf(box({ kind: Kind.Pseudo }), 0, BY_KIND));
+  assert.equal(fillOf(box({ kind: Kind.Folded }), 0, BY_DSO), fillOf(box({ kind: Kind.Folded }), 0, BY_KIND));
+});
+
+test("heat has the steps of the design, as shares of all that is shown", () => {
+  assert.deepEqual([0, 0.0001, 0.0059, 0.006, 0.02, 0.0499, 0.05, 0.09, 1].map(heatStep), [0, 1, 1, 2, 3, 3, 4, 5, 5]);
+  assert.equal(fillOf(box({ self: 50 }), 0, BY_HEAT), FILL_HEAT + 4);
+});
+
+test("change has a fill for each step", () => {
+  const fill = (step: number): number => fillOf(box(), 0, { by: "change", steps: Int8Array.of(step) });
+  assert.deepEqual([-3, 0, 3].map(fill), [FILL_CHANGE, FILL_CHANGE + 3, FILL_CHANGE + 6]);
+});
+
+test("of two inks the one with more contrast is taken", () => {
+  assert.equal(clearest("rgb(127, 29, 14)", ["rgb(20, 24, 31)", "rgb(255, 255, 255)"]), "rgb(255, 255, 255)");
+  assert.equal(clearest("rgb(251, 201, 129)", ["rgb(20, 24, 31)", "rgb(255, 255, 255)"]), "rgb(20, 24, 31)");
 });
 
 test("edges snap to device pixels, the gap is cut off the right, nothing visible vanishes", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cancelled } from "../src/session/client.ts";
-import type { CallNodeDetail, CallTreeRows } from "../src/session/types.ts";
+import type { CallTreeRows, DsoStatus } from "../src/session/types.ts";
 import { ALL, Flag, Kind } from "../src/session/types.ts";
-import { mirrorItems, selectionLabel } from "../src/views/flame/mirror_items.ts";
+import { mirrorItems, spokenCall } from "../src/views/flame/mirror_items.ts";
 import { latest } from "../src/views/latest.ts";
 import { rowAfterLeft, rowAfterRight, visibleTreeRows } from "../src/views/rows/tree_rows.ts";
 import { rowAfterKey, rowWindow, scrollToRow } from "../src/views/rows/window.ts";
@@ -82,38 +82,64 @@ test("rows in sight, and the nearest scroll to one", () => {
   assert.equal(rowAfterKey("End", -1, { ...size, count: 0 }), null);
 });
 
-const detail: CallNodeDetail = {
-  callNode: 42, name: "longest_match", functionId: 9, dsoId: 3, dso: "libz.so.1.3.1", dsoStatus: "matched", buildId: null, file: null, line: null,
-  inlined: false, kind: Kind.System, flags: 0, totalWeight: 78, selfWeight: 78, totalSamples: 7482, selfSamples: 7482,
-  path: ["nginx", "main", "longest_match"], pathFlags: [8, 0, 0], pathNodes: [1, 7, 42], pathFrames: [null, 8, 9], depth: 3, parent: 7, heaviestChild: null, previousSibling: null,
-  nextSibling: null, setSize: 300, posInSet: 151, childCount: 500,
-};
+/** A path from the root to a call node 42, which is the 151st of 300. */
+function path(depth: number): CallTreeRows {
+  const above = Array.from({ length: depth }, (_, i): [number, number] => [i + 1, 1]);
+  const made = rows([ALL, 1], ...above, [42, 500]);
+  made.depth.set(made.depth.map((_, at) => at));
+  made.posInSet.fill(1).set([151], depth + 1);
+  made.setSize.fill(1).set([300], depth + 1);
+  return made;
+}
 
-test("the selection is spoken in full", () => {
-  assert.equal(
-    selectionLabel(detail, 1000),
-    "longest_match, libz.so.1.3.1, matched, total 7.8 percent, self 7.8 percent, 7,482 samples",
-  );
-  assert.match(selectionLabel({ ...detail, flags: Flag.Forced, dsoStatus: "forced" }, 1000), /, forced, /);
-  assert.match(selectionLabel({ ...detail, selfWeight: 0.1 }, 1000), /self less than 0.1 percent/);
+const spoken = { several: null, selected: true, whole: 1000, statusOf: (): DsoStatus => "matched" };
+
+test("a call is spoken in full", () => {
+  const call = rows([42, 0]);
+  call.names[0] = "longest_match";
+  call.dsos[0] = "libz.so.1.3.1";
+  call.total[0] = call.self[0] = 78;
+  call.samples[0] = 7482;
+  const words = "longest_match, libz.so.1.3.1, matched, total 7.8 percent, self 7.8 percent, 7,482 samples";
+  assert.equal(spokenCall(call, 0, spoken), words);
+  call.flags[0] = Flag.Inlined;
+  assert.match(spokenCall(call, 0, spoken), /, matched, inlined, total/);
+  call.flags[0] = Flag.Forced;
+  assert.match(spokenCall(call, 0, spoken), /, forced, total/);
+  call.self[0] = 0.1;
+  assert.match(spokenCall(call, 0, spoken), /self less than 0.1 percent/);
 });
 
 test("the mirror holds path, siblings and children in order, 200 items at most", () => {
-  const many = (from: number, count: number): CallTreeRows =>
-    rows(...Array.from({ length: count }, (_, i): [number, number] => [from + i, 0]));
-  const siblings = many(1000, 300);
+  const many = (from: number, count: number, depth: number): CallTreeRows => {
+    const made = rows(...Array.from({ length: count }, (_, i): [number, number] => [from + i, 0]));
+    made.depth.fill(depth);
+    return made;
+  };
+  const siblings = many(1000, 300, 3);
   siblings.callNode[150] = 42;
-  const items = mirrorItems({ detail, siblings, children: many(5000, 500), whole: 1000 });
+  const items = mirrorItems({ ...spoken, path: path(2), siblings, children: many(5000, 500, 4) });
   assert.ok(items.length <= 200, `${items.length}`);
   assert.equal(items.filter((item) => item.selected).length, 1);
-  assert.deepEqual(items.slice(0, 2).map((item) => [item.label, item.level]), [["nginx", 2], ["main", 3]]);
+  assert.deepEqual(items.slice(0, 3).map((item) => [item.key, item.level]), [["node-0", 1], ["node-1", 2], ["node-2", 3]]);
   const at = items.findIndex((item) => item.selected);
+  assert.equal(items[at]?.key, "node-42");
+  assert.deepEqual([items[at]?.posInSet, items[at]?.setSize, items[at]?.expanded], [151, 300, true]);
   assert.equal(items[at - 1]?.posInSet, 150);
   assert.equal(items[at + 1]?.level, 5, "children follow the selection");
   assert.equal(items.at(-1)?.level, 4, "then its siblings");
   assert.equal(new Set(items.map((item) => item.key)).size, items.length, "keys are distinct");
-  const deep = { ...detail, path: Array.from({ length: 3000 }, (_, i) => `f${i}`) };
-  assert.ok(mirrorItems({ detail: deep, siblings, children: many(5000, 500), whole: 1000 }).length <= 200);
+  const deep = path(3000);
+  assert.ok(mirrorItems({ ...spoken, path: deep, siblings, children: many(5000, 500, 4) }).length <= 200);
+});
+
+test("a box of several calls is spoken below the call that they hang on; without a selection nothing is selected", () => {
+  const data = { ...spoken, path: path(1), siblings: null, children: rows([7, 0]) };
+  const items = mirrorItems({ ...data, several: "14 narrow calls, total 0.2 percent" });
+  assert.deepEqual(items.filter((item) => item.selected).map((item) => [item.label, item.level]), [
+    ["14 narrow calls, total 0.2 percent", 4],
+  ]);
+  assert.ok(mirrorItems({ ...data, selected: false }).every((item) => !item.selected));
 });
 
 test("of many questions the first is asked at once, then only the newest, and only its answer arrives", async () => {

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ALL } from "../session/types.ts";
+import { query } from "../state/app.ts";
 import { emptyWords } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
 import { Breadcrumb, rootName } from "./flame/breadcrumb.tsx";
@@ -54,16 +55,21 @@ export function FlameGraphView(): JSX.Element {
   const laid = model.laid.value;
   const bases = {
     all: laid?.graph.allTotal ?? 0,
+    allName: "what is shown",
     root: laid?.graph.rootTotal ?? 0,
     rootName: laid === null || laid.root === ALL ? null : rootName(laid),
   };
   return (
     <section class="flame-view" ref={area} aria-label="Flame graph">
-      <Breadcrumb laid={laid} />
+      <Breadcrumb laid={laid} onZoom={model.host.zoomTo} />
       <EmptyView words={emptyWords(laid, model.failure.value)} />
       <Minimap model={model} />
       <div class="flame-viewport">
-        <Mirror model={model} tree={tree} />
+        <Mirror
+          model={model}
+          tree={tree}
+          label={query.value.direction === "callees" ? "Flame graph of callees" : "Flame graph, inverted"}
+        />
         <div class="flame-scroller" ref={scroller}>
           <div class="flame-content" ref={content}>
             <div class="flame-sticky">

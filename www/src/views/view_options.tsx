@@ -1,60 +1,111 @@
-// The options of the view that is shown, at the right of the tabs.
+// The options of the view that is shown, at the right of the tabs: what is changed often stands there, the rest is in
+// the menu behind the dots.
 
+import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { ALL } from "../session/types.ts";
-import { query, selection, view } from "../state/app.ts";
+import { Popover } from "../shell/Popover.tsx";
+import { functionsGroup, query, selection, view } from "../state/app.ts";
+import { step } from "../state/history.ts";
+import type { FunctionGroup } from "../state/url.ts";
+import { colourBy, rootAt, rowHeight, unnamedCode } from "./options.ts";
 import { setDirection, setGroup, setInlines } from "./query_steps.ts";
 import { callTree } from "./rows/tree_model.ts";
 
-export function ViewOptions(): JSX.Element {
-  const asked = query.value;
-  const tree = (
+export function ViewOptions(): JSX.Element | null {
+  switch (view.value) {
+    case "time-order":
+      return <div class="view-options"><Colour /><More parts={["graph", "inlines"]} /></div>;
+    case "flame":
+      return <div class="view-options"><Direction /><Colour /><More parts={["tree", "graph", "inlines"]} /></div>;
+    case "tree":
+      return (
+        <div class="view-options">
+          <Direction />
+          <button type="button" onClick={() => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL)}>
+            Expand hottest path
+          </button>
+          <More parts={["tree", "inlines"]} />
+        </div>
+      );
+    case "functions":
+      return <div class="view-options"><Grouping /><Inlines /></div>;
+    default:
+      return null;
+  }
+}
+
+function Direction(): JSX.Element {
+  return (
     <Segmented
       label="Direction"
-      value={asked.direction}
+      value={query.value.direction}
       choices={[["callees", "Callees"], ["inverted", "Inverted"]]}
       onChoose={setDirection}
     />
   );
-  const group = (
-    <Choice
-      label="First level"
-      value={asked.group}
-      choices={[["process", "process"], ["thread", "thread"], ["none", "none"]]}
-      onChoose={setGroup}
+}
+
+function Grouping(): JSX.Element {
+  return (
+    <Segmented<FunctionGroup>
+      label="Group by"
+      value={functionsGroup.value}
+      choices={[["function", "Functions"], ["file", "Source files"], ["dso", "DSOs"], ["thread", "Threads"]]}
+      onChoose={(group) => step(() => (functionsGroup.value = group))}
     />
   );
-  const inlines = (
+}
+
+function Colour(): JSX.Element {
+  return <Choice label="Colour" choice={colourBy} choices={[["kind", "kind"], ["dso", "DSO"], ["heat", "self heat"]]} />;
+}
+
+function Inlines(): JSX.Element {
+  return (
     <Choice
       label="Inlines"
-      value={asked.inlines}
+      value={query.value.inlines}
       choices={[["shown", "shown"], ["merged", "merged"]]}
       onChoose={setInlines}
     />
   );
-  switch (view.value) {
-    case "time-order":
-    case "heat-map":
-    case "flame":
-      return <div class="view-options">{tree}{group}{inlines}</div>;
-    case "tree":
-      return (
-        <div class="view-options">
-          {tree}{group}{inlines}
-          <button
-            type="button"
-                       onClick={() => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL)}
-          >
-            Expand hottest path
-          </button>
-        </div>
-      );
-    case "functions":
-      return <div class="view-options">{inlines}</div>;
-  }
 }
 
-interface ChoiceProps<T extends string> {
+type Part = "tree" | "graph" | "inlines";
+
+function More({ parts }: { parts: readonly Part[] }): JSX.Element {
+  return (
+    <Popover label={<span aria-hidden="true">⋯</span>} name="More options" buttonClass="quiet icon-only" panelClass="option-list">
+      {() => (
+        <>
+          {parts.includes("tree") && (
+            <Choice
+              label="First level"
+              value={query.value.group}
+              choices={[["process", "process"], ["thread", "thread"], ["none", "none"]]}
+              onChoose={setGroup}
+            />
+          )}
+          {parts.includes("inlines") && <Inlines />}
+          {parts.includes("graph") && (
+            <>
+              <Choice label="Root" choice={rootAt} choices={[["top", "at the top"], ["bottom", "at the bottom"]]} />
+              <Choice label="Row height" choice={rowHeight} choices={[["16", "16"], ["18", "18"], ["22", "22"]]} />
+              <Choice
+                label="Unnamed code"
+                choice={unnamedCode}
+                choices={[["each-address", "each address"], ["one-per-dso", "one per DSO"]]}
+              />
+            </>
+          )}
+        </>
+      )}
+    </Popover>
+  );
+}
+
+interface SegmentedProps<T extends string> {
   label: string;
   value: T;
   choices: readonly (readonly [T, string])[];
@@ -62,7 +113,7 @@ interface ChoiceProps<T extends string> {
 }
 
 /** A few choices side by side, one of them on. */
-function Segmented<T extends string>({ label, value, choices, onChoose }: ChoiceProps<T>): JSX.Element {
+function Segmented<T extends string>({ label, value, choices, onChoose }: SegmentedProps<T>): JSX.Element {
   return (
     <div class="segmented" role="group" aria-label={label}>
       {choices.map(([each, words]) => (
@@ -74,16 +125,28 @@ function Segmented<T extends string>({ label, value, choices, onChoose }: Choice
   );
 }
 
-function Choice<T extends string>({ label, value, choices, onChoose }: ChoiceProps<T>): JSX.Element {
+interface ChoiceProps<T extends string> {
+  label: string;
+  choices: readonly (readonly [T, string])[];
+  /** Either the signal that keeps it, or what it is and what becomes of another one. */
+  choice?: Signal<T>;
+  value?: T;
+  onChoose?: (value: T) => void;
+}
+
+export function Choice<T extends string>({ label, choices, choice, value, onChoose }: ChoiceProps<T>): JSX.Element {
   return (
     <label class="choice">
       <span>{label}</span>
       <select
-        value={value}
+        value={choice?.value ?? value}
         onChange={(event) => {
           const chosen = choices.find(([each]) => each === event.currentTarget.value);
           if (chosen) {
-            onChoose(chosen[0]);
+            onChoose?.(chosen[0]);
+            if (choice) {
+              choice.value = chosen[0];
+            }
           }
         }}
       >

@@ -45,9 +45,21 @@ export function share(part: number, whole: number): number {
   return whole > 0 ? part / whole : 0;
 }
 
-/** What a box of folded calls is called; `name` is what the session calls it, if it does. */
+/** What is drawn on a box of several calls; `name` is what the session calls it, if it does. */
 export function foldedCalls(number: number, name: string): string {
   return name === "" ? `${count(number)} narrow ${number === 1 ? "call" : "calls"}` : name;
+}
+
+/** What is said of a box of several calls. */
+export function severalCalls(number: number, name: string, kind: number): string {
+  if (kind === Kind.Folded) {
+    return foldedCalls(number, name);
+  }
+  // The session has put their number into the name where they are of one DSO, but draws no name on a narrow box.
+  if (kind === Kind.Unnamed) {
+    return name === "" ? `${count(number)} addresses` : name;
+  }
+  return `${name === "" ? "one function" : name}, ${count(number)} calls`;
 }
 
 export function countSamples(number: number): string {

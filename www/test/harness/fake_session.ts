@@ -10,7 +10,7 @@ import type { TreeNode } from "./random_tree.ts";
 import { randomTree } from "./random_tree.ts";
 
 const PERIOD = 250_000;
-const DSOS = ["nginx", "edge-auth", "libc.so.6", "libz.so.1.3.1", "[kernel.kallsyms]", "[jit] node 4121", "libcrypto.so.3"];
+export const DSOS = ["nginx", "edge-auth", "libc.so.6", "libz.so.1.3.1", "[kernel.kallsyms]", "[jit] node 4121", "libcrypto.so.3"];
 
 /** The number in the ledger of the DSO of a call node. */
 function dsoOf(node: TreeNode | null): number {

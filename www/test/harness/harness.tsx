@@ -2,8 +2,8 @@
 // ?nodes=4000&samples=100000&view=flame&search=deflate&theme=dark&page (with the shell around it)&dense (a full graph)
 
 import { render } from "preact";
-import { info, phase, search, session, view } from "../../src/state/app.ts";
-import type { ProfileInfo } from "../../src/session/types.ts";
+import { dsos, info, phase, search, session, view } from "../../src/state/app.ts";
+import type { DsoRow, ProfileInfo } from "../../src/session/types.ts";
 import { followHistory } from "../../src/state/history.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
 import { Profile } from "../../src/shell/Profile.tsx";
@@ -11,7 +11,7 @@ import { CallTreeView } from "../../src/views/call_tree_view.tsx";
 import { FlameGraphView } from "../../src/views/flame_graph_view.tsx";
 import { FunctionsView } from "../../src/views/functions_view.tsx";
 import { ViewOptions } from "../../src/views/view_options.tsx";
-import { FakeSession } from "./fake_session.ts";
+import { DSOS, FakeSession } from "./fake_session.ts";
 
 const options = new URLSearchParams(location.search);
 const fake = new FakeSession(
@@ -37,6 +37,13 @@ const profile: Partial<ProfileInfo> = {
 };
 info.value = profile as ProfileInfo;
 session.value = fake;
+dsos.value = DSOS.map((name, id) => {
+  const row: Partial<DsoRow> = {
+    id, name, path: `/usr/lib/${name}`, status: name === "libcrypto.so.3" ? "missing" : "matched", kind: "user",
+    samples: 1000 - id, leaf_samples: 1000 - id, build_id: null, identity: "none",
+  };
+  return row as DsoRow;
+});
 phase.value = { kind: "open" };
 
 function Harness(): preact.JSX.Element {

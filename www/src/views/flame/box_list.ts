@@ -1,8 +1,8 @@
 // The boxes on screen in device pixels, ordered by fill, so that the painter changes the fill style a few dozen times
 // a frame whatever the number of boxes. The columns are kept from frame to frame: painting allocates nothing.
 
-import { Flag, Kind } from "../../session/types.ts";
-import { FILL_FORCED, FILL_FORCED_MATCH, FILL_MATCH, FILLS, SHADES } from "./palette.ts";
+import { fillOf } from "./colouring.ts";
+import { FILLS } from "./palette.ts";
 import type { Scene } from "./scene.ts";
 import { rowSpan, screenX, visibleBoxes, visibleRows } from "./scene.ts";
 import { hairline, snap, widthWithGap } from "./snap.ts";
@@ -18,7 +18,8 @@ export class BoxList {
   /** Indexes into the columns above, ordered by fill; `fillStart` has one entry more than there are fills. */
   byFill = new Uint32Array(1024);
   fillStart = new Uint32Array(FILLS + 1);
-  #fill = new Uint8Array(1024);
+  /** The number of each box's fill. */
+  fill = new Uint8Array(1024);
 
   /** Lists what of `scene` is on screen. Boxes that cover no pixel edge are left out. */
   collect(scene: Scene): void {
@@ -49,7 +50,7 @@ export class BoxList {
         this.y[i] = top;
         this.width[i] = width;
         this.height[i] = height;
-        this.#fill[i] = fillOf(graph.kind[box] as number, graph.shade[box] as number, graph.flags[box] as number);
+        this.fill[i] = fillOf(graph, box, scene.colouring);
       }
     }
   }
@@ -58,7 +59,7 @@ export class BoxList {
   #order(): void {
     const starts = this.fillStart.fill(0);
     for (let i = 0; i < this.count; i++) {
-      const next = (this.#fill[i] as number) + 1;
+      const next = (this.fill[i] as number) + 1;
       starts[next] = (starts[next] as number) + 1;
     }
     for (let fill = 0; fill < FILLS; fill++) {
@@ -66,7 +67,7 @@ export class BoxList {
     }
     const at = starts.slice();
     for (let i = 0; i < this.count; i++) {
-      const fill = this.#fill[i] as number;
+      const fill = this.fill[i] as number;
       this.byFill[at[fill] as number] = i;
       at[fill] = (at[fill] as number) + 1;
     }
@@ -83,23 +84,11 @@ export class BoxList {
     this.width = grown(this.width, new Int32Array(room));
     this.height = grown(this.height, new Int32Array(room));
     this.byFill = new Uint32Array(room);
-    this.#fill = grown(this.#fill, new Uint8Array(room));
+    this.fill = grown(this.fill, new Uint8Array(room));
   }
 }
 
 function grown<T extends Uint32Array | Int32Array | Uint8Array>(from: T, to: T): T {
   to.set(from);
   return to;
-}
-
-/** The number of a box's fill: a match first, then a forced name, then its kind. */
-export function fillOf(kind: number, shade: number, flags: number): number {
-  if (flags & Flag.Match) {
-    return flags & Flag.Forced ? FILL_FORCED_MATCH : FILL_MATCH;
-  }
-  if (flags & Flag.Forced) {
-    return FILL_FORCED;
-  }
-  const known = kind <= Kind.Folded ? kind : Kind.Pseudo;
-  return known * SHADES + Math.min(shade, SHADES - 1);
 }

@@ -1,28 +1,32 @@
 // The row above the graph: where the zoom is, and what the colours mean.
 
 import type { JSX } from "preact";
-import { forcedRows } from "../../state/app.ts";
-import { zoomTo } from "../../state/history.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import type { Laid } from "./stage.ts";
 import { ancestors } from "./model.ts";
 import { foldPath } from "./fold_path.ts";
+import { Legend } from "./legend.tsx";
 
 /** Crumbs shown before the middle is left out. */
 const MOST_CRUMBS = 6;
 
-export function Breadcrumb({ laid }: { laid: Laid | null }): JSX.Element {
+interface Props {
+  laid: Laid | null;
+  onZoom: (callNode: number) => void;
+}
+
+export function Breadcrumb({ laid, onZoom }: Props): JSX.Element {
   return (
     <div class="breadcrumb-row">
       <nav class="breadcrumb" aria-label="Zoom">
-        <Crumbs laid={laid} />
+        <Crumbs laid={laid} onZoom={onZoom} />
       </nav>
       <Legend />
     </div>
   );
 }
 
-function Crumbs({ laid }: { laid: Laid | null }): JSX.Element {
+function Crumbs({ laid, onZoom }: Props): JSX.Element {
   const above = ancestors(laid);
   const here = rootStep(laid);
   if (above.length === 0) {
@@ -44,7 +48,7 @@ function Crumbs({ laid }: { laid: Laid | null }): JSX.Element {
             class="crumb"
             key={crumb.item.callNode}
             title={`${crumb.hidden > 0 ? `${crumb.hidden} frames, up to ` : ""}${markedName(crumb.item.name, crumb.item.flags)}`}
-            onClick={() => zoomTo(crumb.item.callNode)}
+            onClick={() => onZoom(crumb.item.callNode)}
           >
             {crumb.hidden > 0 ? "…" : <><ForcedMark flags={crumb.item.flags} />{crumb.item.name}</>}
           </button>
@@ -71,27 +75,4 @@ function rootStep(laid: Laid | null): { name: string; flags: number } {
 export function rootName(laid: Laid | null): string {
   const { name, flags } = rootStep(laid);
   return markedName(name, flags);
-}
-
-const KINDS = [
-  ["own", "own code"],
-  ["system", "system library"],
-  ["kernel", "kernel"],
-  ["jit", "JIT"],
-  ["unnamed", "no name"],
-] as const;
-
-export function Legend(): JSX.Element {
-  const forced = forcedRows.value.length > 0;
-  return (
-    <ul class="frame-legend" aria-label="Colours">
-      {KINDS.map(([kind, words]) => (
-        <li key={kind}>
-          <span class={`swatch swatch-${kind}`} />
-          {words}
-        </li>
-      ))}
-      {forced && <li><span class="swatch swatch-forced" />forced</li>}
-    </ul>
-  );
 }

@@ -38,12 +38,6 @@ export function rowRange(graph: Rows, row: number): [number, number] {
   return [graph.rowStart[row] as number, graph.rowStart[row + 1] as number];
 }
 
-/** The row at a distance from the top of the graph. */
-export function rowAt(graph: Rows, y: number, rowHeight: number): number {
-  const row = Math.floor(y / rowHeight);
-  return row >= 0 && row < graph.depths ? row : NO_BOX;
-}
-
 /** The box of `row` at `x` in layout pixels; folded boxes count. */
 export function boxAt(graph: Rows, row: number, x: number): number {
   const [from, to] = rowRange(graph, row);
@@ -108,37 +102,30 @@ export function childRange(graph: Rows, box: number): [number, number] {
   return [first, last];
 }
 
-/** The widest child that is one call node, else the folded one, else NO_BOX. */
+/** The widest child that is one call node, else the widest of several, else NO_BOX. */
 export function widestChild(graph: FlameGraph, box: number): number {
   const [from, to] = childRange(graph, box);
-  let best = NO_BOX;
-  let bestTotal = -1;
-  for (let child = from; child < to; child++) {
-    if (graph.callNode[child] === FOLDED) {
-      continue;
-    }
-    const total = graph.total[child] as number;
-    if (total > bestTotal) {
+  let best = from < to ? from : NO_BOX;
+  for (let child = from + 1; child < to; child++) {
+    const isOne = graph.callNode[child] !== FOLDED;
+    const bestIsOne = graph.callNode[best] !== FOLDED;
+    const isHeavier = (graph.total[child] as number) > (graph.total[best] as number);
+    if (isOne === bestIsOne ? isHeavier : isOne) {
       best = child;
-      bestTotal = total;
     }
   }
   return best;
 }
 
-/** The next box to the left (-1) or right (+1) under the same parent that is one call node. */
+/** The next box to the left (-1) or right (+1) under the same parent. */
 export function siblingBox(graph: FlameGraph, box: number, step: -1 | 1): number {
   const parent = parentBox(graph, box);
   if (parent === NO_BOX) {
     return NO_BOX;
   }
   const [from, to] = childRange(graph, parent);
-  for (let next = box + step; next >= from && next < to; next += step) {
-    if (graph.callNode[next] !== FOLDED) {
-      return next;
-    }
-  }
-  return NO_BOX;
+  const next = box + step;
+  return next >= from && next < to ? next : NO_BOX;
 }
 
 /** Where "always the widest child" ends, starting at `box`. */
@@ -146,7 +133,7 @@ export function deepestHotLeaf(graph: FlameGraph, box: number): number {
   let leaf = box;
   for (;;) {
     const child = widestChild(graph, leaf);
-    if (child === NO_BOX) {
+    if (child === NO_BOX || graph.callNode[child] === FOLDED) {
       return leaf;
     }
     leaf = child;

@@ -1,9 +1,10 @@
 // When the hover card is there, and for what: after a pause over a box, gone at once, kept while it is pinned.
 
+import type { ReadonlySignal } from "@preact/signals";
 import { signal } from "@preact/signals";
 import type { CallNodeDetail, Query } from "../../session/types.ts";
 import type { Session } from "../../session/client.ts";
-import { query, session } from "../../state/app.ts";
+import { session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
 
 const PAUSE_MS = 80;
@@ -24,6 +25,7 @@ interface Question {
 
 export class HoverCard {
   readonly content = signal<CardContent | null>(null);
+  readonly #query: ReadonlySignal<Query | null>;
   /** What the pointer is over: a call node, or a folded box as a negative number. */
   #over: number | null = null;
   #x = 0;
@@ -38,11 +40,16 @@ export class HoverCard {
     },
   });
 
+  /** For call nodes of this query's tree. */
+  constructor(query: ReadonlySignal<Query | null>) {
+    this.#query = query;
+  }
+
   overCallNode(callNode: number, x: number, y: number): void {
     this.#enter(callNode, x, y, () => {
-      const asked = session.peek();
-      if (asked) {
-        this.#details.ask({ session: asked, query: query.peek(), callNode });
+      const [asked, query] = [session.peek(), this.#query.peek()];
+      if (asked && query) {
+        this.#details.ask({ session: asked, query, callNode });
       }
     });
   }

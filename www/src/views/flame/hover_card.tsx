@@ -14,6 +14,8 @@ import { placeCard } from "./place_card.ts";
 /** Weights that shares are of. */
 export interface Bases {
   all: number;
+  /** What that is. */
+  allName: string;
   root: number;
   /** Name of the frame that is zoomed into, null where all is shown. */
   rootName: string | null;
@@ -46,6 +48,8 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
         ) : (
           <>
             <span><kbd>Enter</kbd> zoom</span>
+            <span><kbd>f</kbd> focus</span>
+            <span><kbd>d</kbd> drop</span>
             <span><kbd>Alt</kbd> keep this card</span>
           </>
         )}
@@ -59,7 +63,7 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
   const place = [
     detail.dso ?? "",
     detail.file === null ? "" : detail.line === null ? detail.file : `${detail.file}:${detail.line}`,
-    detail.inlined ? "inlined" : "",
+    detail.dso === null ? "" : `inlined: ${detail.inlined ? "yes" : "no"}`,
   ].filter((part) => part !== "");
   return (
     <>
@@ -68,6 +72,7 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
         <strong class={nameClass(detail.kind, detail.flags)}>
           <ForcedMark flags={detail.flags} />
           {detail.name}
+          {detail.inlined ? " (inlined)" : ""}
         </strong>
         {detail.dsoStatus === null ? null : (
           <span class={`card-status ink-${STATUS[detail.dsoStatus].tone}`}>
@@ -93,11 +98,10 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
           </tr>
         </tbody>
       </table>
-      {bases.rootName === null ? null : (
-        <p class="card-base">
-          {percent(share(detail.totalWeight, bases.root))} of {bases.rootName}; above: of all that is shown.
-        </p>
-      )}
+      <p class="card-base">
+        Shares are of {bases.allName}
+        {bases.rootName === null ? "." : `; of ${bases.rootName}, it is ${percent(share(detail.totalWeight, bases.root))}.`}
+      </p>
     </>
   );
 }

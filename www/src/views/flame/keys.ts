@@ -39,9 +39,9 @@ const PLAIN: Record<string, FlameAction> = {
   a: { kind: "pan", screens: -PAN },
 };
 
-/** The action for a key, or null if the page may have other use for it. */
-export function flameAction(key: Key): FlameAction | null {
-  if (key.ctrlKey || key.metaKey || key.altKey) {
+/** The action for a key, or null if the page may have other use for it. Letters may be switched off. */
+export function flameAction(key: Key, letters: "on" | "off" = "on"): FlameAction | null {
+  if (key.ctrlKey || key.metaKey || key.altKey || (letters === "off" && /^[a-z]$/i.test(key.key))) {
     return null;
   }
   if (key.shiftKey && key.key === "ArrowLeft") {

@@ -6,8 +6,9 @@ import { countSamples, foldedCalls } from "../words.ts";
 import type { BoxList } from "./box_list.ts";
 import { Advances, LabelFitter } from "./labels.ts";
 import type { Palette } from "./palette.ts";
-import { FILL_FORCED_MATCH, FILLS } from "./palette.ts";
+import { FILL_FORCED_MATCH } from "./palette.ts";
 import type { Scene } from "./scene.ts";
+import { hairline } from "./snap.ts";
 
 /** CSS pixels: the narrowest box with a label, the inset on both sides, the room that a share needs. */
 const NARROWEST = 26;
@@ -28,6 +29,8 @@ export class LabelPainter {
   readonly #ctx: CanvasRenderingContext2D;
   #fonts: Record<FontName, Font> | null = null;
   #fontsFor = 0;
+  /** The fill style of the run of labels that is being painted. */
+  #inked = "";
   readonly #todo: Record<FontName, number[]> = { regular: [], italic: [], bold: [], mono: [] };
 
   constructor(ctx: CanvasRenderingContext2D) {
@@ -37,16 +40,15 @@ export class LabelPainter {
   /** Paints the labels of `boxes`; those of boxes that are no match with `dimmed` opacity. */
   paint(scene: Scene, palette: Palette, boxes: BoxList, dimmed: number): void {
     const fonts = this.#fontsAt(scene.ratio * scene.textScale);
-    const matches = new Set(boxes.byFill.subarray(boxes.fillStart[FILL_FORCED_MATCH], boxes.fillStart[FILLS]));
     this.#sort(scene, boxes);
     const ctx = this.#ctx;
     ctx.textBaseline = "alphabetic";
     ctx.fontKerning = "none";
     for (const name of FONTS) {
       ctx.font = fonts[name].css;
-      ctx.fillStyle = palette.frameInk;
+      this.#inked = "";
       for (const i of this.#todo[name]) {
-        ctx.globalAlpha = dimmed < 1 && !matches.has(i) ? dimmed : 1;
+        ctx.globalAlpha = dimmed < 1 && (boxes.fill[i] as number) < FILL_FORCED_MATCH ? dimmed : 1;
         this.#paintOne(scene, palette, boxes, i, fonts[name]);
       }
     }
@@ -55,13 +57,14 @@ export class LabelPainter {
 
   #sort(scene: Scene, boxes: BoxList): void {
     const narrowest = NARROWEST * scene.ratio;
+    const gap = hairline(scene.ratio);
     for (const name of FONTS) {
       this.#todo[name].length = 0;
     }
     for (let i = 0; i < boxes.count; i++) {
       const box = boxes.box[i] as number;
       const hasName = scene.graph.label[box] !== NONE || scene.graph.folded[box] !== 0;
-      if ((boxes.width[i] as number) >= narrowest && hasName) {
+      if ((boxes.width[i] as number) + gap >= narrowest && hasName) {
         this.#todo[fontOf(scene.graph.kind[box] as number, scene.graph.flags[box] as number)].push(i);
       }
     }
@@ -80,11 +83,13 @@ export class LabelPainter {
     const name = this.#name(scene, box);
     const fitted = font.fitter.fit(name, right - left - mark);
     const baseline = Math.round((boxes.y[i] as number) + (boxes.height[i] as number) / 2 + 3.5 * ratio * scene.textScale);
+    const ink = palette.inks[boxes.fill[i] as number] ?? palette.frameInk;
+    this.#ink(ink);
     const ground = (from: number, width: number): void => {
       if (palette.outlined) {
         ctx.fillStyle = palette.panel;
         ctx.fillRect(from - ratio, (boxes.y[i] as number) + ratio, width + 2 * ratio, (boxes.height[i] as number) - 2 * ratio);
-        ctx.fillStyle = palette.frameInk;
+        ctx.fillStyle = ink;
       }
     };
     if (fitted.text !== "") {
@@ -95,13 +100,20 @@ export class LabelPainter {
       // Guru is made to be read on its own ground, not on that of a match.
       ctx.fillStyle = (graph.flags[box] as number) & Flag.Match ? palette.frameInk : palette.guru;
       ctx.fillText(FORCED_MARK, left, baseline);
-      ctx.fillStyle = palette.frameInk;
+      ctx.fillStyle = ink;
     }
     if (fitted.full && right - left - mark - fitted.width >= SHARE_ROOM * ratio && graph.rootTotal > 0) {
       const share = percent((graph.total[box] as number) / graph.rootTotal);
       const width = font.advances.width(share);
       ground(right - width, width);
       ctx.fillText(share, right - width, baseline);
+    }
+  }
+
+  /** Setting a style costs even where it is the present one. */
+  #ink(ink: string): void {
+    if (this.#inked !== ink) {
+      this.#ctx.fillStyle = this.#inked = ink;
     }
   }
 

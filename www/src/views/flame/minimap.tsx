@@ -9,11 +9,13 @@ import { ALL } from "../../session/types.ts";
 import { namesGeneration, query, search, session } from "../../state/app.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import { latest } from "../latest.ts";
-import { fillOf } from "./box_list.ts";
+import type { Colouring } from "./colouring.ts";
+import { fillOf } from "./colouring.ts";
 import { boxOfCallNode, NO_BOX, rowRange } from "./hit_test.ts";
 import type { FlameModel } from "./model.ts";
 import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
+import type { Flow } from "./scene.ts";
 import { hairline, snap } from "./snap.ts";
 import type { Laid } from "./stage.ts";
 import type { View } from "./zoom.ts";
@@ -58,14 +60,16 @@ function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View 
   const theme = themeGeneration.value;
   const palette = useMemo(() => readPalette(devicePixelRatio), [theme]);
   const width = model.width.value;
+  const colouring = model.colouring.value;
+  const flow = model.flow.value;
   useEffect(() => {
     const ctx = canvas.current?.getContext("2d");
     if (!ctx || !all) {
       return;
     }
-    const frame = requestAnimationFrame(() => paint(ctx, all, palette, width, seen(all, laid, view)));
+    const frame = requestAnimationFrame(() => paint(ctx, all, { palette, colouring, flow }, width, seen(all, laid, view)));
     return () => cancelAnimationFrame(frame);
-  }, [all, laid, view, width, palette]);
+  }, [all, laid, view, width, palette, colouring, flow]);
   return <canvas ref={canvas} class="minimap" aria-hidden="true" style={{ width: `${width}px` }} />;
 }
 
@@ -83,10 +87,16 @@ export function seen(all: FlameGraph, laid: Laid, view: View): [number, number] 
   return [start + view.left * width, start + (view.left + view.span) * width];
 }
 
+interface Look {
+  palette: Palette;
+  colouring: Colouring;
+  flow: Flow;
+}
+
 function paint(
   ctx: CanvasRenderingContext2D,
   all: FlameGraph,
-  palette: Palette,
+  look: Look,
   width: number,
   [from, to]: [number, number],
 ): void {
@@ -96,33 +106,33 @@ function paint(
   const left = snap(from * width, ratio);
   const right = Math.max(left + 2 * hairline(ratio), snap(to * width, ratio));
   ctx.globalAlpha = OUT_OF_SIGHT;
-  paintRows(ctx, all, palette);
+  paintRows(ctx, all, look);
   ctx.globalAlpha = 1;
   ctx.save();
   ctx.beginPath();
   ctx.rect(left, 0, right - left, ctx.canvas.height);
   ctx.clip();
   ctx.clearRect(left, 0, right - left, ctx.canvas.height);
-  paintRows(ctx, all, palette);
+  paintRows(ctx, all, look);
   ctx.restore();
   const line = hairline(ratio);
-  ctx.strokeStyle = palette.accent;
+  ctx.strokeStyle = look.palette.accent;
   ctx.lineWidth = 2 * line;
   ctx.strokeRect(left + line, line, right - left - 2 * line, ctx.canvas.height - 2 * line);
 }
 
 /** Every row, squeezed into the height; no gaps. */
-function paintRows(ctx: CanvasRenderingContext2D, all: FlameGraph, palette: Palette): void {
+function paintRows(ctx: CanvasRenderingContext2D, all: FlameGraph, { palette, colouring, flow }: Look): void {
   const { width, height } = ctx.canvas;
   const scale = width / Math.max(1, (all.end[0] ?? 0) - (all.start[0] ?? 0));
   const rowHeight = Math.min(height / Math.max(1, all.depths), height / 4);
   for (let row = 0; row < all.depths; row++) {
-    const top = Math.floor(row * rowHeight);
-    const bottom = Math.max(top + 1, Math.floor((row + 1) * rowHeight));
+    const place = flow === "down" ? row : all.depths - 1 - row;
+    const top = Math.floor(place * rowHeight);
+    const bottom = Math.max(top + 1, Math.floor((place + 1) * rowHeight));
     const [first, last] = rowRange(all, row);
     for (let box = first; box < last; box++) {
-      const fill = fillOf(all.kind[box] as number, all.shade[box] as number, all.flags[box] as number);
-      ctx.fillStyle = palette.fills[fill] ?? palette.panel;
+      ctx.fillStyle = palette.fills[fillOf(all, box, colouring)] ?? palette.panel;
       const start = Math.floor((all.start[box] as number) * scale + 0.5);
       const end = Math.floor((all.end[box] as number) * scale + 0.5);
       ctx.fillRect(start, top, Math.max(1, end - start), bottom - top);

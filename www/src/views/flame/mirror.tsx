@@ -6,12 +6,14 @@ import type { JSX, RefObject } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../session/client.ts";
 import type { Query } from "../../session/types.ts";
-import { namesGeneration, query, selection, session, view } from "../../state/app.ts";
+import { dsos, namesGeneration, session, view } from "../../state/app.ts";
 import { step } from "../../state/history.ts";
+import { singleKeys } from "../../state/layout.ts";
 import { latest } from "../latest.ts";
 import { flameAction } from "./keys.ts";
 import type { MirrorData } from "./mirror_items.ts";
 import { mirrorItems } from "./mirror_items.ts";
+import { PAGE_GRAPH } from "./host.ts";
 import type { FlameModel } from "./model.ts";
 
 interface Question {
@@ -20,34 +22,50 @@ interface Question {
   callNode: number;
 }
 
-async function ask({ session, query, callNode }: Question): Promise<Omit<MirrorData, "whole"> | null> {
-  const detail = await session.call("callNodeDetail", { query, callNode });
-  if (detail === null) {
-    return null;
-  }
+type Around = Pick<MirrorData, "path" | "siblings" | "children">;
+
+async function ask({ session, query, callNode }: Question): Promise<Around | null> {
+  const path = await session.call("callTreePath", { query, callNode });
+  const parent = path.callNode.at(-2);
   const [children, siblings] = await Promise.all([
     session.call("callTreeChildren", { query, callNode }),
-    detail.parent === null ? null : session.call("callTreeChildren", { query, callNode: detail.parent }),
+    parent === undefined ? null : session.call("callTreeChildren", { query, callNode: parent }),
   ]);
-  return { detail, children, siblings };
+  return { path, children, siblings };
 }
 
-export function Mirror({ model, tree }: { model: FlameModel; tree: RefObject<HTMLDivElement | null> }): JSX.Element {
-  const [data, setData] = useState<Omit<MirrorData, "whole"> | null>(null);
-  const questions = useMemo(() => latest<Question, Omit<MirrorData, "whole"> | null>({ ask, deliver: setData }), []);
+interface Props {
+  model: FlameModel;
+  tree: RefObject<HTMLDivElement | null>;
+  /** What the tree is called. */
+  label: string;
+}
+
+export function Mirror({ model, tree, label }: Props): JSX.Element {
+  const [data, setData] = useState<Around | null>(null);
+  const questions = useMemo(() => latest<Question, Around | null>({ ask, deliver: setData, fail: () => setData(null) }), []);
+  const { host } = model;
   useSignalEffect(() => {
     void namesGeneration.value;
-    const callNode = selection.value?.callNode ?? null;
+    const several = model.several.value;
+    const callNode = several?.parent ?? host.selection.value?.callNode ?? host.root.value;
+    const query = host.query.value;
     const asked = session.value;
-    if (callNode === null || asked === null) {
+    if (asked === null || query === null || model.laid.value === null) {
       questions.drop();
       setData(null);
     } else {
-      questions.ask({ session: asked, query: query.value, callNode });
+      questions.ask({ session: asked, query, callNode });
     }
   });
   const prefix = useId();
-  const items = data ? mirrorItems({ ...data, whole: model.laid.value?.graph.allTotal ?? 0 }) : [];
+  const statuses = new Map(dsos.value.map((row) => [row.id, row.status]));
+  const several = model.several.value?.words ?? null;
+  const selected = several !== null || (host.selection.value?.callNode ?? null) !== null;
+  const whole = model.laid.value?.graph.allTotal ?? 0;
+  const items = data
+    ? mirrorItems({ ...data, several, selected, whole, statusOf: (dso) => statuses.get(dso) ?? null })
+    : [];
   const active = items.find((item) => item.selected);
   return (
     <>
@@ -56,8 +74,12 @@ export function Mirror({ model, tree }: { model: FlameModel; tree: RefObject<HTM
         class="mirror"
         role="tree"
         tabIndex={0}
-        aria-label={query.value.direction === "callees" ? "Flame graph of callees" : "Flame graph, inverted"}
+        aria-label={label}
         aria-activedescendant={active ? `${prefix}${active.key}` : undefined}
+        onContextMenu={(event) => {
+          event.preventDefault();
+          model.openMenu();
+        }}
         onBlur={(event) => delete event.currentTarget.dataset["pointed"]}
         onKeyDown={(event) => {
           delete event.currentTarget.dataset["pointed"];
@@ -65,8 +87,9 @@ export function Mirror({ model, tree }: { model: FlameModel; tree: RefObject<HTM
             model.card.pin();
             return;
           }
-          const action = flameAction(event);
-          if (action) {
+          const action = flameAction(event, singleKeys.value);
+          // Esc with nothing to close here is for what lies outside.
+          if (action && !(action.kind === "clear" && !model.hasSomethingToClear)) {
             event.preventDefault();
             event.stopPropagation();
             model.act(action);
@@ -87,9 +110,11 @@ export function Mirror({ model, tree }: { model: FlameModel; tree: RefObject<HTM
           />
         ))}
       </div>
-      <button type="button" class="mirror-button" onClick={() => step(() => (view.value = "tree"))}>
-        Open as call tree
-      </button>
+      {host === PAGE_GRAPH && (
+        <button type="button" class="mirror-button" onClick={() => step(() => (view.value = "tree"))}>
+          Open as call tree
+        </button>
+      )}
     </>
   );
 }

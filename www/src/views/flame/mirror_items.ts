@@ -1,12 +1,13 @@
 // The part of the call tree that assistive technology is told about: the path to the selection, its siblings and its
 // children, in the order of a tree that is open along the path. At most 200 items whatever the graph's size.
 
-import type { CallNodeDetail, CallTreeRows } from "../../session/types.ts";
+import type { CallTreeRows, DsoStatus } from "../../session/types.ts";
+import { ALL, Flag } from "../../session/types.ts";
 import { STATUS } from "../../ledger/status.tsx";
-import { isForced, spokenName } from "../forced_name.tsx";
+import { isForced } from "../forced_name.tsx";
 import { countSamples, spokenShare } from "../words.ts";
 
-const MOST_ANCESTORS = 40;
+const MOST_ANCESTORS = 38;
 const MOST_SIBLINGS = 80;
 const MOST_CHILDREN = 80;
 
@@ -21,102 +22,82 @@ export interface MirrorItem {
 }
 
 export interface MirrorData {
-  detail: CallNodeDetail;
+  /** From the root to the call that the keys are on. */
+  path: CallTreeRows;
+  /** That and its siblings; null for the root. */
   siblings: CallTreeRows | null;
   children: CallTreeRows;
+  /** Where keys are on a box of several calls below that: its words. */
+  several: string | null;
+  /** Whether anything is selected: if not, the tree is told about all the same. */
+  selected: boolean;
   /** The weight that shares are of. */
   whole: number;
+  /** Of a DSO, by its number in the ledger. */
+  statusOf: (dso: number) => DsoStatus | null;
 }
 
-/** The spoken name of the selection: "longest_match, libz.so.1.3.1, matched, total 7.8 percent, …". */
-export function selectionLabel(detail: CallNodeDetail, whole: number): string {
-  const status = isForced(detail.flags) ? "forced" : detail.dsoStatus;
+/** A call as it is spoken: "longest_match, libz.so.1.3.1, matched, total 7.8 percent, self 7.8 percent, 7,482 samples". */
+export function spokenCall(rows: CallTreeRows, at: number, { whole, statusOf }: Pick<MirrorData, "whole" | "statusOf">): string {
+  const flags = rows.flags[at] as number;
+  const status = isForced(flags) ? "forced" : statusOf(rows.dso[at] as number);
   return [
-    detail.name,
-    detail.dso ?? "",
+    rows.names[at] ?? "",
+    rows.dsos[at] ?? "",
     status === null ? "" : STATUS[status].word.toLowerCase(),
-    detail.inlined ? "inlined" : "",
-    `total ${spokenShare(detail.totalWeight, whole)}`,
-    `self ${spokenShare(detail.selfWeight, whole)}`,
-    countSamples(detail.totalSamples),
+    flags & Flag.Inlined ? "inlined" : "",
+    `total ${spokenShare(rows.total[at] as number, whole)}`,
+    `self ${spokenShare(rows.self[at] as number, whole)}`,
+    countSamples(rows.samples[at] as number),
   ]
     .filter((part) => part !== "")
     .join(", ");
 }
 
-export function mirrorItems({ detail, siblings, children, whole }: MirrorData): MirrorItem[] {
-  const selected: MirrorItem = {
-    key: `node-${detail.callNode}`,
-    label: selectionLabel(detail, whole),
-    level: levelOf(detail),
-    posInSet: detail.posInSet,
-    setSize: detail.setSize,
-    expanded: detail.childCount > 0 ? true : null,
-    selected: true,
-  };
-  const below = rowItems(children, 0, MOST_CHILDREN, levelOf(detail) + 1, whole);
-  return [...pathItems(detail), ...around(detail, siblings, [selected, ...below], whole)];
-}
-
-/** Levels are counted from 1, which is the root. */
-function levelOf(detail: CallNodeDetail): number {
-  return detail.depth + 1;
-}
-
-function pathItems(detail: CallNodeDetail): MirrorItem[] {
-  const above = detail.path.slice(0, -1);
-  const first = Math.max(0, above.length - MOST_ANCESTORS);
-  return above.slice(first).map((name, i) => ({
-    key: `above-${first + i}`,
-    label: spokenName(name, detail.pathFlags[first + i] ?? 0),
-    level: levelOf(detail) - (above.length - first - i),
-    posInSet: 0,
-    setSize: 0,
-    expanded: true,
-    selected: false,
-  }));
-}
-
-/** The selection and what is under it, between its siblings. */
-function around(
-  detail: CallNodeDetail,
-  siblings: CallTreeRows | null,
-  selection: MirrorItem[],
-  whole: number,
-): MirrorItem[] {
-  const at = siblings ? siblings.callNode.indexOf(detail.callNode) : -1;
-  if (!siblings || at < 0) {
-    return selection;
+export function mirrorItems(data: MirrorData): MirrorItem[] {
+  const { path, siblings, children, several } = data;
+  const last = path.callNode.length - 1;
+  if (last < 0) {
+    return [];
   }
-  const from = Math.max(0, at - MOST_SIBLINGS / 2);
+  const first = Math.max(0, last - MOST_ANCESTORS);
+  const above = range(first, last).map((at) => item(data, path, at, "open"));
+  const on = item(data, path, last, children.callNode.length > 0 ? "open" : "leaf");
+  on.selected = data.selected && several === null;
+  const below = range(0, Math.min(MOST_CHILDREN, children.callNode.length)).map((at) => item(data, children, at, "closed"));
+  if (several !== null) {
+    below.push({
+      key: "several", label: several, level: on.level + 1, posInSet: 0, setSize: 0, expanded: null, selected: true,
+    });
+  }
+  const place = siblings?.callNode.indexOf(path.callNode[last] ?? ALL) ?? -1;
+  const beside = (from: number, to: number): MirrorItem[] =>
+    siblings === null || place < 0
+      ? []
+      : range(Math.max(0, from), Math.min(siblings.callNode.length, to)).map((at) => item(data, siblings, at, "closed"));
   return [
-    ...rowItems(siblings, from, at, levelOf(detail), whole),
-    ...selection,
-    ...rowItems(siblings, at + 1, at + MOST_SIBLINGS / 2, levelOf(detail), whole),
+    ...above,
+    ...beside(place - MOST_SIBLINGS / 2, place),
+    on,
+    ...below,
+    ...beside(place + 1, place + 1 + MOST_SIBLINGS / 2),
   ];
 }
 
-function rowItems(rows: CallTreeRows, from: number, to: number, level: number, whole: number): MirrorItem[] {
-  const items: MirrorItem[] = [];
-  const setSize = rows.callNode.length;
-  for (let i = from; i < Math.min(to, setSize); i++) {
-    items.push({
-      key: `node-${rows.callNode[i]}`,
-      label: [
-        rows.names[i] ?? "",
-        rows.dsos[i] ?? "",
-        isForced(rows.flags[i] as number) ? "forced" : "",
-        `total ${spokenShare(rows.total[i] as number, whole)}`,
-        `self ${spokenShare(rows.self[i] as number, whole)}`,
-      ]
-        .filter((part) => part !== "")
-        .join(", "),
-      level,
-      posInSet: i + 1,
-      setSize,
-      expanded: (rows.childCount[i] as number) > 0 ? false : null,
-      selected: false,
-    });
-  }
-  return items;
+function item(data: MirrorData, rows: CallTreeRows, at: number, how: "open" | "closed" | "leaf"): MirrorItem {
+  const hasChildren = (rows.childCount[at] as number) > 0;
+  return {
+    key: `node-${rows.callNode[at]}`,
+    label: spokenCall(rows, at, data),
+    // Levels are counted from 1, which is the root.
+    level: (rows.depth[at] as number) + 1,
+    posInSet: rows.posInSet[at] as number,
+    setSize: rows.setSize[at] as number,
+    expanded: how === "leaf" || !hasChildren ? null : how === "open",
+    selected: false,
+  };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
 }

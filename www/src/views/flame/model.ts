@@ -1,19 +1,22 @@
 // What the flame graph shows and does: asks the worker for a layout whenever something it depends on changes, and turns
 // keys and pointer into changes of the page's state. Painting is the stage's business.
 
-import { effect, signal, untracked } from "@preact/signals";
+import { batch, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import type { FlameGraph, FlameWindow, PathStep, Query } from "../../session/types.ts";
-import { ALL } from "../../session/types.ts";
-import { hovered, namesGeneration, phase, query, search, selection, session, zoomRoot } from "../../state/app.ts";
+import { ALL, NONE } from "../../session/types.ts";
+import { hovered, namesGeneration, phase, search, session } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
-import { zoomTo } from "../../state/history.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import type { Latest } from "../latest.ts";
 import { latest } from "../latest.ts";
 import { spokenName } from "../forced_name.tsx";
-import { setDirection } from "../query_steps.ts";
-import { foldedCalls } from "../words.ts";
+import { menuRequest } from "../menu_request.ts";
+import { colouring, rowHeight, unnamedCode } from "../options.ts";
+import { invert } from "../query_steps.ts";
+import { severalCalls, spokenShare } from "../words.ts";
+import type { GraphHost } from "./host.ts";
+import { PAGE_GRAPH } from "./host.ts";
 import { deepestHotLeaf, FOLDED, NO_BOX, parentBox, siblingBox, widestChild } from "./hit_test.ts";
 import { HoverCard } from "./hover.ts";
 import type { FlameAction } from "./keys.ts";
@@ -34,29 +37,51 @@ interface LayoutQuestion {
   window: FlameWindow;
 }
 
+/** A box of several calls that keys or pointer are on: no call that other views could know. */
+export interface SeveralCalls {
+  box: number;
+  words: string;
+  /** The call that they hang on. */
+  parent: number;
+}
+
 export class FlameModel {
+  readonly host: GraphHost;
+  readonly several = signal<SeveralCalls | null>(null);
+  readonly colouring = colouring;
   readonly laid = signal<Laid | null>(null);
   /** What of the root is, or is being, moved on screen, and the canvas's width in CSS pixels. */
   readonly view = signal<View>(WHOLE);
   readonly width = signal(0);
   readonly failure = signal<string | null>(null);
-  readonly card = new HoverCard();
+  readonly card: HoverCard;
   #stage: FlameStage | null = null;
   #answered: LayoutQuestion | null = null;
   /** The call node that a pointer selected: it is in sight already. */
   #pointed: number | null = null;
+  /** Where the pointer is over the graph, as a part of its width; null while it is elsewhere. */
+  #pointer: number | null = null;
   readonly #layouts: Latest<LayoutQuestion> = latest<LayoutQuestion, FlameGraph>({
     ask: (question) => question.session.call("flameGraph", { query: question.query, window: question.window }),
     deliver: (graph, question) => this.#deliver(graph, question),
     fail: (error, { window }) => {
       // The numbers of call nodes change when names arrive: the former root may be gone.
       if (window.root !== ALL) {
-        zoomRoot.value = ALL;
+        this.host.zoomTo(ALL);
       } else {
         this.failure.value = error instanceof Error ? error.message : String(error);
       }
     },
   });
+
+  constructor(host: GraphHost = PAGE_GRAPH) {
+    this.host = host;
+    this.card = new HoverCard(host.query);
+  }
+
+  get flow(): GraphHost["flow"] {
+    return this.host.flow;
+  }
 
   /** Begins to work on the elements of the view, which is `area`; the answer ends it. `focus` is called when the pointer selects. */
   start(area: HTMLElement, elements: StageElements, focus: () => void): () => void {
@@ -71,7 +96,15 @@ export class FlameModel {
           focus();
         },
         zoomInto: (box, x) => this.#zoomInto(box, stage.across(x)),
+        pointerAt: (x) => {
+          this.#pointer = x === null ? null : stage.across(x);
+        },
+        menu: (x, y) => {
+          focus();
+          this.#openMenu(x, y);
+        },
       }),
+      effect(() => stage.look({ row: Number(rowHeight.value), flow: this.flow.value, colouring: colouring.value })),
       effect(() => this.#ask(stage)),
       effect(() => {
         this.view.value = stage.target.value;
@@ -109,15 +142,36 @@ export class FlameModel {
       case "reset":
         return this.reset();
       case "invert":
-        return setDirection(query.peek().direction === "callees" ? "inverted" : "callees");
+        return invert();
       case "magnify":
-        return stage.zoom(action.factor, this.#selectionAcross(), "animated");
+        return stage.zoom(action.factor, this.#pointer ?? this.#selectionAcross(), "animated");
       case "pan":
         return stage.pan(action.screens * stage.width.peek(), "animated");
       case "clear":
         if (!this.card.close()) {
-          selection.value = null;
+          this.#select(NO_BOX);
         }
+    }
+  }
+
+  /** Whether there is anything that `clear` would close. */
+  get hasSomethingToClear(): boolean {
+    return this.card.content.peek() !== null || this.host.selection.peek() !== null || this.several.peek() !== null;
+  }
+
+  /** Opens the menu of what is selected, at its box. */
+  openMenu(): void {
+    const place = this.#stage?.rectOf(this.#stage.selected);
+    if (place) {
+      this.#openMenu(Math.max(0, place.left), place.bottom);
+    }
+  }
+
+  #openMenu(x: number, y: number): void {
+    this.card.close();
+    if (this.host.selection.peek() !== null) {
+      const focused = document.activeElement;
+      menuRequest.value = { x, y, from: focused instanceof HTMLElement ? focused : null };
     }
   }
 
@@ -127,29 +181,31 @@ export class FlameModel {
     if (stage && stage.target.peek().span < 1) {
       stage.showAll();
     } else {
-      zoomTo(ancestors(this.laid.peek()).at(-1)?.callNode ?? ALL);
+      this.host.zoomTo(ancestors(this.laid.peek()).at(-1)?.callNode ?? ALL);
     }
   }
 
   reset(): void {
     this.#stage?.showAll();
-    zoomTo(ALL);
+    this.host.zoomTo(ALL);
   }
 
   #ask(stage: FlameStage): void {
     const names = namesGeneration.value;
     const asked = session.value;
     const width = stage.width.value;
-    if (asked === null || phase.value.kind !== "open" || width < 1) {
+    const query = this.host.query.value;
+    if (asked === null || query === null || phase.value.kind !== "open" || width < 1) {
       return;
     }
     const window = {
-      root: zoomRoot.value,
+      root: this.host.root.value,
       widthPx: Math.round(width * stage.screens.value),
       minPx: FOLD_BELOW_PX,
       search: search.value,
+      unnamed: unnamedCode.value,
     };
-    this.#layouts.ask({ session: asked, query: query.value, names, window });
+    this.#layouts.ask({ session: asked, query, names, window });
   }
 
   #deliver(graph: FlameGraph, question: LayoutQuestion): void {
@@ -158,7 +214,10 @@ export class FlameModel {
     this.#answered = question;
     this.failure.value = null;
     this.card.close();
-    this.laid.value = laid;
+    batch(() => {
+      this.several.value = null;
+      this.laid.value = laid;
+    });
     this.#stage?.show(laid);
     this.#adopt();
   }
@@ -169,14 +228,18 @@ export class FlameModel {
    */
   #current(): Laid | null {
     const answered = this.#answered;
-    const isCurrent = answered?.query === query.peek() && answered.names === namesGeneration.peek();
+    const isCurrent = answered?.query === this.host.query.peek() && answered.names === namesGeneration.peek();
     return isCurrent ? this.laid.peek() : null;
   }
 
   #followSelection(stage: FlameStage): void {
-    const selected = selection.value;
+    const selected = this.host.selection.value;
+    const several = this.several.value;
     untracked(() => {
       stage.select(selected);
+      if (several !== null) {
+        stage.selectBox(several.box);
+      }
       if (selected?.callNode !== this.#pointed) {
         this.#pointed = null;
         stage.reveal(stage.selected);
@@ -189,20 +252,24 @@ export class FlameModel {
   #adopt(): void {
     const box = this.#stage?.selected ?? NO_BOX;
     const graph = this.#current()?.graph;
-    const selected = selection.peek();
+    const selected = this.host.selection.peek();
     if (!graph || box === NO_BOX || !selected || (selected.callNode !== null && selected.functionId !== null)) {
       return;
     }
-    selection.value = { callNode: graph.callNode[box] as number, functionId: graph.functionId[box] as number };
+    const known = selectionOf(graph, box);
+    // A process has no function: what is known of it is all that there is.
+    if (known.callNode !== selected.callNode || known.functionId !== selected.functionId) {
+      this.host.selection.value = known;
+    }
   }
 
   #select(box: number): void {
     const graph = this.#current()?.graph;
-    if (!graph || box === NO_BOX || graph.callNode[box] === FOLDED) {
-      selection.value = null;
-      return;
-    }
-    selection.value = { callNode: graph.callNode[box] as number, functionId: graph.functionId[box] as number };
+    batch(() => {
+      const isSeveral = graph !== undefined && box !== NO_BOX && graph.callNode[box] === FOLDED;
+      this.several.value = isSeveral ? severalAt(graph, box) : null;
+      this.host.selection.value = graph && box !== NO_BOX && !isSeveral ? selectionOf(graph, box) : null;
+    });
   }
 
   /** Makes a box the root; narrow calls that were folded are magnified instead. */
@@ -218,7 +285,7 @@ export class FlameModel {
       this.#stage?.showAll();
     } else {
       this.card.close();
-      zoomTo(callNode);
+      this.host.enter(callNode, selectionOf(laid.graph, box).functionId);
     }
   }
 
@@ -233,9 +300,11 @@ export class FlameModel {
     if (from === NO_BOX) {
       return this.#select(to === "hot-leaf" ? deepestHotLeaf(graph, 0) : 0);
     }
+    // With the root at the bottom, up is where the callees are.
+    const up = this.flow.peek() === "up";
     const goal = {
-      parent: () => parentBox(graph, from),
-      child: () => widestChild(graph, from),
+      parent: () => (up ? widestChild : parentBox)(graph, from),
+      child: () => (up ? parentBox : widestChild)(graph, from),
       previous: () => siblingBox(graph, from, -1),
       next: () => siblingBox(graph, from, 1),
       root: () => 0,
@@ -243,7 +312,7 @@ export class FlameModel {
     }[to]();
     if (goal !== NO_BOX) {
       this.#select(goal);
-    } else if (to === "parent") {
+    } else if (to === (up ? "child" : "parent")) {
       this.outOne();
     }
   }
@@ -265,17 +334,35 @@ export class FlameModel {
     const { graph } = laid;
     const name = graph.labels[graph.label[box] as number] ?? "";
     const of = percent((graph.total[box] as number) / graph.allTotal);
-    const folded = graph.folded[box] as number;
     const callNode = graph.callNode[box] as number;
     if (callNode === FOLDED) {
-      const what = foldedCalls(folded, name);
-      hovered.value = `${what}, ${of}`;
-      this.card.overFolded(box, `${what}, ${of}`, x, y);
+      const words = `${wordsOf(graph, box)}, ${of}`;
+      hovered.value = words;
+      this.card.overFolded(box, words, x, y);
     } else {
       hovered.value = name === "" ? of : `${spokenName(name, graph.flags[box] as number)}, ${of}`;
       this.card.overCallNode(callNode, x, y);
     }
   }
+}
+
+function selectionOf(graph: FlameGraph, box: number): { callNode: number; functionId: number | null } {
+  const functionId = graph.functionId[box] as number;
+  return { callNode: graph.callNode[box] as number, functionId: functionId === NONE ? null : functionId };
+}
+
+function wordsOf(graph: FlameGraph, box: number): string {
+  const name = graph.labels[graph.label[box] as number] ?? "";
+  return severalCalls(graph.folded[box] as number, name, graph.kind[box] as number);
+}
+
+function severalAt(graph: FlameGraph, box: number): SeveralCalls {
+  let parent = parentBox(graph, box);
+  while (parent !== NO_BOX && graph.callNode[parent] === FOLDED) {
+    parent = parentBox(graph, parent);
+  }
+  const words = `${wordsOf(graph, box)}, total ${spokenShare(graph.total[box] as number, graph.allTotal)}`;
+  return { box, words, parent: parent === NO_BOX ? ALL : (graph.callNode[parent] as number) };
 }
 
 /** The call nodes above the root of what is shown, outermost first. */

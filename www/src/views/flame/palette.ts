@@ -6,23 +6,37 @@ import { Kind } from "../../session/types.ts";
 import { readTokens } from "../../style/tokens.ts";
 
 /**
- * Fills are numbered `kind * SHADES + shade`. A forced name has a number of its own, so has a match of the search, and
- * between them what is both: it has the colour of a match and the border of what is forced.
+ * Fills are numbered: first those of kinds, `kind * SHADES + shade`; then those of the largest DSOs, of heat and of
+ * change. A forced name has a number of its own, so has a match of the search, and between them what is both: it has
+ * the colour of a match and the border of what is forced.
  */
 export const SHADES = 3;
-export const FILL_FORCED = 7 * SHADES;
+export const LARGEST_DSOS = 6;
+const HEAT_STEPS = 6;
+export const CHANGE_STEPS = 7;
+export const FILL_DSO = 7 * SHADES;
+/** Code without a name is hatched in every colour. */
+export const FILL_DSO_UNNAMED = FILL_DSO + LARGEST_DSOS * SHADES;
+export const FILL_HEAT = FILL_DSO_UNNAMED + LARGEST_DSOS;
+export const FILL_HEAT_UNNAMED = FILL_HEAT + HEAT_STEPS;
+export const FILL_CHANGE = FILL_HEAT_UNNAMED + HEAT_STEPS;
+export const FILL_FORCED = FILL_CHANGE + CHANGE_STEPS;
 export const FILL_FORCED_MATCH = FILL_FORCED + 1;
 export const FILL_MATCH = FILL_FORCED + 2;
 export const FILLS = FILL_FORCED + 3;
 
 /** Black over the fill, by `FlameGraph.shade`. */
 const SHADE_BLACK = [0, 0.05, 0.1] as const;
+/** Black of the lines over the colour of a DSO or of heat. */
+const HATCH_BLACK = 0.2;
 
 type Fill = string | CanvasPattern;
 
 export interface Palette {
   fills: readonly Fill[];
-  /** Text and outlines on boxes. */
+  /** Text on each fill. */
+  inks: readonly string[];
+  /** Outlines on boxes. */
   frameInk: string;
   ink: string;
   panel: string;
@@ -41,6 +55,8 @@ function themePalette(ratio: number): Palette {
   const t = readTokens([
     "g-proc", "g-own", "g-sys", "g-ker", "g-jit", "g-unk", "hatch", "line-2",
     "search", "guru", "guru-soft", "frame-ink", "ink", "panel", "accent",
+    "k1", "k2", "k3", "k4", "k5", "k6", "h0", "h1", "h2", "h3", "h4", "h5",
+    "d-less-3", "d-less-2", "d-less-1", "d-same", "d-more-1", "d-more-2", "d-more-3",
   ]);
   const byKind: [number, string][] = [
     [Kind.Own, t["g-own"]],
@@ -57,10 +73,26 @@ function themePalette(ratio: number): Palette {
     fills[Kind.Unnamed * SHADES + shade] = unnamed;
     fills[Kind.Folded * SHADES + shade] = t["line-2"];
   }
+  const inks = new Array<string>(FILLS).fill(t["frame-ink"]);
+  [t.k1, t.k2, t.k3, t.k4, t.k5, t.k6].forEach((colour, place) => {
+    SHADE_BLACK.forEach((black, shade) => (fills[FILL_DSO + place * SHADES + shade] = darken(colour, black)));
+    fills[FILL_DSO_UNNAMED + place] = hatched(colour, darken(colour, HATCH_BLACK), ratio);
+  });
+  [t.h0, t.h1, t.h2, t.h3, t.h4, t.h5].forEach((colour, step) => {
+    fills[FILL_HEAT + step] = step === 0 ? t["g-proc"] : colour;
+    fills[FILL_HEAT_UNNAMED + step] = step === 0 ? unnamed : hatched(colour, darken(colour, HATCH_BLACK), ratio);
+    // The ends of the scale are as dark as the usual ink.
+    const ink = step === 0 ? t["frame-ink"] : clearest(colour, [t["frame-ink"], t.panel]);
+    inks[FILL_HEAT + step] = inks[FILL_HEAT_UNNAMED + step] = ink;
+  });
+  [t["d-less-3"], t["d-less-2"], t["d-less-1"], t["d-same"], t["d-more-1"], t["d-more-2"], t["d-more-3"]].forEach(
+    (colour, step) => (fills[FILL_CHANGE + step] = colour),
+  );
   fills.fill(t.search, FILL_FORCED_MATCH, FILLS);
   fills[FILL_FORCED] = t["guru-soft"];
   return {
     fills,
+    inks,
     frameInk: t["frame-ink"],
     ink: t.ink,
     panel: t.panel,
@@ -85,8 +117,11 @@ function forcedPalette(ratio: number): Palette {
     fills.fill(fill, kind * SHADES, (kind + 1) * SHADES);
   }
   fills.fill(systemColour("Mark"), FILL_FORCED_MATCH, FILLS);
+  fills.fill(hatched(canvas, text, ratio), FILL_DSO_UNNAMED, FILL_HEAT);
+  fills.fill(hatched(canvas, text, ratio), FILL_HEAT_UNNAMED, FILL_CHANGE);
   const highlight = systemColour("Highlight");
-  return { fills, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
+  const inks = new Array<string>(FILLS).fill(text);
+  return { fills, inks, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
 }
 
 export function systemColour(name: string): string {
@@ -106,6 +141,28 @@ export function darken(colour: string, black: number): string {
     return colour;
   }
   return `rgb(${channels.map((channel) => Math.round(channel * (1 - black))).join(", ")})`;
+}
+
+function channels(colour: string): number[] {
+  return colour.match(/[\d.]+/g)?.slice(0, 3).map(Number) ?? [0, 0, 0];
+}
+
+/** As WCAG 2 defines it. */
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(colour).map((channel) => {
+    const part = channel / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** The ink that is read best on a ground. */
+export function clearest(ground: string, inks: readonly [string, ...string[]]): string {
+  const contrast = (ink: string): number => {
+    const [light, dark] = [luminance(ink), luminance(ground)].sort((a, b) => b - a) as [number, number];
+    return (light + 0.05) / (dark + 0.05);
+  };
+  return inks.reduce((best, ink) => (contrast(ink) > contrast(best) ? ink : best), inks[0]);
 }
 
 function tile(width: number, height: number, ground: string, paint: (ctx: CanvasRenderingContext2D) => void): Fill {

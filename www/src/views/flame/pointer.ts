@@ -19,6 +19,10 @@ export interface PointerHandlers {
   select(box: number): void;
   /** The pointer asks for more of `box`. */
   zoomInto(box: number, clientX: number): void;
+  /** Where the pointer is over the graph; null where it has left. */
+  pointerAt(clientX: number | null): void;
+  /** The pointer asks for the menu of what has just been selected. */
+  menu(clientX: number, clientY: number): void;
 }
 
 interface Press {
@@ -48,7 +52,11 @@ export function followPointer(
   on("pointerdown", (event) => pointers.down(event));
   on("pointerup", (event) => pointers.up(event));
   on("pointercancel", (event) => pointers.forget(event));
-  on("pointerleave", () => handlers.hover(NO_BOX, 0, 0));
+  on("pointerleave", () => {
+    handlers.hover(NO_BOX, 0, 0);
+    handlers.pointerAt(null);
+  });
+  scroller.addEventListener("contextmenu", (event) => pointers.menu(event), { signal: stop.signal });
   on("scroll", () => handlers.hover(NO_BOX, 0, 0));
   on("dblclick", (event) => pointers.doubleClick(event));
   area.addEventListener("wheel", (event) => wheel(event, stage), { signal: stop.signal, passive: false });
@@ -98,6 +106,7 @@ class Pointers {
   }
 
   move(event: PointerEvent): void {
+    this.#handlers.pointerAt(event.clientX);
     const press = this.#down.get(event.pointerId);
     if (!press) {
       if (event.pointerType !== "touch" && event.buttons === 0) {
@@ -152,6 +161,16 @@ class Pointers {
       this.#handlers.zoomInto(box, event.clientX);
     } else {
       this.#handlers.select(box);
+    }
+  }
+
+  menu(event: MouseEvent): void {
+    const box = this.#stage.boxAt(event.clientX, event.clientY);
+    if (box !== NO_BOX) {
+      event.preventDefault();
+      this.#down.clear();
+      this.#handlers.select(box);
+      this.#handlers.menu(event.clientX, event.clientY);
     }
   }
 

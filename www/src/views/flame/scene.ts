@@ -1,6 +1,7 @@
 // What painter, overlay and hit test agree on: a laid-out graph seen through a window, on a canvas of given size.
 
 import type { FlameGraph } from "../../session/types.ts";
+import type { Colouring } from "./colouring.ts";
 import { firstAbove, lastAtMost, rowRange } from "./hit_test.ts";
 import { snap } from "./snap.ts";
 import type { View } from "./zoom.ts";
@@ -19,7 +20,28 @@ export interface Scene {
   ratio: number;
   /** Root font size relative to 16 px: text grows with it. */
   textScale: number;
+  flow: Flow;
+  /** CSS pixels from the top of the first row to scroll to, to the end of the last. */
+  contentHeight: number;
+  colouring: Colouring;
 }
+
+/** Where callees are drawn: below their caller, or above it with the root at the bottom. */
+export type Flow = "down" | "up";
+
+/** CSS pixels from the top of the content to a row. */
+export function rowTop({ flow, contentHeight, rowHeight }: RowPlaces, row: number): number {
+  return flow === "down" ? row * rowHeight : contentHeight - (row + 1) * rowHeight;
+}
+
+/** The row at a distance from the top of the content, or -1. */
+export function rowAtTop(scene: RowPlaces & Pick<Scene, "graph">, top: number): number {
+  const { flow, contentHeight, rowHeight } = scene;
+  const row = flow === "down" ? Math.floor(top / rowHeight) : Math.ceil((contentHeight - top) / rowHeight) - 1;
+  return row >= 0 && row < scene.graph.depths ? row : -1;
+}
+
+type RowPlaces = Pick<Scene, "flow" | "contentHeight" | "rowHeight">;
 
 /** CSS pixels from the canvas's left edge, unrounded. */
 export function screenX(scene: Scene, layoutX: number): number {
@@ -33,8 +55,11 @@ export function layoutX(scene: Scene, x: number): number {
 
 /** First and one-past-last row on screen. */
 export function visibleRows(scene: Scene): [number, number] {
-  const first = Math.max(0, Math.floor(scene.scrollTop / scene.rowHeight));
-  const last = Math.ceil((scene.scrollTop + scene.height) / scene.rowHeight);
+  const [from, to] = scene.flow === "down"
+    ? [scene.scrollTop, scene.scrollTop + scene.height]
+    : [scene.contentHeight - scene.scrollTop - scene.height, scene.contentHeight - scene.scrollTop];
+  const first = Math.max(0, Math.floor(from / scene.rowHeight));
+  const last = Math.ceil(to / scene.rowHeight);
   return [first, Math.max(first, Math.min(scene.graph.depths, last))];
 }
 
@@ -56,7 +81,8 @@ export interface DeviceRect {
 
 /** Top and height of a row in device pixels, its gap left out. */
 export function rowSpan(scene: Scene, row: number, gap: number): [number, number] {
-  const top = snap(row * scene.rowHeight - scene.scrollTop, scene.ratio);
-  const bottom = snap((row + 1) * scene.rowHeight - scene.scrollTop, scene.ratio);
+  const y = rowTop(scene, row) - scene.scrollTop;
+  const top = snap(y, scene.ratio);
+  const bottom = snap(y + scene.rowHeight, scene.ratio);
   return [top, bottom - top - gap];
 }

@@ -10,19 +10,20 @@ import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
 import { deviceSize, fitBacking } from "../backing.ts";
 import { textScale } from "../text_scale.ts";
-import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowAt, rowOf } from "./hit_test.ts";
+import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowOf } from "./hit_test.ts";
+import type { Colouring } from "./colouring.ts";
+import { BY_KIND } from "./colouring.ts";
 import { paintOverlay } from "./overlay.ts";
 import { FlamePainter } from "./painter.ts";
 import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
-import type { Scene } from "./scene.ts";
-import { layoutX, screenX } from "./scene.ts";
+import type { Flow, Scene } from "./scene.ts";
+import { layoutX, rowAtTop, rowTop, screenX } from "./scene.ts";
 import type { View } from "./zoom.ts";
 import { between, easeOut, layoutScreens, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "./zoom.ts";
 
 const ZOOM_MS = 180;
 /** CSS pixels at a root font size of 16 px. */
-const ROW = 18;
 const ROW_TOUCH = 24;
 const BELOW = 8;
 /** When boxes took longer, labels are painted in the next frame. */
@@ -38,6 +39,13 @@ export interface StageElements {
   content: HTMLElement;
   frames: HTMLCanvasElement;
   overlay: HTMLCanvasElement;
+}
+
+/** How a graph is drawn; `row` is a row's height for a mouse, in CSS pixels at a root font size of 16 px. */
+export interface Look {
+  row: number;
+  flow: Flow;
+  colouring: Colouring;
 }
 
 /** A laid-out graph with what was asked for. */
@@ -76,6 +84,8 @@ export class FlameStage {
   #view: View = WHOLE;
   #animation: Animation | null = null;
   #height = 0;
+  #contentHeight = 0;
+  #look: Look = { row: 18, flow: "down", colouring: BY_KIND };
   #ratio = 1;
   #device = { width: 0, height: 0 };
   #hovered = NO_BOX;
@@ -120,7 +130,18 @@ export class FlameStage {
   }
 
   get rowHeight(): number {
-    return (this.#touch.matches ? ROW_TOUCH : ROW) * this.#textScale;
+    return (this.#touch.matches ? ROW_TOUCH : this.#look.row) * this.#textScale;
+  }
+
+  /** Changes how the graph is drawn. */
+  look(look: Look): void {
+    const former = this.#look;
+    this.#look = look;
+    this.#setHeight();
+    if (former.flow !== look.flow) {
+      this.#toRoot();
+    }
+    this.#invalidate("frames");
   }
 
   /** Shows a graph. If its root is another one, it grows out of, or shrinks into, the place it has in the former. */
@@ -132,8 +153,9 @@ export class FlameStage {
     this.#select();
     this.#setHeight();
     if (former !== null && former.root !== laid.root) {
-      const begin = formerScene && beginning(formerScene, former, laid, this.rowHeight);
-      this.#el.scroller.scrollTop = 0;
+      this.#toRoot();
+      const scene = this.#scene();
+      const begin = formerScene && scene && beginning(formerScene, scene, former, laid);
       this.#move(WHOLE, "animated", begin ?? undefined);
     }
     this.#invalidate("frames");
@@ -143,6 +165,12 @@ export class FlameStage {
   select(selection: { callNode: number | null; functionId: number | null } | null): void {
     this.#selection = { callNode: selection?.callNode ?? NONE, functionId: selection?.functionId ?? NONE };
     this.#select();
+    this.#invalidate("overlay");
+  }
+
+  /** Marks a box that is no one call; the next `select` takes that back. */
+  selectBox(box: number): void {
+    this.#selected = box;
     this.#invalidate("overlay");
   }
 
@@ -172,7 +200,7 @@ export class FlameStage {
       return NO_BOX;
     }
     const place = this.#el.frames.getBoundingClientRect();
-    const row = rowAt(scene.graph, clientY - place.top + scene.scrollTop, scene.rowHeight);
+    const row = rowAtTop(scene, clientY - place.top + scene.scrollTop);
     return row === NO_BOX ? NO_BOX : boxAt(scene.graph, row, layoutX(scene, clientX - place.left));
   }
 
@@ -207,7 +235,8 @@ export class FlameStage {
     const end = (graph.end[box] as number) / layoutPx;
     this.#move(reveal(this.target.peek(), start, end), "animated");
     const { scroller } = this.#el;
-    const top = rowOf(graph, box) * this.rowHeight;
+    const scene = this.#scene();
+    const top = scene ? rowTop(scene, rowOf(graph, box)) : 0;
     if (top < scroller.scrollTop) {
       scroller.scrollTop = top;
     } else if (top + this.rowHeight > scroller.scrollTop + this.#height) {
@@ -224,7 +253,7 @@ export class FlameStage {
     const place = this.#el.frames.getBoundingClientRect();
     const left = screenX(scene, scene.graph.start[box] as number);
     const right = screenX(scene, scene.graph.end[box] as number);
-    const top = rowOf(scene.graph, box) * scene.rowHeight - scene.scrollTop;
+    const top = rowTop(scene, rowOf(scene.graph, box)) - scene.scrollTop;
     return new DOMRect(place.left + left, place.top + top, right - left, scene.rowHeight);
   }
 
@@ -263,9 +292,23 @@ export class FlameStage {
     this.#invalidate("frames");
   }
 
+  /** Makes the content as high as the graph; what is drawn from the bottom keeps its distance from there. */
   #setHeight(): void {
+    const { scroller, content } = this.#el;
+    const before = this.#contentHeight;
+    const below = before - this.#height - scroller.scrollTop;
     const rows = this.#laid?.graph.depths ?? 0;
-    this.#el.content.style.height = `${rows * this.rowHeight + BELOW}px`;
+    const height = rows * this.rowHeight + BELOW;
+    content.style.height = `${height}px`;
+    this.#contentHeight = Math.max(height, this.#height);
+    if (this.#look.flow === "up" && this.#contentHeight !== before) {
+      scroller.scrollTop = this.#contentHeight - this.#height - Math.max(0, below);
+    }
+  }
+
+  /** Scrolls to where the root is. */
+  #toRoot(): void {
+    this.#el.scroller.scrollTop = this.#look.flow === "down" ? 0 : this.#contentHeight;
   }
 
   #resized(entries: ResizeObserverEntry[]): void {
@@ -282,10 +325,8 @@ export class FlameStage {
       this.#palette = null;
     }
     this.width.value = width;
-    if (this.#textScale !== textScale()) {
-      this.#textScale = textScale();
-      this.#setHeight();
-    }
+    this.#textScale = textScale();
+    this.#setHeight();
     this.#invalidate("frames");
   }
 
@@ -311,6 +352,9 @@ export class FlameStage {
       rowHeight: this.rowHeight,
       ratio: this.#ratio,
       textScale: this.#textScale,
+      flow: this.#look.flow,
+      contentHeight: this.#contentHeight,
+      colouring: this.#look.colouring,
     };
   }
 
@@ -385,13 +429,17 @@ interface Beginning {
   y: number;
 }
 
+function onScreen(scene: Scene, row: number): number {
+  return rowTop(scene, row) - scene.scrollTop;
+}
+
 /** Where the graph `next` has to begin so that what both show stays where it is on screen. */
-function beginning(scene: Scene, former: Laid, next: Laid, rowHeight: number): Beginning | null {
+function beginning(scene: Scene, nextScene: Scene, former: Laid, next: Laid): Beginning | null {
   const inner = boxOfCallNode(former.graph, next.root);
   if (inner !== NO_BOX) {
     const from = screenX(scene, former.graph.start[inner] as number) / scene.width;
     const to = screenX(scene, former.graph.end[inner] as number) / scene.width;
-    return { view: shrunkTo(from, to), y: rowOf(former.graph, inner) * rowHeight - scene.scrollTop };
+    return { view: shrunkTo(from, to), y: onScreen(scene, rowOf(former.graph, inner)) - onScreen(nextScene, 0) };
   }
   const outer = boxOfCallNode(next.graph, former.root);
   if (outer !== NO_BOX) {
@@ -399,7 +447,7 @@ function beginning(scene: Scene, former: Laid, next: Laid, rowHeight: number): B
     const right = (next.graph.end[outer] as number) / next.layoutPx;
     return {
       view: { left, span: Math.max(1e-6, right - left) },
-      y: -rowOf(next.graph, outer) * rowHeight - scene.scrollTop,
+      y: onScreen(scene, 0) - onScreen(nextScene, rowOf(next.graph, outer)),
     };
   }
   return null;

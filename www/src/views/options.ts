@@ -1,0 +1,44 @@
+// How the views draw, as the user chose it: kept across pages, no part of what is asked and so of no address.
+
+import type { Signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
+import { dsos } from "../state/app.ts";
+import { recall, remember } from "../state/storage.ts";
+import type { Colouring } from "./flame/colouring.ts";
+import { BY_KIND } from "./flame/colouring.ts";
+import { LARGEST_DSOS } from "./flame/palette.ts";
+import type { Flow } from "./flame/scene.ts";
+
+/** A choice that outlives the page. */
+function kept<T extends string>(name: string, choices: readonly T[], fallback: T): Signal<T> {
+  const choice = signal(recall(name, choices, fallback));
+  effect(() => remember(name, choice.value));
+  return choice;
+}
+
+export const colourBy = kept("colour", ["kind", "dso", "heat"], "kind");
+export const rootAt = kept("root-at", ["top", "bottom"], "top");
+/** Height of a row of a graph, for a mouse. */
+export const rowHeight = kept("row-height", ["16", "18", "22"], "18");
+/** How code without names is drawn. */
+export const unnamedCode = kept("unnamed", ["each-address", "one-per-dso"], "each-address");
+/** How callers and callees are drawn beside the functions. */
+export const drawAs = kept("draw-as", ["flame", "tree"], "flame");
+
+export const flow = computed<Flow>(() => (rootAt.value === "top" ? "down" : "up"));
+
+/** The DSOs with colours of their own, most samples first. */
+export const largestDsos = computed(() =>
+  [...dsos.value].filter((row) => row.samples > 0).sort((a, b) => b.samples - a.samples).slice(0, LARGEST_DSOS),
+);
+
+export const colouring = computed<Colouring>(() => {
+  switch (colourBy.value) {
+    case "kind":
+      return BY_KIND;
+    case "heat":
+      return { by: "heat" };
+    case "dso":
+      return { by: "dso", places: new Map(largestDsos.value.map((row, place) => [row.id, place])) };
+  }
+});
