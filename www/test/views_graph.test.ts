@@ -11,7 +11,7 @@ import {
 import { seen } from "../src/views/flame/minimap.tsx";
 import { clearest, darken, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_MATCH } from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
-import { rowAtTop, rowTop, screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
+import { layoutX, rowAtTop, rowTop, screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
 import { hairline, snap, widthWithGap } from "../src/views/flame/snap.ts";
 import { layOut } from "./harness/fake_session.ts";
 import { randomTree } from "./harness/random_tree.ts";
@@ -111,7 +111,7 @@ test("a function's heaviest box and a call node's box", () => {
 
 function scene(over: Partial<Scene> = {}): Scene {
   return {
-    graph: letters, layoutPx: 10, view: { left: 0, span: 1 }, width: 100, height: 36, scrollTop: 0, rowHeight: 18,
+    graph: letters, layoutPx: 10, part: { left: 0, span: 1 }, view: { left: 0, span: 1 }, width: 100, height: 36, scrollTop: 0, rowHeight: 18,
     ratio: 1, textScale: 1, flow: "down", contentHeight: 80, colouring: BY_KIND, ...over,
   };
 }
@@ -127,6 +127,10 @@ test("only what is on screen is listed", () => {
   assert.deepEqual([0, 3].map((row) => rowTop(up, row)), [62, 8]);
   assert.deepEqual([7, 8, 61, 62, 79, 81].map((y) => rowAtTop(up, y)), [-1, 3, 1, 0, 0, -1]);
   assert.equal(Math.round(screenX(scene({ view: { left: 0.5, span: 0.25 } }), 6)), 40);
+  // A layout of the second half, of which the first fifth is seen.
+  const half = scene({ part: { left: 0.5, span: 0.5 }, view: { left: 0.5, span: 0.1 } });
+  assert.equal(Math.round(screenX(half, 1)), 50);
+  assert.equal(layoutX(half, 50).toFixed(6), "1.000000");
   assert.deepEqual(visibleBoxes(scene({ view: { left: 0.5, span: 0.25 } }), 2), [4, 6]);
 });
 
@@ -225,6 +229,7 @@ test("the minimap marks what is seen, or the nearest frame above it", () => {
     graph: { ...letters, path: above.map((callNode) => ({ callNode, name: "", flags: 0 })) },
     root,
     layoutPx: 10,
+    part: { left: 0, span: 1 },
     searching: false,
   });
   assert.deepEqual(seen(letters, laid(0), { left: 0.5, span: 0.25 }), [0.5, 0.75]);

@@ -4,9 +4,11 @@ import { foldPath } from "../src/views/flame/fold_path.ts";
 import { flameAction } from "../src/views/flame/keys.ts";
 import { placeCard } from "../src/views/flame/place_card.ts";
 import {
-  between, clampView, easeOut, fromScreen, layoutScreens, pan, reveal, shrunkTo, SMALLEST_SPAN, toScreen, WHOLE,
+  between, clampView, easeOut, fromScreen, layoutScreens, pan, reveal, shrunkTo, toScreen, WHOLE,
   zoomAbout,
 } from "../src/views/flame/zoom.ts";
+
+const SMALLEST = 1 / 64;
 
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
@@ -15,24 +17,24 @@ test("what is under the pointer stays there while zooming in and out", () => {
   let view = { left: 0.2, span: 0.5 };
   const under = fromScreen(view, 0.3);
   for (const factor of [1.5, 2, 1.1, 0.7, 0.9]) {
-    view = zoomAbout(view, 0.3, factor);
+    view = zoomAbout(view, 0.3, factor, SMALLEST);
     near(toScreen(view, under), 0.3);
   }
 });
 
 test("a window never leaves the root, nor its bounds", () => {
-  assert.deepEqual(zoomAbout({ left: 0.9, span: 0.1 }, 1, 0.01), WHOLE);
-  assert.equal(zoomAbout(WHOLE, 0.5, 1e9).span, SMALLEST_SPAN);
+  assert.deepEqual(zoomAbout({ left: 0.9, span: 0.1 }, 1, 0.01, SMALLEST), WHOLE);
+  assert.equal(zoomAbout(WHOLE, 0.5, 1e9, SMALLEST).span, SMALLEST);
   assert.deepEqual(pan({ left: 0.5, span: 0.5 }, 3), { left: 0.5, span: 0.5 });
   assert.deepEqual(pan({ left: 0.5, span: 0.25 }, -1), { left: 0.25, span: 0.25 });
-  assert.deepEqual(clampView({ left: -3, span: 7 }), WHOLE);
+  assert.deepEqual(clampView({ left: -3, span: 7 }, SMALLEST), WHOLE);
 });
 
 test("the worker is asked for a power of two of screens, with a bound", () => {
   assert.equal(layoutScreens(WHOLE), 1);
   assert.equal(layoutScreens({ left: 0, span: 0.5 }), 2);
   assert.equal(layoutScreens({ left: 0, span: 0.49 }), 4);
-  assert.equal(layoutScreens({ left: 0, span: SMALLEST_SPAN }), 16);
+  assert.equal(layoutScreens({ left: 0, span: SMALLEST }), 16);
 });
 
 test("revealing moves no more than needed", () => {

@@ -1,26 +1,98 @@
 // What a graph is of, and what becomes of what is chosen in it. The flame graph of the page is one; callers and callees
-// of a function are two more, each with a tree, a zoom and a selection of its own.
+// of a function, and a thread's stacks along time, are others, each with a selection and a zoom of its own.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import type { Query } from "../../session/types.ts";
+import type { Session } from "../../session/client.ts";
+import type { FlameGraph, FlameWindow, Query } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
-import { query, selection, zoomRoot } from "../../state/app.ts";
+import { query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
-import { flow } from "../options.ts";
+import { flow, unnamedCode } from "../options.ts";
 import type { Flow } from "./scene.ts";
+import type { Laid } from "./stage.ts";
+import type { View } from "./zoom.ts";
+import { WHOLE } from "./zoom.ts";
+
+/** Calls narrower than this many CSS pixels are folded. */
+export const FOLD_BELOW_PX = 0.5;
+
+/** What a graph is laid out for. */
+export interface Canvas {
+  /** CSS pixels. */
+  width: number;
+  /** What is, or is being, moved on screen: a signal, since not every host asks again when it moves. */
+  target: ReadonlySignal<View>;
+  /** How many screens wide a layout of the whole should be: changes less often. */
+  screens: ReadonlySignal<number>;
+  /** What is on screen and answers the present query; null if nothing does. */
+  present: Laid | null;
+}
+
+/** A layout to ask for. */
+export interface Layout {
+  /** Whose call nodes the boxes stand for. */
+  query: Query;
+  layoutPx: number;
+  /** What of the whole it is. */
+  part: View;
+  searching: boolean;
+  ask: (session: Session) => Promise<Answer>;
+}
+
+export interface Answer {
+  graph: FlameGraph;
+  /** The call node that fills the width. */
+  root: number;
+}
 
 export interface GraphHost {
-  /** Whose tree it is; null while there is none. */
-  readonly query: ReadonlySignal<Query | null>;
-  /** The call node that fills the width. */
-  readonly root: ReadonlySignal<number>;
   readonly selection: Signal<Selection | null>;
   readonly flow: ReadonlySignal<Flow>;
-  /** Makes a call node fill the width; whoever has no zoom does nothing. */
+  /** The query whose call nodes are shown; null while there is nothing to show. */
+  readonly query: ReadonlySignal<Query | null>;
+  /** The least part of the whole that may fill the screen. */
+  readonly smallestSpan: number;
+  /** What to ask for, or null to keep what is there. Reads signals: it is asked again when they change. */
+  layout(canvas: Canvas): Layout | null;
+  /** Makes a call node fill the width, where the host has such a zoom. */
   zoomTo(callNode: number): void;
-  /** What Enter and a double click on a call do. */
-  enter(callNode: number, functionId: number | null): void;
+  /** What Enter and a double click on a call do; `at` is where its box lies. */
+  enter(call: { callNode: number; functionId: number | null }, at: View): void;
+  /** What Backspace does when all of the root is on screen. */
+  outOne(above: readonly number[]): void;
+}
+
+/** The window of a layout of a tree's part below `root`. */
+export function treeWindow(root: number, layoutPx: number): FlameWindow {
+  return { root, widthPx: layoutPx, minPx: FOLD_BELOW_PX, search: search.value, unnamed: unnamedCode.value };
+}
+
+/** The deepest zoom within one root; to go deeper, zoom into a frame. */
+export const TREE_SPAN = 1 / 64;
+
+/** The width of a layout that holds all of a tree's root, wide enough for how much of it is on screen. */
+export function treePx({ width, screens }: Canvas): number {
+  return Math.round(width * screens.value);
 }
 
 /** The flame graph of the page. */
-export const PAGE_GRAPH: GraphHost = { query, root: zoomRoot, selection, flow, zoomTo, enter: zoomTo };
+export const PAGE_GRAPH: GraphHost = {
+  query,
+  selection,
+  flow,
+  smallestSpan: TREE_SPAN,
+  layout(canvas) {
+    const window = treeWindow(zoomRoot.value, treePx(canvas));
+    const asked = query.value;
+    return {
+      query: asked,
+      layoutPx: window.widthPx,
+      part: WHOLE,
+      searching: window.search !== "",
+      ask: async (session) => ({ graph: await session.call("flameGraph", { query: asked, window }), root: window.root }),
+    };
+  },
+  zoomTo,
+  enter: ({ callNode }) => zoomTo(callNode),
+  outOne: (above) => zoomTo(above.at(-1) ?? 0),
+};

@@ -4,13 +4,14 @@ import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Session } from "../../session/client.ts";
-import type { FlameGraph, Query } from "../../session/types.ts";
+import type { FlameGraph, FlameWindow, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import { namesGeneration, query, search, session } from "../../state/app.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import { latest } from "../latest.ts";
 import type { Colouring } from "./colouring.ts";
 import { fillOf } from "./colouring.ts";
+import { unnamedCode } from "../options.ts";
 import { boxOfCallNode, NO_BOX, rowRange } from "./hit_test.ts";
 import type { FlameModel } from "./model.ts";
 import type { Palette } from "./palette.ts";
@@ -29,6 +30,7 @@ interface Question {
   query: Query;
   widthPx: number;
   search: string;
+  unnamed: FlameWindow["unnamed"];
 }
 
 export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
@@ -43,8 +45,8 @@ function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View 
   const questions = useMemo(
     () =>
       latest<Question, FlameGraph>({
-        ask: ({ session, query, widthPx, search }) =>
-          session.call("flameGraph", { query, window: { root: ALL, widthPx, minPx: 1, search } }),
+        ask: ({ session, query, widthPx, search, unnamed }) =>
+          session.call("flameGraph", { query, window: { root: ALL, widthPx, minPx: 1, search, unnamed } }),
         deliver: setAll,
       }),
     [],
@@ -53,7 +55,8 @@ function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View 
     void namesGeneration.value;
     const widthPx = Math.round(model.width.value);
     if (session.value !== null && widthPx > 0) {
-      questions.ask({ session: session.value, query: query.value, widthPx, search: search.value });
+      const asked = { query: query.value, widthPx, search: search.value, unnamed: unnamedCode.value };
+      questions.ask({ session: session.value, ...asked });
     }
   });
   useEffect(() => () => questions.drop(), [questions]);

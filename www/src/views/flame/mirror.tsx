@@ -6,6 +6,7 @@ import type { JSX, RefObject } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
 import type { Session } from "../../session/client.ts";
 import type { Query } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
 import { dsos, namesGeneration, session, view } from "../../state/app.ts";
 import { step } from "../../state/history.ts";
 import { singleKeys } from "../../state/layout.ts";
@@ -48,7 +49,7 @@ export function Mirror({ model, tree, label }: Props): JSX.Element {
   useSignalEffect(() => {
     void namesGeneration.value;
     const several = model.several.value;
-    const callNode = several?.parent ?? host.selection.value?.callNode ?? host.root.value;
+    const callNode = several?.parent ?? host.selection.value?.callNode ?? model.laid.value?.root ?? ALL;
     const query = host.query.value;
     const asked = session.value;
     if (asked === null || query === null || model.laid.value === null) {

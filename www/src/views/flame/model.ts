@@ -3,19 +3,19 @@
 
 import { batch, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { FlameGraph, FlameWindow, PathStep, Query } from "../../session/types.ts";
+import type { FlameGraph, PathStep } from "../../session/types.ts";
 import { ALL, NONE } from "../../session/types.ts";
-import { hovered, namesGeneration, phase, search, session } from "../../state/app.ts";
+import { hovered, namesGeneration, phase, session } from "../../state/app.ts";
+import { openTransformMenu } from "../../shell/ContextMenu.tsx";
 import { percent } from "../../state/format.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import type { Latest } from "../latest.ts";
 import { latest } from "../latest.ts";
 import { spokenName } from "../forced_name.tsx";
-import { menuRequest } from "../menu_request.ts";
-import { colouring, rowHeight, unnamedCode } from "../options.ts";
+import { colouring, rowHeight } from "../options.ts";
 import { invert } from "../query_steps.ts";
 import { severalCalls, spokenShare } from "../words.ts";
-import type { GraphHost } from "./host.ts";
+import type { Answer, GraphHost, Layout } from "./host.ts";
 import { PAGE_GRAPH } from "./host.ts";
 import { deepestHotLeaf, FOLDED, NO_BOX, parentBox, siblingBox, widestChild } from "./hit_test.ts";
 import { HoverCard } from "./hover.ts";
@@ -26,15 +26,12 @@ import { FlameStage } from "./stage.ts";
 import type { View } from "./zoom.ts";
 import { WHOLE } from "./zoom.ts";
 
-/** Calls narrower than this many CSS pixels are folded. */
-const FOLD_BELOW_PX = 0.5;
 const DEEPER = 4;
 
 interface LayoutQuestion {
   session: Session;
-  query: Query;
   names: number;
-  window: FlameWindow;
+  layout: Layout;
 }
 
 /** A box of several calls that keys or pointer are on: no call that other views could know. */
@@ -61,12 +58,12 @@ export class FlameModel {
   #pointed: number | null = null;
   /** Where the pointer is over the graph, as a part of its width; null while it is elsewhere. */
   #pointer: number | null = null;
-  readonly #layouts: Latest<LayoutQuestion> = latest<LayoutQuestion, FlameGraph>({
-    ask: (question) => question.session.call("flameGraph", { query: question.query, window: question.window }),
-    deliver: (graph, question) => this.#deliver(graph, question),
-    fail: (error, { window }) => {
+  readonly #layouts: Latest<LayoutQuestion> = latest<LayoutQuestion, Answer>({
+    ask: ({ layout, session }) => layout.ask(session),
+    deliver: (answer, question) => this.#deliver(answer, question),
+    fail: (error) => {
       // The numbers of call nodes change when names arrive: the former root may be gone.
-      if (window.root !== ALL) {
+      if (ancestors(this.laid.peek()).length > 0) {
         this.host.zoomTo(ALL);
       } else {
         this.failure.value = error instanceof Error ? error.message : String(error);
@@ -85,7 +82,7 @@ export class FlameModel {
 
   /** Begins to work on the elements of the view, which is `area`; the answer ends it. `focus` is called when the pointer selects. */
   start(area: HTMLElement, elements: StageElements, focus: () => void): () => void {
-    const stage = new FlameStage(elements);
+    const stage = new FlameStage(elements, this.host.smallestSpan);
     this.#stage = stage;
     const stops = [
       followPointer(area, elements.scroller, stage, {
@@ -169,10 +166,7 @@ export class FlameModel {
 
   #openMenu(x: number, y: number): void {
     this.card.close();
-    if (this.host.selection.peek() !== null) {
-      const focused = document.activeElement;
-      menuRequest.value = { x, y, from: focused instanceof HTMLElement ? focused : null };
-    }
+    openTransformMenu({ x, y });
   }
 
   /** First all of the present root, then the frame above it. */
@@ -181,7 +175,7 @@ export class FlameModel {
     if (stage && stage.target.peek().span < 1) {
       stage.showAll();
     } else {
-      this.host.zoomTo(ancestors(this.laid.peek()).at(-1)?.callNode ?? ALL);
+      this.host.outOne(ancestors(this.laid.peek()).map(({ callNode }) => callNode));
     }
   }
 
@@ -194,23 +188,19 @@ export class FlameModel {
     const names = namesGeneration.value;
     const asked = session.value;
     const width = stage.width.value;
-    const query = this.host.query.value;
-    if (asked === null || query === null || phase.value.kind !== "open" || width < 1) {
+    if (asked === null || phase.value.kind !== "open" || width < 1) {
       return;
     }
-    const window = {
-      root: this.host.root.value,
-      widthPx: Math.round(width * stage.screens.value),
-      minPx: FOLD_BELOW_PX,
-      search: search.value,
-      unnamed: unnamedCode.value,
-    };
-    this.#layouts.ask({ session: asked, query, names, window });
+    const { target, screens } = stage;
+    const layout = this.host.layout({ width, target, screens, present: untracked(() => this.#current()) });
+    if (layout !== null) {
+      this.#layouts.ask({ session: asked, names, layout });
+    }
   }
 
-  #deliver(graph: FlameGraph, question: LayoutQuestion): void {
-    const { window } = question;
-    const laid = { graph, root: window.root, layoutPx: window.widthPx, searching: window.search !== "" };
+  #deliver({ graph, root }: Answer, question: LayoutQuestion): void {
+    const { layoutPx, part, searching } = question.layout;
+    const laid = { graph, root, layoutPx, part, searching };
     this.#answered = question;
     this.failure.value = null;
     this.card.close();
@@ -228,7 +218,7 @@ export class FlameModel {
    */
   #current(): Laid | null {
     const answered = this.#answered;
-    const isCurrent = answered?.query === this.host.query.peek() && answered.names === namesGeneration.peek();
+    const isCurrent = answered?.layout.query === this.host.query.peek() && answered.names === namesGeneration.peek();
     return isCurrent ? this.laid.peek() : null;
   }
 
@@ -285,7 +275,7 @@ export class FlameModel {
       this.#stage?.showAll();
     } else {
       this.card.close();
-      this.host.enter(callNode, selectionOf(laid.graph, box).functionId);
+      this.host.enter(selectionOf(laid.graph, box), this.#stage?.placeOf(box) ?? WHOLE);
     }
   }
 

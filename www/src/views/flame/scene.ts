@@ -8,8 +8,9 @@ import type { View } from "./zoom.ts";
 
 export interface Scene {
   graph: FlameGraph;
-  /** The width that `graph` was laid out for. */
+  /** The width that `graph` was laid out for, and what of the whole it is. */
   layoutPx: number;
+  part: View;
   view: View;
   /** CSS pixels. */
   width: number;
@@ -45,12 +46,18 @@ type RowPlaces = Pick<Scene, "flow" | "contentHeight" | "rowHeight">;
 
 /** CSS pixels from the canvas's left edge, unrounded. */
 export function screenX(scene: Scene, layoutX: number): number {
-  return ((layoutX / scene.layoutPx - scene.view.left) / scene.view.span) * scene.width;
+  return ((fractionAt(scene, layoutX) - scene.view.left) / scene.view.span) * scene.width;
 }
 
 /** Layout pixels at a distance from the canvas's left edge. */
 export function layoutX(scene: Scene, x: number): number {
-  return (scene.view.left + (x / scene.width) * scene.view.span) * scene.layoutPx;
+  const fraction = scene.view.left + (x / scene.width) * scene.view.span;
+  return ((fraction - scene.part.left) / scene.part.span) * scene.layoutPx;
+}
+
+/** What of the whole lies left of a position in the layout, 0 to 1. */
+export function fractionAt({ layoutPx, part }: Pick<Scene, "layoutPx" | "part">, layoutX: number): number {
+  return part.left + (layoutX / layoutPx) * part.span;
 }
 
 /** First and one-past-last row on screen. */

@@ -18,9 +18,9 @@ import { FlamePainter } from "./painter.ts";
 import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
 import type { Flow, Scene } from "./scene.ts";
-import { layoutX, rowAtTop, rowTop, screenX } from "./scene.ts";
+import { fractionAt, layoutX, rowAtTop, rowTop, screenX } from "./scene.ts";
 import type { View } from "./zoom.ts";
-import { between, easeOut, layoutScreens, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "./zoom.ts";
+import { between, clampView, easeOut, layoutScreens, pan, reveal, shrunkTo, WHOLE, zoomAbout } from "./zoom.ts";
 
 const ZOOM_MS = 180;
 /** CSS pixels at a root font size of 16 px. */
@@ -53,6 +53,8 @@ export interface Laid {
   graph: FlameGraph;
   root: number;
   layoutPx: number;
+  /** What of the whole is laid out; all of it where the whole is a tree. */
+  part: View;
   searching: boolean;
 }
 
@@ -83,6 +85,7 @@ export class FlameStage {
   #laid: Laid | null = null;
   #view: View = WHOLE;
   #animation: Animation | null = null;
+  readonly #smallestSpan: number;
   #height = 0;
   #contentHeight = 0;
   #look: Look = { row: 18, flow: "down", colouring: BY_KIND };
@@ -99,7 +102,9 @@ export class FlameStage {
   #frame = 0;
   #painted = false;
 
-  constructor(elements: StageElements) {
+  /** No less than `smallestSpan` of the whole may fill the screen. */
+  constructor(elements: StageElements, smallestSpan: number) {
+    this.#smallestSpan = smallestSpan;
     const frames = elements.frames.getContext("2d");
     const overlay = elements.overlay.getContext("2d");
     if (!frames || !overlay) {
@@ -211,7 +216,7 @@ export class FlameStage {
   }
 
   zoom(factor: number, pointer: number, how: "at-once" | "animated"): void {
-    this.#move(zoomAbout(this.target.peek(), pointer, factor), how);
+    this.#move(zoomAbout(this.target.peek(), pointer, factor, this.#smallestSpan), how);
   }
 
   /** Moves to the right by CSS pixels. */
@@ -225,15 +230,27 @@ export class FlameStage {
     this.#move(WHOLE, "animated");
   }
 
+  moveTo(view: View): void {
+    this.#move(clampView(view, this.#smallestSpan), "animated");
+  }
+
+  /** What of the whole a box covers. */
+  placeOf(box: number): View {
+    if (!this.#laid || box === NO_BOX) {
+      return WHOLE;
+    }
+    const left = fractionAt(this.#laid, this.#laid.graph.start[box] as number);
+    return { left, span: fractionAt(this.#laid, this.#laid.graph.end[box] as number) - left };
+  }
+
   /** Scrolls and pans so that a box is on screen. */
   reveal(box: number): void {
     if (!this.#laid || box === NO_BOX) {
       return;
     }
-    const { graph, layoutPx } = this.#laid;
-    const start = (graph.start[box] as number) / layoutPx;
-    const end = (graph.end[box] as number) / layoutPx;
-    this.#move(reveal(this.target.peek(), start, end), "animated");
+    const { graph } = this.#laid;
+    const { left, span } = this.placeOf(box);
+    this.#move(reveal(this.target.peek(), left, left + span), "animated");
     const { scroller } = this.#el;
     const scene = this.#scene();
     const top = scene ? rowTop(scene, rowOf(graph, box)) : 0;
@@ -345,6 +362,7 @@ export class FlameStage {
     return {
       graph: this.#laid.graph,
       layoutPx: this.#laid.layoutPx,
+      part: this.#laid.part,
       view: this.#view,
       width,
       height: this.#height,
@@ -443,8 +461,8 @@ function beginning(scene: Scene, nextScene: Scene, former: Laid, next: Laid): Be
   }
   const outer = boxOfCallNode(next.graph, former.root);
   if (outer !== NO_BOX) {
-    const left = (next.graph.start[outer] as number) / next.layoutPx;
-    const right = (next.graph.end[outer] as number) / next.layoutPx;
+    const left = fractionAt(next, next.graph.start[outer] as number);
+    const right = fractionAt(next, next.graph.end[outer] as number);
     return {
       view: { left, span: Math.max(1e-6, right - left) },
       y: onScreen(scene, 0) - onScreen(nextScene, rowOf(next.graph, outer)),

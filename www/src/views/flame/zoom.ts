@@ -10,26 +10,24 @@ export interface View {
 
 export const WHOLE: View = { left: 0, span: 1 };
 
-/** Deepest zoom within one root; to go deeper, zoom into a frame. */
-export const SMALLEST_SPAN = 1 / 64;
 /** The worker is asked for at most this many screens' width of boxes. */
 const WIDEST_LAYOUT = 16;
 
-/** Nearest window that stays inside the root. */
-export function clampView(view: View): View {
-  const span = Math.min(1, Math.max(SMALLEST_SPAN, view.span));
+/** Nearest window that stays inside the root and is no smaller than `smallest`. */
+export function clampView(view: View, smallest: number): View {
+  const span = Math.min(1, Math.max(smallest, view.span));
   return { span, left: Math.min(1 - span, Math.max(0, view.left)) };
 }
 
 /** Magnifies by `factor`, keeping what is at `pointer` (0 to 1 of the screen) there. */
-export function zoomAbout(view: View, pointer: number, factor: number): View {
-  const span = Math.min(1, Math.max(SMALLEST_SPAN, view.span / factor));
-  return clampView({ span, left: view.left + pointer * (view.span - span) });
+export function zoomAbout(view: View, pointer: number, factor: number, smallest: number): View {
+  const span = Math.min(1, Math.max(smallest, view.span / factor));
+  return clampView({ span, left: view.left + pointer * (view.span - span) }, smallest);
 }
 
 /** Moves the window by a part of the screen's width; positive is to the right. */
 export function pan(view: View, screens: number): View {
-  return clampView({ span: view.span, left: view.left + screens * view.span });
+  return clampView({ span: view.span, left: view.left + screens * view.span }, view.span);
 }
 
 /** The smallest move that brings [start, end] (fractions) on screen. */
@@ -42,12 +40,12 @@ export function reveal(view: View, start: number, end: number): View {
   }
   if (start <= view.left && end >= right) return view; // it fills the screen
   if (end - start >= view.span) {
-    return clampView({ span: view.span, left: start });
+    return clampView({ span: view.span, left: start }, view.span);
   }
   if (start < view.left) {
-    return clampView({ span: view.span, left: start });
+    return clampView({ span: view.span, left: start }, view.span);
   }
-  return clampView({ span: view.span, left: end - view.span });
+  return clampView({ span: view.span, left: end - view.span }, view.span);
 }
 
 /** How many screens wide the worker should lay out, a power of two. */
