@@ -26,6 +26,7 @@ function row(name: string, status: DsoStatus, leafShare: number, samples = 10): 
     image: null,
     gives: null,
     found: null,
+    made_by: null,
     tried: [],
     hints: [],
   };
