@@ -327,6 +327,16 @@ impl Session {
         Ok(answer)
     }
 
+    /// What stands between a function's callers and callees; null if no sample has it.
+    #[wasm_bindgen(unchecked_return_type = "SandwichFacts | null")]
+    pub fn sandwich(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FunctionRef")] function: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.sandwich(&from_js(query)?, &from_js(function)?))
+    }
+
     /// What a text finds.
     #[wasm_bindgen(unchecked_return_type = "SearchResult")]
     pub fn search(

@@ -320,7 +320,7 @@ impl Session {
     }
 
     /// The level of `frame` that a call node stands for.
-    fn level(&self, frame: FrameId, label: Label) -> Option<&Level> {
+    pub(super) fn level(&self, frame: FrameId, label: Label) -> Option<&Level> {
         let function = label.function()?;
         self.symbols.levels(frame).iter().find(|level| level.function == function)
     }

@@ -6,6 +6,7 @@
 //! views. Calls that take long are cut into slices by the host, so that they can be cancelled.
 
 mod answers;
+mod breakdown;
 mod compare;
 mod force;
 mod info;
@@ -14,6 +15,7 @@ mod offer;
 mod opening;
 mod query;
 mod report;
+mod sandwich;
 mod share;
 mod time_order;
 
@@ -40,6 +42,7 @@ pub use crate::ingest::{SampleWatcher, WatchedSample};
 pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
 };
+pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use compare::{
     ChangeDetail, ChangeRows, ChangesRequest, CompareSearch, CompareView, ComparedDetail,
     Comparing, DiffFunction, DiffTotal, DsoPairRow, SideTotal,
@@ -52,6 +55,7 @@ pub use info::{
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
+pub use sandwich::{CodePart, SandwichFacts};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
 pub use time_order::TimeWindow;
 

@@ -248,13 +248,13 @@ fn in_order(mut rows: Vec<GroupRow>, order: FunctionOrder) -> Vec<GroupRow> {
 /// The source file of each function. Code that the compiler took from another file without saying
 /// so (a macro, a table) is in a function's addresses too, hence the one that most of them are
 /// from. An address counts once, however often it was sampled: a filter changes no file.
-struct FilesOfFunctions {
+pub(super) struct FilesOfFunctions {
     /// By [`FunctionId`]. The majority of a stream, found in one pass: who is ahead, and by how many.
     ahead: Vec<(Option<FileId>, u32)>,
 }
 
 impl FilesOfFunctions {
-    fn new(profile: &Profile, symbols: &Symbols) -> Self {
+    pub fn new(profile: &Profile, symbols: &Symbols) -> Self {
         let mut ahead = vec![(None, 0u32); symbols.function_count()];
         for (frame, _) in profile.frames.iter() {
             for level in symbols.levels(frame).iter().filter(|level| level.file.is_some()) {
@@ -269,7 +269,7 @@ impl FilesOfFunctions {
         Self { ahead }
     }
 
-    fn of(&self, function: FunctionId) -> Option<FileId> {
+    pub fn of(&self, function: FunctionId) -> Option<FileId> {
         self.ahead.get(function.0 as usize).and_then(|&(file, _)| file)
     }
 }

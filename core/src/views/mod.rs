@@ -4,6 +4,7 @@
 //! same questions and get the same numbers.
 
 mod boxes;
+pub mod breakdown;
 pub mod call_tree;
 pub mod compare;
 pub mod coverage;
@@ -15,6 +16,7 @@ pub mod functions;
 pub mod grouped;
 pub mod label;
 pub mod leaves;
+pub mod sandwich;
 pub mod search;
 pub mod shown;
 pub mod time_order;

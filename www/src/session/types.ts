@@ -10,14 +10,14 @@ import type {
   Failure, FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
   SearchResult, SharedLink, SharedParts, Shown, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
-import type { GroupBy, Nothing, TimeOrder, TimeWindow } from "../generated/perftab_web.js";
+import type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow } from "../generated/perftab_web.js";
 
 export type {
   Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
   FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Rejection, Removed, SearchResult, SharedParts, Shown,
   TimeRange, Transform, UsedFile, Warning,
 };
-export type { GroupBy, Nothing, TimeOrder, TimeWindow };
+export type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow };
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
@@ -140,6 +140,8 @@ export interface Protocol {
   functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };
   /** `window` counts in nanoseconds since the first time of the recording. */
   timeOrder: { args: { query: Query; window: TimeWindow }; result: TimeOrder };
+  /** The band between a function's callers and callees, which are trees of a query with `around`; null if no sample has it. */
+  sandwich: { args: { query: Query; function: FunctionRef }; result: SandwichFacts | null };
   search: { args: { query: Query; text: string }; result: SearchResult };
   /** What the filters and steps of a query leave, and what each takes away. */
   shown: { args: { query: Query }; result: Shown };

@@ -64,6 +64,7 @@ export class Calls {
     callTreePath: ({ query, callNode }) => this.#open.callTreePath(query, callNode),
     functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
     timeOrder: ({ query, window }) => this.#open.timeOrder(query, window),
+    sandwich: ({ query, function: wanted }) => this.#open.sandwich(query, wanted),
     search: ({ query, text }) => this.#open.search(query, text),
     shown: ({ query }) => this.#open.shown(query),
     functionRef: ({ functionId }) => this.#open.functionRef(functionId),

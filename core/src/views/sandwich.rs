@@ -1,0 +1,66 @@
+//! One function between its callers and its callees: what the band says of it, and how much of what
+//! ends in it is its own code or that of functions inlined into it.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::symbolize::FunctionId;
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::weights::Sum;
+
+/// What is known of one function in a call tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sandwich {
+    /// Its heaviest call node.
+    pub heaviest: CallNodeId,
+    /// Samples that ended in it.
+    pub self_sum: Sum,
+    /// Samples that it is anywhere in, recursion counted once.
+    pub total: Sum,
+    /// Samples that ended in it or in a function inlined into it: in the code that the linker
+    /// knows under its name.
+    pub own_code: Sum,
+    /// The parts of `own_code`: itself first, then what is inlined, most weight first.
+    pub parts: Vec<(FunctionId, Sum)>,
+}
+
+/// Sums up one function of a call tree (callees, not inverted); `is_it` tells its labels. `None` if
+/// no sample has it.
+pub fn sandwich(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Option<Sandwich> {
+    let (mut self_sum, mut total, mut own_code) = (Sum::default(), Sum::default(), Sum::default());
+    let mut heaviest: Option<CallNodeId> = None;
+    let mut parts: HashMap<FunctionId, Sum> = HashMap::new();
+    // By call node: whether it is below the function, and whether it is the function's code.
+    let mut is_below = vec![false; tree.len()];
+    let mut is_code = vec![false; tree.len()];
+    for id in tree.ids() {
+        let label = tree.label(id);
+        let is_it = is_it(label);
+        let parent = tree.parent(id).map_or(0, |parent| parent.0 as usize);
+        let (was_below, was_code) = (is_below[parent], is_code[parent]);
+        let at = id.0 as usize;
+        is_below[at] = was_below || is_it;
+        is_code[at] = is_it || (was_code && matches!(label, Label::Inlined(_)));
+        if is_it {
+            self_sum.add(tree.self_sum(id));
+            if !was_below {
+                total.add(tree.total(id));
+            }
+            if heaviest.is_none_or(|known| tree.total(id).weight > tree.total(known).weight) {
+                heaviest = Some(id);
+            }
+        }
+        if let Some(part) = label.function().filter(|_| is_code[at]) {
+            own_code.add(tree.self_sum(id));
+            parts.entry(part).or_default().add(tree.self_sum(id));
+        }
+    }
+    let heaviest = heaviest?;
+    let mut parts: Vec<_> = parts.into_iter().collect();
+    parts.retain(|(function, sum)| sum.samples > 0 || is_it(Label::Function(*function)));
+    // Ids break ties, since a hash table has no order.
+    parts.sort_by_key(|&(function, sum)| {
+        (!is_it(Label::Function(function)), Reverse(sum.weight), function)
+    });
+    Some(Sandwich { heaviest, self_sum, total, own_code, parts })
+}
