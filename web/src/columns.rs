@@ -94,6 +94,8 @@ export interface SearchResult {
   share: number;
   /** The heaviest call node of each function, heaviest function first. */
   matches: Uint32Array;
+  /** Why the text cannot be looked for, in words; null if it can. */
+  problem: string | null;
 }
 ";
 
@@ -233,11 +235,13 @@ pub fn function_rows(rows: &FunctionRows) -> Object {
 
 /// As the TypeScript type of the name.
 pub fn search_result(found: &SearchResult) -> Object {
+    let problem = found.problem.as_ref().map(ToString::to_string);
     object(&[
         ("functions", JsValue::from(found.functions)),
         ("samples", JsValue::from(found.samples as f64)),
         ("weight", JsValue::from(found.weight)),
         ("share", JsValue::from(found.share)),
         ("matches", Uint32Array::from(&found.matches[..]).into()),
+        ("problem", problem.map_or(JsValue::NULL, |problem| JsValue::from(&problem))),
     ])
 }

@@ -21,6 +21,12 @@ struct Slot {
     taken: u32,
 }
 
+/// Where a key is, or where it would be.
+enum Place {
+    Taken(u32),
+    Free(usize),
+}
+
 impl IdTable {
     /// The row for which `equals` holds, or the next one, `rows`, which is how many the caller's
     /// columns have: then the caller adds it to them.
@@ -37,18 +43,10 @@ impl IdTable {
         if self.rows != rows || self.slots.is_empty() {
             self.add_missing(rows, hash_of);
         }
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot.taken == 0 {
-                break;
-            }
-            if slot.hash == hash && equals(slot.taken - 1) {
-                return slot.taken - 1;
-            }
-            at = (at + 1) & mask;
-        }
+        let at = match self.place_of(hash, equals) {
+            Place::Taken(row) => return row,
+            Place::Free(at) => at,
+        };
         self.slots[at] = Slot { hash, taken: rows as u32 + 1 };
         self.rows += 1;
         // Sparse enough for a look-up that fails, as most do while a table fills.
@@ -56,6 +54,33 @@ impl IdTable {
             self.resize(self.slots.len() * 2);
         }
         rows as u32
+    }
+
+    /// The row for which `equals` holds, if it was added.
+    pub fn find(&self, hash: u32, equals: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        match self.place_of(hash, equals) {
+            Place::Taken(row) => Some(row),
+            Place::Free(_) => None,
+        }
+    }
+
+    #[inline]
+    fn place_of(&self, hash: u32, equals: impl Fn(u32) -> bool) -> Place {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.taken == 0 {
+                return Place::Free(at);
+            }
+            if slot.hash == hash && equals(slot.taken - 1) {
+                return Place::Taken(slot.taken - 1);
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     /// The row that a key with this hash most likely has, for one read of memory: the caller

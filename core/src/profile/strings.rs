@@ -34,6 +34,12 @@ impl Strings {
         StringId(id)
     }
 
+    /// The id of a string that is there.
+    pub fn find(&self, string: &str) -> Option<StringId> {
+        let is_it = |row: u32| slice(&self.text, &self.ends, row) == string;
+        self.index.find(hash_text(string) as u32, is_it).map(StringId)
+    }
+
     /// The string; empty for an id of another table.
     pub fn get(&self, id: StringId) -> &str {
         if id.index() < self.ends.len() { slice(&self.text, &self.ends, id.0) } else { "" }

@@ -13,7 +13,7 @@ use crate::views::flame_graph::{self, FlameGraph, Unnamed, Window};
 use crate::views::functions::{self, FunctionOrder};
 use crate::views::grouped::{GroupBy, GroupRow};
 use crate::views::label::{Kind, Labels};
-use crate::views::search::{self, Pattern};
+use crate::views::search::{self, BadPattern, Pattern};
 use crate::views::weights::Sum;
 use crate::views::{Direction, Query};
 
@@ -192,6 +192,8 @@ pub struct SearchResult {
     pub share: f64,
     /// Heaviest call node of each function, heaviest function first.
     pub matches: Vec<u32>,
+    /// Why the text cannot be looked for.
+    pub problem: Option<BadPattern>,
 }
 
 impl Session {
@@ -384,9 +386,10 @@ impl Session {
     /// What a text finds; nothing for an empty one.
     pub fn search(&mut self, query: &Query, text: &str) -> SearchResult {
         let (profile, symbols, tree) = self.parts(query);
-        let found = match Pattern::new(text) {
-            Some(pattern) => search::search(profile, symbols, tree, &pattern),
-            None => search::Found { sum: Sum::default(), matches: Vec::new() },
+        let parsed = Pattern::parse(text);
+        let found = match &parsed {
+            Ok(Some(pattern)) => search::search(profile, symbols, tree, pattern),
+            _ => search::Found { sum: Sum::default(), matches: Vec::new() },
         };
         let all = tree.total(CallNodeId::ROOT).weight;
         SearchResult {
@@ -395,6 +398,7 @@ impl Session {
             weight: found.sum.weight as f64,
             share: found.sum.weight as f64 / all.max(1) as f64,
             matches: found.matches.iter().map(|id| id.0).collect(),
+            problem: parsed.err(),
         }
     }
 }

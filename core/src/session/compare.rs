@@ -256,9 +256,8 @@ impl Comparing {
     }
 
     fn finds(&self, pattern: &Pattern, label: &ComparedLabel) -> bool {
-        label.marks & mark::PSEUDO == 0
-            && (pattern.finds(&self.comparison.text(label))
-                || label.pair.is_some_and(|pair| pattern.finds(&self.pair(pair).name)))
+        let dso = label.pair.map(|pair| self.pair(pair).name.as_str());
+        label.marks & mark::PSEUDO == 0 && pattern.finds(&self.comparison.text(label), dso)
     }
 
     fn pair(&self, pair: u32) -> &DsoPair {

@@ -33,9 +33,11 @@ use crate::symbolize::{
 };
 use crate::text::printable;
 use crate::views::Query;
+use crate::views::build::{Built, build};
 use crate::views::call_tree::CallTree;
 use crate::views::functions::{self, FunctionOrder, FunctionSum};
 use crate::views::grouped::{self, GroupBy, GroupRow};
+use crate::views::shown::Account;
 
 pub use crate::ingest::{SampleWatcher, WatchedSample};
 
@@ -59,8 +61,13 @@ pub use sandwich::{CodePart, SandwichFacts};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
 pub use time_order::TimeWindow;
 
-/// Trees kept: one for each direction is enough for a page that shows two views.
-const TREES_KEPT: usize = 2;
+/// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
+/// each is asked for again while the page scrolls or is drawn anew.
+const TREES_KEPT: usize = 4;
+/// Of trees that have more than [`LARGE_TREES`] call nodes together.
+const LARGE_TREES_KEPT: usize = 2;
+/// Call nodes, of about 60 bytes each.
+const LARGE_TREES: usize = 1 << 20;
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {
@@ -93,6 +100,7 @@ pub struct Session {
 struct Made {
     query: Query,
     tree: CallTree,
+    account: Account,
     functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
     grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
 }
@@ -337,16 +345,22 @@ impl Session {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// Where the call tree of a query is, made if it was not there.
+    /// Where the call tree of a query is, made if it was not there; the last one.
     fn made(&mut self, query: &Query) -> usize {
         if let Some(known) = self.made.iter().position(|made| made.query == *query) {
-            return known;
+            self.made[known..].rotate_left(1);
+            return self.made.len() - 1;
         }
-        if self.made.len() == TREES_KEPT {
+        // Before the new one is made: in WebAssembly memory is never given back.
+        let nodes = |made: &[Made]| made.iter().map(|made| made.tree.len()).sum::<usize>();
+        while self.made.len() >= TREES_KEPT
+            || (self.made.len() >= LARGE_TREES_KEPT && nodes(&self.made) > LARGE_TREES)
+        {
             self.made.remove(0);
         }
-        let tree = CallTree::new(&self.profile, &self.symbols, query);
-        self.made.push(Made { query: query.clone(), tree, functions: None, grouped: None });
+        let Built { tree, account } = build(&self.profile, &self.symbols, query);
+        let query = query.clone();
+        self.made.push(Made { query, tree, account, functions: None, grouped: None });
         self.made.len() - 1
     }
 

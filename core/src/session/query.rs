@@ -11,7 +11,9 @@ use crate::views::{Group, Query, shown};
 impl Session {
     /// What the filters and steps of a query leave, and what each takes away.
     pub fn shown(&mut self, query: &Query) -> Shown {
-        shown::shown(&self.profile, &self.symbols, query)
+        let all = shown::all(&self.profile, query.event);
+        let made = self.made(query);
+        Shown::new(query, all, &self.made[made].account)
     }
 
     /// What a function is called; `None` if there is none of this number.
@@ -45,6 +47,7 @@ impl Session {
             Label::Inlined(function) => {
                 Some(PathPart::Inlined { function: FunctionRef::of(profile, symbols, function) })
             }
+            Label::Dso(dso) => Some(PathPart::Dso { dso: DsoRef::of(profile.dsos.get(dso)) }),
             Label::NoMapping => Some(PathPart::NoMapping),
         };
         tree.path(id).into_iter().filter_map(|id| part(tree.label(id))).collect()

@@ -387,7 +387,8 @@ impl Body<'_> {
             let folded = self.selection.has_folded(index);
             let code = match self.tree.nodes[index].label {
                 Label::All | Label::Group(_) => codes::CODE_GROUP,
-                Label::NoMapping => codes::CODE_NO_MAPPING,
+                // A link holds whole stacks: no DSO is collapsed in it.
+                Label::NoMapping | Label::Dso(_) => codes::CODE_NO_MAPPING,
                 Label::Function(function) | Label::Inlined(function) => {
                     tables.codes.get(&function).copied().unwrap_or(codes::CODE_NO_MAPPING)
                 }

@@ -68,6 +68,11 @@ impl Functions {
         })
     }
 
+    /// The function of a key, if it was met.
+    pub fn find(&self, key: FunctionKey) -> Option<FunctionId> {
+        self.ids.get(&key).copied()
+    }
+
     pub fn get(&self, id: FunctionId) -> FunctionKey {
         let row = id.0 as usize;
         match self.dsos.get(row) {

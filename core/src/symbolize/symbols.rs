@@ -11,6 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use super::address::Svma;
 use super::demangle::demangle;
@@ -70,8 +71,8 @@ pub struct Level {
 /// Names of all frames of one profile.
 #[derive(Default)]
 pub struct Symbols {
-    texts: Strings,
-    functions: Functions,
+    pub(super) texts: Strings,
+    pub(super) functions: Functions,
     /// By frame: where its levels are in `levels`.
     ranges: Vec<LevelRange>,
     /// By frame: what the linker knows.
@@ -190,14 +191,6 @@ impl Symbols {
         &self.levels[start as usize..][..length as usize]
     }
 
-    /// The frame at an address of a DSO, if a sample has one there.
-    pub fn frame_at(&self, profile: &Profile, dso: DsoId, address: u64) -> Option<FrameId> {
-        let range = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
-        let frames = &self.order[range.map_or(0..0, |(&start, &end)| start as usize..end as usize)];
-        let found = frames.binary_search_by_key(&address, |&id| profile.frames.get(id).address);
-        found.ok().map(|index| frames[index])
-    }
-
     /// The function of a frame without its inline levels: the one that the linker knows.
     pub fn merged(&self, frame: FrameId) -> FunctionId {
         self.merged[frame.index()]
@@ -251,10 +244,25 @@ impl Symbols {
         self.step(&mut work, profile, images, usize::MAX);
     }
 
+    /// Where the frames of a DSO stand in `order`.
+    fn places_of(&self, dso: DsoId) -> Range<usize> {
+        let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
+        bounds.map_or(0..0, |(&start, &end)| start as usize..end as usize)
+    }
+
+    /// The frames of a DSO, in ascending order of address.
+    pub(super) fn frames_of(&self, dso: DsoId) -> &[FrameId] {
+        &self.order[self.places_of(dso)]
+    }
+
+    /// True if the frame's names came with a link.
+    pub(super) fn came_with_a_link(&self, frame: FrameId) -> bool {
+        self.known.contains(&frame)
+    }
+
     /// Starts to name the frames of a DSO again.
     pub fn begin(&self, dso: DsoId, depth: NamingDepth) -> NamingWork {
-        let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
-        let (next, end) = bounds.map_or((0, 0), |(&start, &end)| (start as usize, end as usize));
+        let Range { start: next, end } = self.places_of(dso);
         NamingWork {
             dso,
             depth,

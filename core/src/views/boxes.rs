@@ -6,7 +6,7 @@ use crate::profile::{Profile, hash_text};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, Label};
 use crate::views::label::{Kind, Labels, mark};
-use crate::views::search::Pattern;
+use crate::views::search::{Finder, Pattern};
 
 /// Stands in columns where there is no call node or label.
 pub const NONE: u32 = u32::MAX;
@@ -51,12 +51,9 @@ pub struct FlameGraph {
 /// Writes the boxes of a graph, row after row.
 pub(super) struct Boxes<'a> {
     pub labels: Labels<'a>,
-    profile: &'a Profile,
-    search: Option<&'a Pattern>,
+    search: Option<Finder<'a>>,
     graph: FlameGraph,
     texts: HashMap<Label, LabelText>,
-    /// Whether the search finds a label: each is asked once.
-    found: HashMap<Label, bool>,
 }
 
 /// Where a box stands, in pixels.
@@ -106,11 +103,9 @@ impl<'a> Boxes<'a> {
     pub fn new(profile: &'a Profile, symbols: &'a Symbols, search: Option<&'a Pattern>) -> Self {
         Self {
             labels: Labels::new(profile, symbols),
-            profile,
-            search,
+            search: search.map(|pattern| Finder::new(profile, symbols, pattern)),
             graph: FlameGraph::default(),
             texts: HashMap::new(),
-            found: HashMap::new(),
         }
     }
 
@@ -174,10 +169,7 @@ impl<'a> Boxes<'a> {
 
     /// [`mark::MATCH`] if the search finds the label.
     pub fn found(&mut self, label: Label) -> u8 {
-        let Some(pattern) = self.search else { return 0 };
-        let Self { profile, labels, found, .. } = self;
-        let found =
-            *found.entry(label).or_insert_with(|| pattern.finds_label(profile, labels, label));
+        let found = self.search.as_mut().is_some_and(|finder| finder.finds(label));
         if found { mark::MATCH } else { 0 }
     }
 

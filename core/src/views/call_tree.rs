@@ -1,12 +1,12 @@
 //! The call tree: stacks merged by function.
 
-use crate::profile::{DsoKind, FrameId, IdTable, Profile, StackId, Stacks, StringId, hash_pair};
-use crate::symbolize::{FunctionId, Inlining, Symbols};
-use crate::views::weights::{GroupWeights, Sum, by_group};
-use crate::views::{Direction, Inlines, Query};
+use crate::profile::{DsoId, FrameId, IdTable, Profile, StringId, hash_pair};
+use crate::symbolize::{FunctionId, Symbols};
+use crate::views::weights::Sum;
+use crate::views::{Query, build};
 
 /// A call node: a place in the call tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallNodeId(pub u32);
 
 impl CallNodeId {
@@ -29,6 +29,8 @@ pub enum Label {
     Function(FunctionId),
     /// A function inlined into its caller.
     Inlined(FunctionId),
+    /// All functions of a DSO that called each other, collapsed into one.
+    Dso(DsoId),
     /// Words of call chains in no mapping.
     NoMapping,
 }
@@ -38,7 +40,7 @@ impl Label {
     pub fn function(self) -> Option<FunctionId> {
         match self {
             Self::Function(function) | Self::Inlined(function) => Some(function),
-            Self::All | Self::Group(_) | Self::NoMapping => None,
+            Self::All | Self::Group(_) | Self::Dso(_) | Self::NoMapping => None,
         }
     }
 
@@ -49,6 +51,7 @@ impl Label {
             Self::Group(name) => 1 << 32 | u64::from(name.0),
             Self::Function(function) => 2 << 32 | u64::from(function.0),
             Self::Inlined(function) => 3 << 32 | u64::from(function.0),
+            Self::Dso(dso) => 4 << 32 | u64::from(dso.0),
         }
     }
 }
@@ -71,11 +74,7 @@ pub struct CallTree {
 impl CallTree {
     /// Merges the samples that `query` asks for.
     pub fn new(profile: &Profile, symbols: &Symbols, query: &Query) -> Self {
-        let mut builder = Builder::new(profile, symbols, query);
-        for group in by_group(profile, query) {
-            builder.add_group(&group);
-        }
-        builder.finish()
+        build::build(profile, symbols, query).tree
     }
 
     /// Number of call nodes, the root included.
@@ -159,126 +158,35 @@ pub enum Visit {
     Leave,
 }
 
-struct Builder<'a> {
-    profile: &'a Profile,
-    symbols: &'a Symbols,
-    query: &'a Query,
+/// A call tree that call nodes are still added to.
+pub(super) struct GrowingTree {
     tree: CallTree,
     index: IdTable,
-    /// By stack, its call node in the group that is being added, if that has been made.
-    of_stack: Vec<CallNodeId>,
 }
 
-/// Not made yet.
-const NONE: CallNodeId = CallNodeId(u32::MAX);
-
-impl<'a> Builder<'a> {
-    fn new(profile: &'a Profile, symbols: &'a Symbols, query: &'a Query) -> Self {
-        let mut builder = Self {
-            profile,
-            symbols,
-            query,
-            tree: CallTree::default(),
-            index: IdTable::default(),
-            of_stack: Vec::new(),
-        };
-        builder.reserve();
-        builder.add(CallNodeId::ROOT, Label::All, None);
-        builder
+impl GrowingTree {
+    /// Nothing but the root. There is room for `count` call nodes: growing by copies would leave
+    /// holes of the same size in WebAssembly's memory, which only grows; room that is not used is
+    /// never touched.
+    pub fn with_room_for(count: usize) -> Self {
+        let mut tree = CallTree::default();
+        tree.parent.reserve(count);
+        tree.label.reserve(count);
+        tree.frame.reserve(count);
+        tree.self_sum.reserve(count);
+        let mut growing = Self { tree, index: IdTable::default() };
+        growing.push(CallNodeId::ROOT, Label::All, None);
+        growing
     }
 
-    /// Room for a call node for each stack, which is what there is without names. Growing by
-    /// copies would leave holes of the same size in WebAssembly's memory, which only grows; room
-    /// that is not used is never touched.
-    fn reserve(&mut self) {
-        let stacks = self.profile.stacks.len();
-        self.tree.parent.reserve(stacks);
-        self.tree.label.reserve(stacks);
-        self.tree.frame.reserve(stacks);
-        self.tree.self_sum.reserve(stacks);
-    }
-
-    fn add_group(&mut self, group: &GroupWeights) {
-        let root = match group.group {
-            Some(name) => self.child(CallNodeId::ROOT, Label::Group(name), None),
-            None => CallNodeId::ROOT,
-        };
-        match self.query.direction {
-            Direction::Callees => self.add_callees(root, group),
-            Direction::Inverted => self.add_inverted(root, group),
-        }
-    }
-
-    /// Each stack's call node is a descendant of its prefix's, so each prefix is looked up once.
-    fn add_callees(&mut self, root: CallNodeId, group: &GroupWeights) {
-        self.of_stack.resize(self.profile.stacks.len(), NONE);
-        let mut made = Vec::new();
-        let mut missing = Vec::new();
-        for &(leaf, sum) in &group.stacks {
-            let mut stack = leaf;
-            while stack != Stacks::EMPTY && self.of_stack[stack.index()] == NONE {
-                missing.push(stack);
-                stack = self.prefix(stack);
-            }
-            let mut node = match stack {
-                Stacks::EMPTY => root,
-                known => self.of_stack[known.index()],
-            };
-            while let Some(stack) = missing.pop() {
-                if let Some((_, frame)) = self.profile.stacks.get(stack) {
-                    node = self.descend(node, frame, Order::OutermostFirst);
-                }
-                self.of_stack[stack.index()] = node;
-                made.push(stack);
-            }
-            self.tree.self_sum[node.index()].add(sum);
-        }
-        for stack in made {
-            self.of_stack[stack.index()] = NONE;
-        }
-    }
-
-    fn add_inverted(&mut self, root: CallNodeId, group: &GroupWeights) {
-        for &(leaf, sum) in &group.stacks {
-            let mut node = root;
-            for frame in self.profile.stacks.frames(leaf) {
-                node = self.descend(node, frame, Order::InnermostFirst);
-            }
-            self.tree.self_sum[node.index()].add(sum);
-        }
-    }
-
-    fn prefix(&self, stack: StackId) -> StackId {
-        self.profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix)
-    }
-
-    /// The call node of `frame` below `node`: one level, or one for each inlined function.
-    fn descend(&mut self, node: CallNodeId, frame: FrameId, order: Order) -> CallNodeId {
-        let dso = self.profile.frames.get(frame).dso;
-        if self.profile.dsos.get(dso).kind == DsoKind::Unmapped {
-            return self.child(node, Label::NoMapping, Some(frame));
-        }
-        let symbols = self.symbols;
-        if self.query.inlines == Inlines::Merged {
-            return self.child(node, Label::Function(symbols.merged(frame)), Some(frame));
-        }
-        let levels = symbols.levels(frame);
-        let mut add = |node, index: usize| {
-            let function = levels[index].function;
-            let label = match levels[index].inlining {
-                Inlining::Called => Label::Function(function),
-                Inlining::Inlined => Label::Inlined(function),
-            };
-            self.child(node, label, Some(frame))
-        };
-        match order {
-            Order::OutermostFirst => (0..levels.len()).fold(node, &mut add),
-            Order::InnermostFirst => (0..levels.len()).rev().fold(node, &mut add),
-        }
-    }
-
-    fn child(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) -> CallNodeId {
-        let Self { tree, index, .. } = self;
+    /// The call node of `label` below `parent`, new or known.
+    pub fn child(
+        &mut self,
+        parent: CallNodeId,
+        label: Label,
+        frame: Option<FrameId>,
+    ) -> CallNodeId {
+        let Self { tree, index } = self;
         let hash = |row: u32| {
             let row = row as usize;
             hash_pair(tree.label[row].key(), u64::from(tree.parent[row].0)) as u32
@@ -290,19 +198,35 @@ impl<'a> Builder<'a> {
             hash,
         );
         if row as usize == self.tree.label.len() {
-            self.add(parent, label, frame);
+            self.push(parent, label, frame);
         }
         CallNodeId(row)
     }
 
-    fn add(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) {
+    /// Adds samples that ended in a call node.
+    pub fn add_self(&mut self, id: CallNodeId, sum: Sum) {
+        self.tree.self_sum[id.index()].add(sum);
+    }
+
+    /// What a call node that was added stands for.
+    pub fn label(&self, id: CallNodeId) -> Label {
+        self.tree.label[id.index()]
+    }
+
+    /// The caller of a call node that was added; the root is its own.
+    pub fn parent(&self, id: CallNodeId) -> CallNodeId {
+        self.tree.parent[id.index()]
+    }
+
+    fn push(&mut self, parent: CallNodeId, label: Label, frame: Option<FrameId>) {
         self.tree.parent.push(parent);
         self.tree.label.push(label);
         self.tree.frame.push(frame);
         self.tree.self_sum.push(Sum::default());
     }
 
-    fn finish(self) -> CallTree {
+    /// Adds up totals, without the order of children.
+    pub fn add_up(self) -> CallTree {
         let mut tree = self.tree;
         tree.parent.shrink_to_fit();
         tree.label.shrink_to_fit();
@@ -315,16 +239,15 @@ impl<'a> Builder<'a> {
                 tree.total[parent.index()].add(total);
             }
         }
+        tree
+    }
+
+    /// The tree that was grown.
+    pub fn finish(self) -> CallTree {
+        let mut tree = self.add_up();
         tree.sort_children();
         tree
     }
-}
-
-/// In which order the levels of one frame are added.
-#[derive(Clone, Copy)]
-enum Order {
-    OutermostFirst,
-    InnermostFirst,
 }
 
 impl CallTree {

@@ -1,12 +1,14 @@
 //! Functions, DSOs and call nodes by what they are called: what stays the same when ids do not,
 //! across naming, reloads and links.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Dso, Profile};
+use crate::profile::{Dso, DsoId, Profile};
 use crate::symbolize::{FunctionId, Symbols};
+use crate::views::call_tree::Label;
 
 /// A DSO by its path and identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -128,4 +130,57 @@ pub enum PathPart {
     },
     /// Words of call chains in no mapping.
     NoMapping,
+}
+
+/// Finds what references mean in one profile, as it is named now.
+pub(super) struct Resolver<'a> {
+    pub profile: &'a Profile,
+    pub symbols: &'a Symbols,
+    dsos: HashMap<DsoRef, Vec<DsoId>>,
+}
+
+/// Functions that one reference means: more than one where names of several origins meet, or
+/// where DSOs cannot be told apart.
+pub(super) struct FunctionSet(Vec<FunctionId>);
+
+impl FunctionSet {
+    /// True if the label is that of one of them, called or inlined.
+    pub fn has(&self, label: Label) -> bool {
+        label.function().is_some_and(|function| self.0.binary_search(&function).is_ok())
+    }
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
+        Self { profile, symbols, dsos: HashMap::new() }
+    }
+
+    /// The DSOs that are meant.
+    pub fn dsos(&mut self, wanted: &DsoRef) -> &[DsoId] {
+        let profile = self.profile;
+        self.dsos.entry(wanted.clone()).or_insert_with(|| {
+            let meant = profile.dsos.iter().filter(|(_, dso)| wanted.means(dso));
+            meant.map(|(id, _)| id).collect()
+        })
+    }
+
+    /// The functions that are meant.
+    pub fn functions(&mut self, wanted: &FunctionRef) -> FunctionSet {
+        let (profile, symbols) = (self.profile, self.symbols);
+        let dsos = self.dsos(&wanted.dso).iter().copied();
+        let mut found: Vec<FunctionId> = match (&wanted.name, wanted.address) {
+            (Some(name), _) => {
+                let name = symbols.find_name(name);
+                let dsos = dsos.filter_map(|dso| Some((dso, name?)));
+                dsos.flat_map(|(dso, name)| symbols.functions_named(dso, name)).collect()
+            }
+            (None, Some(HexAddress(address))) => {
+                dsos.flat_map(|dso| symbols.functions_at(profile, dso, address)).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        FunctionSet(found)
+    }
 }

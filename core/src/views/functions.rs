@@ -1,10 +1,11 @@
 //! Functions with self and total, each counted once per sample however it recurs.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::Profile;
+use crate::profile::{DsoId, Profile};
 use crate::symbolize::Symbols;
 use crate::views::call_tree::{CallNodeId, CallTree, Label, Visit};
 use crate::views::label::{Kind, Labels, NameKey};
@@ -115,6 +116,7 @@ pub(super) const NO_ROW: u32 = u32::MAX;
 #[derive(Default)]
 struct Rows {
     of_function: Vec<u32>,
+    of_dso: HashMap<DsoId, u32>,
     no_mapping: Option<u32>,
 }
 
@@ -124,6 +126,7 @@ impl Rows {
         match label {
             Label::All | Label::Group(_) => None,
             Label::NoMapping => Some(self.no_mapping.get_or_insert(NO_ROW)),
+            Label::Dso(dso) => Some(self.of_dso.entry(dso).or_insert(NO_ROW)),
             Label::Function(function) | Label::Inlined(function) => {
                 let index = function.0 as usize;
                 if index >= self.of_function.len() {

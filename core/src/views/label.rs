@@ -39,6 +39,8 @@ pub mod mark {
     pub const MATCH: u8 = 4;
     /// Not code: a process, a folded rest.
     pub const PSEUDO: u8 = 8;
+    /// A DSO's functions as one.
+    pub const COLLAPSED: u8 = 16;
 }
 
 /// Text of what has no name because nothing was mapped there.
@@ -71,6 +73,7 @@ impl<'a> Labels<'a> {
             Label::All => "all".to_owned(),
             Label::Group(name) => printable(self.profile.strings.get(name)).into_owned(),
             Label::NoMapping => NO_MAPPING.to_owned(),
+            Label::Dso(_) => self.dso_name(label),
             Label::Function(function) | Label::Inlined(function) => self.function_text(function),
         }
     }
@@ -93,6 +96,7 @@ impl<'a> Labels<'a> {
     pub(super) fn name_key(&self, label: Label) -> NameKey<'a> {
         match label {
             Label::All | Label::NoMapping => NameKey::Last,
+            Label::Dso(dso) => NameKey::Name(self.profile.dsos.get(dso).name()),
             Label::Group(name) => NameKey::Name(self.profile.strings.get(name)),
             Label::Function(function) | Label::Inlined(function) => {
                 let function = self.symbols.function(function);
@@ -103,7 +107,10 @@ impl<'a> Labels<'a> {
 
     /// The DSO that a call node's code lies in.
     pub fn dso(&self, label: Label) -> Option<DsoId> {
-        label.function().map(|function| self.symbols.function(function).dso)
+        match label {
+            Label::Dso(dso) => Some(dso),
+            label => label.function().map(|function| self.symbols.function(function).dso),
+        }
     }
 
     /// Name of that DSO, empty if there is none.
@@ -117,6 +124,7 @@ impl<'a> Labels<'a> {
         match label {
             Label::All | Label::Group(_) => Kind::Pseudo,
             Label::NoMapping => Kind::Unnamed,
+            Label::Dso(dso) => self.dso_kind(dso),
             Label::Function(function) | Label::Inlined(function) => self.function_kind(function),
         }
     }
@@ -150,6 +158,7 @@ impl<'a> Labels<'a> {
     pub fn marks(&self, label: Label) -> u8 {
         let inlined = match label {
             Label::Inlined(_) => mark::INLINED,
+            Label::Dso(_) => mark::COLLAPSED,
             Label::All | Label::Group(_) => mark::PSEUDO,
             _ => 0,
         };

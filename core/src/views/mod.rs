@@ -5,6 +5,8 @@
 
 mod boxes;
 pub mod breakdown;
+pub mod build;
+mod call_path;
 pub mod call_tree;
 pub mod compare;
 pub mod coverage;
@@ -16,11 +18,13 @@ pub mod functions;
 pub mod grouped;
 pub mod label;
 pub mod leaves;
+pub mod rewrite;
 pub mod sandwich;
 pub mod search;
 pub mod shown;
 pub mod time_order;
 pub mod transform;
+mod turn;
 pub mod weights;
 
 #[cfg(test)]

@@ -1,48 +1,256 @@
 //! Which functions a text finds.
+//!
+//! Words, all of which must be found: in a function's name, its DSO or its source files; after
+//! `dso:` or `file:` only there. A word in lower case finds both cases, one with a capital letter
+//! only itself. `/…/` in place of a word is a regular expression. Texts come from people, and from
+//! links: how long they are and how large the expressions is limited, and time with it.
 
-use crate::profile::Profile;
-use crate::symbolize::Symbols;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use regex_lite::{Regex, RegexBuilder};
+
+use crate::profile::{DsoId, Profile};
+use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label, Visit};
 use crate::views::functions;
 use crate::views::label::Labels;
 use crate::views::weights::Sum;
 
-/// A text to look for in the names of functions and DSOs. Lower case finds both cases; a capital
-/// letter finds capitals only.
+/// Characters of a text.
+const LONGEST_TEXT: usize = 1000;
+/// Words of a text: as many as [`Words`] has bits.
+const MOST_WORDS: usize = 16;
+/// Bytes of a compiled regular expression.
+const LARGEST_REGEX: usize = 64 << 10;
+
+/// What to look for.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    text: String,
-    case: Case,
+    words: Vec<Word>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Case {
-    Ignored,
-    Kept,
+/// A set of a pattern's words, by bit.
+type Words = u16;
+
+#[derive(Clone, Debug)]
+struct Word {
+    place: Place,
+    text: Text,
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Anywhere,
+    Dso,
+    File,
+}
+
+#[derive(Clone, Debug)]
+enum Text {
+    /// In lower case.
+    AnyCase(String),
+    Exact(String),
+    Regex(Regex),
+}
+
+/// Why a text cannot be looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadPattern {
+    /// `/…/` is not understood: why.
+    Regex(String),
+    /// It is too long.
+    TooLong,
+}
+
+impl fmt::Display for BadPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Regex(why) => write!(f, "Not a regular expression: {why}"),
+            Self::TooLong => write!(
+                f,
+                "Too long to search for: up to {MOST_WORDS} words and {LONGEST_TEXT} characters"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BadPattern {}
 
 impl Pattern {
-    /// `None` for a text of nothing but white space.
-    pub fn new(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let case = if text.chars().any(char::is_uppercase) { Case::Kept } else { Case::Ignored };
-        (!text.is_empty()).then(|| Self { text: text.to_owned(), case })
+    /// Reads a text; `None` if there is nothing in it to look for.
+    pub fn parse(text: &str) -> Result<Option<Self>, BadPattern> {
+        if text.chars().nth(LONGEST_TEXT).is_some() {
+            return Err(BadPattern::TooLong);
+        }
+        let mut words = Vec::new();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let (place, after) = place(rest);
+            let (text, after) = match regex(after) {
+                Some((expression, after)) => (Some(Text::regex(expression)?), after),
+                None => {
+                    let end = after.find(char::is_whitespace).unwrap_or(after.len());
+                    (Text::plain(&after[..end]), &after[end..])
+                }
+            };
+            words.extend(text.map(|text| Word { place, text }));
+            rest = after.trim_start();
+        }
+        if words.len() > MOST_WORDS {
+            return Err(BadPattern::TooLong);
+        }
+        Ok((!words.is_empty()).then_some(Self { words }))
     }
 
-    /// True if `name` has the text in it.
-    pub fn finds(&self, name: &str) -> bool {
-        match self.case {
-            Case::Kept => name.contains(&self.text),
-            Case::Ignored => name.to_lowercase().contains(&self.text),
+    /// The same; `None` also for a text that cannot be looked for.
+    pub fn new(text: &str) -> Option<Self> {
+        Self::parse(text).ok().flatten()
+    }
+
+    /// True if it finds what is called `name` in a DSO, of which no source file is known.
+    pub fn finds(&self, name: &str, dso: Option<&str>) -> bool {
+        let in_name =
+            self.words_where(|word| word.place == Place::Anywhere && word.text.is_in(name));
+        let in_dso = dso.map_or(0, |dso| self.words_in(dso, Place::Dso));
+        (in_name | in_dso).count_ones() as usize == self.words.len()
+    }
+
+    /// The words that are in a name and may be.
+    fn words_in(&self, name: &str, place: Place) -> Words {
+        self.words_where(|word| {
+            (word.place == place || word.place == Place::Anywhere) && word.text.is_in(name)
+        })
+    }
+
+    fn words_where(&self, is_found: impl Fn(&Word) -> bool) -> Words {
+        let found = self.words.iter().enumerate().filter(|(_, word)| is_found(word));
+        found.fold(0, |words, (index, _)| words | 1 << index)
+    }
+}
+
+/// `dso:` and `file:` say where to look.
+fn place(text: &str) -> (Place, &str) {
+    for (prefix, place) in [("dso:", Place::Dso), ("file:", Place::File)] {
+        if let Some(rest) = text.strip_prefix(prefix) {
+            return (place, rest);
+        }
+    }
+    (Place::Anywhere, text)
+}
+
+/// The expression between slashes, of which the second ends a word: `/usr/lib` is a path.
+fn regex(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix('/')?;
+    let is_end = |&(at, _): &(usize, &str)| {
+        let after = &inside[at + 1..];
+        at > 0 && (after.is_empty() || after.starts_with(char::is_whitespace))
+    };
+    let (end, _) = inside.match_indices('/').find(is_end)?;
+    Some((&inside[..end], &inside[end + 1..]))
+}
+
+impl Text {
+    fn plain(text: &str) -> Option<Self> {
+        match text.chars().any(char::is_uppercase) {
+            _ if text.is_empty() => None,
+            true => Some(Self::Exact(text.to_owned())),
+            false => Some(Self::AnyCase(text.to_owned())),
         }
     }
 
-    /// True if it finds the call node's name or DSO.
-    pub fn finds_label(&self, profile: &Profile, labels: &Labels<'_>, label: Label) -> bool {
-        let in_dso =
-            || labels.dso(label).is_some_and(|dso| self.finds(profile.dsos.get(dso).name()));
-        label != Label::All && (self.finds(&labels.text(label)) || in_dso())
+    fn regex(expression: &str) -> Result<Self, BadPattern> {
+        // `\S` and the like are no capital letters.
+        let mut is_escaped = false;
+        let has_capital = expression.chars().any(|letter| {
+            let counts = letter.is_uppercase() && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
+            counts
+        });
+        let built = RegexBuilder::new(expression)
+            .case_insensitive(!has_capital)
+            .size_limit(LARGEST_REGEX)
+            .build();
+        built.map(Self::Regex).map_err(|error| BadPattern::Regex(error.to_string()))
     }
+
+    fn is_in(&self, name: &str) -> bool {
+        match self {
+            Self::Exact(text) => name.contains(text),
+            Self::AnyCase(text) => name.to_lowercase().contains(text),
+            Self::Regex(regex) => regex.is_match(name),
+        }
+    }
+}
+
+/// A pattern at work on one profile's names. Each is looked at once.
+pub struct Finder<'a> {
+    pattern: &'a Pattern,
+    profile: &'a Profile,
+    labels: Labels<'a>,
+    in_files: HashMap<FunctionId, Words>,
+    in_dsos: HashMap<DsoId, Words>,
+    known: HashMap<Label, bool>,
+}
+
+impl<'a> Finder<'a> {
+    /// For a profile and what is known of its names.
+    pub fn new(profile: &'a Profile, symbols: &'a Symbols, pattern: &'a Pattern) -> Self {
+        Self {
+            pattern,
+            profile,
+            labels: Labels::new(profile, symbols),
+            in_files: in_files(profile, symbols, pattern),
+            in_dsos: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// True if the pattern finds the function that a call node stands for. Groups are not found.
+    pub fn finds(&mut self, label: Label) -> bool {
+        if let Some(&known) = self.known.get(&label) {
+            return known;
+        }
+        let found = self.words(label).count_ones() as usize == self.pattern.words.len();
+        self.known.insert(label, found);
+        found
+    }
+
+    fn words(&mut self, label: Label) -> Words {
+        let name = match label {
+            Label::All | Label::Group(_) => return 0,
+            label => self.labels.text(label),
+        };
+        let Self { pattern, profile, labels, in_files, in_dsos, .. } = self;
+        let in_dso = labels.dso(label).map_or(0, |dso| {
+            *in_dsos
+                .entry(dso)
+                .or_insert_with(|| pattern.words_in(profile.dsos.get(dso).name(), Place::Dso))
+        });
+        let in_file = label.function().and_then(|function| in_files.get(&function).copied());
+        let in_name =
+            pattern.words_where(|word| word.place == Place::Anywhere && word.text.is_in(&name));
+        in_name | in_dso | in_file.unwrap_or_default()
+    }
+}
+
+/// The functions in whose source files there are words of a pattern.
+fn in_files(profile: &Profile, symbols: &Symbols, pattern: &Pattern) -> HashMap<FunctionId, Words> {
+    let mut of_file: HashMap<FileId, Words> = HashMap::new();
+    let mut of_function = HashMap::new();
+    if pattern.words.iter().all(|word| word.place == Place::Dso) {
+        return of_function;
+    }
+    let levels = profile.frames.iter().flat_map(|(frame, _)| symbols.levels(frame));
+    for (level, file) in levels.filter_map(|level| Some((level, level.file?))) {
+        let words = *of_file
+            .entry(file)
+            .or_insert_with(|| pattern.words_in(symbols.file(file), Place::File));
+        if words != 0 {
+            *of_function.entry(level.function).or_default() |= words;
+        }
+    }
+    of_function
 }
 
 /// What a search found.
@@ -56,13 +264,11 @@ pub struct Found {
 
 /// Searches a call tree.
 pub fn search(profile: &Profile, symbols: &Symbols, tree: &CallTree, pattern: &Pattern) -> Found {
-    let labels = Labels::new(profile, symbols);
-    let mut found: Vec<_> = functions::sums(tree)
-        .into_iter()
-        .filter(|sum| pattern.finds_label(profile, &labels, sum.label))
-        .collect();
+    let mut finder = Finder::new(profile, symbols, pattern);
+    let mut found: Vec<_> =
+        functions::sums(tree).into_iter().filter(|sum| finder.finds(sum.label)).collect();
     found.sort_by_key(|sum| std::cmp::Reverse(sum.total.weight));
-    let matching: std::collections::HashSet<Label> = found.iter().map(|sum| sum.label).collect();
+    let matching: HashSet<Label> = found.iter().map(|sum| sum.label).collect();
 
     let mut sum = Sum::default();
     let mut depth = 0u32;

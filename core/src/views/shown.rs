@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::profile::Profile;
-use crate::symbolize::Symbols;
-use crate::views::filter::{Filter, FilterKind};
+use crate::views::filter::FilterKind;
+use crate::views::rewrite::StepAccount;
 use crate::views::weights::Sum;
 use crate::views::{Query, serialize_weight};
 
@@ -69,30 +69,58 @@ pub enum Effect {
     None,
 }
 
-/// Goes through the samples of a query's event.
-pub fn shown(profile: &Profile, _symbols: &Symbols, query: &Query) -> Shown {
-    let filter = Filter::new(profile, query);
-    let mut removed = [Sum::default(); FilterKind::ALL.len()];
-    let (mut all, mut left) = (Sum::default(), Sum::default());
-    for row in (0..profile.samples.len()).filter(|&row| filter.is_of_event(row)) {
-        let sum = filter.sum(row);
-        all.add(sum);
-        match filter.removed_by(row) {
-            Some(kind) => removed[kind as usize].add(sum),
-            None => left.add(sum),
-        }
+/// What was taken away while a tree was built.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// What passed all filters.
+    pub left: Sum,
+    /// What each filter took away, by [`FilterKind`]; nothing for the range.
+    pub by_filter: [Sum; FilterKind::ALL.len()],
+    /// What each step did.
+    pub steps: Vec<StepAccount>,
+}
+
+/// All samples of an event, filtered or not.
+pub fn all(profile: &Profile, event: u32) -> Sum {
+    let samples = &profile.samples;
+    let mut all = Sum::default();
+    for row in (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == event) {
+        all.add(Sum { weight: samples.weight[row], samples: samples.count(row) });
     }
-    let filters = FilterKind::ALL.into_iter().filter(|kind| kind.is_set(query));
-    let removed = filters.map(|kind| {
-        let Sum { samples, weight } = removed[kind as usize];
-        let effect = if samples == 0 { Effect::None } else { Effect::Some };
-        Removed { what: RemovedBy::Filter(kind), samples, weight, effect }
-    });
-    Shown {
-        samples: left.samples,
-        weight: left.weight,
-        all_samples: all.samples,
-        all_weight: all.weight,
-        removed: removed.collect(),
+    all
+}
+
+impl Shown {
+    /// Of `all` samples of the event, what is left and where the rest went.
+    pub fn new(query: &Query, all: Sum, account: &Account) -> Self {
+        let mut by_filter = account.by_filter;
+        let others = by_filter.iter().fold(account.left, |mut sum, &part| {
+            sum.add(part);
+            sum
+        });
+        by_filter[FilterKind::Range as usize] = all.without(others);
+        let filters = FilterKind::ALL.into_iter().filter(|kind| kind.is_set(query));
+        let filters = filters.map(|kind| {
+            let removed = by_filter[kind as usize];
+            let effect = if removed.samples == 0 { Effect::None } else { Effect::Some };
+            (RemovedBy::Filter(kind), StepAccount { removed, effect })
+        });
+        let steps = account.steps.iter().zip(0..);
+        let steps = steps.map(|(&step, index)| (RemovedBy::Step(index), step));
+        let mut left = account.left;
+        account.steps.iter().for_each(|step| left = left.without(step.removed));
+        let removed = filters.chain(steps).map(|(what, StepAccount { removed, effect })| Removed {
+            what,
+            samples: removed.samples,
+            weight: removed.weight,
+            effect,
+        });
+        Self {
+            samples: left.samples,
+            weight: left.weight,
+            all_samples: all.samples,
+            all_weight: all.weight,
+            removed: removed.collect(),
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Samples of a query → weight of each stack, by group.
 
+use std::collections::HashMap;
+
 use crate::profile::{IdTable, Profile, StackId, StringId, hash_pair};
-use crate::views::filter::Filter;
+use crate::views::filter::{Filter, FilterKind};
 use crate::views::{Group, Query};
 
 /// What is summed: samples and their weight in the event's unit.
@@ -32,31 +34,103 @@ impl Sum {
 /// The stacks of one group that were observed, each once, in ascending order.
 #[derive(Clone, Debug)]
 pub struct GroupWeights {
-    /// Name of the process or thread; `None` if stacks are not grouped.
-    pub group: Option<StringId>,
+    /// Names of the process or thread, or of both: one for each of [`Levels`].
+    pub groups: Vec<StringId>,
     /// Leaf stacks and how often they were seen.
     pub stacks: Vec<(StackId, Sum)>,
 }
 
+/// What stands between the root of a tree and the first frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// Nothing.
+    None,
+    /// Processes.
+    Process,
+    /// Threads.
+    Thread,
+    /// Processes, and below them threads.
+    ProcessAndThread,
+}
+
+impl Levels {
+    /// Those of a query.
+    pub fn of(group: Group) -> Self {
+        match group {
+            Group::None => Self::None,
+            Group::Process => Self::Process,
+            Group::Thread => Self::Thread,
+        }
+    }
+
+    /// These and one more.
+    pub fn with(self, group: Group) -> Self {
+        match (self, group) {
+            (_, Group::None) => self,
+            (Self::None | Self::Process, Group::Process) => Self::Process,
+            (Self::None | Self::Thread, Group::Thread) => Self::Thread,
+            _ => Self::ProcessAndThread,
+        }
+    }
+
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Process | Self::Thread => 1,
+            Self::ProcessAndThread => 2,
+        }
+    }
+
+    /// Which of them, from 0, these groups are.
+    pub fn position(self, group: Group) -> Option<usize> {
+        match (self, group) {
+            (Self::Process | Self::ProcessAndThread, Group::Process) => Some(0),
+            (Self::Thread, Group::Thread) => Some(0),
+            (Self::ProcessAndThread, Group::Thread) => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// The samples that pass a query's filters.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// By group and stack.
+    pub groups: Vec<GroupWeights>,
+    /// In all.
+    pub sum: Sum,
+    /// What each filter took away, by [`FilterKind`]. Nothing is counted for the range, whose rest
+    /// is not looked at.
+    pub removed: [Sum; FilterKind::ALL.len()],
+}
+
 /// Sums the samples that pass a query's filters by group and stack.
-pub fn by_group(profile: &Profile, query: &Query) -> Vec<GroupWeights> {
-    let groups = group_of_threads(profile, query.group);
+pub fn take(profile: &Profile, query: &Query, levels: Levels) -> Taken {
+    let groups = group_of_threads(profile, levels);
     let samples = &profile.samples;
     let filter = Filter::new(profile, query);
     let mut sums = GroupSums::new(profile.stacks.len());
-    let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
-    for row in filter.rows().filter(passes) {
-        let group = groups.of_thread[samples.thread[row].index()];
-        sums.add(group, samples.stack[row], filter.sum(row));
+    let (mut taken, mut removed) = (Sum::default(), [Sum::default(); FilterKind::ALL.len()]);
+    for row in filter.rows().filter(|&row| filter.is_of_event(row)) {
+        let sum = filter.sum(row);
+        match filter.removed_by(row) {
+            Some(kind) => removed[kind as usize].add(sum),
+            None => {
+                taken.add(sum);
+                let group = groups.of_thread[samples.thread[row].index()];
+                sums.add(group, samples.stack[row], sum);
+            }
+        }
     }
-    let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len().max(1)];
+    let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
     sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
-    let observed = stacks.into_iter().enumerate().filter(|(_, stacks)| !stacks.is_empty());
-    let weights = observed.map(|(group, mut stacks)| {
+    let observed = groups.names.into_iter().zip(stacks).filter(|(_, stacks)| !stacks.is_empty());
+    let groups = observed.map(|(groups, mut stacks)| {
         stacks.sort_unstable_by_key(|&(stack, _)| stack);
-        GroupWeights { group: groups.names.get(group).copied(), stacks }
+        GroupWeights { groups, stacks }
     });
-    weights.collect()
+    Taken { groups: groups.collect(), sum: taken, removed }
 }
 
 /// Sums by group and stack. Nearly every stack is of one group, whose sum stands in a column;
@@ -118,27 +192,27 @@ impl GroupSums {
 }
 
 struct ThreadGroups {
-    /// By thread: position in `names`, or 0.
+    /// By thread: position in `names`.
     of_thread: Vec<u32>,
-    names: Vec<StringId>,
+    names: Vec<Vec<StringId>>,
 }
 
-fn group_of_threads(profile: &Profile, group: Group) -> ThreadGroups {
+fn group_of_threads(profile: &Profile, levels: Levels) -> ThreadGroups {
     let threads = &profile.threads;
-    let mut names = Vec::new();
-    let mut position = vec![u32::MAX; profile.strings.len()];
+    let mut names: Vec<Vec<StringId>> = Vec::new();
+    let mut known: HashMap<Vec<StringId>, u32> = HashMap::new();
     let of_thread = threads.threads.iter().map(|thread| {
-        let name = match group {
-            Group::None => return 0,
-            Group::Process => threads.process(thread.process).name,
-            Group::Thread => thread.name,
+        let process = threads.process(thread.process).name;
+        let group = match levels {
+            Levels::None => vec![],
+            Levels::Process => vec![process],
+            Levels::Thread => vec![thread.name],
+            Levels::ProcessAndThread => vec![process, thread.name],
         };
-        let position = &mut position[name.index()];
-        if *position == u32::MAX {
-            *position = names.len() as u32;
-            names.push(name);
-        }
-        *position
+        *known.entry(group).or_insert_with_key(|group| {
+            names.push(group.clone());
+            names.len() as u32 - 1
+        })
     });
     let of_thread = of_thread.collect();
     ThreadGroups { of_thread, names }

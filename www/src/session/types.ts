@@ -31,7 +31,7 @@ export const NONE = 0xffffffff;
 /** The `kind` columns: whose code a frame is. */
 export const Kind = { Pseudo: 0, Own: 1, System: 2, Kernel: 3, Jit: 4, Unnamed: 5, Folded: 6 } as const;
 /** Bits of every `flags` column. */
-export const Flag = { Inlined: 1, Forced: 2, Match: 4, Pseudo: 8 } as const;
+export const Flag = { Inlined: 1, Forced: 2, Match: 4, Pseudo: 8, Collapsed: 16 } as const;
 
 export interface FunctionsOrder {
   key: "self" | "total" | "name" | "dso";

@@ -1,0 +1,148 @@
+//! From the samples of a query to its call tree.
+//!
+//! Without steps the tree is grown from the stacks as it is shown. With steps it is grown with the
+//! outermost caller as the root first, goes through them, and is turned in the end.
+
+use crate::profile::{DsoKind, FrameId, Profile, StackId, Stacks};
+use crate::symbolize::{Inlining, Symbols};
+use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
+use crate::views::function_ref::Resolver;
+use crate::views::shown::Account;
+use crate::views::weights::{GroupWeights, Levels, take};
+use crate::views::{Direction, Inlines, Query, rewrite, turn};
+
+/// A tree, and how it came to be what it is.
+pub struct Built {
+    /// What is shown.
+    pub tree: CallTree,
+    /// What was taken away.
+    pub account: Account,
+}
+
+/// Makes the call tree of a query.
+pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
+    let is_plain = query.steps.is_empty() && query.around.is_none();
+    let (levels, direction) = match is_plain {
+        true => (Levels::of(query.group), query.direction),
+        false => (rewrite::levels(query), Direction::Callees),
+    };
+    let taken = take(profile, query, levels);
+    let mut builder = Builder::new(profile, symbols, query.inlines);
+    for group in taken.groups {
+        builder.add_group(&group, direction);
+    }
+    let account = |steps| Account { left: taken.sum, by_filter: taken.removed, steps };
+    if is_plain {
+        return Built { tree: builder.tree.finish(), account: account(Vec::new()) };
+    }
+    let mut resolver = Resolver::new(profile, symbols);
+    let (tree, steps) = rewrite::all(&mut resolver, query, levels, builder.tree.add_up());
+    Built { tree: turn::shown(&mut resolver, query, levels, &tree), account: account(steps) }
+}
+
+struct Builder<'a> {
+    profile: &'a Profile,
+    symbols: &'a Symbols,
+    inlines: Inlines,
+    tree: GrowingTree,
+    /// By stack, its call node in the group that is being added, if that has been made.
+    of_stack: Vec<CallNodeId>,
+}
+
+/// Not made yet.
+const NONE: CallNodeId = CallNodeId(u32::MAX);
+
+impl<'a> Builder<'a> {
+    fn new(profile: &'a Profile, symbols: &'a Symbols, inlines: Inlines) -> Self {
+        // A call node for each stack is what there is without names.
+        let tree = GrowingTree::with_room_for(profile.stacks.len());
+        Self { profile, symbols, inlines, tree, of_stack: Vec::new() }
+    }
+
+    fn add_group(&mut self, group: &GroupWeights, direction: Direction) {
+        let mut root = CallNodeId::ROOT;
+        for &name in &group.groups {
+            root = self.tree.child(root, Label::Group(name), None);
+        }
+        match direction {
+            Direction::Callees => self.add_callees(root, group),
+            Direction::Inverted => self.add_inverted(root, group),
+        }
+    }
+
+    /// Each stack's call node is a descendant of its prefix's, so each prefix is looked up once.
+    fn add_callees(&mut self, root: CallNodeId, group: &GroupWeights) {
+        self.of_stack.resize(self.profile.stacks.len(), NONE);
+        let mut made = Vec::new();
+        let mut missing = Vec::new();
+        for &(leaf, sum) in &group.stacks {
+            let mut stack = leaf;
+            while stack != Stacks::EMPTY && self.of_stack[stack.index()] == NONE {
+                missing.push(stack);
+                stack = self.prefix(stack);
+            }
+            let mut node = match stack {
+                Stacks::EMPTY => root,
+                known => self.of_stack[known.index()],
+            };
+            while let Some(stack) = missing.pop() {
+                if let Some((_, frame)) = self.profile.stacks.get(stack) {
+                    node = self.descend(node, frame, Order::OutermostFirst);
+                }
+                self.of_stack[stack.index()] = node;
+                made.push(stack);
+            }
+            self.tree.add_self(node, sum);
+        }
+        for stack in made {
+            self.of_stack[stack.index()] = NONE;
+        }
+    }
+
+    fn add_inverted(&mut self, root: CallNodeId, group: &GroupWeights) {
+        for &(leaf, sum) in &group.stacks {
+            let mut node = root;
+            for frame in self.profile.stacks.frames(leaf) {
+                node = self.descend(node, frame, Order::InnermostFirst);
+            }
+            self.tree.add_self(node, sum);
+        }
+    }
+
+    fn prefix(&self, stack: StackId) -> StackId {
+        self.profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix)
+    }
+
+    /// The call node of `frame` below `node`: one level, or one for each inlined function.
+    fn descend(&mut self, node: CallNodeId, frame: FrameId, order: Order) -> CallNodeId {
+        let dso = self.profile.frames.get(frame).dso;
+        let tree = &mut self.tree;
+        if self.profile.dsos.get(dso).kind == DsoKind::Unmapped {
+            return tree.child(node, Label::NoMapping, Some(frame));
+        }
+        let symbols = self.symbols;
+        if self.inlines == Inlines::Merged {
+            return tree.child(node, Label::Function(symbols.merged(frame)), Some(frame));
+        }
+        let levels = symbols.levels(frame);
+        let mut add = |node, index: usize| {
+            let function = levels[index].function;
+            let label = match levels[index].inlining {
+                Inlining::Called => Label::Function(function),
+                Inlining::Inlined => Label::Inlined(function),
+            };
+            tree.child(node, label, Some(frame))
+        };
+        match order {
+            Order::OutermostFirst => (0..levels.len()).fold(node, &mut add),
+            Order::InnermostFirst => (0..levels.len()).rev().fold(node, &mut add),
+        }
+    }
+}
+
+/// In which order the levels of one frame are added.
+#[derive(Clone, Copy)]
+enum Order {
+    OutermostFirst,
+    InnermostFirst,
+}
