@@ -39,3 +39,11 @@ export function findSelectedFunction(): void {
     lookups.ask({ session: asked, query: query.peek(), functionId });
   }
 }
+
+/** Selects a function, and in the present tree its heaviest call node. */
+export function showFunction(functionId: number | null): void {
+  if (functionId !== null && functionId !== selection.peek()?.functionId) {
+    selection.value = { callNode: null, functionId };
+    findSelectedFunction();
+  }
+}

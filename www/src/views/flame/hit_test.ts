@@ -65,11 +65,12 @@ export function boxOfCallNode(graph: Pick<FlameGraph, "callNode">, callNode: num
   return graph.callNode.indexOf(callNode);
 }
 
-/** The heaviest box of a function, or NO_BOX if it has none wide enough. */
-export function heaviestOfFunction(graph: Pick<FlameGraph, "functionId" | "total">, functionId: number): number {
+/** The heaviest box that is one call of a function, or NO_BOX if it has none wide enough. */
+export function heaviestOfFunction(graph: Pick<FlameGraph, "callNode" | "functionId" | "total">, functionId: number): number {
   let best = NO_BOX;
   for (let box = graph.functionId.indexOf(functionId); box >= 0; box = graph.functionId.indexOf(functionId, box + 1)) {
-    if (best === NO_BOX || (graph.total[box] as number) > (graph.total[best] as number)) {
+    const isHeavier = best === NO_BOX || (graph.total[box] as number) > (graph.total[best] as number);
+    if (isHeavier && graph.callNode[box] !== FOLDED) {
       best = box;
     }
   }

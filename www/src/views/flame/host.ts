@@ -58,6 +58,8 @@ export interface GraphHost {
   zoomTo(callNode: number): void;
   /** What Enter and a double click on a call do; `at` is where its box lies. */
   enter(call: { callNode: number; functionId: number | null }, at: View): void;
+  /** Whether the menu of transforms, which acts on the page's selection, opens here. */
+  readonly menu: "transforms" | "none";
   /** What Backspace does when all of the root is on screen. */
   outOne(above: readonly number[]): void;
 }
@@ -81,6 +83,7 @@ export const PAGE_GRAPH: GraphHost = {
   selection,
   flow,
   smallestSpan: TREE_SPAN,
+  menu: "transforms",
   layout(canvas) {
     const window = treeWindow(zoomRoot.value, treePx(canvas));
     const asked = query.value;

@@ -166,7 +166,9 @@ export class FlameModel {
 
   #openMenu(x: number, y: number): void {
     this.card.close();
-    openTransformMenu({ x, y });
+    if (this.host.menu === "transforms") {
+      openTransformMenu({ x, y });
+    }
   }
 
   /** First all of the present root, then the frame above it. */

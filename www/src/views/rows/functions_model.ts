@@ -5,6 +5,7 @@ import { batch, signal } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import type { FunctionRows, FunctionsOrder, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
+import type { FunctionGroup } from "../../state/url.ts";
 import type { Latest } from "../latest.ts";
 import { latest } from "../latest.ts";
 
@@ -17,6 +18,7 @@ export interface FunctionsQuestion {
   session: Session;
   query: Query;
   order: FunctionsOrder;
+  groupBy: FunctionGroup;
   /** `namesGeneration`. */
   names: number;
 }
@@ -47,7 +49,7 @@ export class FunctionsModel {
   #answered: FunctionsQuestion | null = null;
   #wanted: [number, number] = [0, BLOCK];
   readonly #rows: Latest<BlocksQuestion> = latest<BlocksQuestion, FunctionRows>({
-    ask: ({ of, from, to }) => of.session.call("functions", { query: of.query, order: of.order, from, to }),
+    ask: ({ of, from, to }) => of.session.call("functions", { query: of.query, order: of.order, groupBy: of.groupBy, from, to }),
     deliver: (rows, question) => this.#deliver(rows, question),
     fail: (error) => {
       this.failure.value = error instanceof Error ? error.message : String(error);
@@ -58,11 +60,12 @@ export class FunctionsModel {
   ask(question: FunctionsQuestion): void {
     const former = this.#question;
     if (former && former.session === question.session && former.query === question.query
-      && former.order === question.order && former.names === question.names) {
+      && former.order === question.order && former.groupBy === question.groupBy && former.names === question.names) {
       return;
     }
     this.#question = question;
-    if (former?.query !== question.query || former.session !== question.session) {
+    const isOther = former?.query !== question.query || former.session !== question.session;
+    if (isOther || former.groupBy !== question.groupBy || former.names !== question.names) {
       void this.#askBases(question);
     }
     this.#load();
@@ -89,6 +92,13 @@ export class FunctionsModel {
       }
     }
     return -1;
+  }
+
+  /** Self weight of a function, if its row is loaded; recursion counts. */
+  selfOf(functionId: number | null): number | null {
+    const at = functionId === null || this.#answered?.groupBy !== "function" ? -1 : this.indexOf(functionId);
+    const row = at < 0 ? null : this.row(at);
+    return row && (row.columns.self[row.index] as number);
   }
 
   #load(): void {
@@ -136,11 +146,11 @@ export class FunctionsModel {
     });
   }
 
-  async #askBases({ session, query }: FunctionsQuestion): Promise<void> {
+  async #askBases({ session, query, groupBy }: FunctionsQuestion): Promise<void> {
     try {
       const [all, first] = await Promise.all([
         session.call("callNodeDetail", { query, callNode: ALL }),
-        session.call("functions", { query, order: { key: "self", descending: true }, from: 0, to: 1 }),
+        session.call("functions", { query, order: { key: "self", descending: true }, groupBy, from: 0, to: 1 }),
       ]);
       if (this.#question?.query === query) {
         batch(() => {

@@ -1,11 +1,13 @@
 // The open part of the call tree. Children are asked for when a call node is opened, and kept until the question or the
 // names change.
 
+import type { Signal } from "@preact/signals";
 import { batch, computed, signal } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import { Cancelled, WorkerDied } from "../../session/client.ts";
 import type { CallTreeRows, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
+import type { Selection } from "../../state/app.ts";
 import { selection } from "../../state/app.ts";
 import type { TreeRow } from "./tree_rows.ts";
 import { visibleTreeRows } from "./tree_rows.ts";
@@ -32,9 +34,15 @@ export class CallTreeModel {
   readonly failure = signal<string | null>(null);
   /** How many openings are under way. */
   readonly working = signal(0);
+  readonly #selection: Signal<Selection | null>;
   #question: TreeQuestion | null = null;
   /** Answers to what was asked before this changed are dropped. */
   #asked = 0;
+
+  /** The path to what is selected opens; the hottest path selects its end. */
+  constructor(selected: Signal<Selection | null> = selection) {
+    this.#selection = selected;
+  }
 
   /** Begins anew if the question is another one; the path to the selection opens. */
   async ask(question: TreeQuestion): Promise<void> {
@@ -55,7 +63,7 @@ export class CallTreeModel {
         this.children.value = new Map([[ALL, first]]);
         this.open.value = new Set();
       });
-      const selected = selection.peek()?.callNode ?? null;
+      const selected = this.#selection.peek()?.callNode ?? null;
       if (selected !== null) {
         await this.#openPathTo(selected);
       } else if (first.callNode.length === 1) {
@@ -118,7 +126,7 @@ export class CallTreeModel {
       }
       this.#setOpen(path);
       if (last !== ALL) {
-        selection.value = { callNode: last, functionId: null };
+        this.#selection.value = { callNode: last, functionId: null };
       }
     });
   }

@@ -1,0 +1,57 @@
+// What assistive technology is told of a graph of a call tree: asked for whenever the selection is another one.
+
+import { useSignalEffect } from "@preact/signals";
+import { useMemo, useState } from "preact/hooks";
+import type { Session } from "../../session/client.ts";
+import type { Query } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
+import { dsos, namesGeneration, session } from "../../state/app.ts";
+import { latest } from "../latest.ts";
+import type { MirrorData, MirrorItem } from "./mirror_items.ts";
+import { mirrorItems } from "./mirror_items.ts";
+import type { FlameModel } from "./model.ts";
+
+interface Question {
+  session: Session;
+  query: Query;
+  callNode: number;
+}
+
+type Around = Pick<MirrorData, "path" | "siblings" | "children">;
+
+async function ask({ session, query, callNode }: Question): Promise<Around | null> {
+  const path = await session.call("callTreePath", { query, callNode });
+  const parent = path.callNode.at(-2);
+  const [children, siblings] = await Promise.all([
+    session.call("callTreeChildren", { query, callNode }),
+    parent === undefined ? null : session.call("callTreeChildren", { query, callNode: parent }),
+  ]);
+  return { path, children, siblings };
+}
+
+export function useTreeMirror(model: FlameModel): MirrorItem[] {
+  const [data, setData] = useState<Around | null>(null);
+  const questions = useMemo(() => latest<Question, Around | null>({ ask, deliver: setData, fail: () => setData(null) }), []);
+  const { host } = model;
+  useSignalEffect(() => {
+    void namesGeneration.value;
+    const several = model.several.value;
+    const callNode = several?.parent ?? host.selection.value?.callNode ?? model.laid.value?.root ?? ALL;
+    const query = host.query.value;
+    const asked = session.value;
+    if (asked === null || query === null || model.laid.value === null) {
+      questions.drop();
+      setData(null);
+    } else {
+      questions.ask({ session: asked, query, callNode });
+    }
+  });
+  if (data === null) {
+    return [];
+  }
+  const statuses = new Map(dsos.value.map((row) => [row.id, row.status]));
+  const several = model.several.value?.words ?? null;
+  const selected = several !== null || (host.selection.value?.callNode ?? null) !== null;
+  const whole = model.laid.value?.graph.allTotal ?? 0;
+  return mirrorItems({ ...data, several, selected, whole, statusOf: (dso) => statuses.get(dso) ?? null });
+}

@@ -1,0 +1,157 @@
+// A function between what calls it and what it calls, and below them the paths that lead to it.
+
+import { useComputed } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
+import { applyTransform } from "../../shell/transforms.ts";
+import { query, selection } from "../../state/app.ts";
+import { percent } from "../../state/format.ts";
+import { GraphPane } from "../flame/graph_pane.tsx";
+import { FlameModel } from "../flame/model.ts";
+import { useTreeMirror } from "../flame/tree_mirror.ts";
+import { showFunction } from "../find_function.ts";
+import { ForcedMark, markedName } from "../forced_name.tsx";
+import { drawAs } from "../options.ts";
+import { functionsTable } from "../rows/functions_model.ts";
+import { CallTreeModel } from "../rows/tree_model.ts";
+import { TreeTable } from "../rows/tree_table.tsx";
+import { Choice } from "../view_options.tsx";
+import { idAt, nameClass, share, swatchClass } from "../words.ts";
+import type { CentreFacts, Side } from "./centre.ts";
+import { centre, facts, followCentre } from "./centre.ts";
+import { Inlined } from "./inlined.tsx";
+import { sideHost } from "./side_host.ts";
+
+export function Sandwich(): JSX.Element {
+  useEffect(followCentre, []);
+  const known = facts.value;
+  if (centre.value === null) {
+    return <Nothing words="Select a function to see what calls it and what it calls." />;
+  }
+  if (known === null) {
+    return <Nothing words="Nothing of the selected function is shown." />;
+  }
+  const { detail, parts } = known;
+  const name = markedName(detail.name, detail.flags);
+  const isLeaf = detail.childCount === 0;
+  const own = share(detail.selfWeight, detail.totalWeight);
+  return (
+    <section class="sandwich" aria-label={`Callers and callees of ${name}`}>
+      <header class="part-head">
+        <h3>Callers</h3>
+        <p>who calls {name}, widest first</p>
+        <Choice label="Draw" choice={drawAs} choices={[["flame", "flame"], ["tree", "tree"]]} />
+      </header>
+      <SidePane side="callers" name={name} total={detail.totalWeight} />
+      <Band known={known} />
+      <header class="part-head">
+        <h3>Callees</h3>
+        <p>what {name} calls: {percent(own)} is its own code</p>
+      </header>
+      {isLeaf ? null : <SidePane side="callees" name={name} total={detail.totalWeight} />}
+      {parts.length === 0 ? null : <Inlined name={name} parts={parts} />}
+      <Paths />
+    </section>
+  );
+}
+
+function Nothing({ words }: { words: string }): JSX.Element {
+  return <section class="sandwich" aria-label="Callers and callees"><p class="view-empty" role="status">{words}</p></section>;
+}
+
+interface SidePaneProps {
+  side: Side;
+  name: string;
+  total: number;
+}
+
+function SidePane(props: SidePaneProps): JSX.Element {
+  return drawAs.value === "flame" ? <SideGraph {...props} /> : <SideTree {...props} />;
+}
+
+function labelOf({ side, name }: SidePaneProps): string {
+  return side === "callers" ? `Callers of ${name}` : `Callees of ${name}`;
+}
+
+function SideGraph(props: SidePaneProps): JSX.Element {
+  const { side, name, total } = props;
+  const model = useMemo(() => new FlameModel(sideHost(side)), [side]);
+  const area = useRef<HTMLDivElement>(null);
+  const items = useTreeMirror(model);
+  const bases = { all: total, allName: `the total of ${name}`, root: total, rootName: null };
+  return (
+    <div class={`side-pane side-${side}`} ref={area}>
+      <GraphPane model={model} area={area} label={labelOf(props)} items={items} bases={bases} />
+    </div>
+  );
+}
+
+function SideTree(props: SidePaneProps): JSX.Element {
+  const { side } = props;
+  const host = useMemo(() => sideHost(side), [side]);
+  const model = useMemo(() => new CallTreeModel(host.selection), [host]);
+  return (
+    <div class={`side-pane side-${side}`}>
+      <TreeTable
+        model={model}
+        query={host.query}
+        selection={host.selection}
+        label={labelOf(props)}
+        shape="beside"
+        onEnter={({ columns, index }) => showFunction(idAt(columns.functionId, index))}
+      />
+    </div>
+  );
+}
+
+/** Name, status and numbers of the function itself, with what can be done to it. */
+function Band({ known: { detail } }: { known: CentreFacts }): JSX.Element {
+  const whole = functionsTable.whole.value;
+  void functionsTable.arrivals.value;
+  // Its own calls of itself count too, which the tree of the outermost ones cannot know.
+  const self = functionsTable.selfOf(detail.functionId) ?? detail.selfWeight;
+  const place = detail.file === null ? "" : detail.line === null ? detail.file : `${fileName(detail.file)}:${detail.line}`;
+  return (
+    <div class="sandwich-band">
+      <span class={swatchClass(detail.kind, detail.flags)} />
+      <strong class={nameClass(detail.kind, detail.flags)} title={markedName(detail.name, detail.flags)}>
+        <ForcedMark flags={detail.flags} />
+        {detail.name}
+      </strong>
+      {detail.dsoStatus === null ? null : (
+        <span class={`band-status ink-${STATUS[detail.dsoStatus].tone}`} title={STATUS[detail.dsoStatus].word}>
+          <StatusGlyph status={detail.dsoStatus} size={12} />
+          <span class="visually-hidden">{STATUS[detail.dsoStatus].word}: </span>
+          {detail.dso}
+        </span>
+      )}
+      <span class="band-place" title={detail.file ?? undefined}>{place}</span>
+      <span class="band-number">Self <b>{percent(share(self, whole))}</b></span>
+      <span class="band-number">Total <b>{percent(share(detail.totalWeight, whole))}</b></span>
+      <button type="button" onClick={() => void applyTransform("focus")}>Focus <kbd>f</kbd></button>
+      <button type="button" onClick={() => void applyTransform("merge")}>Merge <kbd>m</kbd></button>
+    </div>
+  );
+}
+
+function fileName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** The call tree, open where the function is reached. */
+function Paths(): JSX.Element {
+  const model = useMemo(() => new CallTreeModel(), []);
+  const callees = useComputed(() => (query.value.direction === "callees" ? query.value : null));
+  return (
+    <>
+      <header class="part-head">
+        <h3>Call tree</h3>
+        <p>{callees.value === null ? "shown while the tree is not inverted" : "paths that end here"}</p>
+      </header>
+      {callees.value === null ? null : (
+        <TreeTable model={model} query={callees} selection={selection} label="Paths that end here" shape="beside" />
+      )}
+    </>
+  );
+}
