@@ -62,7 +62,7 @@ async function backToViews(tab) {
 async function coverage(tab) {
   const said = await tab.page.locator(".coverage-line").innerText();
   const legend = await tab.page.locator(".coverage-block .legend li").allInnerTexts();
-  return { headline: Number(/^([\d.]+) %/.exec(said)[1]), parts: Object.fromEntries(legend.map((text) => [text.replace(/ [\d.]+$/, ""), Number(/[\d.]+$/.exec(text)[0])])) };
+  return { headline: Number(/^([\d.]+)\s%/.exec(said)[1]), parts: Object.fromEntries(legend.map((text) => [text.replace(/ [\d.]+$/, ""), Number(/[\d.]+$/.exec(text)[0])])) };
 }
 
 /** The number of pixels of the flame graph that have exactly this colour. */

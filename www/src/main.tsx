@@ -1,6 +1,8 @@
 // The page starts: theme, session, and whatever the address or the document already holds.
 
 import { render } from "preact";
+import { followFilters } from "./ledger/filtered.ts";
+import { followUsers } from "./ledger/users.ts";
 import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
 import { keepOffline } from "./open/offline.ts";
@@ -74,6 +76,8 @@ if (root !== null) {
   followCommands();
   followKeys();
   followRecent();
+  followFilters();
+  followUsers();
   followDrops();
   followPastes();
   render(<App />, root);

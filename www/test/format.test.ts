@@ -29,11 +29,11 @@ test("largest remainder of nothing is nothing", () => {
 });
 
 test("shares have one decimal and a thin space; a rest is not zero", () => {
-  assert.equal(percent(0.0784), "7.8\u2009%");
-  assert.equal(percent(1), "100.0\u2009%");
-  assert.equal(percent(0), "0.0\u2009%");
-  assert.equal(percent(0.0001), "<\u20090.1\u2009%");
-  assert.equal(percent(0.0005), "0.1\u2009%");
+  assert.equal(percent(0.0784), "7.8\u202f%");
+  assert.equal(percent(1), "100.0\u202f%");
+  assert.equal(percent(0), "0.0\u202f%");
+  assert.equal(percent(0.0001), "<\u202f0.1\u202f%");
+  assert.equal(percent(0.0005), "0.1\u202f%");
 });
 
 test("counts, sizes and times", () => {

@@ -1,17 +1,20 @@
 // Before the first question to a debuginfod: who is asked, in which order, and what they will see.
 
+import type { Signal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { Dialog } from "../shell/Dialog.tsx";
 import { count } from "../state/format.ts";
 import { allowAndFetch, asking } from "./debuginfod.ts";
-import { serverField, servers, whoSees } from "./servers.ts";
+import { areAllowed, fetchesAutomatically, serverField, servers, setAutomatic, whoSees } from "./servers.ts";
 import { served } from "../open/served.ts";
 
 export function AskServer(): JSX.Element | null {
-  const ids = asking.value;
-  if (ids === null) {
-    return null;
-  }
+  return asking.value === null ? null : <Asking ids={asking.value} />;
+}
+
+function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
+  const automatically = useSignal(fetchesAutomatically.peek());
   const close = (): void => {
     asking.value = null;
   };
@@ -22,17 +25,38 @@ export function AskServer(): JSX.Element | null {
         method="dialog"
         onSubmit={(event) => {
           event.preventDefault();
+          setAutomatic(automatically.value ? "automatic" : "by click");
           allowAndFetch();
         }}
       >
         {served.value === null ? <ServerField /> : null}
         <p>{whoSees(what)}</p>
+        {served.value === null && <Automatic ticked={automatically} />}
         <p class="button-row end">
           <button type="button" onClick={close}>Not now</button>
           <button type="submit" class="primary" disabled={servers.value.length === 0 || ids.length === 0}>Fetch {count(ids.length)}</button>
         </p>
       </form>
     </Dialog>
+  );
+}
+
+/** Takes effect with the button that says what is sent; where that was pressed before, at once. */
+function Automatic({ ticked }: { ticked: Signal<boolean> }): JSX.Element {
+  return (
+    <label class="tick">
+      <input
+        type="checkbox"
+        checked={ticked.value}
+        onChange={(event) => {
+          ticked.value = event.currentTarget.checked;
+          if (areAllowed() || !ticked.value) {
+            setAutomatic(ticked.value ? "automatic" : "by click");
+          }
+        }}
+      />
+      Fetch automatically when a profile is opened
+    </label>
   );
 }
 

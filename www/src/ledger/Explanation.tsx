@@ -13,7 +13,9 @@ import { stopForcing, stoppable } from "./forced.ts";
 import { groupId } from "./identity.ts";
 import { describeWhen } from "./modified.ts";
 import { whatItDid } from "./outcome.ts";
+import { isAmong } from "./state.ts";
 import { StatusGlyph, statusDetail, takenFrom } from "./status.tsx";
+import { describeUsers, usersOf } from "./users.ts";
 import { Ways } from "./Ways.tsx";
 
 export function Explanation({ row }: { row: DsoRow }): JSX.Element {
@@ -34,7 +36,7 @@ export function Explanation({ row }: { row: DsoRow }): JSX.Element {
         </button>
       </header>
       <p>{meaning(row)}</p>
-      {stoppable.value.includes(row) && <Stop row={row} />}
+      {isAmong(stoppable.value, row) && <Stop row={row} />}
       <Ids row={row} />
       <Facts row={row} />
       <Ways row={row} />
@@ -132,6 +134,7 @@ function IdText({ id, other }: { id: string; other: string }): JSX.Element {
 }
 
 function Facts({ row }: { row: DsoRow }): JSX.Element {
+  const users = usersOf(row);
   const given = row.status === "mismatched" || row.status === "forced" ? givenFor.value.get(row.id) : undefined;
   return (
     <dl class="facts">
@@ -143,6 +146,12 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
           </dd>
         </>
       )}
+      {row.made_by !== null && (
+        <>
+          <dt>Compiler in file</dt>
+          <dd>{row.made_by}</dd>
+        </>
+      )}
       {row.image !== null && (
         <>
           <dt>Names from</dt>
@@ -150,7 +159,7 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
         </>
       )}
       <dt>In the profile</dt>
-      <dd class="breakable">{row.path}</dd>
+      <dd class="breakable">{row.path} {users !== null && <span>{describeUsers(users)}</span>}</dd>
       {row.listed_as !== null && (
         <>
           <dt>Listed as</dt>

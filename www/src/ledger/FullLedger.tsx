@@ -4,17 +4,19 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import type { DsoRow } from "../session/types.ts";
 import { dsos, ledgerFull, selectedDso } from "../state/app.ts";
-import { count, percent } from "../state/format.ts";
+import { NARROW, count, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Icon } from "../shell/icons.tsx";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar } from "./CoverageBar.tsx";
 import { Explanation } from "./Explanation.tsx";
-import { DropButton, FetchButton } from "./Ledger.tsx";
+import { DropButton, FetchButton, ScopeButton } from "./Ledger.tsx";
 import { OrderField } from "./OrderMenu.tsx";
-import { DsoAction, fetchResult } from "./Row.tsx";
-import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
-import { barShare, countedSamples, ledger, namedCount, namedPercent, parts } from "./state.ts";
+import { ledgerCoverage, ledgerParts } from "./filtered.ts";
+import { DsoAction, FetchProgress, UsersLine, fetchResult } from "./Row.tsx";
+import { fetching } from "./debuginfod.ts";
+import { STATUS, StatusGlyph, idText, longDetail } from "./status.tsx";
+import { barShare, countedSamples, coverageTip, ledger, ledgerNamedPercent, namedCount } from "./state.ts";
 
 const close = (): void => {
   ledgerFull.value = false;
@@ -31,12 +33,13 @@ export function FullLedger(): JSX.Element {
       <header class="full-head">
         <h2>DSOs</h2>
         <span class="ink-mute">{namedCount}</span>
-        <CoverageBar parts={parts.value} kind="meter wide" />
-        <span class="full-named">
-          <strong>{namedPercent.value.toFixed(1)} %</strong> of {countedSamples} end in a named frame
+        <CoverageBar parts={ledgerParts.value} kind="meter wide" />
+        <span class="full-named" title={coverageTip(ledgerCoverage.value, ledgerNamedPercent.value)}>
+          <strong>{ledgerNamedPercent.value.toFixed(1)}{NARROW}%</strong> of {countedSamples} end in a named frame
         </span>
         <span class="push-right button-row">
           <OrderField />
+          <ScopeButton />
           <FetchButton />
           <DropButton />
           <button type="button" class="quiet" onClick={close}>
@@ -86,6 +89,10 @@ function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.El
   );
 }
 
+function Detail({ row }: { row: DsoRow }): JSX.Element {
+  return fetching.value.has(row.id) ? <FetchProgress row={row} /> : <span class="cell-detail">{fetchResult(row) ?? longDetail(row)}</span>;
+}
+
 function Row({ row }: { row: DsoRow }): JSX.Element {
   const look = STATUS[row.status];
   const select = (): void => {
@@ -98,7 +105,8 @@ function Row({ row }: { row: DsoRow }): JSX.Element {
       </td>
       <td>
         <button type="button" class="row-button" title={row.path} onClick={select}>{row.name}</button> <DsoAction row={row} />
-        <span class="cell-detail">{fetchResult(row) ?? statusDetail(row)}</span>
+        <Detail row={row} />
+        <UsersLine row={row} />
       </td>
       <td><code title={row.build_id ?? ""}>{idText(row)}</code></td>
       <td class="number"><strong>{percent(row.leaf_share)}</strong></td>

@@ -1,14 +1,15 @@
 // The ledger in the dock: how much has names, what would name more, and every DSO with its status.
 
 import type { JSX } from "preact";
-import { count, percent } from "../state/format.ts";
+import { NARROW, count, percent } from "../state/format.ts";
 import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
 import { requestFetch, unasked } from "./debuginfod.ts";
 import { LedgerRow } from "./Row.tsx";
-import { countedSamples, ledger, namedPercent, parts } from "./state.ts";
+import { isFiltered, ledgerCoverage, ledgerParts, partWords, scope } from "./filtered.ts";
+import { countedSamples, coverageTip, ledger, ledgerNamedPercent } from "./state.ts";
 
 export function Ledger(): JSX.Element {
   const { groups, unused } = ledger.value;
@@ -26,16 +27,33 @@ export function Ledger(): JSX.Element {
 function Coverage(): JSX.Element {
   return (
     <section class="coverage-block" aria-label="Coverage">
-      <p class="coverage-line">
-        <strong>{namedPercent.value.toFixed(1)} % of {countedSamples} end in a named frame</strong>
+      <p class="coverage-line" title={coverageTip(ledgerCoverage.value, ledgerNamedPercent.value)}>
+        <strong>{ledgerNamedPercent.value.toFixed(1)}{NARROW}% of {countedSamples} end in a named frame</strong>
+        <ScopeButton />
       </p>
-      <CoverageBar parts={parts.value} kind="thick" />
-      <CoverageLegend parts={parts.value} />
+      <CoverageBar parts={ledgerParts.value} kind="thick" />
+      <CoverageLegend parts={ledgerParts.value} />
       <p class="button-row">
         <DropButton />
         <FetchButton />
       </p>
     </section>
+  );
+}
+
+/** Where filters act, which samples the ledger counts. Pressed, it counts the others. */
+export function ScopeButton(): JSX.Element | null {
+  if (!isFiltered.value) {
+    return null;
+  }
+  const toggle = (): void => {
+    scope.value = scope.peek() === "shown" ? "whole" : "shown";
+  };
+  const other = scope.value === "shown" ? "Count the whole profile" : `Count the ${partWords.value}`;
+  return (
+    <button type="button" class="quiet scope-button" title={other} onClick={toggle}>
+      {scope.value === "shown" ? partWords : "whole profile"}
+    </button>
   );
 }
 

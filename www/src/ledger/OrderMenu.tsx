@@ -34,7 +34,12 @@ export function OrderField(): JSX.Element {
 export function OrderMenu(): JSX.Element {
   const present = ORDERS.find(({ value }) => value === order.value)?.label ?? "";
   return (
-    <Popover label={<Icon name="order" />} name={`DSOs: ${present}`} buttonClass="quiet icon-only" panelClass="menu">
+    <Popover
+      label={<><span class="order-words">{present}</span> <Icon name="chevron" size={12} /></>}
+      name={`DSOs: ${present}`}
+      buttonClass="quiet order-button"
+      panelClass="menu"
+    >
       {(close) => (
         <>
           {ORDERS.map(({ value, label }) => (

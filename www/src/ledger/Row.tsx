@@ -11,7 +11,8 @@ import { admitFiles } from "./admit.ts";
 import { answersFor, cancelFetch, fetchable, fetchAgain, fetching, isWanted } from "./debuginfod.ts";
 import { stopForcing, stoppable } from "./forced.ts";
 import { describeAnswers } from "./outcome.ts";
-import { barShare } from "./state.ts";
+import { barShare, isAmong, twins } from "./state.ts";
+import { describeUsers, usersOf } from "./users.ts";
 import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
 
 export function LedgerRow({ row }: { row: DsoRow }): JSX.Element {
@@ -29,6 +30,7 @@ export function LedgerRow({ row }: { row: DsoRow }): JSX.Element {
       </span>
       <DsoAction row={row} />
       <Detail row={row} />
+      <UsersLine row={row} />
       <Bar share={barShare(row)} tone={look.tone} />
     </li>
   );
@@ -49,6 +51,13 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
       {selectedDso.value === row.id && !asksWhy(row) && <>{" "}<Explain row={row} words="Explain" /></>}
     </span>
   );
+}
+
+/** Of a path that was two builds in the recording: who ran this one, and when. */
+export function UsersLine({ row }: { row: DsoRow }): JSX.Element | null {
+  const users = twins.value.has(row.id) ? usersOf(row) : null;
+  const words = users === null ? null : describeUsers(users);
+  return words === null ? null : <span class="dso-detail cell-detail">{words}</span>;
 }
 
 /** What servers answered, while the row still lacks a name. */
@@ -76,7 +85,7 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
       </button>
     );
   }
-  if (row.status === "missing" && fetchable.value.includes(row)) {
+  if (row.status === "missing" && isAmong(fetchable.value, row)) {
     return (
       <button type="button" class="link" onClick={() => fetchAgain(row)}>
         Fetch<span class="visually-hidden"> {row.name}</span>
@@ -90,7 +99,7 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
       </button>
     );
   }
-  if (stoppable.value.includes(row)) {
+  if (isAmong(stoppable.value, row)) {
     return (
       <button type="button" class="link" onClick={() => void stopForcing([row])}>
         Stop<span class="visually-hidden"> using the file for {row.name}</span>

@@ -12,6 +12,7 @@ import { fetchable, fetchAgain, fetching, isWanted } from "./debuginfod.ts";
 import { askToForce, canForce } from "./forced.ts";
 import { FetchProgress, fetchResult } from "./Row.tsx";
 import { addServer, readServerUrl, servers, whoSees } from "./servers.ts";
+import { isAmong } from "./state.ts";
 import { scpCommand, verifyCommand } from "./shell_word.ts";
 
 export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
@@ -42,7 +43,7 @@ function SureWays({ row }: { row: DsoRow }): JSX.Element {
   const another = row.found !== null ? "Drop another candidate" : "Drop a candidate";
   return (
     <>
-      {fetchable.value.includes(row) && (
+      {isAmong(fetchable.value, row) && (
         <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
           {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(shortId(row.build_id ?? ""))}
         </Way>
@@ -78,7 +79,7 @@ function CopyOf({ command }: { command: string | null }): JSX.Element | null {
 function AskServer({ url, row }: { url: string; row: DsoRow }): JSX.Element | null {
   const base = readServerUrl(url.split("/buildid/")[0] ?? "");
   const isNew = base !== null && !servers.value.some(({ host }) => host === base.host);
-  if (!isNew || served.value !== null || !fetchable.value.includes(row)) {
+  if (!isNew || served.value !== null || !isAmong(fetchable.value, row)) {
     return null;
   }
   const ask = (): void => {

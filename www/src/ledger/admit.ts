@@ -13,6 +13,8 @@ import { describeDrop } from "./outcome.ts";
 /** What of the last drops was not used, newest first. */
 export const notUsed = signal<DropReport["notUsed"]>([]);
 export const notUsedOpen = signal(false);
+/** What became of the last drop, as long as the profile is open: a toast is gone in a moment. */
+export const lastDrop = signal("");
 
 /** By DSO the file that was given for it and is another build: to explain, and to be used if the user insists. */
 export const givenFor = signal<ReadonlyMap<number, File>>(new Map());
@@ -24,6 +26,7 @@ const MOST_HELD = 200;
 export function forgetDrops(): void {
   notUsed.value = [];
   notUsedOpen.value = false;
+  lastDrop.value = "";
   givenFor.value = new Map();
 }
 
@@ -39,6 +42,7 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
     selectedDso.value ??= firstMismatched(report);
     notUsed.value = [...report.notUsed, ...notUsed.value];
     const text = describeDrop(report);
+    lastDrop.value = text;
     if (report.notUsed.length === 0) {
       toast("info", text);
     } else {

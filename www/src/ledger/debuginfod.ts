@@ -8,7 +8,7 @@ import type { DsoRow, Progress, ServerAnswer, ServerOutcome } from "../session/t
 import { dsos, session } from "../state/app.ts";
 import { refreshNames } from "./admit.ts";
 import type { Server } from "./servers.ts";
-import { allowServers, areAllowed, servers, staysHere } from "./servers.ts";
+import { allowServers, areAllowed, fetchesAutomatically, servers, staysHere } from "./servers.ts";
 
 /** The dialog that names the servers and what they see; holds what is to be fetched then. */
 export const asking = signal<readonly number[] | null>(null);
@@ -88,9 +88,12 @@ export function requestFetch(ids: readonly number[]): void {
   }
 }
 
-/** What this machine has needs no question: a recording opened where it was made has its names at once. */
-export function fetchFromThisMachine(): void {
-  if (staysHere.value) {
+/**
+ * Of a profile that has just opened. What this machine has needs no question: a recording opened where it was made has its
+ * names at once. Other servers are asked where the user has ticked that.
+ */
+export function fetchUnasked(): void {
+  if (staysHere.value || fetchesAutomatically.value) {
     allowServers();
     startFetch(unasked.value.map((row) => row.id));
   }

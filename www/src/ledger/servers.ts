@@ -67,6 +67,19 @@ export function allowServers(): void {
   allowed.value = new Set([...allowed.value, ...servers.value.map(({ url }) => url)]);
 }
 
+/** The servers that are asked as soon as a profile is opened, as they stood in the field when the user ticked that. */
+const automatic = signal(recallText("fetch-automatically") ?? "");
+
+const inField = computed(() => servers.value.map(({ url }) => url).join(" "));
+
+/** True where the user has said so of just these servers. */
+export const fetchesAutomatically = computed(() => served.value === null && inField.value !== "" && automatic.value === inField.value);
+
+export function setAutomatic(how: "automatic" | "by click"): void {
+  automatic.value = how === "automatic" ? inField.peek() : "";
+  remember("fetch-automatically", automatic.value);
+}
+
 /** Who is asked for `what`, and what they learn of the user. */
 export function whoSees(what: string): string {
   const view = served.value;

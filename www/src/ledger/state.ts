@@ -1,17 +1,34 @@
 // What the ledger's parts share: its order, its groups, its coverage.
 
 import { computed, signal } from "@preact/signals";
-import type { DsoRow } from "../session/types.ts";
+import type { Coverage, DsoRow } from "../session/types.ts";
 import { coverage, dsos, info } from "../state/app.ts";
-import type { LedgerOrder } from "./coverage.ts";
+import { NARROW, percent } from "../state/format.ts";
+import type { CoveragePart, LedgerOrder } from "./coverage.ts";
 import { coverageParts, ledgerGroups } from "./coverage.ts";
+import { ledgerParts, ledgerRows } from "./filtered.ts";
+import { twinsAmong } from "./users.ts";
 
 export const order = signal<LedgerOrder>("to-name");
-export const ledger = computed(() => ledgerGroups(dsos.value, order.value));
+/** Of what the ledger counts: the whole profile, or what filters leave of it. */
+export const ledger = computed(() => ledgerGroups(ledgerRows.value, order.value));
 export const parts = computed(() => (coverage.value === null ? [] : coverageParts(coverage.value)));
 
 /** Percent of samples that end in a named frame. */
-export const namedPercent = computed(() => parts.value.find((part) => part.status === "named")?.percent ?? 0);
+export const namedPercent = computed(() => namedAmong(parts.value));
+/** The same of what the ledger counts. */
+export const ledgerNamedPercent = computed(() => namedAmong(ledgerParts.value));
+
+function namedAmong(all: readonly CoveragePart[]): number {
+  return all.find((part) => part.status === "named")?.percent ?? 0;
+}
+
+/** Both ways to count: by samples, as the meter does, and by frames, as `report --json` does. */
+export function coverageTip(of: Coverage | null, percentNamed: number): string {
+  const { frames = 0, named = 0 } = of ?? {};
+  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames have a name.` : "";
+  return `${percentNamed.toFixed(1)}${NARROW}% of ${countedSamples.value} end in a named frame.${byFrames}`;
+}
 
 /** "samples", or which where the graph shows those of one event while all are counted. */
 export const countedSamples = computed(() => {
@@ -22,7 +39,15 @@ export const countedSamples = computed(() => {
 /** "8 of 12 named" */
 export const namedCount = computed(() => `${ledger.value.named} of ${ledger.value.listed} named`);
 
+/** DSOs whose path has another build in this recording. */
+export const twins = computed(() => twinsAmong(dsos.value));
+
 /** How long a row's bar is: the longest fills its place. */
 export function barShare(row: DsoRow): number {
   return ledger.value.largest > 0 ? row.leaf_share / ledger.value.largest : 0;
+}
+
+/** Rows of one DSO differ in what they count. */
+export function isAmong(rows: readonly DsoRow[], { id }: DsoRow): boolean {
+  return rows.some((row) => row.id === id);
 }

@@ -42,12 +42,24 @@ export function statusDetail(row: DsoRow): string | null {
     case "missing":
       return row.reason ?? whatToDrop(row);
     case "mismatched":
-      return `You gave build ${shortId(row.found ?? "")}; the profile has ${shortId(row.build_id ?? "")}`;
+      return `You gave build ${startOf(row.found ?? "")}; the profile has ${startOf(row.build_id ?? "")}`;
     case "no-identity":
-      return capital(row.reason ?? "recorded without a build-id");
+      return capital((row.reason ?? "recorded without a build-id").replace(/^it was recorded/, "recorded"));
     case "forced":
-      return row.found === null ? `Unsafe: from ${row.image ?? "a file"}, which has no build-id` : `Unsafe: from build ${shortId(row.found)}`;
+      return row.found === null ? `Unsafe: from ${row.image ?? "a file"}, which has no build-id` : `Unsafe: from build ${startOf(row.found)}`;
   }
+}
+
+/** The same where there is room: with the file that gives the names. */
+export function longDetail(row: DsoRow): string | null {
+  const detail = statusDetail(row);
+  const image = row.image?.split("/").at(-1) ?? "";
+  return row.status === "matched" && detail !== null && image !== "" ? `${image}, ${detail}` : detail;
+}
+
+/** "9f31c07a…": enough to tell two ids apart in a line. */
+function startOf(id: string): string {
+  return id.length > 8 ? `${id.slice(0, 8)}…` : id;
 }
 
 /** Where the names of a forced DSO come from, beside what was recorded. */

@@ -7,7 +7,7 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { admitAgain, admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
-import { cancelAll, fetchFromThisMachine } from "../ledger/debuginfod.ts";
+import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
 import { forgetForced } from "../ledger/forced.ts";
 import type { Origin } from "../state/app.ts";
 import {
@@ -172,7 +172,7 @@ async function open(wanted: Opening): Promise<void> {
     keepProfile(wanted.payload, entryName(wanted));
     await admitAgain();
     await admitWaiting();
-    fetchFromThisMachine();
+    fetchUnasked();
   } catch (error) {
     if (phase.peek().kind === "opening") {
       phase.value = before;

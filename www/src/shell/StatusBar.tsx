@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { lastDrop } from "../ledger/admit.ts";
 import { batchState, bytesUnderWay, cancelAll, sent } from "../ledger/debuginfod.ts";
 import { serversInShort } from "../ledger/servers.ts";
 import { hovered, info, namesGeneration, session, tasks, workerBytes } from "../state/app.ts";
@@ -15,7 +16,7 @@ export function StatusBar(): JSX.Element {
   return (
     <footer class="status-bar">
       <Work />
-      <span class="status-hover">{hovered.value}</span>
+      <span class="status-hover">{hovered.value === "" ? lastDrop.value : hovered.value}</span>
       <Lost />
       <span class="push-right">
         {workerBytes.value !== null && <span class="status-memory">worker {bytes(workerBytes.value)}</span>}

@@ -2,21 +2,21 @@
 
 import type { JSX } from "preact";
 import { Fragment } from "preact";
-import type { ProfileInfo, Warning } from "../session/types.ts";
+import type { ProfileInfo } from "../session/types.ts";
 import { info } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import { Copy } from "./Copy.tsx";
 import { Icon } from "./icons.tsx";
-import type { Losses } from "./losses.ts";
-import { asText, byKind, funnel, place } from "./losses.ts";
+import type { Loss, Losses } from "./losses.ts";
+import { asText, byKind, funnel, lossesOf, place } from "./losses.ts";
 import { Popover } from "./Popover.tsx";
 
 export function Warnings(): JSX.Element | null {
   const profile = info.value;
-  if (profile === null || profile.warnings.length === 0) {
+  const total = profile === null ? 0 : lossesOf(profile).length;
+  if (profile === null || total === 0) {
     return null;
   }
-  const total = profile.warnings.length;
   const name = `${count(total)} ${total === 1 ? "warning" : "warnings"}`;
   const label = <><Icon name="warning" /> <span class="warnings-text">{name}</span></>;
   return (
@@ -38,12 +38,14 @@ function Panel({ profile }: { profile: ProfileInfo }): JSX.Element {
         <table>
           <thead>
             <tr>
+              <th scope="col">Kind</th>
               <th scope="col" class="number">Count</th>
-              <th scope="col">Offset</th>
-              <th scope="col">What it means and what to do</th>
+              <th scope="col">File offset</th>
+              <th scope="col">Consequence</th>
+              <th scope="col">Remedy</th>
             </tr>
           </thead>
-          {byKind(profile.warnings).map((losses) => <Kind key={losses.kind} losses={losses} />)}
+          {byKind(lossesOf(profile)).map((losses) => <Kind key={losses.kind} of={losses} />)}
         </table>
       </div>
     </>
@@ -63,24 +65,27 @@ function Funnel({ profile }: { profile: ProfileInfo }): JSX.Element {
   );
 }
 
-function Kind({ losses }: { losses: Losses }): JSX.Element {
+function Kind({ of: { title, remedy, losses } }: { of: Losses }): JSX.Element {
   return (
     <tbody>
-      <tr class="warnings-kind">
-        <th scope="rowgroup" colSpan={3}>{losses.title}</th>
-      </tr>
-      {losses.warnings.map((warning, index) => <Row key={index} warning={warning} />)}
+      {losses.map((loss, index) => (
+        <tr key={index}>
+          {index === 0 && <th scope="rowgroup" rowSpan={losses.length}>{title}</th>}
+          <Place loss={loss} />
+          <td>{loss.message}</td>
+          {index === 0 && <td rowSpan={losses.length}>{remedy}</td>}
+        </tr>
+      ))}
     </tbody>
   );
 }
 
-function Row({ warning }: { warning: Warning }): JSX.Element {
-  const { text, title } = place(warning.offset);
+function Place({ loss }: { loss: Loss }): JSX.Element {
+  const { text, title } = place(loss.offset);
   return (
-    <tr>
-      <td class="number">{count(warning.count)}</td>
+    <>
+      <td class="number">{count(loss.count)}</td>
       <td><code title={title}>{text}</code></td>
-      <td class="warnings-words">{warning.message}</td>
-    </tr>
+    </>
   );
 }

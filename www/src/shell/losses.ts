@@ -4,14 +4,25 @@
 import type { ProfileInfo, Warning } from "../session/types.ts";
 import { bytes, count } from "../state/format.ts";
 
-/** The warnings of one kind. */
-export interface Losses {
-  kind: Warning["kind"];
-  title: string;
-  warnings: Warning[];
+/** A warning of the session's, or stacks that were cut, which it counts only. */
+export interface Loss {
+  kind: Warning["kind"] | "truncated-stacks";
+  offset: number | null;
+  count: number;
+  /** What follows from it. */
+  message: string;
 }
 
-const TITLES: Record<Warning["kind"], string> = {
+/** The losses of one kind. */
+export interface Losses {
+  kind: Loss["kind"];
+  title: string;
+  /** What to do about it; empty where nothing can be done. */
+  remedy: string;
+  losses: Loss[];
+}
+
+const TITLES: Record<Loss["kind"], string> = {
   unfinished: "The recorder did not finish",
   "parts-missing": "Files are absent",
   truncated: "The file ends early",
@@ -27,15 +38,46 @@ const TITLES: Record<Warning["kind"], string> = {
   "unknown-event": "Samples without an event",
   "build-id-conflict": "Two build-ids for one DSO",
   ambiguous: "DSOs without an identity",
+  "truncated-stacks": "Truncated stacks",
 };
 
+const COPY_AGAIN = "Copy the file from its host again.";
+const NEWER = "A newer perftab may read them.";
+const RECORD_IDS = "Record with perftab record, or perf record --buildid-mmap.";
+
+const REMEDIES: Record<Loss["kind"], string> = {
+  unfinished: "End the recorder with Ctrl-C, and let it finish.",
+  "parts-missing": "Drop the whole folder.",
+  truncated: COPY_AGAIN,
+  damaged: COPY_AGAIN,
+  unpacking: COPY_AGAIN,
+  "bad-section": COPY_AGAIN,
+  unreadable: NEWER,
+  unsupported: NEWER,
+  lost: "Record with fewer samples (-F), or larger buffers (-m).",
+  text: "Keep messages of the recorder out of the file: 2>/dev/null.",
+  "out-of-order": "Record with perf of the same version throughout.",
+  "no-time": "Record with -T; perftab record always does.",
+  "unknown-event": "Record again, with one perf throughout.",
+  "build-id-conflict": RECORD_IDS,
+  ambiguous: RECORD_IDS,
+  "truncated-stacks": "Raise sysctl kernel.perf_event_max_stack and record again.",
+};
+
+/** Everything that was lost or is doubtful, worst first. */
+export function lossesOf({ warnings, funnel }: ProfileInfo): Loss[] {
+  const cut = funnel?.truncated ?? 0;
+  const message = "Their outermost frames are absent, so they stand beside the stacks that they belong below.";
+  return cut === 0 ? warnings : [...warnings, { kind: "truncated-stacks", offset: null, count: cut, message }];
+}
+
 /** Kinds in the order of their first warning: the session sends the worst first. */
-export function byKind(warnings: readonly Warning[]): Losses[] {
-  const groups = new Map<Warning["kind"], Losses>();
-  for (const warning of warnings) {
-    const { kind } = warning;
-    const group = groups.get(kind) ?? { kind, title: TITLES[kind], warnings: [] };
-    group.warnings.push(warning);
+export function byKind(losses: readonly Loss[]): Losses[] {
+  const groups = new Map<Loss["kind"], Losses>();
+  for (const loss of losses) {
+    const { kind } = loss;
+    const group = groups.get(kind) ?? { kind, title: TITLES[kind], remedy: REMEDIES[kind], losses: [] };
+    group.losses.push(loss);
     groups.set(kind, group);
   }
   return [...groups.values()];
@@ -62,8 +104,15 @@ export function describeDamage(profile: ProfileInfo): string | null {
   if (kind === "unfinished" || offset === null) {
     return message;
   }
-  return `${count(shownOf(profile))} samples were read, up to ${bytes(offset)} of the file. ${message}`;
+  const shown = `${count(shownOf(profile))} samples are shown.`;
+  const [, why] = NOT_READ.exec(message) ?? [];
+  return why === undefined
+    ? `Read up to ${bytes(offset)}. ${message} ${shown}`
+    : `Read up to ${bytes(offset)}; the rest could not be read (${why} at 0x${offset.toString(16)}). ${shown}`;
 }
+
+/** How the session says why nothing could be read behind a place: the reason is the first clause. */
+const NOT_READ = /^The rest could not be read: ([^.]+)\. /;
 
 export interface Step {
   name: string;
@@ -77,16 +126,18 @@ export function lostOf({ lost }: ProfileInfo): { count: number; what: "samples" 
     : { count: lost.events, what: "records" };
 }
 
-/** From what was met to what is shown. */
+/** From what the kernel took to what is shown. */
 export function funnel(profile: ProfileInfo): Step[] {
   const { samples } = profile;
   const { count: lost, what } = lostOf(profile);
   const shown = shownOf(profile);
+  const known = profile.funnel ?? { recorded: samples + (what === "samples" ? lost : 0), unreadable: samples - shown, truncated: 0, shown };
   return [
-    { name: "recorded", count: samples + (what === "samples" ? lost : 0) },
+    { name: "recorded", count: known.recorded },
     { name: what === "samples" ? "lost" : "lost records of any kind", count: lost },
-    { name: "unreadable", count: samples - shown },
-    { name: "shown", count: shown },
+    { name: "unreadable", count: known.unreadable },
+    { name: "truncated stacks", count: known.truncated },
+    { name: "shown", count: known.shown },
   ];
 }
 
@@ -98,7 +149,7 @@ function shownOf({ samples, events }: ProfileInfo): number {
 /** All of it as lines of text: the funnel, then a line a warning. Kinds are called as in `perftab info --json`. */
 export function asText(profile: ProfileInfo): string {
   const steps = funnel(profile).map((step) => `${step.name} ${count(step.count)}`).join(" → ");
-  const lines = profile.warnings.map((warning) =>
-    [warning.kind, count(warning.count), place(warning.offset).text, warning.message].join("\t"));
+  const lines = lossesOf(profile).map(({ kind, count: times, offset, message }) =>
+    [kind, count(times), place(offset).text, message, REMEDIES[kind]].join("\t"));
   return [`Samples: ${steps}`, ...lines].join("\n");
 }

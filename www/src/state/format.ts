@@ -1,6 +1,7 @@
 // Numbers as the page writes them: 412,806 · 7.8 % · 21.60 s · 182 MB · 19.3 G cycles.
 
-const THIN = "\u2009";
+/** As thin as the space of the style, and unlike it never the end of a line. */
+export const NARROW = "\u202f";
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 export function count(value: number): string {
@@ -10,17 +11,17 @@ export function count(value: number): string {
 /** "7.8 %" for a share of 0 to 1; "< 0.1 %" for a rest that would round to nothing. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.0005) {
-    return `<${THIN}0.1${THIN}%`;
+    return `<${NARROW}0.1${NARROW}%`;
   }
-  return `${(share * 100).toFixed(1)}${THIN}%`;
+  return `${(share * 100).toFixed(1)}${NARROW}%`;
 }
 
 /** A threshold, with a second decimal where it is small: "0.11 %". */
 export function fine(share: number): string {
   if (share > 0 && share < 0.00005) {
-    return `<${THIN}0.01${THIN}%`;
+    return `<${NARROW}0.01${NARROW}%`;
   }
-  return share < 0.01 ? `${(share * 100).toFixed(2)}${THIN}%` : percent(share);
+  return share < 0.01 ? `${(share * 100).toFixed(2)}${NARROW}%` : percent(share);
 }
 
 /** Decimal units, three figures: "3,871 B", "61.3 MB", "182 MB", "1.43 GB". */
@@ -28,12 +29,12 @@ export function bytes(value: number): string {
   return value < 10_000 ? `${count(value)} B` : scaled(value, ["B", "kB", "MB", "GB", "TB"], " ");
 }
 
-/** "6.1 of 13.2 MB", or "6.1 MB" where the whole is unknown. */
+/** "6.1 of 13.2 MB", "61 of 182 MB", or "6.1 MB" where the whole is unknown. */
 export function bytesOf(done: number, total: number | undefined): string {
   if (total === undefined || total < done) {
     return megabytes(done);
   }
-  return `${(done / 1e6).toFixed(1)} of ${megabytes(total)}`;
+  return total < 100e6 ? `${(done / 1e6).toFixed(1)} of ${megabytes(total)}` : `${count(done / 1e6)} of ${count(total / 1e6)} MB`;
 }
 
 function megabytes(value: number): string {

@@ -1,0 +1,76 @@
+// The ledger of what is shown: where filters act, how much of the rest has names, and which DSOs it is in. Asked for when
+// the filters or the names change, never while a range is dragged.
+
+import { computed, effect, signal } from "@preact/signals";
+import type { DsoRow, FilteredCoverage, Query } from "../session/types.ts";
+import { coverage, dsos, info, namesGeneration, query, session } from "../state/app.ts";
+import { latest } from "../views/latest.ts";
+import { coverageParts } from "./coverage.ts";
+
+/** What the ledger counts where filters act. */
+export const scope = signal<"shown" | "whole">("shown");
+
+/** What the session says of the filters that act; null while it is being asked. */
+const filtered = signal<FilteredCoverage | null>(null);
+
+/** A link has no times, threads or CPUs of single samples: what a filter would leave of it is not known. */
+export const isFiltered = computed(() => info.value?.fidelity === null && hasFilters(query.value));
+
+/** True where the ledger counts less than the whole profile. */
+export const isPart = computed(() => isFiltered.value && scope.value === "shown" && filtered.value !== null);
+
+function hasFilters({ range, processes, threads, cpus, comms, dsos }: Query): boolean {
+  return range !== null || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
+}
+
+/** "range shown", or what else it is that the ledger counts. */
+export const partWords = computed(() => {
+  const { processes, threads, cpus, comms, dsos } = query.value;
+  const others = [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
+  return others ? "what is shown" : "range shown";
+});
+
+/** Asks whenever filters or names change. Call once. */
+export function followFilters(): void {
+  const asking = latest<Query, FilteredCoverage | null>({
+    ask: async (asked) => (await session.peek()?.call("filteredCoverage", { query: asked })) ?? null,
+    deliver: (answer) => {
+      filtered.value = answer;
+    },
+    fail: () => {
+      filtered.value = null;
+    },
+  });
+  const filters = computed(() => {
+    const { range, processes, threads, cpus, comms, dsos } = query.value;
+    return isFiltered.value ? JSON.stringify({ range, processes, threads, cpus, comms, dsos }) : null;
+  });
+  effect(() => {
+    void namesGeneration.value;
+    if (filters.value === null) {
+      asking.drop();
+      filtered.value = null;
+    } else {
+      asking.ask(query.peek());
+    }
+  });
+}
+
+/** The coverage and the rows that the ledger shows. */
+export const ledgerCoverage = computed(() => (isPart.value ? filtered.value?.coverage ?? null : coverage.value));
+
+export const ledgerParts = computed(() => (ledgerCoverage.value === null ? [] : coverageParts(ledgerCoverage.value)));
+
+/** Rows with the samples of what is shown; the rest of each stays as it is. */
+export const ledgerRows = computed<readonly DsoRow[]>(() => {
+  const part = filtered.value;
+  if (!isPart.value || part === null) {
+    return dsos.value;
+  }
+  const all = Math.max(1, part.coverage.samples);
+  const shares = new Map(part.dsos.map((share) => [share.dso, share]));
+  return dsos.value.map((row) => {
+    const { leafSamples = 0, samples = 0 } = shares.get(row.id) ?? {};
+    return { ...row, leaf_samples: leafSamples, samples, leaf_share: leafSamples / all, share: samples / all };
+  });
+});

@@ -1,0 +1,71 @@
+// Who ran a DSO, and when: asked of the one that is explained, and of those that share their path with another build.
+
+import { effect, signal } from "@preact/signals";
+import type { DsoRow, DsoUsers } from "../session/types.ts";
+import { opened, session } from "../state/app.ts";
+import { count, seconds } from "../state/format.ts";
+
+/** By DSO; null while it is being asked. */
+const known = signal<ReadonlyMap<number, DsoUsers | null>>(new Map());
+
+/** Another profile has other DSOs. Call once. */
+export function followUsers(): void {
+  effect(() => {
+    void opened.value;
+    known.value = new Map();
+  });
+}
+
+/** What is known; asks where nothing is. Call while rendering, so that the answer renders again. */
+export function usersOf({ id }: DsoRow): DsoUsers | null {
+  const users = known.value.get(id);
+  if (users === undefined) {
+    // Not while rendering: the answer, or its absence, changes what is rendered.
+    queueMicrotask(() => ask(id));
+  }
+  return users ?? null;
+}
+
+function ask(id: number): void {
+  const present = session.peek();
+  if (present === null || known.peek().has(id)) {
+    return;
+  }
+  const asked = opened.peek();
+  known.value = new Map(known.peek()).set(id, null);
+  present.call("dsoUsers", { dso: id }).then(
+    (users) => {
+      if (opened.peek() === asked) {
+        known.value = new Map(known.peek()).set(id, users);
+      }
+    },
+    () => {
+      // It stays unknown, and the row without a line.
+    },
+  );
+}
+
+/** "6 threads of edge-auth (pid 3377), sampled from 21.02 s to 31.40 s"; null where nothing is known. */
+export function describeUsers({ processes, more, start, end }: DsoUsers): string | null {
+  const [first] = processes;
+  if (first === undefined) {
+    return null;
+  }
+  const others = processes.length - 1 + more;
+  const threads = first.threads === 1 ? "" : `${count(first.threads)} threads of `;
+  const who = `${threads}${first.name} (pid ${first.pid})`;
+  const rest = others === 0 ? "" : ` and ${count(others)} more ${others === 1 ? "process" : "processes"}`;
+  const when = start === null || end === null ? "" : `, sampled from ${seconds(start)} to ${seconds(end)}`;
+  return who + rest + when;
+}
+
+/** Rows that share their path with another build. */
+export function twinsAmong(rows: readonly DsoRow[]): ReadonlySet<number> {
+  const byPath = new Map<string, number[]>();
+  for (const { id, path, samples } of rows) {
+    if (samples > 0) {
+      byPath.set(path, [...(byPath.get(path) ?? []), id]);
+    }
+  }
+  return new Set([...byPath.values()].filter((ids) => ids.length > 1).flat());
+}
