@@ -8,6 +8,7 @@
 mod columns;
 mod failure;
 mod source;
+mod time;
 
 use js_sys::Object;
 use perftab_core::decode::ByteSource;

@@ -18,6 +18,7 @@ mod report;
 mod sandwich;
 mod share;
 mod time_order;
+mod times;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -60,6 +61,7 @@ pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, R
 pub use sandwich::{CodePart, SandwichFacts};
 pub use share::{FidelityInfo, ShareOptions, SharedLink};
 pub use time_order::TimeWindow;
+pub use times::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
 
 /// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
 /// each is asked for again while the page scrolls or is drawn anew.
@@ -89,6 +91,8 @@ pub struct Session {
     naming_depth: NamingDepth,
     /// DSOs whose frames are still to be named.
     to_name: Vec<NamingWork>,
+    /// What views of time are made from.
+    times: times::Times,
     made: Vec<Made>,
     /// By event: the usual distance between samples.
     distances: BTreeMap<u32, u64>,
@@ -157,6 +161,7 @@ impl Session {
             to_name: Vec::new(),
             made: Vec::new(),
             distances: BTreeMap::new(),
+            times: times::Times::default(),
             generation: 0,
         };
         for symbols in embedded {
@@ -341,6 +346,7 @@ impl Session {
     }
 
     fn names_changed(&mut self) {
+        self.times.names_changed();
         self.made.clear();
         self.generation = self.generation.wrapping_add(1);
     }

@@ -107,6 +107,7 @@ impl Session {
             to_name: Vec::new(),
             made: Vec::new(),
             distances: Default::default(),
+            times: super::times::Times::default(),
             generation: 0,
         })
     }

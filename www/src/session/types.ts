@@ -11,6 +11,9 @@ import type {
   SearchResult, SharedLink, SharedParts, Shown, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
 import type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow } from "../generated/perftab_web.js";
+import type {
+  Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Track, TrackBy, TrackSort, Unit,
+} from "../generated/perftab_web.js";
 
 export type {
   Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
@@ -18,6 +21,7 @@ export type {
   TimeRange, Transform, UsedFile, Warning,
 };
 export type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow };
+export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Track, TrackBy, TrackSort, Unit };
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
@@ -97,7 +101,7 @@ export interface Shared extends SharedLink {
 
 /** What a long call reports while it runs. `total` is absent where it is unknown. */
 export interface Progress {
-  stage: "reading" | "offering" | "naming" | "fetching";
+  stage: "reading" | "offering" | "naming" | "fetching" | "counting";
   done: number;
   total?: number;
 }
@@ -150,6 +154,19 @@ export interface Protocol {
   dsoRef: { args: { dso: number }; result: DsoRef | null };
   /** The way from the root to a call node, as steps of a query have it; the root is left out. */
   callNodePath: { args: { query: Query; callNode: number }; result: PathPart[] };
+  /** Every process, thread and CPU that has samples of an event. */
+  tasks: { args: { event: number }; result: TaskRows };
+  /** What ran when. The query's filters count, its range and steps do not. */
+  timeline: { args: { query: Query; request: TimelineRequest }; result: Timeline };
+  heatMap: { args: { query: Query; request: HeatRequest }; result: HeatMap };
+  /** What was sampled from a time on and before another. */
+  heatCell: { args: { query: Query; start: number; end: number }; result: HeatCell };
+  marks: { args: { start: number; end: number }; result: Marks };
+  /**
+   * The flame graph of the query with this range, while the range is dragged. Ids of call nodes are none of the query's:
+   * ask for the graph itself when the drag ends.
+   */
+  rangePreview: { args: { query: Query; range: TimeRange; window: FlameWindow }; result: FlameGraph };
   share: { args: ShareRequest; result: Shared };
   exportCollapsed: { args: { query: Query }; result: Blob };
   /** Bytes of the worker's wasm memory. */

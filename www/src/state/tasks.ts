@@ -38,6 +38,7 @@ export function describeProgress(label: string, progress: Progress | null): stri
       return `${label}, ${bytesOf(done, total)}`;
     case "naming":
       return total === undefined ? "Naming" : `Naming ${count(done)} of ${count(total)} frames`;
+    case "counting":
     case "fetching":
       return label;
   }

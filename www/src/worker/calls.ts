@@ -8,6 +8,7 @@ import { fetchLateIds } from "./late_ids.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek } from "./peek.ts";
 import { read } from "./reading.ts";
+import { scanned } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import type { Memory } from "./wasm.ts";
 
@@ -70,6 +71,12 @@ export class Calls {
     functionRef: ({ functionId }) => this.#open.functionRef(functionId),
     dsoRef: ({ dso }) => this.#open.dsoRef(dso),
     callNodePath: ({ query, callNode }) => this.#open.callNodePath(query, callNode),
+    tasks: ({ event }) => this.#open.tasks(event),
+    timeline: ({ query, request }, { slices }) => scanned(this.#open, this.#open.timeline(query, request), slices),
+    heatMap: ({ query, request }, { slices }) => scanned(this.#open, this.#open.heatMap(query, request), slices),
+    heatCell: ({ query, start, end }) => this.#open.heatCell(query, start, end),
+    marks: ({ start, end }) => this.#open.marks(start, end),
+    rangePreview: ({ query, range, window }) => this.#open.flameGraph({ ...query, range }, window),
     share: (request) => share(this.#open, request),
     exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
     memory: () => this.#memory.buffer.byteLength,

@@ -1,0 +1,210 @@
+//! When things were: timeline, heat map and marks. What goes through all samples does so in steps,
+//! so that a host can stop it.
+
+use crate::profile::{MarkKind, Marks};
+use crate::session::Session;
+use crate::text::printable;
+use crate::views::Query;
+use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan};
+use crate::views::tasks::{self, TaskRows, TaskSums};
+use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
+
+/// Sums kept: those of the query that is shown, and of the one before.
+const SUMS_KEPT: usize = 2;
+
+/// What views of time are made from, kept as long as it is true.
+#[derive(Default)]
+pub(super) struct Times {
+    /// By [`TaskSums::key`].
+    sums: Vec<(Query, TaskSums)>,
+    /// [`timeline::leaf_kinds`], until names change.
+    leaf_kinds: Option<Vec<u8>>,
+}
+
+impl Times {
+    /// Names have changed.
+    pub(super) fn names_changed(&mut self) {
+        self.leaf_kinds = None;
+    }
+}
+
+/// How far a [`Scan`] has come, or what it found.
+#[derive(Debug)]
+pub enum ScanStep<T> {
+    /// There is more to do.
+    More {
+        /// Rows of samples gone through.
+        done: usize,
+        /// All that there are to go through.
+        total: usize,
+    },
+    /// That was all.
+    Done(T),
+}
+
+/// Something that is added up from all samples, a step at a time.
+pub trait Scan {
+    /// What comes out of it.
+    type Answer;
+
+    /// Goes through about so many rows of samples more.
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<Self::Answer>;
+}
+
+/// A [`Timeline`] to be.
+pub struct TimelineWork {
+    query: Query,
+    request: TimelineRequest,
+    state: TimelineState,
+}
+
+enum TimelineState {
+    Sums(TaskSums),
+    Bins { scan: TimelineScan, rows: usize },
+    Done,
+}
+
+impl Scan for TimelineWork {
+    type Answer = Timeline;
+
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<Timeline> {
+        let Session { profile, symbols, times, .. } = session;
+        let all = profile.samples.len();
+        match std::mem::replace(&mut self.state, TimelineState::Done) {
+            TimelineState::Sums(mut sums) => {
+                if !sums.step(profile, &self.query, rows) {
+                    let done = sums.rows_done();
+                    self.state = TimelineState::Sums(sums);
+                    return ScanStep::More { done, total: 2 * all };
+                }
+                let scan = TimelineScan::new(profile, &self.query, &self.request, &sums);
+                times.keep(&self.query, sums);
+                let rows = scan.rows_left();
+                self.state = TimelineState::Bins { scan, rows };
+                ScanStep::More { done: all, total: all + rows }
+            }
+            TimelineState::Bins { mut scan, rows: total } => {
+                let kinds =
+                    times.leaf_kinds.get_or_insert_with(|| timeline::leaf_kinds(profile, symbols));
+                if scan.step(profile, kinds, rows) {
+                    return ScanStep::Done(scan.finish());
+                }
+                let left = scan.rows_left();
+                self.state = TimelineState::Bins { scan, rows: total };
+                ScanStep::More { done: total - left, total }
+            }
+            TimelineState::Done => ScanStep::Done(Timeline::default()),
+        }
+    }
+}
+
+/// A [`HeatMap`] to be.
+pub struct HeatMapWork {
+    scan: Option<HeatScan>,
+    rows: usize,
+}
+
+impl Scan for HeatMapWork {
+    type Answer = HeatMap;
+
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<HeatMap> {
+        let Some(mut scan) = self.scan.take() else { return ScanStep::Done(HeatMap::default()) };
+        if scan.step(&session.profile, rows) {
+            return ScanStep::Done(scan.finish());
+        }
+        let left = scan.rows_left();
+        self.scan = Some(scan);
+        ScanStep::More { done: self.rows - left, total: self.rows }
+    }
+}
+
+/// Marks, as columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MarkRows {
+    /// Nanoseconds since the first time of the recording.
+    pub time: Vec<f64>,
+    /// 0 for lost records, 1 for exec, 2 for fork.
+    pub kind: Vec<u8>,
+    /// How many each stands for.
+    pub count: Vec<f64>,
+    /// Name of the process, of the first of several; empty for lost records.
+    pub text: Vec<String>,
+}
+
+impl Times {
+    fn known(&self, key: &Query) -> Option<&TaskSums> {
+        self.sums.iter().find(|(known, _)| known == key).map(|(_, sums)| sums)
+    }
+
+    fn keep(&mut self, query: &Query, sums: TaskSums) {
+        let key = TaskSums::key(query);
+        if self.known(&key).is_none() {
+            if self.sums.len() == SUMS_KEPT {
+                self.sums.remove(0);
+            }
+            self.sums.push((key, sums));
+        }
+    }
+}
+
+impl Session {
+    /// Every process, thread and CPU that has samples of an event.
+    pub fn tasks(&mut self, event: u32) -> TaskRows {
+        let query = Query { event, ..Query::default() };
+        if let Some(sums) = self.times.known(&query) {
+            return tasks::rows(&self.profile, sums);
+        }
+        let sums = TaskSums::new(&self.profile, &query);
+        let rows = tasks::rows(&self.profile, &sums);
+        self.times.keep(&query, sums);
+        rows
+    }
+
+    /// Begins a timeline of the samples that pass the query's filters, its range apart.
+    pub fn timeline(&self, query: &Query, request: TimelineRequest) -> TimelineWork {
+        let known = self.times.known(&TaskSums::key(query));
+        let state = match known {
+            None => TimelineState::Sums(TaskSums::default()),
+            Some(sums) => {
+                let scan = TimelineScan::new(&self.profile, query, &request, sums);
+                let rows = scan.rows_left();
+                TimelineState::Bins { scan, rows }
+            }
+        };
+        TimelineWork { query: query.clone(), request, state }
+    }
+
+    /// Begins a heat map of the samples that pass the query's filters, its range apart.
+    pub fn heat_map(&self, query: &Query, request: &HeatRequest) -> HeatMapWork {
+        let scan = HeatScan::new(&self.profile, query, request);
+        let rows = scan.rows_left();
+        HeatMapWork { scan: Some(scan), rows }
+    }
+
+    /// What was sampled from a time on and before another, in nanoseconds since the first of the
+    /// recording; the query's own range counts for nothing.
+    pub fn heat_cell(&self, query: &Query, start: u64, end: u64) -> HeatCell {
+        heat_map::cell(&self.profile, &self.symbols, query, start..end)
+    }
+
+    /// What is worth a mark from a time on and before another, in nanoseconds since the first of
+    /// the recording. What was before that, stands at 0.
+    pub fn marks(&self, start: u64, end: u64) -> MarkRows {
+        let Some(first) = self.profile.first_time() else { return MarkRows::default() };
+        let from = if start == 0 { 0 } else { first.saturating_add(start) };
+        let marks: &Marks = &self.profile.marks;
+        let mut rows = MarkRows::default();
+        for mark in marks.between(from, first.saturating_add(end)) {
+            rows.time.push(mark.time_nanos.saturating_sub(first) as f64);
+            rows.kind.push(match mark.kind {
+                MarkKind::Lost => 0,
+                MarkKind::Exec => 1,
+                MarkKind::Fork => 2,
+            });
+            rows.count.push(mark.count as f64);
+            let name = mark.process.map(|name| self.profile.strings.get(name));
+            rows.text.push(printable(name.unwrap_or_default()).into_owned());
+        }
+        rows
+    }
+}

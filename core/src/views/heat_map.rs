@@ -1,0 +1,286 @@
+//! Samples by the fraction of a second: columns are seconds, rows are parts of one, downwards.
+//!
+//! **CPUs busy.** How many CPUs were at work in a time. Of an event that counts nanoseconds on the
+//! CPU it is weight by time. Of any other each sample stands for the time to the next: the median of
+//! the times between two samples of one CPU that follow each other (of one thread, where CPUs are not
+//! recorded), as most of them lie between samples of a CPU that did nothing else. The idle threads do
+//! not count, and nothing is busier than the CPUs that there are.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::{DsoKind, Profile, ThreadId, Unit};
+use crate::symbolize::{FunctionId, Symbols};
+use crate::text::printable;
+use crate::views::Query;
+use crate::views::filter::{Filter, RangeSide, TimeRange};
+use crate::views::label::NO_MAPPING;
+use crate::views::tasks::{self, NO_CPU, TaskSums};
+
+const SECOND: u64 = 1_000_000_000;
+/// More cells are asked for in parts.
+const MOST_CELLS: u64 = 1 << 20;
+/// Times between samples that a median is taken of.
+const MOST_DISTANCES: usize = 1 << 16;
+
+/// What is asked of a heat map. Times are nanoseconds since the first of the recording.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct HeatRequest {
+    /// Height of a cell: 10, 20 or 50; any other number is taken for the next smaller of these.
+    pub row_ms: u32,
+    /// A time in the first second.
+    pub start: f64,
+    /// A time after the last; 0 for the end of the recording.
+    pub end: f64,
+}
+
+/// Cells, second by second and in each row by row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeatMap {
+    /// Where the first second begins.
+    pub start: u64,
+    /// Columns. Fewer than asked for if there are very many: ask for the rest then.
+    pub seconds: u32,
+    /// Cells of a second.
+    pub rows: u32,
+    /// Samples of each cell.
+    pub samples: Vec<u32>,
+    /// CPUs that were busy in each.
+    pub busy: Vec<f32>,
+    /// CPUs that there are; if that is not known, as many as were busy at once; at least 1.
+    pub cpus: u32,
+    /// Samples of each row, over all seconds.
+    pub row_totals: Vec<f64>,
+}
+
+/// What was sampled in a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct HeatCell {
+    /// How many samples.
+    pub samples: u64,
+    /// How many CPUs were busy.
+    pub cpus_busy: f64,
+    /// The function that most of them ended in: its name, or its DSO and address.
+    pub mostly: Option<String>,
+}
+
+/// For how much time of a CPU the samples of a query stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Busy {
+    /// Each for its weight.
+    Weight,
+    /// Each for so many nanoseconds.
+    Each(f64),
+}
+
+/// How busy a recording's CPUs were.
+pub struct Load {
+    busy: Busy,
+    /// 0 if it is not known.
+    cpus: u32,
+    /// By thread: it is what a CPU does that has nothing to do.
+    idle: Vec<bool>,
+}
+
+impl Load {
+    /// Looks at the samples of a query's event, whatever its filters.
+    pub fn new(profile: &Profile, query: &Query) -> Self {
+        let of_event = Query { event: query.event, ..Query::default() };
+        let is_time = profile.event(query.event).is_some_and(|event| event.unit() == Unit::Ns);
+        let threads = profile.threads.threads.iter();
+        let is_idle = |thread: &crate::profile::Thread| {
+            thread.tid == 0 && profile.threads.process(thread.process).pid == 0
+        };
+        let busy = match is_time {
+            true => Busy::Weight,
+            false => Busy::Each(median_distance(profile, &of_event)),
+        };
+        let cpus = profile.host.cpus.or(profile.machine.cpus_available).unwrap_or(0);
+        Self { busy, cpus: cpus.max(cpus_met(profile)), idle: threads.map(is_idle).collect() }
+    }
+
+    /// Nanoseconds of a CPU that the sample of a row stands for.
+    fn nanos(&self, profile: &Profile, row: usize) -> f64 {
+        let samples = &profile.samples;
+        if self.idle[samples.thread[row].index()] {
+            return 0.0;
+        }
+        match self.busy {
+            Busy::Weight => samples.weight[row] as f64,
+            Busy::Each(nanos) => nanos * samples.count(row) as f64,
+        }
+    }
+
+    fn at_most(&self, busy: f64) -> f64 {
+        if self.cpus == 0 { busy } else { busy.min(f64::from(self.cpus)) }
+    }
+}
+
+/// The median time between samples that follow each other on a CPU, of some in all parts of the
+/// recording; 0 if there are no two.
+fn median_distance(profile: &Profile, query: &Query) -> f64 {
+    const PARTS: usize = 16;
+    let samples = &profile.samples;
+    let filter = Filter::new(profile, query);
+    let rows = samples.len();
+    let length = (MOST_DISTANCES / PARTS).min(rows.div_ceil(PARTS).max(1));
+    let mut distances = Vec::new();
+    let mut last: HashMap<(u16, Option<ThreadId>), u64> = HashMap::new();
+    for part in 0..PARTS {
+        let from = rows / PARTS * part;
+        last.clear();
+        for row in (from..(from + length).min(rows)).filter(|&row| filter.is_of_event(row)) {
+            let (cpu, time) = (samples.cpu[row], samples.time_nanos[row]);
+            let thread = (cpu == NO_CPU).then(|| samples.thread[row]);
+            if let Some(before) = last.insert((cpu, thread), time) {
+                distances.push(time.saturating_sub(before));
+            }
+        }
+    }
+    distances.retain(|&distance| distance > 0);
+    let middle = distances.len() / 2;
+    if distances.is_empty() { 0.0 } else { *distances.select_nth_unstable(middle).1 as f64 }
+}
+
+/// How many CPUs samples say that they were on.
+fn cpus_met(profile: &Profile) -> u32 {
+    let mut met = vec![false; usize::from(u16::MAX) + 1];
+    for &cpu in profile.samples.cpu.iter() {
+        met[usize::from(cpu)] = true;
+    }
+    met[usize::from(NO_CPU)] = false;
+    met.into_iter().filter(|&met| met).count() as u32
+}
+
+/// A heat map while samples are added up: with millions of them in several steps.
+pub struct HeatScan {
+    query: Query,
+    map: HeatMap,
+    cell_nanos: u64,
+    load: Load,
+    rows: Range<usize>,
+}
+
+impl HeatScan {
+    /// For the samples of `query`, whatever its range.
+    pub fn new(profile: &Profile, query: &Query, request: &HeatRequest) -> Self {
+        let row_ms = match request.row_ms {
+            50.. => 50,
+            20.. => 20,
+            _ => 10,
+        };
+        let rows_of_second = 1000 / row_ms;
+        let times = tasks::window(profile, request.start as u64, request.end as u64);
+        let start = times.start - times.start % SECOND;
+        let seconds = (times.end - start).div_ceil(SECOND).min(MOST_CELLS / rows_of_second);
+        let end = start.saturating_add(seconds.saturating_mul(SECOND));
+        let cells = (seconds * rows_of_second) as usize;
+        let range = TimeRange { start, end, side: RangeSide::Inside };
+        let query = Query { range: Some(range), ..TaskSums::key(query) };
+        let rows = Filter::new(profile, &query).rows();
+        let load = Load::new(profile, &query);
+        let map = HeatMap {
+            start,
+            seconds: seconds as u32,
+            rows: rows_of_second as u32,
+            samples: vec![0; cells],
+            busy: vec![0.0; cells],
+            cpus: 0,
+            row_totals: vec![0.0; rows_of_second as usize],
+        };
+        Self { query, map, cell_nanos: row_ms * 1_000_000, load, rows }
+    }
+
+    /// Goes through so many more rows; true when there are none left.
+    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
+        let filter = Filter::new(profile, &self.query);
+        let samples = &profile.samples;
+        let first = profile.first_time().unwrap_or_default();
+        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
+        for row in self.rows.start..to {
+            if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+                continue;
+            }
+            let time = samples.time_nanos[row].saturating_sub(first).saturating_sub(self.map.start);
+            let row_of_second = (time % SECOND / self.cell_nanos) as usize;
+            let cell = (time / SECOND) as usize * self.map.rows as usize + row_of_second;
+            let Some(count) = self.map.samples.get_mut(cell) else { continue };
+            let samples = samples.count(row);
+            *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
+            self.map.busy[cell] += self.load.nanos(profile, row) as f32;
+            self.map.row_totals[row_of_second] += samples as f64;
+        }
+        self.rows.start = to;
+        self.rows.is_empty()
+    }
+
+    /// Rows that are left.
+    pub fn rows_left(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What [`Self::step`] has added up.
+    pub fn finish(self) -> HeatMap {
+        let Self { mut map, load, cell_nanos, .. } = self;
+        for busy in &mut map.busy {
+            *busy = load.at_most(f64::from(*busy) / cell_nanos as f64) as f32;
+        }
+        let most = map.busy.iter().copied().fold(1.0, f32::max);
+        map.cpus = if load.cpus == 0 { most.ceil() as u32 } else { load.cpus };
+        map
+    }
+}
+
+/// What was sampled from a time on and before another.
+pub fn cell(profile: &Profile, symbols: &Symbols, query: &Query, times: Range<u64>) -> HeatCell {
+    let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
+    let query = Query { range: Some(range), ..TaskSums::key(query) };
+    let filter = Filter::new(profile, &query);
+    let load = Load::new(profile, &query);
+    let samples = &profile.samples;
+    let (mut count, mut nanos) = (0_u64, 0.0);
+    // Leaves are few where samples are many.
+    let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
+    for row in filter.rows() {
+        if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+            continue;
+        }
+        let samples_of_row = samples.count(row);
+        count = count.saturating_add(samples_of_row);
+        nanos += load.nanos(profile, row);
+        let frame = profile.stacks.get(samples.stack[row]).map(|(_, frame)| frame);
+        let leaf = frame.and_then(|frame| symbols.levels(frame).last());
+        let leaf = leaf.map(|level| Leaf(level.function));
+        let known = leaves.entry(leaf).or_default();
+        *known = known.saturating_add(samples_of_row);
+    }
+    let most = leaves.into_iter().max_by_key(|&(leaf, count)| (count, std::cmp::Reverse(leaf)));
+    let length = times.end.saturating_sub(times.start).max(1) as f64;
+    HeatCell {
+        samples: count,
+        cpus_busy: load.at_most(nanos / length),
+        mostly: most.and_then(|(leaf, _)| Some(leaf?.text(profile, symbols))),
+    }
+}
+
+/// The function that a stack ends in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Leaf(FunctionId);
+
+impl Leaf {
+    fn text(self, profile: &Profile, symbols: &Symbols) -> String {
+        let function = symbols.function(self.0);
+        let dso = profile.dsos.get(function.dso);
+        match function.name {
+            Some(name) => printable(name).into_owned(),
+            None if dso.kind == DsoKind::Unmapped => NO_MAPPING.to_owned(),
+            None => format!("{}+{:#x}", printable(dso.name()), function.address),
+        }
+    }
+}

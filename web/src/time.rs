@@ -1,0 +1,177 @@
+//! Timeline, heat map and marks for the worker, which goes on with long ones step by step.
+
+use js_sys::{Array, Float32Array, Float64Array, Object, Uint8Array, Uint32Array};
+use perftab_core::session::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
+use perftab_core::views::Query;
+use perftab_core::views::heat_map::{HeatMap, HeatRequest};
+use perftab_core::views::timeline::{KINDS, Timeline, TimelineRequest};
+use wasm_bindgen::prelude::*;
+
+use crate::columns::object;
+use crate::{Session, from_js, to_js};
+
+#[wasm_bindgen(typescript_custom_section)]
+const COLUMNS: &str = "
+/** The weight of samples by time. Times are nanoseconds since the first of the recording. */
+export interface Timeline {
+  start: number;
+  end: number;
+  bins: number;
+  /** Stacked in this order: own code, system, kernel, JIT, unnamed, what is no code. */
+  kinds: number;
+  /** The first is all CPUs. */
+  tracks: Track[];
+  /** Tracks that there was no room for. */
+  leftOut: number;
+  /** Track by track, bin by bin, kind by kind. */
+  weights: Float32Array;
+}
+/** Samples by the fraction of a second; cells second by second, row by row. */
+export interface HeatMap {
+  start: number;
+  seconds: number;
+  rows: number;
+  samples: Uint32Array;
+  /** CPUs busy. */
+  busy: Float32Array;
+  /** CPUs that there are. */
+  cpus: number;
+  rowTotals: Float64Array;
+}
+/** Moments worth a mark, by time. */
+export interface Marks {
+  time: Float64Array;
+  /** 0 lost records, 1 exec, 2 fork. */
+  kind: Uint8Array;
+  count: Float64Array;
+  /** Name of the process. */
+  text: string[];
+}
+";
+
+#[wasm_bindgen]
+impl Session {
+    /// Every process, thread and CPU that has samples of an event.
+    #[wasm_bindgen(unchecked_return_type = "TaskRows")]
+    pub fn tasks(&mut self, event: u32) -> Result<JsValue, JsValue> {
+        to_js(&self.0.tasks(event))
+    }
+
+    /// Begins a timeline; [`TimelineScan::step`] goes on with it.
+    pub fn timeline(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "TimelineRequest")] request: JsValue,
+    ) -> Result<TimelineScan, JsValue> {
+        let (query, request): (Query, TimelineRequest) = (from_js(query)?, from_js(request)?);
+        Ok(TimelineScan(self.0.timeline(&query, request)))
+    }
+
+    /// Begins a heat map; [`HeatMapScan::step`] goes on with it.
+    #[wasm_bindgen(js_name = heatMap)]
+    pub fn heat_map(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "HeatRequest")] request: JsValue,
+    ) -> Result<HeatMapScan, JsValue> {
+        let (query, request): (Query, HeatRequest) = (from_js(query)?, from_js(request)?);
+        Ok(HeatMapScan(self.0.heat_map(&query, &request)))
+    }
+
+    /// What was sampled from a time on and before another.
+    #[wasm_bindgen(js_name = heatCell, unchecked_return_type = "HeatCell")]
+    pub fn heat_cell(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        start: f64,
+        end: f64,
+    ) -> Result<JsValue, JsValue> {
+        // Casts from floats saturate; what is no number is 0.
+        to_js(&self.0.heat_cell(&from_js(query)?, start as u64, end as u64))
+    }
+
+    /// What is worth a mark from a time on and before another.
+    #[wasm_bindgen(unchecked_return_type = "Marks")]
+    pub fn marks(&self, start: f64, end: f64) -> Object {
+        marks(&self.0.marks(start as u64, end as u64))
+    }
+}
+
+/// A timeline to be. Whoever wants no more of it frees it.
+#[wasm_bindgen]
+pub struct TimelineScan(TimelineWork);
+
+#[wasm_bindgen]
+impl TimelineScan {
+    /// Goes through about so many rows of samples; the answer comes with the last step.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ done: number; total: number; answer: Timeline | null }"
+    )]
+    pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
+        answer(self.0.step(&mut session.0, rows), |it| timeline(&it))
+    }
+}
+
+/// A heat map to be. Whoever wants no more of it frees it.
+#[wasm_bindgen]
+pub struct HeatMapScan(HeatMapWork);
+
+#[wasm_bindgen]
+impl HeatMapScan {
+    /// Goes through about so many rows of samples; the answer comes with the last step.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ done: number; total: number; answer: HeatMap | null }"
+    )]
+    pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
+        answer(self.0.step(&mut session.0, rows), |it| Ok(heat_map(&it)))
+    }
+}
+
+fn answer<T>(
+    step: ScanStep<T>,
+    to_object: impl FnOnce(T) -> Result<Object, JsValue>,
+) -> Result<Object, JsValue> {
+    let (done, total, answer) = match step {
+        ScanStep::More { done, total } => (done, total, JsValue::NULL),
+        ScanStep::Done(answer) => (0, 0, to_object(answer)?.into()),
+    };
+    Ok(object(&[
+        ("done", JsValue::from(done as f64)),
+        ("total", JsValue::from(total as f64)),
+        ("answer", answer),
+    ]))
+}
+
+fn timeline(timeline: &Timeline) -> Result<Object, JsValue> {
+    Ok(object(&[
+        ("start", JsValue::from(timeline.start as f64)),
+        ("end", JsValue::from(timeline.end as f64)),
+        ("bins", JsValue::from(timeline.bins)),
+        ("kinds", JsValue::from(KINDS as u32)),
+        ("tracks", to_js(&timeline.tracks)?),
+        ("leftOut", JsValue::from(timeline.left_out)),
+        ("weights", Float32Array::from(&timeline.weights[..]).into()),
+    ]))
+}
+
+fn heat_map(map: &HeatMap) -> Object {
+    object(&[
+        ("start", JsValue::from(map.start as f64)),
+        ("seconds", JsValue::from(map.seconds)),
+        ("rows", JsValue::from(map.rows)),
+        ("samples", Uint32Array::from(&map.samples[..]).into()),
+        ("busy", Float32Array::from(&map.busy[..]).into()),
+        ("cpus", JsValue::from(map.cpus)),
+        ("rowTotals", Float64Array::from(&map.row_totals[..]).into()),
+    ])
+}
+
+fn marks(marks: &MarkRows) -> Object {
+    let text = marks.text.iter().map(|text| JsValue::from_str(text)).collect::<Array>();
+    object(&[
+        ("time", Float64Array::from(&marks.time[..]).into()),
+        ("kind", Uint8Array::from(&marks.kind[..]).into()),
+        ("count", Float64Array::from(&marks.count[..]).into()),
+        ("text", text.into()),
+    ])
+}
