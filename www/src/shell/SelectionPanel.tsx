@@ -78,6 +78,18 @@ function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.
   );
 }
 
+/** The buttons alone, for where there is no room for the rest. */
+export function SelectionActions(): JSX.Element | null {
+  const node = detail.value;
+  const row = selection.value?.row;
+  if (node !== null) {
+    return <Actions callNode={node.callNode} name={exportedName(node.name, node.flags)} isFunction={node.functionId !== null} />;
+  }
+  return row === undefined ? null : (
+    <Actions callNode={null} name={exportedName(row.name, row.flags)} isFunction={selection.value?.functionId !== null} />
+  );
+}
+
 /** What can be done to it; all of it is in the menu. */
 const AT_HAND: readonly TransformKind[] = ["focus", "merge", "drop"];
 
@@ -99,7 +111,7 @@ function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
           {short} <kbd>{keyOf(kind)}</kbd>
         </button>
       ))}
-      <Copy text={name} label="Copy name" class="" />
+      <Copy text={name} label="Copy name" class="copy-name" />
       <button
         type="button"
         class="quiet"

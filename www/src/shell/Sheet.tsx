@@ -1,18 +1,29 @@
-// On a phone: selection and DSOs in a sheet at the foot, in three stops.
+// On a phone: selection and DSOs in a sheet at the foot, in three stops. The handle says what is in it: what is selected,
+// else how much has names. A tap on it goes to the next stop, a swipe to the one above or below.
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { Ledger } from "../ledger/Ledger.tsx";
-import { namedCount, namedPercent, parts } from "../ledger/state.ts";
-import { selection } from "../state/app.ts";
+import { OrderMenu } from "../ledger/OrderMenu.tsx";
+import { STATUS, StatusGlyph } from "../ledger/status.tsx";
+import { ledgerNamedPercent, namedCount } from "../ledger/state.ts";
+import { ledgerParts } from "../ledger/filtered.ts";
+import { ledgerFull, selection } from "../state/app.ts";
+import { detail } from "../state/detail.ts";
+import { NARROW, percent } from "../state/format.ts";
+import { shown } from "../state/shown.ts";
 import { ForcedMark } from "../views/forced_name.tsx";
-import { detail, SelectionPanel } from "./SelectionPanel.tsx";
+import { Icon } from "./icons.tsx";
+import { SelectionActions, SelectionPanel } from "./SelectionPanel.tsx";
 import { Network } from "./StatusBar.tsx";
 
 type Stop = "peek" | "half" | "full";
 const STOPS: readonly Stop[] = ["peek", "half", "full"];
 const stop = signal<Stop>("peek");
+/** Source, weights and stack of the selection are asked for: there is room for them where little else is. */
+const detailed = signal(false);
 
 /** A move of the finger by this much is a step to the next stop. */
 const SWIPE = 40;
@@ -23,29 +34,34 @@ function moveSheet(by: number): void {
 }
 
 export function Sheet(): JSX.Element {
-  const chosen = selection.value !== null;
+  const isOpen = stop.value !== "peek";
+  const chosen = selection.value;
+  useEffect(() => {
+    detailed.value = false;
+  }, [chosen]);
   return (
     <aside class={`sheet sheet-${stop.value}`} aria-label="Selection and DSOs">
       <button
         type="button"
         class="sheet-handle"
-        aria-expanded={stop.value !== "peek"}
-        onClick={() => moveSheet(stop.peek() === "full" ? -2 : 1)}
+        aria-expanded={isOpen}
+        onClick={(event) => {
+          // The click of a key has no pointer that could have swiped.
+          if (event.detail === 0 || !swiped) {
+            moveSheet(stop.peek() === "full" ? -2 : 1);
+          }
+        }}
         onPointerDown={swipe}
       >
         <span class="sheet-grip" aria-hidden="true" />
         <span class="visually-hidden">Selection and DSOs: </span>
-        <span class="sheet-line">
-          <strong>{chosen && detail.value !== null ? <><ForcedMark flags={detail.value.flags} />{detail.value.name}</> : "DSOs"}</strong>
-          {!chosen && <span class="ink-mute">{namedCount}</span>}
-          <strong class="push-right">{namedPercent.value.toFixed(1)} %</strong>
-        </span>
-        <CoverageBar parts={parts.value} kind="thick" />
+        {chosen === null ? <Named /> : <Selected />}
+        {!(isOpen && chosen !== null) && <CoverageBar parts={ledgerParts.value} kind="thick" />}
       </button>
-      {stop.value !== "peek" && (
+      {isOpen && (
         <div class="sheet-body">
-          {chosen && <SelectionPanel />}
-          <Ledger />
+          {chosen !== null && <OfSelection />}
+          <Dsos headed={chosen !== null} />
           <p class="sheet-foot"><Network /></p>
         </div>
       )}
@@ -53,18 +69,90 @@ export function Sheet(): JSX.Element {
   );
 }
 
+function Named(): JSX.Element {
+  return (
+    <span class="sheet-line">
+      <strong>DSOs</strong> <span class="ink-mute">{namedCount}</span>
+      <strong class="push-right">{ledgerNamedPercent.value.toFixed(1)}{NARROW}%</strong>
+    </span>
+  );
+}
+
+/** Name, DSO with its status, and share. */
+function Selected(): JSX.Element {
+  const row = selection.value?.row;
+  const node = detail.value;
+  const { name, flags } = node ?? row ?? { name: "", flags: 0 };
+  const self = node?.selfWeight ?? row?.self ?? 0;
+  const whole = shown.value?.answer.weight ?? 0;
+  return (
+    <span class="sheet-line">
+      <strong><ForcedMark flags={flags} />{name}</strong>
+      {node?.dsoStatus != null && (
+        <span class={`sheet-dso ink-${STATUS[node.dsoStatus].tone}`}><StatusGlyph status={node.dsoStatus} size={12} /> {node.dso}</span>
+      )}
+      {whole > 0 && <span class="push-right"><strong>{percent(self / whole)}</strong> <span class="ink-mute">self</span></span>}
+    </span>
+  );
+}
+
+function OfSelection(): JSX.Element {
+  return detailed.value ? <SelectionPanel /> : (
+    <div class="sheet-actions">
+      <SelectionActions />
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => {
+          detailed.value = true;
+        }}
+      >
+        Details
+      </button>
+    </div>
+  );
+}
+
+function Dsos({ headed }: { headed: boolean }): JSX.Element {
+  return (
+    <>
+      <div class="sheet-dsos">
+        {headed && <Named />}
+        {headed && <CoverageBar parts={ledgerParts.value} kind="thick" />}
+        <span class="sheet-ledger-actions">
+          <OrderMenu />
+          <button
+            type="button"
+            class="quiet push-right"
+            onClick={() => {
+              ledgerFull.value = true;
+            }}
+          >
+            All DSOs <Icon name="chevron" size={12} />
+          </button>
+        </span>
+      </div>
+      <Ledger />
+    </>
+  );
+}
+
+/** Whether the last pointer on the handle has moved the sheet: a browser may send a click after that, or none. */
+let swiped = false;
+
 function swipe(event: PointerEvent): void {
   const handle = event.currentTarget as HTMLElement;
   const from = event.clientY;
-  const end = (ended: PointerEvent): void => {
-    handle.removeEventListener("pointerup", end);
-    const moved = from - ended.clientY;
-    if (Math.abs(moved) >= SWIPE) {
-      // A swipe must not count as the click that follows it.
-      handle.addEventListener("click", (click) => click.stopImmediatePropagation(), { once: true, capture: true });
-      moveSheet(moved > 0 ? 1 : -1);
+  const ended = new AbortController();
+  swiped = false;
+  const up = ({ clientY }: PointerEvent): void => {
+    ended.abort();
+    swiped = Math.abs(from - clientY) >= SWIPE;
+    if (swiped) {
+      moveSheet(from > clientY ? 1 : -1);
     }
   };
   handle.setPointerCapture(event.pointerId);
-  handle.addEventListener("pointerup", end);
+  handle.addEventListener("pointerup", up, { signal: ended.signal });
+  handle.addEventListener("pointercancel", () => ended.abort(), { signal: ended.signal });
 }
