@@ -1,16 +1,18 @@
 //! Profiles from text, for the tests of views: each line is a stack, outermost first, and how
 //! often it was seen. `proc: A B 3` is a stack of the process `proc`; a name in lower case stays
-//! without a name (its address is its letter), `~2` is a run of two words in no mapping.
+//! without a name (its address is its letter), `~2` is a run of two words in no mapping. `A@x` lies
+//! in the DSO `x`, others in `app`; `A>H>I` is the frame of `A` with `H` and `I` inlined into it.
 //!
 //! Names go the way that all names go: symbols with the DSO's identity, through the gate.
 
 use crate::format::BuildId;
 use crate::profile::{
-    DsoKind, Event, EventId, EventOrigin, Frame, MappedFrom, Process, Profile, Sample, Stacks,
-    Thread, ThreadId,
+    DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, MappedFrom, Process, Profile,
+    Sample, Stacks, Thread, ThreadId,
 };
 use crate::symbolize::{
-    EmbeddedSymbol, EmbeddedSymbols, MatchedSymbols, RecordedIdentities, Symbols, SymbolsOf,
+    EmbeddedSymbol, EmbeddedSymbols, Inlining, Level, MatchedSymbols, Provenance,
+    RecordedIdentities, Symbols, SymbolsOf,
 };
 use crate::views::call_tree::{CallNodeId, CallTree, Visit};
 use crate::views::label::Labels;
@@ -24,8 +26,7 @@ pub(super) struct Fixture {
 
 pub(super) fn fixture(text: &str) -> Fixture {
     let mut profile = Profile::default();
-    let id = BuildId::new(&[7; 20]).expect("not all zero");
-    let dso = profile.dsos.intern("app", DsoKind::Kernel, MappedFrom::BuildId(id), None);
+    let mut dsos = vec![named_dso(&mut profile, "app")];
     let gap = profile.dsos.intern("gap", DsoKind::Unmapped, MappedFrom::Nothing, None);
     profile.events.push(Event {
         name: "cycles".to_owned(),
@@ -33,7 +34,7 @@ pub(super) fn fixture(text: &str) -> Fixture {
         samples: 0,
         weight: 0,
     });
-    let mut symbols: Vec<EmbeddedSymbol> = Vec::new();
+    let mut inlined: Vec<(FrameId, DsoId, Vec<&str>)> = Vec::new();
 
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (process, stack) = line.split_once(": ").unwrap_or(("proc", line));
@@ -41,21 +42,29 @@ pub(super) fn fixture(text: &str) -> Fixture {
         let weight: u64 = weight.parse().expect("a line ends in a weight");
         let thread = thread(&mut profile, process);
         let mut leaf = Stacks::EMPTY;
-        for name in stack.split_whitespace() {
-            let address = u64::from_be_bytes(std::array::from_fn(|i| match i.checked_sub(4) {
-                Some(i) => name.as_bytes().get(i).copied().unwrap_or(0),
-                None => 0,
-            }));
+        for word in stack.split_whitespace() {
+            let (word, dso) = word.split_once('@').unwrap_or((word, "app"));
+            let mut levels = word.split('>');
+            let name = levels.next().unwrap_or_default();
+            if dsos.iter().all(|known| known.name != dso) {
+                dsos.push(named_dso(&mut profile, dso));
+            }
+            let dso = dsos.iter_mut().find(|known| known.name == dso).expect("it is there");
             let frame = match name.strip_prefix('~') {
                 Some(count) => Frame { dso: gap, address: count.parse().expect("a count") },
-                None => Frame { dso, address },
+                None => Frame { dso: dso.id, address: address_of(name, word) },
             };
             if name.starts_with(char::is_uppercase)
-                && symbols.iter().all(|symbol| symbol.name != name)
+                && dso.symbols.iter().all(|symbol| symbol.address != frame.address)
             {
-                symbols.push(EmbeddedSymbol { address, size: 1, name: name.to_owned() });
+                let (address, name) = (frame.address, name.to_owned());
+                dso.symbols.push(EmbeddedSymbol { address, size: 1, name });
             }
             let frame = profile.frames.intern(frame);
+            let levels: Vec<&str> = levels.collect();
+            if !levels.is_empty() {
+                inlined.push((frame, dso.id, levels));
+            }
             leaf = profile.stacks.intern(leaf, frame);
         }
         profile.samples.push(Sample {
@@ -70,17 +79,48 @@ pub(super) fn fixture(text: &str) -> Fixture {
         profile.events[0].weight += weight;
     }
 
-    let identity = profile.dsos.get(dso).identity.expect("it was mapped with one");
-    let embedded = EmbeddedSymbols {
-        of: SymbolsOf::Build { identity, kind: DsoKind::Kernel },
-        name: "app".to_owned(),
-        symbols,
-    };
     let recorded = RecordedIdentities::new(&profile.dsos);
-    let matched = MatchedSymbols::admit(&recorded, embedded).expect("the identity is recorded");
     let mut symbols = Symbols::new(&profile);
-    symbols.embedded(&profile, &matched);
+    for NamedDso { name, id, symbols: embedded } in dsos {
+        let identity = profile.dsos.get(id).identity.expect("it was mapped with one");
+        let of = SymbolsOf::Build { identity, kind: DsoKind::Kernel };
+        let embedded = EmbeddedSymbols { of, name, symbols: embedded };
+        let matched = MatchedSymbols::admit(&recorded, embedded).expect("the identity is recorded");
+        symbols.embedded(&profile, &matched);
+    }
+    for (frame, dso, names) in inlined {
+        let mut levels = vec![symbols.levels(frame)[0]];
+        for name in names {
+            let function = symbols.named(dso, name, Provenance::Embedded);
+            let inlining = Inlining::Inlined;
+            levels.push(Level { function, file: None, line: None, inlining });
+        }
+        symbols.set_known(frame, &levels);
+    }
     Fixture { profile, symbols }
+}
+
+struct NamedDso {
+    name: String,
+    id: DsoId,
+    symbols: Vec<EmbeddedSymbol>,
+}
+
+fn named_dso(profile: &mut Profile, name: &str) -> NamedDso {
+    let mut bytes = [7; 20];
+    for (byte, letter) in bytes.iter_mut().zip(name.bytes()) {
+        *byte = letter;
+    }
+    let id = BuildId::new(&bytes).expect("not all zero");
+    let id = profile.dsos.intern(name, DsoKind::Kernel, MappedFrom::BuildId(id), None);
+    NamedDso { name: name.to_owned(), id, symbols: Vec::new() }
+}
+
+/// Four letters of the name; what has other levels inlined into it is another address.
+fn address_of(name: &str, levels: &str) -> u64 {
+    let letters: [u8; 4] = std::array::from_fn(|i| name.as_bytes().get(i).copied().unwrap_or(0));
+    let inlined = levels.len() - name.len();
+    u64::from(u32::from_be_bytes(letters)) + inlined as u64
 }
 
 fn thread(profile: &mut Profile, name: &str) -> ThreadId {

@@ -37,6 +37,12 @@ mod flame_graph_tests;
 #[cfg(test)]
 mod grouped_tests;
 #[cfg(test)]
+mod step_algebra_tests;
+#[cfg(test)]
+mod step_model;
+#[cfg(test)]
+mod step_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod time_order_tests;

@@ -260,7 +260,7 @@ fn focus(tree: &CallTree, is_root: &dyn Fn(CallNodeId) -> bool) -> Rewritten {
             return NOWHERE;
         }
         let group = group_of[id.0 as usize];
-        if tree.parent(id) != Some(group) {
+        if tree.parent(id) != Some(group) || as_root(label) != label {
             effect = Effect::Some;
         }
         let group = groups.of(new, group);

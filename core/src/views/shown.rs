@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::profile::Profile;
-use crate::views::filter::FilterKind;
+use crate::views::filter::{Filter, FilterKind};
 use crate::views::rewrite::StepAccount;
 use crate::views::weights::Sum;
 use crate::views::{Query, serialize_weight};
@@ -82,10 +82,10 @@ pub struct Account {
 
 /// All samples of an event, filtered or not.
 pub fn all(profile: &Profile, event: u32) -> Sum {
-    let samples = &profile.samples;
+    let filter = Filter::new(profile, &Query { event, ..Query::default() });
     let mut all = Sum::default();
-    for row in (0..samples.len()).filter(|&row| u32::from(samples.event[row]) == event) {
-        all.add(Sum { weight: samples.weight[row], samples: samples.count(row) });
+    for row in filter.rows().filter(|&row| filter.is_of_event(row)) {
+        all.add(filter.sum(row));
     }
     all
 }
