@@ -8,7 +8,7 @@ use super::function_ref::{DsoRef, FunctionRef, HexAddress, PathPart};
 use super::rewrite::MOST_STEPS;
 use super::shown::{Effect, Shown, all};
 use super::transform::Transform;
-use super::{Around, Direction, Group, Inlines, Query, Side};
+use super::{Around, Direction, Inlines, Query, Side};
 use crate::profile::Sample;
 
 pub(super) fn dso(stacks: &Fixture, name: &str) -> DsoRef {
