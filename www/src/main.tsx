@@ -17,6 +17,7 @@ import { followTitle } from "./shell/TopBar.tsx";
 import { followShare } from "./share/links.ts";
 import { phase, session } from "./state/app.ts";
 import { followSelection } from "./state/detail.ts";
+import { followEventTasks } from "./state/event_tasks.ts";
 import { followHistory } from "./state/history.ts";
 import { followLayout } from "./state/layout.ts";
 import { followSearch } from "./state/search.ts";
@@ -69,6 +70,7 @@ if (root !== null) {
   followLinks();
   followSearch();
   followShown();
+  followEventTasks();
   followSelection();
   followPlaces();
   followShare();

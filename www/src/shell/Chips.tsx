@@ -71,7 +71,7 @@ function OneChip({ chip }: { chip: Chip }): JSX.Element {
   return (
     <span class={`filter-chip filter-chip-${chip.look}${isInert ? " chip-inert" : ""}`} title={`${name}: ${effect}`}>
       <Popover
-        label={<><span class="chip-kind">{chip.word}</span>{chip.text !== "" && <span class="chip-text">{chip.text}</span>}</>}
+        label={<><span class="chip-kind">{chip.word}</span>{" "}{chip.text !== "" && <span class="chip-text">{chip.text}</span>}</>}
         name={`${name}, ${effect}`}
         buttonClass="chip-main"
         panelClass="menu"

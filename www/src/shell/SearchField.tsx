@@ -39,11 +39,9 @@ export function focusPalette(): void {
 function unfold(): void {
   unfolded.value = true;
   focusField();
-  requestAnimationFrame(() => {
-    if (document.activeElement !== input.current) {
-      focusField();
-    }
-  });
+  if (document.activeElement !== input.current) {
+    requestAnimationFrame(focusField);
+  }
 }
 
 function focusField(): void {
@@ -186,7 +184,7 @@ function Panel(): JSX.Element | null {
   if (search.value === "") {
     return (
       <div class="search-panel" id="search-panel">
-        <p>Small letters find both cases, capitals only capitals.</p>
+        <p>All words must be found. Small letters find both cases, capitals only capitals.</p>
         <dl class="search-syntax">
           <dt><code>/ngx_.*handler/</code></dt><dd>regular expression</dd>
           <dt><code>dso:libz</code></dt><dd>in DSOs</dd>
@@ -197,6 +195,9 @@ function Panel(): JSX.Element | null {
     );
   }
   const result = searchResult.value;
+  if (result !== null && result.problem !== null) {
+    return <div class="search-panel" id="search-panel" role="status"><p>{result.problem}</p></div>;
+  }
   return result !== null && result.functions === 0 ? <NothingFound /> : null;
 }
 

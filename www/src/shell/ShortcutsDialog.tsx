@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Command } from "../state/commands.ts";
 import { commands, keyWords } from "../state/commands.ts";
-import { singleKeys } from "../state/layout.ts";
+import { singleKeys } from "../state/single_keys.ts";
 import { Dialog } from "./Dialog.tsx";
 
 export const shortcutsOpen = signal(false);

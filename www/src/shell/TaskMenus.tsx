@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { event, query } from "../state/app.ts";
-import type { EventProcess } from "../state/event_tasks.ts";
+import type { TaskRows } from "../session/types.ts";
 import { eventTasks } from "../state/event_tasks.ts";
 import { count, percent } from "../state/format.ts";
 import { setCpus, setProcesses, setThreads, toggleCpu, toggleProcess, toggleThread } from "../views/query_steps.ts";
@@ -69,7 +69,7 @@ function TaskPopover({ kind, kindOf, of, chosen, children }: TaskPopoverProps): 
   );
 }
 
-function ProcessList({ processes }: { processes: readonly EventProcess[] }): JSX.Element {
+function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.Element {
   const wanted = useSignal("");
   const opened = useSignal<ReadonlySet<number>>(new Set());
   const text = wanted.value.trim().toLowerCase();
@@ -117,7 +117,7 @@ function ProcessList({ processes }: { processes: readonly EventProcess[] }): JSX
 }
 
 interface ProcessProps {
-  process: EventProcess;
+  process: TaskRows["processes"][number];
   isOpen: boolean;
   text: string;
   onToggle: () => void;

@@ -8,8 +8,9 @@ import { dock, dockOpen, ledgerFull, phase, query, search, selection } from "../
 import type { Command, Scope } from "../state/commands.ts";
 import { registerCommands } from "../state/commands.ts";
 import { canRedo, canUndo, redo, undo } from "../state/history.ts";
-import { density, setTimelineShape, singleKeys, timelineShape } from "../state/layout.ts";
+import { density, setTimelineShape, timelineShape } from "../state/layout.ts";
 import { filterCount } from "../state/shown.ts";
+import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
 import { addStep, clearFilters, invert, setGroup, setInlines } from "../views/query_steps.ts";
 import { aboutOpen } from "./AboutDialog.tsx";

@@ -2,8 +2,8 @@
 // says, and what tooltips name come from it. Areas register theirs when the page starts.
 
 import { signal } from "@preact/signals";
-import { singleKeys } from "./layout.ts";
 import { isMac } from "./platform.ts";
+import { singleKeys } from "./single_keys.ts";
 
 /** Where a key acts: anywhere, where code has the focus, or where time has it. */
 export type Scope = "anywhere" | "code" | "time";

@@ -1,32 +1,11 @@
 // Which processes, threads and CPUs the event was sampled on, for menus and names of chips.
 
 import { computed, effect, signal } from "@preact/signals";
-import type { CallOptions } from "../session/client.ts";
+import type { TaskRows } from "../session/types.ts";
 import { phase, query, session } from "./app.ts";
 
-export interface EventThread {
-  tid: number;
-  name: string;
-  samples: number;
-  weight: number;
-}
-
-export interface EventProcess {
-  pid: number;
-  name: string;
-  samples: number;
-  weight: number;
-  threads: EventThread[];
-}
-
-export interface EventTasks {
-  /** Heaviest first; so are the threads of each. */
-  processes: EventProcess[];
-  cpus: { cpu: number; samples: number }[];
-}
-
 /** Of the whole event, whatever is filtered; null while it is asked, or where it cannot be told. */
-export const eventTasks = signal<EventTasks | null>(null);
+export const eventTasks = signal<TaskRows | null>(null);
 
 /** By pid and by tid. */
 export const processNames = computed(() => new Map(eventTasks.value?.processes.map(({ pid, name }) => [pid, name])));
@@ -50,9 +29,8 @@ export function followEventTasks(): void {
     }
     const abort = new AbortController();
     pending = abort;
-    // The session's protocol has no such method yet; one that has not refuses it.
-    const call = asking.call.bind(asking) as unknown as (method: "tasks", args: { event: number }, options: CallOptions) => Promise<EventTasks>;
-    call("tasks", { event: asked }, { signal: abort.signal })
+    asking
+      .call("tasks", { event: asked }, { signal: abort.signal })
       .then((answer) => {
         eventTasks.value = answer;
       })

@@ -53,7 +53,7 @@ export function setTimelineHeight(height: number): void {
   remember("timelineHeight", String(chosenHeight.value));
 }
 
-// Density and keys ----------------------------------------------------------------------------------------------------
+// Density -------------------------------------------------------------------------------------------------------------
 
 export const DENSITIES = ["compact", "comfortable"] as const;
 export type Density = (typeof DENSITIES)[number];
@@ -64,14 +64,10 @@ export const density = signal<Density>(recall("density", DENSITIES, "compact"));
 /** What a row of a table is higher than the design says, in CSS pixels. */
 export const rowExtra = computed(() => (density.value === "comfortable" ? 4 : 0));
 
-/** Whether keys without Ctrl do anything outside text fields (WCAG 2.1.4). */
-export const singleKeys = signal<"on" | "off">(recall("singleKeys", ["on", "off"], "on"));
-
 /** Applies the density to the document, and keeps what was chosen. Call once. */
 export function followLayout(): void {
   effect(() => {
     remember("density", density.value);
     document.documentElement.dataset["density"] = density.value;
   });
-  effect(() => remember("singleKeys", singleKeys.value));
 }

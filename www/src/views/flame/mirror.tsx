@@ -3,7 +3,7 @@
 
 import type { JSX, RefObject } from "preact";
 import { useId } from "preact/hooks";
-import { singleKeys } from "../../state/layout.ts";
+import { singleKeys } from "../../state/single_keys.ts";
 import { flameAction } from "./keys.ts";
 import type { MirrorItem } from "./mirror_items.ts";
 import type { FlameModel } from "./model.ts";
