@@ -23,10 +23,11 @@ before(async () => {
 after(() => parts.end());
 
 function stacksByPerf(file) {
-  const output = execFileSync("perf", ["script", "-i", file, "--no-inline", "-F", "comm,ip,sym"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const output = execFileSync("perf", ["script", "-i", file, "--no-inline", "-F", "comm,pid,ip,sym"], { encoding: "utf8", maxBuffer: 1 << 30 });
   return output.split(/\n\s*\n/).filter((block) => block.trim() !== "").map((block) => {
     const [head, ...frames] = block.trim().split("\n");
-    return { comm: head.trim(), names: frames.map((line) => line.trim().replace(/^[0-9a-f]+ /, "").replace(/\+0x[0-9a-f]+$/, "")) };
+    const [, comm, pid] = /^(.*?)\s+(\d+)$/.exec(head.trim());
+    return { comm, pid: Number(pid), names: frames.map((line) => line.trim().replace(/^[0-9a-f]+ /, "").replace(/\+0x[0-9a-f]+$/, "")) };
   });
 }
 
@@ -163,6 +164,92 @@ describe("context bar", () => {
     await page.keyboard.press("Enter");
     await menu.getByRole("menuitem", { name: /^Drop samples/ }).click();
     await showing(tab, stacks.length - withFunction("rolling_sea"));
+    await tab.close();
+  });
+});
+
+describe("filters", () => {
+  scene("processes are ticked in a list that says how much each has", async () => {
+    const tab = await opened();
+    const { page } = tab;
+    const byPid = new Map();
+    for (const sample of stacks) byPid.set(sample.pid, [...(byPid.get(sample.pid) ?? []), sample]);
+    assert.ok(byPid.size >= 2, "more than one process ran");
+    await page.keyboard.press("t");
+    const row = (pid) => page.locator(".task-row", { hasText: new RegExp(`\\b${pid}\\b`) });
+    for (const [pid, samples] of byPid) {
+      const share = (samples.length / stacks.length) * 100;
+      const words = share < 0.05 ? /< 0\.1/ : new RegExp(share.toFixed(1).replace(".", "\\."));
+      assert.match(await row(pid).innerText(), words);
+    }
+    const [first, second] = [...byPid.keys()];
+    await row(first).getByRole("checkbox").check();
+    await showing(tab, byPid.get(first).length);
+    await row(second).getByRole("checkbox").check();
+    await showing(tab, byPid.get(first).length + byPid.get(second).length);
+    await tab.pictures("shell-processes");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: `Processes 2 of ${byPid.size}` }).waitFor();
+    await page.keyboard.press("Control+z");
+    await showing(tab, byPid.get(first).length);
+    await chip(tab, "Process").getByRole("button", { name: /^Remove/ }).click();
+    await showing(tab, stacks.length);
+
+    // One thread after the other, the heaviest first.
+    const sizes = [...byPid.values()].map((samples) => samples.length).sort((a, b) => b - a);
+    await page.keyboard.press("n");
+    await showing(tab, sizes[0]);
+    await page.keyboard.press("n");
+    await showing(tab, sizes[1]);
+    await page.keyboard.press("p");
+    await showing(tab, sizes[0]);
+    await tab.close();
+  });
+
+  scene("where nothing is left, the page says why and leads back", async () => {
+    const tab = await opened({}, "#s2&range=999-1000");
+    const { page } = tab;
+    await page.getByText("No samples from 999.0 s to 1000.0 s.").waitFor();
+    await page.getByRole("button", { name: "Show all of the time" }).click();
+    await showing(tab, stacks.length);
+    await tab.close();
+
+    const other = await opened({}, "#s2&range=0-500&comms=nobody&step=collapse-recursion");
+    await other.page.getByText("Nothing is left after 3 filters.").waitFor();
+    for (const [view, row] of [[/Functions/, "functions"], [/Call tree/, "tree"]]) {
+      await other.view(view);
+      await other.page.getByText("Nothing is left after 3 filters.").waitFor();
+      await other.picture(`shell-nothing-left-${row}`);
+    }
+    await other.page.getByRole("button", { name: "Undo the last" }).click();
+    await other.page.getByText("Nothing is left after 2 filters.").waitFor();
+    await other.page.getByRole("button", { name: "Clear all" }).click();
+    await showing(other, stacks.length);
+    await other.close();
+  });
+
+  scene("zoom and selection stay where their call is still there", async () => {
+    const tab = await opened();
+    const { page } = tab;
+    await selectIn(tab, "rolling_sea");
+    await page.keyboard.press("Enter");
+    const zoomed = page.locator(".breadcrumb [aria-current=location]", { hasText: /^rolling_sea$/ });
+    await zoomed.waitFor();
+    await page.keyboard.press("r");
+    await chip(tab, "Collapse recursion").waitFor();
+    await zoomed.waitFor();
+    await tab.settled();
+    const spoken = () => page.locator('[role=treeitem][aria-selected="true"]').getAttribute("aria-label");
+    assert.match(await spoken(), /^rolling_sea, /);
+    await page.goBack();
+    await chips(tab).first().waitFor({ state: "detached" });
+    await zoomed.waitFor();
+    assert.match(await spoken(), /^rolling_sea, /);
+    // What is dropped cannot stay: its caller does.
+    await page.keyboard.press("d");
+    await chip(tab, "Drop rolling_sea").waitFor();
+    await page.locator(".breadcrumb [aria-current=location]", { hasText: /^main$/ }).waitFor();
+    await page.locator('[role=treeitem][aria-selected="true"][aria-label^="main, "]').waitFor();
     await tab.close();
   });
 });

@@ -13,6 +13,7 @@ import type { Origin } from "../state/app.ts";
 import {
   dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
 } from "../state/app.ts";
+import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { keepAddress, keepProfile } from "../state/history.ts";
 import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
@@ -162,7 +163,9 @@ async function open(wanted: Opening): Promise<void> {
       ledgerFull.value = false;
       // Where it would lie over the graph it waits to be asked for.
       dockOpen.value = !overlaid.value;
-      query.value = { ...query.peek(), event: eventToShow(info.peek(), query.peek().event) };
+      // What was filtered of another recording means nothing in this one; a link has said itself what it shows.
+      const asked = before.kind === "open" && wanted.payload === null ? DEFAULT_QUERY : query.peek();
+      query.value = { ...asked, event: eventToShow(info.peek(), asked.event) };
       forgetDrops();
       cancelAll();
       forgetForced();

@@ -72,7 +72,7 @@ function type(text: string): void {
 
 export function SearchField(): JSX.Element {
   const isCommand = command.value !== null;
-  const isOpen = focused.value || unfolded.value;
+  const isOpen = focused.value;
   const list = isCommand && isOpen;
   return (
     <search class={`search${unfolded.value ? " unfolded" : ""}`}>

@@ -180,8 +180,8 @@ function Tick({ name, id, isOn, part, onChoose }: TickProps): JSX.Element {
   return (
     <label>
       <input type="checkbox" checked={isOn} onChange={onChoose} />
-      <span class="task-name" title={name}>{name}</span>
-      {id !== undefined && <span class="task-id">{id}</span>}
+      <span class="task-name" title={name}>{name}</span>{" "}
+      {id !== undefined && <span class="task-id">{id}</span>}{" "}
       <span class="task-share">{percent(part)}</span>
     </label>
   );

@@ -1,10 +1,10 @@
 // What the menu of the selection offers besides transforms.
 
-import { selection, view } from "../state/app.ts";
+import { selection, session, view } from "../state/app.ts";
 import { detail } from "../state/detail.ts";
 import { zoomTo } from "../state/history.ts";
 import { exportedName } from "../views/forced_name.tsx";
-import { invert } from "../views/query_steps.ts";
+import { invert, setDsos } from "../views/query_steps.ts";
 import { writeClipboard } from "./Copy.tsx";
 import { showView } from "./ViewTabs.tsx";
 
@@ -17,6 +17,8 @@ export interface MenuItem {
 
 export function extraItems(): MenuItem[] {
   const callNode = selection.value?.callNode ?? null;
+  const node = detail.value;
+  const dso = node === null || node.dso === null || node.dsoId === null ? null : { name: node.dso, id: node.dsoId };
   const named = detail.value ?? selection.value?.row ?? null;
   const items: (MenuItem | null)[] = [
     callNode !== null && view.value !== "tree" && view.value !== "functions"
@@ -25,8 +27,16 @@ export function extraItems(): MenuItem[] {
     view.value === "flame" ? null : { label: "Show in flame graph", keys: "2", run: () => showView("flame") },
     view.value === "functions" ? null : { label: "Show in functions", keys: "3", run: () => showView("functions") },
     view.value === "tree" ? null : { label: "Open as call tree", keys: "4", run: () => showView("tree") },
+    dso === null ? null : { label: `Only samples that end in ${dso.name}`, keys: "", run: () => void onlyEndingIn(dso.id) },
     { label: "Invert the tree", keys: "i", run: invert },
     named === null ? null : { label: "Copy name", keys: "", run: () => void writeClipboard(exportedName(named.name, named.flags)) },
   ];
   return items.filter((item) => item !== null);
+}
+
+async function onlyEndingIn(dso: number): Promise<void> {
+  const found = await session.peek()?.call("dsoRef", { dso }).catch(() => null);
+  if (found) {
+    setDsos([found]);
+  }
 }

@@ -1,30 +1,58 @@
 // What a view says when there is nothing, or only one level, to show.
 
 import { ALL } from "../session/types.ts";
+import { chipsOf } from "../shell/chips.ts";
 import { events, info, query } from "../state/app.ts";
-import { count } from "../state/format.ts";
+import { count, seconds } from "../state/format.ts";
+import { shown } from "../state/shown.ts";
 import type { Laid } from "./flame/stage.ts";
+import { clearFilters, setRange } from "./query_steps.ts";
 
 export interface EmptyWords {
   text: string;
   /** Index of an event that has samples. */
   event: { index: number; name: string } | null;
+  /** What leads on from here. */
+  actions?: readonly { label: string; run: () => void }[];
 }
 
 /** "This file has 0 samples of cycles. It has 1,204 of page-faults.", where the shown event has none. */
 export function noSamples(): EmptyWords | null {
-  const shown = events.value[query.value.event];
-  if (!shown || shown.samples > 0) {
-    return null;
+  const asked = events.value[query.value.event];
+  if (!asked || asked.samples > 0) {
+    return filteredAway();
   }
   const recorded = info.value?.events ?? [];
   const index = recorded.reduce((best, each, i) => (each.samples > (recorded[best]?.samples ?? 0) ? i : best), 0);
   const other = recorded[index];
-  const none = `This file has 0 samples of ${shown.name}.`;
+  const none = `This file has 0 samples of ${asked.name}.`;
   if (!other || other.samples === 0) {
     return { text: none, event: null };
   }
   return { text: `${none} It has ${count(other.samples)} of ${other.name}.`, event: { index, name: other.name } };
+}
+
+/** "Nothing is left after 3 filters.", where that is so; null until the session has counted. */
+function filteredAway(): EmptyWords | null {
+  const counted = shown.value;
+  if (counted?.query !== query.value || counted.answer.samples > 0) {
+    return null;
+  }
+  const filters = chipsOf(query.value);
+  const { range } = query.value;
+  if (filters.length === 1 && range !== null && range.side === "inside") {
+    const [start, end] = [range.start, range.end].map(seconds);
+    const all = { label: "Show all of the time", run: () => setRange(null) };
+    return { text: `No samples from ${start} to ${end}.`, event: null, actions: [all] };
+  }
+  return {
+    text: `Nothing is left after ${count(filters.length)} ${filters.length === 1 ? "filter" : "filters"}.`,
+    event: null,
+    actions: [
+      { label: "Undo the last", run: () => filters.at(-1)?.remove() },
+      { label: "Clear all", run: clearFilters },
+    ],
+  };
 }
 
 /** What the flame graph says above itself; null where it speaks for itself. */

@@ -8,7 +8,7 @@ export function EmptyView({ words }: { words: EmptyWords | null }): JSX.Element 
   if (words === null) {
     return null;
   }
-  const { event, text } = words;
+  const { event, text, actions = [] } = words;
   return (
     <p class="view-empty" role="status">
       {text}{" "}
@@ -17,6 +17,9 @@ export function EmptyView({ words }: { words: EmptyWords | null }): JSX.Element 
           Show {event.name}
         </button>
       )}
+      {actions.map(({ label, run }) => (
+        <button key={label} type="button" onClick={run}>{label}</button>
+      ))}
     </p>
   );
 }
