@@ -5,12 +5,16 @@
 
 mod buildid;
 mod diff;
+mod filter;
+mod report;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
+pub use filter::{FilterArgs, TimeSpan};
+pub use report::{ReportArgs, SortKey};
 
 pub use buildid::{
     AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
@@ -132,49 +136,6 @@ pub struct ViewArgs {
     pub images: ImageArgs,
 }
 
-/// What `report` sorts by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SortKey {
-    /// Weight of samples that end in the function.
-    #[value(name = "self")]
-    Own,
-    /// Weight of samples that have the function anywhere.
-    Total,
-    /// The function's name.
-    Name,
-    /// The DSO's path.
-    Dso,
-}
-
-/// `perftab report`.
-#[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// The recording.
-    #[command(flatten)]
-    pub input: InputArgs,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Count this event [default: the first with samples]
-    #[arg(long, value_name = "NAME")]
-    pub event: Option<String>,
-    /// Order of the rows: self, total, name or dso
-    #[arg(long, value_name = "KEY", default_value = "self", hide_possible_values = true)]
-    pub sort: SortKey,
-    /// Below each function, print its callers
-    #[arg(long, conflicts_with = "json")]
-    pub inverted: bool,
-    /// Print at most this many functions
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
-    /// Count inlined functions as part of their caller
-    #[arg(long)]
-    pub no_inline: bool,
-    /// Sources of names.
-    #[command(flatten)]
-    pub images: NameArgs,
-}
-
 /// `perftab info`.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
@@ -234,6 +195,9 @@ pub struct ExportArgs {
     /// Export this event [default: the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
+    /// Which samples are exported as collapsed stacks.
+    #[command(flatten)]
+    pub filters: FilterArgs,
     /// Sources of names.
     #[command(flatten)]
     pub images: NameArgs,

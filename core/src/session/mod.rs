@@ -7,6 +7,7 @@
 
 mod answers;
 mod breakdown;
+mod callers;
 mod compare;
 mod force;
 mod info;
@@ -46,6 +47,7 @@ pub use answers::{
     CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
 };
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
+pub use callers::Caller;
 pub use compare::{
     ChangeDetail, ChangeRows, ChangesRequest, CompareSearch, CompareView, ComparedDetail,
     Comparing, DiffFunction, DiffTotal, DsoPairRow, SideTotal,

@@ -11,6 +11,7 @@ use crate::session::{DsoRow, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
 use crate::views::coverage::{DsoUse, FrameCoverage};
+use crate::views::filter::FilterKind;
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
 use crate::views::{Direction, Query, coverage, serialize_weight};
 
@@ -19,11 +20,16 @@ use crate::views::{Direction, Query, coverage, serialize_weight};
 pub struct Report<'a> {
     /// The event's name.
     pub event: &'a str,
-    /// Its samples.
+    /// Its samples that are shown.
     pub samples: u64,
     /// Their weight, in the event's unit.
     #[serde(serialize_with = "serialize_weight")]
     pub weight: u64,
+    /// Its samples, those that filters and steps took away included.
+    pub all_samples: u64,
+    /// Their weight.
+    #[serde(serialize_with = "serialize_weight")]
+    pub all_weight: u64,
     /// Functions in order.
     pub functions: ReportFunctions<'a>,
     /// How much has names.
@@ -171,17 +177,25 @@ impl Session {
         by_status
     }
 
-    /// Functions of an event in order, at most `limit` of them.
+    /// Functions of a query in order, at most `limit` of them. How much has names is said of what
+    /// passes its filters, of all events.
     pub fn report(&mut self, query: &Query, order: FunctionOrder, limit: usize) -> Report<'_> {
         let query = Query { direction: Direction::Callees, ..query.clone() };
-        let (coverage, dsos) = (self.coverage(), self.dsos());
+        let coverage = match FilterKind::ALL.iter().any(|kind| kind.is_set(&query)) {
+            true => self.filtered_coverage(&query).coverage,
+            false => self.coverage(),
+        };
+        let dsos = self.dsos();
+        let shown = self.total(&query);
         self.order_functions(&query, order);
         let sums = self.functions_in_order(&query);
         let event = self.profile.event(query.event);
         Report {
             event: event.map_or("", |event| event.name.as_str()),
-            samples: event.map_or(0, |event| event.samples),
-            weight: event.map_or(0, |event| event.weight),
+            samples: shown.samples,
+            weight: shown.weight,
+            all_samples: event.map_or(0, |event| event.samples),
+            all_weight: event.map_or(0, |event| event.weight),
             functions: ReportFunctions {
                 profile: &self.profile,
                 symbols: &self.symbols,

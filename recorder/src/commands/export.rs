@@ -11,7 +11,7 @@ use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::Query;
 
-use super::{event_number, finish_named, read_named, share};
+use super::{event_number, filter, finish_named, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::output::{self, Outcome, Results};
 use crate::page;
@@ -20,9 +20,13 @@ use crate::page;
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let mut session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let event = event_number(&session, args.event.as_deref())?;
-    let query = Query { event, ..Query::default() };
+    let mut query = Query { event, ..Query::default() };
+    filter::apply(&args.filters, &session, &mut query)?;
     let text = match args.to {
         ExportFormat::Collapsed => session.export_collapsed(&query),
+        ExportFormat::Html if !args.filters.is_empty() => {
+            bail!("a page holds the whole recording; filters are for --to collapsed")
+        }
         ExportFormat::Html => page(&session)?,
     };
     if is_same_file(&args.output, &args.input.file) {

@@ -4,6 +4,7 @@ pub mod buildid;
 pub mod diff;
 mod doubts;
 pub mod export;
+mod filter;
 pub mod info;
 pub mod report;
 pub mod script;

@@ -1,15 +1,21 @@
-//! `perftab report`: where the samples ended, by function.
+//! `perftab report`: where the samples ended, by function or by what else is asked for.
+
+mod rows;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use perftab_core::session::{Report, ReportFunction, Session};
+use anyhow::bail;
+use perftab_core::session::{Breakdown, Caller, Report, ReportFunction, Session};
 use perftab_core::symbolize::NamingDepth;
+use perftab_core::views::breakdown::Key;
 use perftab_core::views::functions::{FunctionKey, FunctionOrder, SortDirection};
 use perftab_core::views::label::mark;
 use perftab_core::views::{Direction, Group, Inlines, Query};
 
-use super::{event_number, finish_named, read_named};
+use serde::Serialize;
+
+use super::{event_number, filter, finish_named, read_named};
 use crate::cli::{ReportArgs, SortKey};
 use crate::output::{self, Outcome, Results, percent, printable};
 
@@ -22,30 +28,52 @@ const FORCED: &str = "[forced] ";
 /// Longer names push the DSO to the right instead of every row.
 const NAME_WIDTH: usize = 60;
 
-/// Prints the functions of one event.
+/// Everything that `perftab report --json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    report: &'a Report<'a>,
+    /// `sort` and `rows`.
+    #[serde(flatten)]
+    breakdown: Option<&'a Breakdown>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inverted: Option<&'a [Caller]>,
+}
+
+/// Prints where the samples of one event ended.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+    let sort = Sort::of(args)?;
     let (inlines, depth) = match args.no_inline {
         true => (Inlines::Merged, NamingDepth::Functions),
         false => (Inlines::Shown, NamingDepth::Inlined),
     };
     let mut session = read_named(&args.input, &args.images, depth)?;
-    let query = Query {
+    let mut query = Query {
         event: event_number(&session, args.event.as_deref())?,
         direction: Direction::Callees,
         group: Group::None,
         inlines,
         ..Query::default()
     };
+    filter::apply(&args.filters, &session, &mut query)?;
     let limit = args.limit.unwrap_or(usize::MAX);
-    let report = session.report(&query, order(args.sort), limit);
+    let is_by_function = sort.rows.is_empty();
+    let breakdown =
+        (!is_by_function).then(|| session.breakdown(&query, &sort.rows, sort.order, limit));
+    let inverted = (args.inverted && args.json).then(|| session.callers(&query, limit));
+    let report = session.report(&query, sort.order, limit);
     let mut results = Results::new();
     if args.json {
-        serde_json::to_writer(&mut results, &report).map_err(io::Error::from)?;
+        let (breakdown, inverted) = (breakdown.as_ref(), inverted.as_deref());
+        let json = Json { report: &report, breakdown, inverted };
+        serde_json::to_writer(&mut results, &json).map_err(io::Error::from)?;
         writeln!(results)?;
     } else {
         write_head(&mut results, &report)?;
         if args.inverted {
             Callers::new(&mut session, query).write(&mut results, limit)?;
+        } else if let Some(breakdown) = &breakdown {
+            rows::write(&mut results, breakdown, report.weight)?;
         } else {
             write_table(&mut results, &report)?;
         }
@@ -54,26 +82,68 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     Ok(finish_named(&session))
 }
 
-fn order(key: SortKey) -> FunctionOrder {
-    let (key, direction) = match key {
-        SortKey::Own => (FunctionKey::SelfWeight, SortDirection::Descending),
-        SortKey::Total => (FunctionKey::Total, SortDirection::Descending),
-        SortKey::Name => (FunctionKey::Name, SortDirection::Ascending),
-        SortKey::Dso => (FunctionKey::Dso, SortDirection::Ascending),
-    };
-    FunctionOrder { key, direction }
+/// What rows are and how they are ordered.
+struct Sort {
+    /// Empty: a row is a function.
+    rows: Vec<Key>,
+    order: FunctionOrder,
+}
+
+impl Sort {
+    fn of(args: &ReportArgs) -> anyhow::Result<Self> {
+        let default = if args.children { FunctionKey::Total } else { FunctionKey::SelfWeight };
+        let (mut rows, mut orders) = (Vec::new(), Vec::new());
+        for key in &args.sort {
+            match key {
+                SortKey::Own => {
+                    orders.push(if args.children { default } else { FunctionKey::SelfWeight })
+                }
+                SortKey::Total => orders.push(FunctionKey::Total),
+                SortKey::Name => orders.push(FunctionKey::Name),
+                SortKey::Comm => rows.push(Key::Comm),
+                SortKey::Pid => rows.push(Key::Pid),
+                SortKey::Tid => rows.push(Key::Tid),
+                SortKey::Cpu => rows.push(Key::Cpu),
+                SortKey::Dso => rows.push(Key::Dso),
+                SortKey::File => rows.push(Key::File),
+                SortKey::Function => rows.push(Key::Function),
+            }
+        }
+        if orders.len() > 1 {
+            bail!("rows have one order: --sort takes one of self, total and name");
+        }
+        if args.inverted && !rows.is_empty() {
+            bail!("--inverted prints functions; it takes no other rows");
+        }
+        // A function is one of its DSO in any case.
+        if rows.contains(&Key::Function)
+            && rows.iter().all(|key| matches!(key, Key::Function | Key::Dso))
+        {
+            rows.clear();
+        }
+        let key = orders.pop().unwrap_or(default);
+        let direction = match key {
+            FunctionKey::Name | FunctionKey::Dso => SortDirection::Ascending,
+            FunctionKey::SelfWeight | FunctionKey::Total => SortDirection::Descending,
+        };
+        Ok(Self { rows, order: FunctionOrder { key, direction } })
+    }
 }
 
 /// Lines before the table, marked as `perf report` marks them.
 fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
     let coverage = &report.coverage;
-    writeln!(
-        results,
-        "# {}: {} samples, weight {}",
-        printable(report.event),
-        output::grouped(report.samples),
-        output::grouped(report.weight)
-    )?;
+    let (samples, all) = (output::grouped(report.samples), output::grouped(report.all_samples));
+    let (event, weight) = (printable(report.event), output::grouped(report.weight));
+    if report.samples == report.all_samples && report.weight == report.all_weight {
+        writeln!(results, "# {event}: {samples} samples, weight {weight}")?;
+    } else {
+        let share = percent(report.samples as f64, report.all_samples as f64);
+        writeln!(
+            results,
+            "# {event}: {samples} of {all} samples, {share}, weight {weight}; shares are of these"
+        )?;
+    }
     let named = percent(coverage.named_leaves as f64, coverage.samples as f64);
     let of = if coverage.samples == report.samples { "samples" } else { "samples of all events" };
     writeln!(results, "# {named} of {of} end in a named function")?;

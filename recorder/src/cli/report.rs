@@ -1,0 +1,80 @@
+//! `perftab report`: what may be written.
+
+use clap::{Args, ValueEnum};
+
+use super::{FilterArgs, InputArgs, NameArgs};
+
+/// What `report` sorts by: what a row is, as in `perf report --sort`, or what rows are ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// Order: weight of samples that end in the row.
+    #[value(name = "self", alias = "overhead")]
+    Own,
+    /// Order: weight of samples that are anywhere in the row.
+    #[value(alias = "overhead_children")]
+    Total,
+    /// Order: the row's text.
+    Name,
+    /// Row: the thread's name.
+    Comm,
+    /// Row: the process.
+    Pid,
+    /// Row: the thread.
+    Tid,
+    /// Row: the CPU.
+    Cpu,
+    /// Row: the DSO.
+    Dso,
+    /// Row: the source file.
+    #[value(name = "srcfile", alias = "file")]
+    File,
+    /// Row: the function.
+    #[value(name = "sym", aliases = ["symbol", "function"])]
+    Function,
+}
+
+/// `perftab report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The recording.
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Count this event [default: the first with samples]
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+    /// Rows by comm, pid, tid, cpu, dso, srcfile, sym; by self, total, name
+    #[arg(
+        short,
+        long,
+        value_name = "KEY,…",
+        value_delimiter = ',',
+        default_value = "self",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub sort: Vec<SortKey>,
+    /// Order by what ran in callees too, as --sort total
+    #[arg(long, overrides_with = "no_children")]
+    pub children: bool,
+    /// Order by self; the default here.
+    #[arg(long, hide = true)]
+    pub no_children: bool,
+    /// Below each function, its callers
+    #[arg(short = 'G', long)]
+    pub inverted: bool,
+    /// Print at most this many rows
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Count inlined functions as part of their caller
+    #[arg(long)]
+    pub no_inline: bool,
+    /// Which samples are counted.
+    #[command(flatten)]
+    pub filters: FilterArgs,
+    /// Sources of names.
+    #[command(flatten)]
+    pub images: NameArgs,
+}

@@ -1,0 +1,117 @@
+//! The filters and steps of a command line as a query.
+
+use anyhow::bail;
+use perftab_core::profile::Dso;
+use perftab_core::session::Session;
+use perftab_core::symbolize::FunctionId;
+use perftab_core::views::Query;
+use perftab_core::views::filter::{RangeSide, TimeRange};
+use perftab_core::views::function_ref::{DsoRef, FunctionRef};
+use perftab_core::views::transform::Transform;
+
+use crate::cli::{FilterArgs, TimeSpan};
+
+/// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
+pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow::Result<()> {
+    query.comms.clone_from(&args.comm);
+    query.processes.clone_from(&args.pid);
+    query.threads.clone_from(&args.tid);
+    query.cpus = args.cpu.iter().flat_map(|range| range.first..=range.last).collect();
+    query.range = args.time.map(|span| range(session, span)).transpose()?;
+    query.dsos = args.dso.iter().flat_map(|name| dsos(session, name)).collect();
+    if let Some(name) = &args.focus {
+        query.steps.push(Transform::Focus { function: only_function(session, name)? });
+    }
+    for name in &args.drop {
+        let functions = functions(session, name)?.into_iter();
+        query.steps.extend(functions.map(|function| Transform::Drop { function }));
+    }
+    for name in &args.merge {
+        let functions = functions(session, name)?.into_iter();
+        query.steps.extend(functions.map(|function| Transform::Merge { function }));
+    }
+    query.steps.extend(args.search.iter().map(|text| Transform::Search { text: text.clone() }));
+    Ok(())
+}
+
+/// Times of the recorder's clock, both of them in it, as times since the first sample, the second
+/// of them not in it.
+fn range(session: &Session, span: TimeSpan) -> anyhow::Result<TimeRange> {
+    let profile = session.profile();
+    let times = &profile.samples.time_nanos;
+    let Some(first) = profile.first_time() else {
+        bail!("the samples have no times, so --time cannot choose among them");
+    };
+    let (start, stop) = match span {
+        TimeSpan::Clock { start, stop } => (start.unwrap_or(0), stop.unwrap_or(u64::MAX)),
+        TimeSpan::Part { start, stop } => {
+            let recorded = || profile.recorded_rows().map(|row| times[row]);
+            let known = profile.clocks.sample_time;
+            let (begin, end) = known.unwrap_or_else(|| (first, recorded().max().unwrap_or(first)));
+            let length = end.saturating_sub(begin) as f64;
+            let at = |part: f64| begin.saturating_add((part * length).round() as u64);
+            // As perf has it: parts that follow each other have no sample in common, and the last
+            // sample is in the last of them.
+            let stop = at(stop);
+            (at(start), if stop > at(start) && stop != end { stop - 1 } else { stop })
+        }
+    };
+    Ok(TimeRange {
+        start: start.saturating_sub(first),
+        end: stop.saturating_add(1).saturating_sub(first),
+        side: RangeSide::Inside,
+    })
+}
+
+/// The DSOs of a path or file name, in every build. One that there is not is asked for too: nothing
+/// ends in it.
+fn dsos(session: &Session, name: &str) -> Vec<DsoRef> {
+    let all = session.profile().dsos.iter().map(|(_, dso)| dso);
+    let meant: Vec<DsoRef> = all.filter(|dso| is_called(dso, name)).map(DsoRef::of).collect();
+    match meant.is_empty() {
+        true => vec![DsoRef { path: name.to_owned(), build_id: None }],
+        false => meant,
+    }
+}
+
+fn is_called(dso: &Dso, name: &str) -> bool {
+    dso.path == name || dso.name() == name
+}
+
+/// The functions of this name, one for each DSO that has one; `DSO:NAME` is in that DSO only.
+fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRef>> {
+    let (profile, symbols) = (session.profile(), session.symbols());
+    let meant = (0..symbols.function_count() as u32).map(FunctionId).filter(|&id| {
+        let function = symbols.function(id);
+        let Some(known) = function.name else { return false };
+        let dso = || profile.dsos.get(function.dso);
+        let in_dso = || {
+            let rest = name.strip_suffix(known).and_then(|rest| rest.strip_suffix(':'));
+            rest.is_some_and(|rest| is_called(dso(), rest))
+        };
+        known == name || in_dso()
+    });
+    let mut refs: Vec<FunctionRef> = Vec::new();
+    for id in meant {
+        let function = FunctionRef::of(profile, symbols, id);
+        if !refs.contains(&function) {
+            refs.push(function);
+        }
+    }
+    if refs.is_empty() {
+        bail!("no function is called {name}; `perftab report` prints those that there are");
+    }
+    Ok(refs)
+}
+
+fn only_function(session: &Session, name: &str) -> anyhow::Result<FunctionRef> {
+    let mut functions = functions(session, name)?;
+    match (functions.pop(), functions.is_empty()) {
+        (Some(function), true) => Ok(function),
+        (last, _) => {
+            functions.extend(last);
+            let dsos: Vec<&str> = functions.iter().map(|it| it.dso.path.as_str()).collect();
+            bail!("{name} is a function of {}; write DSO:{name}", dsos.join(" and of "))
+        }
+    }
+}
