@@ -356,7 +356,8 @@ impl Session {
         rows
     }
 
-    /// Rows in order, those from `from` to before `to`. Inverting changes nothing here.
+    /// Rows in order, those from `from` to before `to`. Inverting changes nothing here, nor does
+    /// the tree around a function.
     pub fn functions(
         &mut self,
         query: &Query,
@@ -365,7 +366,7 @@ impl Session {
         from: usize,
         to: usize,
     ) -> FunctionRows {
-        let query = Query { direction: Direction::Callees, ..query.clone() };
+        let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
         let part = |count: usize| from.min(count)..to.clamp(from, count.max(from)).min(count);
         let mut rows = FunctionRows::default();
         if group_by == GroupBy::Function {

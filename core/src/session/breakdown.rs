@@ -9,7 +9,6 @@ use crate::text::printable;
 use crate::views::breakdown::{self, Key, Row, Value};
 use crate::views::filter::Filter;
 use crate::views::functions::{FunctionKey, FunctionOrder, SortDirection};
-use crate::views::leaves::Leaves;
 use crate::views::{Direction, Group, Query};
 
 /// Rows in order.
@@ -83,11 +82,9 @@ impl Session {
     ) -> Breakdown {
         let (direction, group) = (Direction::Callees, Group::None);
         let query = Query { direction, group, around: None, ..query.clone() };
-        let (profile, symbols, tree) = self.parts(&query);
+        let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
         let filter = Filter::new(profile, &query);
-        let mut leaves = Leaves::new(profile, symbols, tree, &query);
-        let mut leaf_of = |thread, stack| leaves.of(thread, stack);
-        let rows = breakdown::rows(profile, symbols, tree, &filter, &mut leaf_of, keys);
+        let rows = breakdown::rows(profile, symbols, tree, &filter, ends, keys);
         let mut rows: Vec<BreakdownRow> =
             rows.into_iter().map(|row| self.breakdown_row(keys, &row)).collect();
         sort(&mut rows, order);

@@ -35,8 +35,9 @@ use crate::symbolize::{
 };
 use crate::text::printable;
 use crate::views::Query;
-use crate::views::build::{Built, build};
+use crate::views::build::{Built, build, build_with_ends};
 use crate::views::call_tree::CallTree;
+use crate::views::ends::Ends;
 use crate::views::functions::{self, FunctionOrder, FunctionSum};
 use crate::views::grouped::{self, GroupBy, GroupRow};
 use crate::views::shown::Account;
@@ -109,6 +110,8 @@ struct Made {
     account: Account,
     functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
     grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
+    /// Where samples end; for queries of callees.
+    ends: Option<Ends>,
 }
 
 /// A file that passed the gate.
@@ -368,7 +371,8 @@ impl Session {
         }
         let Built { tree, account } = build(&self.profile, &self.symbols, query);
         let query = query.clone();
-        self.made.push(Made { query, tree, account, functions: None, grouped: None });
+        let (functions, grouped, ends) = (None, None, None);
+        self.made.push(Made { query, tree, account, functions, grouped, ends });
         self.made.len() - 1
     }
 
@@ -382,6 +386,20 @@ impl Session {
     fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
         let made = self.made(query);
         (&self.profile, &self.symbols, &self.made[made].tree)
+    }
+
+    /// The same, and in which call node each sample ends; for a query of callees.
+    fn parts_and_ends(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree, &Ends) {
+        let made = self.made(query);
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let Made { tree, ends, .. } = &mut self.made[made];
+        // Made again, since few trees are asked for this: it takes memory for each stack.
+        let ends = ends.get_or_insert_with(|| {
+            let (built, ends) = build_with_ends(profile, symbols, query);
+            *tree = built.tree;
+            ends
+        });
+        (profile, symbols, tree, ends)
     }
 
     /// The functions of a query in order. A table that scrolls asks for the same ones again.
@@ -408,18 +426,21 @@ impl Session {
     /// The files, DSOs or threads of a query in order; no functions.
     fn grouped(&mut self, query: &Query, order: FunctionOrder, by: GroupBy) -> &[GroupRow] {
         let made = self.made(query);
-        let (profile, symbols) = (&self.profile, &self.symbols);
-        let Made { tree, grouped, .. } = &mut self.made[made];
-        if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
+        let known = self.made[made].grouped.as_ref();
+        if known.is_none_or(|known| (known.0, known.1) != (order, by)) {
+            let (profile, symbols, tree) = self.parts(query);
             let rows = match by {
                 GroupBy::Function => Vec::new(),
                 GroupBy::File => grouped::by_file(profile, symbols, tree, order),
                 GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
-                GroupBy::Thread => grouped::by_thread(profile, symbols, query, order),
+                GroupBy::Thread => {
+                    let (profile, symbols, _, ends) = self.parts_and_ends(query);
+                    grouped::by_thread(profile, symbols, query, ends, order)
+                }
             };
-            *grouped = Some((order, by, rows));
+            self.made[made].grouped = Some((order, by, rows));
         }
-        grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
+        self.made[made].grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
     }
 
     /// What was lost or is doubtful.

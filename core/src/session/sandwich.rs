@@ -83,10 +83,7 @@ impl Session {
         let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
         let made = self.made(&query);
         let (profile, symbols, tree) = (&self.profile, &self.symbols, &self.made[made].tree);
-        let is_it = |label: Label| {
-            label.function().is_some_and(|id| FunctionRef::of(profile, symbols, id) == *function)
-        };
-        let found = sandwich::sandwich(tree, is_it)?;
+        let found = sandwich::sandwich(profile, symbols, tree, function)?;
         let label = tree.label(found.heaviest);
         let id = label.function()?;
         let labels = Labels::new(profile, symbols);

@@ -4,7 +4,6 @@ use serde::Deserialize;
 
 use crate::session::Session;
 use crate::views::filter::Filter;
-use crate::views::leaves::Leaves;
 use crate::views::search::Pattern;
 use crate::views::time_order::{self, TimeOrder, Window};
 use crate::views::{Direction, Query};
@@ -34,7 +33,7 @@ impl Session {
     pub fn time_order(&mut self, query: &Query, window: &TimeWindow) -> TimeOrder {
         let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
         let distance = self.usual_distance(query.event);
-        let (profile, symbols, tree) = self.parts(&query);
+        let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
         let window = Window {
             thread: window.thread,
             // A cast saturates: what is no number, or less than 0, is 0.
@@ -45,9 +44,7 @@ impl Session {
             search: Pattern::new(&window.search),
         };
         let filter = Filter::new(profile, &query);
-        let mut leaves = Leaves::new(profile, symbols, tree, &query);
-        let mut leaf_of = |thread, stack| leaves.of(thread, stack);
-        time_order::layout(profile, symbols, tree, &filter, &mut leaf_of, distance, &window)
+        time_order::layout(profile, symbols, tree, &filter, ends, distance, &window)
     }
 
     /// It takes a pass over all samples, and never changes.

@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use crate::profile::{DsoId, Profile, StringId, ThreadId};
 use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::ends::Ends;
 use crate::views::filter::Filter;
 use crate::views::grouped::FilesOfFunctions;
 use crate::views::label::Labels;
-use crate::views::time_order::LeafOf;
 use crate::views::weights::Sum;
 
 /// What rows are told apart by.
@@ -73,32 +73,32 @@ pub struct Row {
 }
 
 /// Breaks the samples that a query takes down by `keys`. `tree` is the query's tree of callees
-/// without groups, `leaf_of` says where in it a sample ends.
+/// without groups, `ends` says where in it samples end.
 pub fn rows(
     profile: &Profile,
     symbols: &Symbols,
     tree: &CallTree,
     filter: &Filter<'_>,
-    leaf_of: &mut LeafOf<'_>,
+    ends: &Ends,
     keys: &[Key],
 ) -> Vec<Row> {
     let samples = &profile.samples;
     let mut tasks = Tasks::new(profile, keys);
     // Samples of one task that end in one place are added up first: there are far fewer.
-    let mut ends: HashMap<(u32, CallNodeId), Sum> = HashMap::new();
+    let mut ended: HashMap<(u32, CallNodeId), Sum> = HashMap::new();
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
         let thread = samples.thread[row];
-        if let Some(leaf) = leaf_of(thread, samples.stack[row]) {
+        if let Some(leaf) = ends.of(thread, samples.stack[row]) {
             let task = tasks.number(thread, samples.cpu[row]);
-            ends.entry((task, leaf)).or_default().add(filter.sum(row));
+            ended.entry((task, leaf)).or_default().add(filter.sum(row));
         }
     }
     let codes = Codes::new(profile, symbols, tree, keys);
     let mut sums: HashMap<(u32, u32), (Sum, Sum)> = HashMap::new();
-    // By code: for which of `ends` it was met last.
+    // By code: for which of `ended` it was met last.
     let mut met = vec![usize::MAX; codes.tuples.all.len()];
-    for (end, ((task, leaf), sum)) in ends.into_iter().enumerate() {
+    for (end, ((task, leaf), sum)) in ended.into_iter().enumerate() {
         let own = codes.of_leaf(leaf);
         sums.entry((task, own)).or_default().0.add(sum);
         let path = std::iter::successors(Some(leaf), |&id| tree.parent(id));

@@ -6,6 +6,7 @@
 use crate::profile::{DsoKind, FrameId, Profile, StackId, Stacks};
 use crate::symbolize::{Inlining, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
+use crate::views::ends::Ends;
 use crate::views::function_ref::Resolver;
 use crate::views::shown::Account;
 use crate::views::weights::{GroupWeights, Levels, take};
@@ -21,6 +22,29 @@ pub struct Built {
 
 /// Makes the call tree of a query.
 pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
+    make(profile, symbols, query, Noting::Nothing).0
+}
+
+/// Makes the call tree of a query for callees, and notes where each sample ends in it.
+pub fn build_with_ends(profile: &Profile, symbols: &Symbols, query: &Query) -> (Built, Ends) {
+    debug_assert!(query.direction == Direction::Callees && query.around.is_none());
+    let (built, ends) = make(profile, symbols, query, Noting::Ends);
+    (built, ends.unwrap_or_else(|| Ends::new(Vec::new(), 0)))
+}
+
+/// What is noted while a tree is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Noting {
+    Nothing,
+    Ends,
+}
+
+fn make(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+    noting: Noting,
+) -> (Built, Option<Ends>) {
     let is_plain = query.steps.is_empty() && query.around.is_none();
     let (levels, direction) = match is_plain {
         true => (Levels::of(query.group), query.direction),
@@ -28,16 +52,26 @@ pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
     };
     let taken = take(profile, query, levels);
     let mut builder = Builder::new(profile, symbols, query.inlines);
+    if noting == Noting::Ends {
+        builder.ends = Some(Ends::new(taken.group_of_thread, profile.stacks.len()));
+    }
     for group in taken.groups {
         builder.add_group(&group, direction);
     }
     let account = |steps| Account { left: taken.sum, by_filter: taken.removed, steps };
     if is_plain {
-        return Built { tree: builder.tree.finish(), account: account(Vec::new()) };
+        let built = Built { tree: builder.tree.finish(), account: account(Vec::new()) };
+        return (built, builder.ends);
     }
     let mut resolver = Resolver::new(profile, symbols);
-    let (tree, steps) = rewrite::all(&mut resolver, query, levels, builder.tree.add_up());
-    Built { tree: turn::shown(&mut resolver, query, levels, &tree), account: account(steps) }
+    let mut ends = builder.ends;
+    let tree = builder.tree.add_up();
+    let (tree, steps) = rewrite::all(&mut resolver, query, levels, tree, &mut ends);
+    let shown = turn::shown(&mut resolver, query, levels, &tree);
+    if let Some(ends) = &mut ends {
+        ends.move_on(shown.moved());
+    }
+    (Built { tree: shown.finish(), account: account(steps) }, ends)
 }
 
 struct Builder<'a> {
@@ -47,6 +81,8 @@ struct Builder<'a> {
     tree: GrowingTree,
     /// By stack, its call node in the group that is being added, if that has been made.
     of_stack: Vec<CallNodeId>,
+    /// Filled where it is there.
+    ends: Option<Ends>,
 }
 
 /// Not made yet.
@@ -56,7 +92,7 @@ impl<'a> Builder<'a> {
     fn new(profile: &'a Profile, symbols: &'a Symbols, inlines: Inlines) -> Self {
         // A call node for each stack is what there is without names.
         let tree = GrowingTree::with_room_for(profile.stacks.len());
-        Self { profile, symbols, inlines, tree, of_stack: Vec::new() }
+        Self { profile, symbols, inlines, tree, of_stack: Vec::new(), ends: None }
     }
 
     fn add_group(&mut self, group: &GroupWeights, direction: Direction) {
@@ -93,6 +129,9 @@ impl<'a> Builder<'a> {
                 made.push(stack);
             }
             self.tree.add_self(node, sum);
+            if let Some(ends) = &mut self.ends {
+                ends.note(group.number, leaf, node);
+            }
         }
         for stack in made {
             self.of_stack[stack.index()] = NONE;

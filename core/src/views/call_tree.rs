@@ -162,9 +162,14 @@ pub enum Visit {
 pub(super) struct GrowingTree {
     tree: CallTree,
     index: IdTable,
+    /// Where samples of another tree went, by call node there.
+    moved: Vec<CallNodeId>,
 }
 
 impl GrowingTree {
+    /// No call node.
+    pub const NOWHERE: CallNodeId = CallNodeId(u32::MAX);
+
     /// Nothing but the root. There is room for `count` call nodes: growing by copies would leave
     /// holes of the same size in WebAssembly's memory, which only grows; room that is not used is
     /// never touched.
@@ -174,7 +179,7 @@ impl GrowingTree {
         tree.label.reserve(count);
         tree.frame.reserve(count);
         tree.self_sum.reserve(count);
-        let mut growing = Self { tree, index: IdTable::default() };
+        let mut growing = Self { tree, index: IdTable::default(), moved: Vec::new() };
         growing.push(CallNodeId::ROOT, Label::All, None);
         growing
     }
@@ -186,7 +191,7 @@ impl GrowingTree {
         label: Label,
         frame: Option<FrameId>,
     ) -> CallNodeId {
-        let Self { tree, index } = self;
+        let Self { tree, index, .. } = self;
         let hash = |row: u32| {
             let row = row as usize;
             hash_pair(tree.label[row].key(), u64::from(tree.parent[row].0)) as u32
@@ -206,6 +211,21 @@ impl GrowingTree {
     /// Adds samples that ended in a call node.
     pub fn add_self(&mut self, id: CallNodeId, sum: Sum) {
         self.tree.self_sum[id.index()].add(sum);
+    }
+
+    /// Adds the samples that ended in a call node of another tree.
+    pub fn move_self(&mut self, to: CallNodeId, from: &CallTree, id: CallNodeId) {
+        self.add_self(to, from.self_sum(id));
+        if self.moved.len() <= id.index() {
+            self.moved.resize(from.len(), Self::NOWHERE);
+        }
+        self.moved[id.index()] = to;
+    }
+
+    /// Where the samples of the other tree went, by call node there; [`Self::NOWHERE`] if they were
+    /// not moved here.
+    pub fn moved(&self) -> &[CallNodeId] {
+        &self.moved
     }
 
     /// What a call node that was added stands for.

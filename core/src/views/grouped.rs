@@ -14,6 +14,7 @@ use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::ends::Ends;
 use crate::views::filter::Filter;
 use crate::views::functions::{AddedUp, FunctionKey, FunctionOrder, NO_ROW, SortDirection, add_up};
 use crate::views::label::{Kind, Labels, NO_MAPPING, mark};
@@ -95,18 +96,24 @@ pub fn by_file(
     rows(profile, symbols, tree, order, subject)
 }
 
-/// The threads whose samples a query takes, in order; those of one number are one.
+/// The threads whose samples a query takes and its steps leave, in order; those of one number are
+/// one.
 pub fn by_thread(
     profile: &Profile,
     symbols: &Symbols,
     query: &Query,
+    ends: &Ends,
     order: FunctionOrder,
 ) -> Vec<GroupRow> {
+    let samples = &profile.samples;
     let mut sums = vec![Sum::default(); profile.threads.threads.len()];
     let filter = Filter::new(profile, query);
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
     for row in filter.rows().filter(passes) {
-        sums[profile.samples.thread[row].index()].add(filter.sum(row));
+        let thread = samples.thread[row];
+        if ends.of(thread, samples.stack[row]).is_some() {
+            sums[thread.index()].add(filter.sum(row));
+        }
     }
     let mut of_tid: BTreeMap<u32, (Thread, Sum)> = BTreeMap::new();
     let threads = profile.threads.threads.iter().zip(sums);

@@ -1,5 +1,6 @@
 //! Stacks as text → tables of files and threads as text.
 
+use super::build::build_with_ends;
 use super::call_tree::CallTree;
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::functions::{FunctionKey, FunctionOrder, SortDirection};
@@ -94,7 +95,9 @@ fn threads_of_one_number_are_one_under_the_last_name() {
     stacks.profile.threads.threads[2].tid = 1;
     let by = |key, direction| {
         let order = FunctionOrder { key, direction };
-        text(&by_thread(&stacks.profile, &stacks.symbols, &Query::default(), order))
+        let (profile, symbols, query) = (&stacks.profile, &stacks.symbols, Query::default());
+        let (_, ends) = build_with_ends(profile, symbols, &query);
+        text(&by_thread(profile, symbols, &query, &ends, order))
     };
     let expected = "third 1 6 6\nother 2 3 3\n";
     assert_eq!(by(FunctionKey::SelfWeight, SortDirection::Descending), expected);

@@ -11,6 +11,7 @@ pub mod call_tree;
 pub mod compare;
 pub mod coverage;
 pub mod dso_users;
+pub mod ends;
 pub mod filter;
 pub mod flame_graph;
 pub mod function_ref;
@@ -18,7 +19,6 @@ pub mod functions;
 pub mod grouped;
 pub mod heat_map;
 pub mod label;
-pub mod leaves;
 pub mod rewrite;
 pub mod sandwich;
 pub mod search;
@@ -30,6 +30,8 @@ pub mod transform;
 mod turn;
 pub mod weights;
 
+#[cfg(test)]
+mod breakdown_tests;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]

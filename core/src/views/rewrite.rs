@@ -8,6 +8,7 @@
 use crate::profile::Profile;
 use crate::views::call_path::CallPath;
 use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
+use crate::views::ends::Ends;
 use crate::views::function_ref::{FunctionSet, PathPart, Resolver};
 use crate::views::search::{Finder, Pattern};
 use crate::views::shown::Effect;
@@ -41,12 +42,13 @@ pub(super) fn levels(query: &Query) -> Levels {
     })
 }
 
-/// Takes all steps of a query, in order.
+/// Takes all steps of a query, in order; `ends` are moved along.
 pub(super) fn all(
     resolver: &mut Resolver<'_>,
     query: &Query,
     levels: Levels,
     tree: CallTree,
+    ends: &mut Option<Ends>,
 ) -> (CallTree, Vec<StepAccount>) {
     let mut tree = tree;
     let accounts = query.steps.iter().enumerate().map(|(index, step)| {
@@ -56,6 +58,9 @@ pub(super) fn all(
             return StepAccount { removed: Sum::default(), effect: Effect::None };
         };
         let before = tree.total(CallNodeId::ROOT);
+        if let Some(ends) = ends {
+            ends.move_on(rewritten.tree.moved());
+        }
         tree = rewritten.tree.add_up();
         let removed = before.without(tree.total(CallNodeId::ROOT));
         let effect = if removed.samples > 0 { Effect::Some } else { rewritten.effect };
@@ -134,7 +139,7 @@ fn one(
 }
 
 /// Samples go nowhere: they are taken away.
-pub(super) const NOWHERE: CallNodeId = CallNodeId(u32::MAX);
+pub(super) const NOWHERE: CallNodeId = GrowingTree::NOWHERE;
 
 /// What a rule says where a call node's samples go, given where those of its caller went.
 pub(super) type Rule<'a> = dyn FnMut(&mut GrowingTree, CallNodeId, CallNodeId) -> CallNodeId + 'a;
@@ -148,7 +153,7 @@ pub(super) fn rewrite(tree: &CallTree, rule: &mut Rule<'_>) -> GrowingTree {
         let at = rule(&mut new, id, caller);
         to[id.0 as usize] = at;
         if at != NOWHERE {
-            new.add_self(at, tree.self_sum(id));
+            new.move_self(at, tree, id);
         }
     }
     new
@@ -283,7 +288,7 @@ fn keep_leaves(tree: &CallTree, is_kept: &[bool]) -> Rewritten {
     let mut copies = Copies::new(tree);
     for leaf in leaves(tree).filter(|leaf| is_kept[leaf.0 as usize]) {
         let at = copies.of(&mut new, leaf);
-        new.add_self(at, tree.self_sum(leaf));
+        new.move_self(at, tree, leaf);
     }
     Rewritten { tree: new, effect: Effect::None }
 }
@@ -368,7 +373,7 @@ fn merge_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewrit
     for leaf in leaves(tree) {
         let Some(end) = path.end_from(tree, profile, leaf) else {
             let at = copies.of(&mut new, leaf);
-            new.add_self(at, tree.self_sum(leaf));
+            new.move_self(at, tree, leaf);
             continue;
         };
         effect = Effect::Some;
@@ -380,7 +385,7 @@ fn merge_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewrit
         for id in called_by_it.into_iter().rev() {
             at = new.child(at, tree.label(id), tree.frame(id));
         }
-        new.add_self(at, tree.self_sum(leaf));
+        new.move_self(at, tree, leaf);
     }
     Rewritten { tree: new, effect }
 }
@@ -395,7 +400,7 @@ fn focus_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewrit
                 effect = Effect::Some;
             }
             let at = copies.of(&mut new, end);
-            new.add_self(at, tree.self_sum(leaf));
+            new.move_self(at, tree, leaf);
         }
     }
     Rewritten { tree: new, effect }

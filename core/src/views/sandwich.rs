@@ -4,8 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::symbolize::FunctionId;
+use crate::profile::Profile;
+use crate::symbolize::{FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::function_ref::{FunctionRef, Resolver};
 use crate::views::weights::Sum;
 
 /// What is known of one function in a call tree.
@@ -24,9 +26,19 @@ pub struct Sandwich {
     pub parts: Vec<(FunctionId, Sum)>,
 }
 
-/// Sums up one function of a call tree (callees, not inverted); `is_it` tells its labels. `None` if
-/// no sample has it.
-pub fn sandwich(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Option<Sandwich> {
+/// Sums up one function of a call tree (callees, not inverted). `None` if no sample has it.
+pub fn sandwich(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
+    function: &FunctionRef,
+) -> Option<Sandwich> {
+    let functions = Resolver::new(profile, symbols).functions(function);
+    sum_up(tree, |label| functions.has(label))
+}
+
+/// `is_it` tells the function's labels.
+pub(super) fn sum_up(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Option<Sandwich> {
     let (mut self_sum, mut total, mut own_code) = (Sum::default(), Sum::default(), Sum::default());
     let mut heaviest: Option<CallNodeId> = None;
     let mut parts: HashMap<FunctionId, Sum> = HashMap::new();

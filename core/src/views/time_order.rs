@@ -15,10 +15,11 @@
 //! samples of the window are gone through once, each for as many levels as it differs from the one
 //! before it; nothing is kept between two questions.
 
-use crate::profile::{Event, EventOrigin, Profile, StackId, ThreadId};
+use crate::profile::{Event, EventOrigin, Profile};
 use crate::symbolize::Symbols;
 use crate::views::boxes::{Boxes, Drawn, Edges, FlameGraph, Weights};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::ends::Ends;
 use crate::views::filter::Filter;
 use crate::views::search::Pattern;
 use crate::views::weights::Sum;
@@ -84,9 +85,6 @@ impl Nothing {
     }
 }
 
-/// Finds the call node that samples of a thread with a stack end in, if a query's steps leave them.
-pub type LeafOf<'a> = dyn FnMut(ThreadId, StackId) -> Option<CallNodeId> + 'a;
-
 /// The usual distance between samples of an event, in nanoseconds; see the module.
 pub fn usual_distance(profile: &Profile, event: u32) -> u64 {
     let samples = &profile.samples;
@@ -124,7 +122,7 @@ pub fn layout(
     symbols: &Symbols,
     tree: &CallTree,
     filter: &Filter<'_>,
-    leaf_of: &mut LeafOf<'_>,
+    ends: &Ends,
     distance: u64,
     window: &Window,
 ) -> TimeOrder {
@@ -138,7 +136,7 @@ pub fn layout(
     let samples = &profile.samples;
     spans(profile, filter, window.thread, distance, &scale, |span| {
         let passes = filter.removed_by(span.row).is_none();
-        let leaf = || leaf_of(samples.thread[span.row], samples.stack[span.row]);
+        let leaf = || ends.of(samples.thread[span.row], samples.stack[span.row]);
         match passes.then(leaf).flatten() {
             Some(leaf) => pieces.add(&span, leaf, filter.sum(span.row)),
             None => pieces.close_to(0),

@@ -1,11 +1,12 @@
 //! Stacks with times as text → boxes as text.
 
-use super::call_tree::CallTree;
+use super::build::build_with_ends;
 use super::filter::{Filter, RangeSide, TimeRange};
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::flame_graph::NONE;
-use super::leaves::Leaves;
+use super::function_ref::{DsoRef, FunctionRef};
 use super::time_order::{Nothing, TimeOrder, Window, layout, usual_distance};
+use super::transform::Transform;
 use super::{Group, Query};
 use crate::profile::EventOrigin;
 
@@ -23,12 +24,10 @@ fn timed(text: &str) -> Fixture {
 
 fn order(stacks: &Fixture, query: &Query, window: &Window) -> TimeOrder {
     let Fixture { profile, symbols } = stacks;
-    let tree = CallTree::new(profile, symbols, query);
-    let mut leaves = Leaves::new(profile, symbols, &tree, query);
-    let mut leaf_of = |thread, stack| leaves.of(thread, stack);
+    let (built, ends) = build_with_ends(profile, symbols, query);
     let distance = usual_distance(profile, query.event);
     let filter = Filter::new(profile, query);
-    layout(profile, symbols, &tree, &filter, &mut leaf_of, distance, window)
+    layout(profile, symbols, &built.tree, &filter, &ends, distance, window)
 }
 
 /// A pixel is a nanosecond.
@@ -174,6 +173,45 @@ fn what_filters_and_limits_take_away_leaves_a_hole() {
         B 100-200 1, C 200-300 1
         ",
     );
+}
+
+/// A function of a fixture.
+fn function(stacks: &Fixture, name: &str) -> FunctionRef {
+    let (_, dso) = stacks.profile.dsos.iter().next().expect("a DSO");
+    FunctionRef { dso: DsoRef::of(dso), name: Some(name.to_owned()), address: None }
+}
+
+#[test]
+fn steps_apply_and_what_they_take_away_leaves_a_hole() {
+    let stacks = timed(STEADY);
+    for group in [Group::None, Group::Process] {
+        let with = |steps| Query { group, steps, ..Query::default() };
+        let a = || function(&stacks, "A");
+        check(
+            &stacks,
+            &with(vec![Transform::Merge { function: a() }]),
+            &window(0, 600),
+            "
+            main 1 0-600 6
+            B 0-200 2, C 200-400 2, E 400-500 1, C 500-600 1
+            D 300-400 1
+            ",
+        );
+        check(
+            &stacks,
+            &with(vec![
+                Transform::Focus { function: function(&stacks, "C") },
+                Transform::Drop { function: function(&stacks, "D") },
+            ]),
+            &window(0, 600),
+            "
+            main 1 200-600 2
+            C 200-300 1, C 500-600 1
+            ",
+        );
+        let all = with(vec![Transform::Drop { function: a() }, Transform::CollapseRecursion]);
+        check(&stacks, &all, &window(0, 600), "main 1 400-500 1\nE 400-500 1");
+    }
 }
 
 #[test]

@@ -13,8 +13,8 @@ pub(super) fn shown(
     query: &Query,
     levels: Levels,
     tree: &CallTree,
-) -> CallTree {
-    let new = match &query.around {
+) -> GrowingTree {
+    match &query.around {
         Some(around) => {
             let set = resolver.functions(&around.function);
             let roots = roots(tree, &|id| set.has(tree.label(id)));
@@ -30,8 +30,7 @@ pub(super) fn shown(
                 Direction::Inverted => inverted(tree, group),
             }
         }
-    };
-    new.finish()
+    }
 }
 
 /// Leaves out all groups but those of one level.
@@ -40,7 +39,7 @@ fn callees(tree: &CallTree, group: Option<usize>) -> GrowingTree {
     let mut copies = Copies::with_groups(tree, group);
     for leaf in leaves(tree) {
         let at = copies.of(&mut new, leaf);
-        new.add_self(at, tree.self_sum(leaf));
+        new.move_self(at, tree, leaf);
     }
     new
 }
@@ -55,7 +54,7 @@ fn inverted(tree: &CallTree, group: Option<usize>) -> GrowingTree {
         let at = way()
             .take_while(|&id| id != innermost_group)
             .fold(group, |at, id| new.child(at, tree.label(id), tree.frame(id)));
-        new.add_self(at, tree.self_sum(leaf));
+        new.move_self(at, tree, leaf);
     }
     new
 }

@@ -34,6 +34,8 @@ impl Sum {
 /// The stacks of one group that were observed, each once, in ascending order.
 #[derive(Clone, Debug)]
 pub struct GroupWeights {
+    /// Its number in [`Taken::group_of_thread`].
+    pub number: u32,
     /// Names of the process or thread, or of both: one for each of [`Levels`].
     pub groups: Vec<StringId>,
     /// Leaf stacks and how often they were seen.
@@ -98,6 +100,8 @@ impl Levels {
 pub struct Taken {
     /// By group and stack.
     pub groups: Vec<GroupWeights>,
+    /// By [`crate::profile::ThreadId`]: the number of its group, also of one without samples.
+    pub group_of_thread: Vec<u32>,
     /// In all.
     pub sum: Sum,
     /// What each filter took away, by [`FilterKind`]. Nothing is counted for the range, whose rest
@@ -125,12 +129,14 @@ pub fn take(profile: &Profile, query: &Query, levels: Levels) -> Taken {
     }
     let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
     sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
-    let observed = groups.names.into_iter().zip(stacks).filter(|(_, stacks)| !stacks.is_empty());
-    let groups = observed.map(|(groups, mut stacks)| {
+    let all = (0..).zip(groups.names.into_iter().zip(stacks));
+    let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty()).map(|(number, group)| {
+        let (groups, mut stacks) = group;
         stacks.sort_unstable_by_key(|&(stack, _)| stack);
-        GroupWeights { groups, stacks }
+        GroupWeights { number, groups, stacks }
     });
-    Taken { groups: groups.collect(), sum: taken, removed }
+    let group_of_thread = groups.of_thread;
+    Taken { groups: observed.collect(), group_of_thread, sum: taken, removed }
 }
 
 /// Sums by group and stack. Nearly every stack is of one group, whose sum stands in a column;
