@@ -71,6 +71,14 @@ export class Parts {
     return program;
   }
 
+  /** Compiles tests/programs/phases.c, which says when its phases began and ended. */
+  compilePhases() {
+    const program = this.path("phases");
+    const options = ["-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-Wl,--build-id=sha1", "-o", program];
+    execFileSync("gcc", [...options, join(root, "tests/programs/phases.c")]);
+    return program;
+  }
+
   /** Records a command; `options` are those of `perftab record`. */
   record(name, options, command) {
     const recording = this.path(name);

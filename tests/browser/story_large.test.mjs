@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { after, before, describe } from "node:test";
 import { Parts } from "./recording.mjs";
-import { QUERY, Tab, scene } from "./tab.mjs";
+import { QUERY, Tab, longestTask, scene } from "./tab.mjs";
 
 const parts = new Parts();
 let recording;
@@ -47,17 +47,6 @@ function cancelAtOnce() {
 }
 
 describe("9 a large recording", () => {
-  /** The longest task of the page's main thread in a trace, in ms of its processor time. */
-  function longestTask(trace) {
-    const { traceEvents } = JSON.parse(trace);
-    const isNamed = (name) => (event) => event.name === "thread_name" && event.args.name === name;
-    const thread = ({ pid, tid }) => `${pid} ${tid}`;
-    const mains = new Set(traceEvents.filter(isNamed("CrRendererMain")).map(thread));
-    const tasks = traceEvents.filter((event) => event.name.endsWith("RunTask") && mains.has(thread(event)) && event.tdur > 0);
-    assert.ok(tasks.length > 50, "the trace holds tasks");
-    return Math.max(...tasks.map(({ tdur }) => tdur)) / 1000;
-  }
-
   scene("9a no task of the main thread is over 50 ms while it opens", async (t) => {
     const megabytes = statSync(recording).size / 1e6;
     assert.ok(megabytes > 20, `${megabytes} MB are not large`);

@@ -67,6 +67,17 @@ export function scene(name, body) {
   });
 }
 
+/** The longest task of the page's main thread in a trace, in ms of its processor time. */
+export function longestTask(trace) {
+  const { traceEvents } = JSON.parse(trace);
+  const isNamed = (name) => (event) => event.name === "thread_name" && event.args.name === name;
+  const thread = ({ pid, tid }) => `${pid} ${tid}`;
+  const mains = new Set(traceEvents.filter(isNamed("CrRendererMain")).map(thread));
+  const tasks = traceEvents.filter((event) => event.name.endsWith("RunTask") && mains.has(thread(event)) && event.tdur > 0);
+  assert.ok(tasks.length > 50, "the trace holds tasks");
+  return Math.max(...tasks.map(({ tdur }) => tdur)) / 1000;
+}
+
 /** What a query asks for where a test does not care. */
 export const QUERY = { event: 0, direction: "callees", group: "process", inlines: "shown" };
 

@@ -24,6 +24,7 @@ import { followSearch } from "./state/search.ts";
 import { followShown } from "./state/shown.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment } from "./state/url.ts";
+import { followTime } from "./timeline/state.ts";
 import { followPlaces } from "./views/places.ts";
 import { keepSelection } from "./views/query_steps.ts";
 
@@ -73,6 +74,7 @@ if (root !== null) {
   followEventTasks();
   followSelection();
   followPlaces();
+  followTime();
   followShare();
   followTitle();
   followCommands();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FunctionRef, Query } from "../src/session/types.ts";
-import { chipsOf, ranges, rangeWords } from "../src/shell/chips.ts";
+import { chipsOf, ranges } from "../src/shell/chips.ts";
 import { eventTasks } from "../src/state/event_tasks.ts";
 import { DEFAULT_QUERY } from "../src/state/query_text.ts";
 
@@ -45,13 +45,6 @@ test("processes and threads have their names once they are known", () => {
     cpus: [],
   } as unknown as typeof eventTasks.value;
   assert.deepEqual(words({ processes: [7], threads: [8, 9] }), ["Process nginx 7", "Threads worker 8, 9"]);
-});
-
-test("a range is as fine as its ends are near", () => {
-  const range = (start: number, end: number): string => rangeWords({ start, end, side: "inside" });
-  assert.equal(range(0, 1e9), "0.00 s to 1.00 s");
-  assert.equal(range(1_234_000_000, 1_254_000_000), "1.234 s to 1.254 s");
-  assert.equal(range(1_000_000_000, 1_000_002_000), "1.000000 s to 1.000002 s");
 });
 
 test("runs of numbers are written as runs", () => {

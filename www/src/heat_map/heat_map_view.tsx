@@ -1,12 +1,111 @@
-// Every second a column, every 20 ms of it a cell: when the machine was busy, to the fraction of a second.
+// Every second a column, every 20 ms of it a cell: when the machine was busy, to the fraction of a second. What is
+// chosen of it is the range of all views; the flame graph below follows.
 
 import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { followEscape } from "../timeline/escape.ts";
+import { focusByPointer } from "../timeline/pointed.ts";
+import { isLetGo, timeAction } from "../timeline/keys.ts";
+import { rangeShown, wholeTime } from "../timeline/state.ts";
+import { EmptyView } from "../views/empty_view.tsx";
+import { FlameGraphView } from "../views/index.ts";
+import { HeatCard } from "./card.tsx";
+import { CELL_HEIGHT, EDGE } from "./grid.ts";
+import { HeatMirror } from "./mirror.tsx";
+import { HeatModel } from "./model.ts";
+import { cellSpan, isOffCpu, sumWords } from "./words.ts";
 
-export function HeatMapView(): JSX.Element | null {
-  return null;
+export function HeatMapView(): JSX.Element {
+  if (wholeTime.value === null) {
+    return <EmptyView words={{ text: "Samples have no time here: there is nothing to lay out by seconds.", event: null }} />;
+  }
+  return (
+    <div class="heat-view">
+      <HeatMap />
+      <FlameGraphView />
+    </div>
+  );
 }
 
-/** Row height in time, and what is counted. */
-export function HeatMapOptions(): JSX.Element | null {
-  return null;
+function HeatMap(): JSX.Element {
+  const model = useMemo(() => new HeatModel(), []);
+  const area = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const cells = useRef<HTMLCanvasElement>(null);
+  const chosen = useRef<HTMLCanvasElement>(null);
+  const side = useRef<HTMLCanvasElement>(null);
+  const mirror = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!area.current || !scroller.current || !cells.current || !chosen.current || !side.current) {
+      return;
+    }
+    const elements = { scroller: scroller.current, cells: cells.current, chosen: chosen.current, side: side.current };
+    return model.start(area.current, elements, () => focusByPointer(mirror.current));
+  }, [model]);
+  useEffect(followEscape, []);
+  const grid = model.grid.value;
+  const height = grid.rows * CELL_HEIGHT;
+  return (
+    <>
+      <section
+        class="heat-map"
+        aria-label="Heat map"
+        onKeyDown={(event) => onKey(event, model)}
+        onKeyUp={(event) => isLetGo(event) && model.settle()}
+      >
+        <div class="heat-plot" ref={area}>
+          <ol class="heat-rows" aria-hidden="true" style={{ height: `${height}px` }}>
+            {[0, 200, 400, 600, 800, 1000].map((ms) => (
+              <li key={ms} style={{ top: `${(ms / 1000) * height}px` }}>{ms === 0 ? "0 ms" : ms}</li>
+            ))}
+          </ol>
+          <div class="heat-scroller" ref={scroller}>
+            <div class="heat-content" style={{ width: `${grid.seconds * grid.cell + 2 * EDGE}px`, height: `calc(${height + EDGE}px + 1.5rem)` }}>
+              <div class="heat-sticky">
+                <canvas ref={cells} aria-hidden="true" />
+                <canvas ref={chosen} aria-hidden="true" />
+              </div>
+            </div>
+            <HeatMirror model={model} grid={mirror} />
+          </div>
+          <div class="heat-side" style={{ height: `calc(${height}px + 1.5rem)` }}>
+            <canvas ref={side} aria-hidden="true" />
+            <span class="heat-side-totals">all seconds</span>
+            <span class="heat-side-scale">{isOffCpu() ? "threads" : "CPUs"}</span>
+          </div>
+        </div>
+        <p class="heat-axis">within the second, downwards; seconds, to the right</p>
+      </section>
+      <Chosen model={model} />
+      <HeatCard model={model} />
+    </>
+  );
+}
+
+/** What the range comes to, or all of it where there is none. */
+function Chosen({ model }: { model: HeatModel }): JSX.Element {
+  const range = rangeShown.value;
+  const whole = wholeTime.value ?? { start: 0, end: 1 };
+  const [ofRange, ofAll] = [model.chosen.value, model.all.value];
+  const words =
+    model.failure.value ??
+    (range === null ? (ofAll && sumWords(whole, ofAll, null)) : (ofRange && sumWords(range, ofRange, ofAll)));
+  return (
+    <div class="heat-head">
+      <p role="status">
+        <strong>{range === null ? "Whole profile" : cellSpan(range)}</strong> <span>{words}</span>
+      </p>
+    </div>
+  );
+}
+
+function onKey(event: KeyboardEvent, model: HeatModel): void {
+  if (event.defaultPrevented) {
+    return;
+  }
+  const action = timeAction(event);
+  if (action !== null) {
+    event.preventDefault();
+    model.act(action);
+  }
 }

@@ -1,9 +1,10 @@
 // The filters and steps of a query as chips, in the order in which they take effect.
 
-import type { Query, Removed, TimeRange, Transform } from "../session/types.ts";
+import type { Query, Removed, Transform } from "../session/types.ts";
 import { processNames, threadNames } from "../state/event_tasks.ts";
-import { count, seconds } from "../state/format.ts";
+import { count } from "../state/format.ts";
 import { labelOfDso, labelOfFunction, labelOfPath } from "../state/function_words.ts";
+import { rangeWords } from "../timeline/words.ts";
 import { removeStep, setAround, setComms, setCpus, setDsos, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
 import { TRANSFORMS } from "./transforms.ts";
 
@@ -53,14 +54,6 @@ function filter(what: "processes" | "threads" | "comms" | "cpus" | "dsos", one: 
 /** A number tells two of a name apart. */
 function named(name: string | undefined, id: number): string {
   return name === undefined ? String(id) : `${name} ${id}`;
-}
-
-/** "21.60 s to 31.85 s" */
-export function rangeWords({ start, end }: TimeRange): string {
-  // As many digits as tell its ends apart.
-  const fine = end - start < 100e6;
-  const words = (time: number): string => (fine ? `${(time / 1e9).toFixed(end - start < 1e6 ? 6 : 3)} s` : seconds(time));
-  return `${words(start)} to ${words(end)}`;
 }
 
 /** "0–3, 7" */

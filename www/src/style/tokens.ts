@@ -10,7 +10,7 @@ export type Token =
   | "ok" | "ok-soft" | "warn" | "warn-soft" | "bad" | "bad-soft" | "guru" | "guru-soft"
   | "frame-ink" | "g-own" | "g-sys" | "g-ker" | "g-jit" | "g-unk" | "hatch" | "g-proc" | "search"
   | "k1" | "k2" | "k3" | "k4" | "k5" | "k6" | "h0" | "h1" | "h2" | "h3" | "h4" | "h5"
-  | "d-less-3" | "d-less-2" | "d-less-1" | "d-same" | "d-more-1" | "d-more-2" | "d-more-3";
+  | "d-less-3" | "d-less-2" | "d-less-1" | "d-same" | "d-more-1" | "d-more-2" | "d-more-3" | "wash";
 
 /** The values of `names` under the present theme, as `rgb(…)` texts. */
 export function readTokens<Name extends Token>(names: readonly Name[]): Record<Name, string> {

@@ -2,9 +2,10 @@
 
 import { ALL } from "../session/types.ts";
 import { chipsOf } from "../shell/chips.ts";
-import { events, info, query } from "../state/app.ts";
-import { count, seconds } from "../state/format.ts";
+import { draggedRange, events, info, query } from "../state/app.ts";
+import { count } from "../state/format.ts";
 import { shown } from "../state/shown.ts";
+import { noSamplesIn } from "../timeline/words.ts";
 import type { Laid } from "./flame/stage.ts";
 import { clearFilters, setRange } from "./query_steps.ts";
 
@@ -41,9 +42,8 @@ function filteredAway(): EmptyWords | null {
   const filters = chipsOf(query.value);
   const { range } = query.value;
   if (filters.length === 1 && range !== null && range.side === "inside") {
-    const [start, end] = [range.start, range.end].map(seconds);
     const all = { label: "Show all of the time", run: () => setRange(null) };
-    return { text: `No samples from ${start} to ${end}.`, event: null, actions: [all] };
+    return { text: noSamplesIn(range), event: null, actions: [all] };
   }
   return {
     text: `Nothing is left after ${count(filters.length)} ${filters.length === 1 ? "filter" : "filters"}.`,
@@ -55,6 +55,12 @@ function filteredAway(): EmptyWords | null {
   };
 }
 
+/** While a range is dragged over a gap, and before the session has counted. */
+function nothingYet(): string {
+  const dragged = draggedRange.value;
+  return dragged === null ? "There is nothing to show." : noSamplesIn(dragged);
+}
+
 /** What the flame graph says above itself; null where it speaks for itself. */
 export function emptyWords(laid: Laid | null, failure: string | null): EmptyWords | null {
   if (failure !== null) {
@@ -64,7 +70,7 @@ export function emptyWords(laid: Laid | null, failure: string | null): EmptyWord
     return null;
   }
   if (laid.graph.allTotal === 0) {
-    return noSamples() ?? { text: "There is nothing to show.", event: null };
+    return noSamples() ?? filteredAway() ?? { text: nothingYet(), event: null };
   }
   // The root, its processes or threads, and one frame each.
   const oneLevel = query.value.group === "none" ? 2 : 3;

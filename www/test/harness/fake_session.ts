@@ -5,6 +5,7 @@ import type {
   Args, CallNodeDetail, CallTreeRows, FlameGraph, FlameWindow, FunctionRows, FunctionsOrder, Method, Query, Result,
 } from "../../src/session/types.ts";
 import { denseGraph } from "./dense_graph.ts";
+import { fakeHeatCell, fakeHeatMap, fakeMarks, fakeTasks, fakeTimeline } from "./fake_time.ts";
 import { Flag, Kind, NONE } from "../../src/session/types.ts";
 import type { TreeNode } from "./random_tree.ts";
 import { randomTree } from "./random_tree.ts";
@@ -21,6 +22,8 @@ function dsoOf(node: TreeNode | null): number {
 export class FakeSession implements Session {
   readonly #trees: Record<Query["direction"], TreeNode[]>;
   calls = 0;
+  /** Besides those that each process has anyway. */
+  threads = 0;
   generation = 0;
 
   readonly #dense: boolean;
@@ -48,6 +51,12 @@ export class FakeSession implements Session {
       callTreeChildren: ({ query, callNode }: Args<"callTreeChildren">) => this.#children(query, callNode),
       callTreePath: ({ query, callNode }: Args<"callTreePath">) => this.#rows(pathOf(this.#node(query, callNode))),
       functions: ({ query, order, from, to }: Args<"functions">) => this.#functions(query, order, from, to),
+      rangePreview: ({ query, window }: Args<"rangePreview">) => this.#flameGraph(query, window),
+      timeline: ({ request }: Args<"timeline">) => fakeTimeline(request, this.threads),
+      tasks: fakeTasks,
+      marks: fakeMarks,
+      heatMap: ({ request }: Args<"heatMap">) => fakeHeatMap(request),
+      heatCell: ({ start, end }: Args<"heatCell">) => fakeHeatCell(start, end),
     };
     const answer = answers[method];
     if (!answer) {

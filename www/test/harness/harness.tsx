@@ -4,6 +4,7 @@
 import { render } from "preact";
 import { dsos, info, phase, search, session, view } from "../../src/state/app.ts";
 import type { DsoRow, ProfileInfo } from "../../src/session/types.ts";
+import { followEventTasks } from "../../src/state/event_tasks.ts";
 import { followHistory } from "../../src/state/history.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
 import { Profile } from "../../src/shell/Profile.tsx";
@@ -19,6 +20,7 @@ const fake = new FakeSession(
   Number(options.get("samples") ?? 100_000),
   options.has("dense") ? "dense" : "of-the-tree",
 );
+fake.threads = Number(options.get("threads") ?? 0);
 theme.value = options.get("theme") === "dark" ? "dark" : "light";
 followTheme();
 followHistory();
@@ -30,7 +32,7 @@ const profile: Partial<ProfileInfo> = {
   events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000, unit: "cycles" }],
   derived_events: [],
   samples: fake.samples,
-  time: { start: null, end: null, wall_start: null },
+  time: { start: 0, end: 60e9 - 1, wall_start: null },
   lost: { events: 0, samples: 0 },
   warnings: [],
   fidelity: null,
@@ -45,6 +47,7 @@ dsos.value = DSOS.map((name, id) => {
   return row as DsoRow;
 });
 phase.value = { kind: "open" };
+followEventTasks();
 
 function Harness(): preact.JSX.Element {
   return (

@@ -3,9 +3,10 @@
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { FlameGraph, FlameWindow, Query } from "../../session/types.ts";
+import type { FlameGraph, FlameWindow, Query, TimeRange } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
-import { query, search, selection, zoomRoot } from "../../state/app.ts";
+import { draggedRange, query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
 import { flow, unnamedCode } from "../options.ts";
 import type { Flow } from "./scene.ts";
@@ -77,6 +78,19 @@ export function treePx({ width, screens }: Canvas): number {
   return Math.round(width * screens.value);
 }
 
+/** The graph of a range that is being dragged: of all of it, since its call nodes have no other numbers yet. */
+function previewLayout(canvas: Canvas, asked: Query, range: TimeRange): Layout {
+  const window = treeWindow(ALL, treePx(canvas));
+  return {
+    // A query that nobody asks: nothing can be chosen by its call nodes.
+    query: { ...asked, range },
+    layoutPx: window.widthPx,
+    part: WHOLE,
+    searching: window.search !== "",
+    ask: async (session) => ({ graph: await session.call("rangePreview", { query: asked, range, window }), root: ALL }),
+  };
+}
+
 /** The flame graph of the page. */
 export const PAGE_GRAPH: GraphHost = {
   query,
@@ -85,8 +99,11 @@ export const PAGE_GRAPH: GraphHost = {
   smallestSpan: TREE_SPAN,
   menu: "transforms",
   layout(canvas) {
-    const window = treeWindow(zoomRoot.value, treePx(canvas));
     const asked = query.value;
+    if (draggedRange.value !== null) {
+      return previewLayout(canvas, asked, draggedRange.value);
+    }
+    const window = treeWindow(zoomRoot.value, treePx(canvas));
     return {
       query: asked,
       layoutPx: window.widthPx,

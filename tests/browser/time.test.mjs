@@ -1,0 +1,236 @@
+// Time in the real page, over a recording whose phases are known: the program says when each began and ended, and perf
+// says when each sample was taken.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { after, before, describe } from "node:test";
+import { Parts } from "./recording.mjs";
+import { QUERY, Tab, axe, longestTask, scene } from "./tab.mjs";
+
+/** Milliseconds of the phases: work, sleep, work of two threads, work of a child. */
+const LENGTHS = [1200, 800, 1200, 800];
+const S = 1e9;
+
+const parts = new Parts();
+let recording;
+let host;
+/** Of every sample: when, in nanoseconds since the first, and of which thread. */
+let samples;
+/** Of every phase: when, in the same. */
+let phases;
+
+before(async () => {
+  const program = parts.compilePhases();
+  const said = parts.path("phases.txt");
+  recording = parts.record("phases.perf.data", ["-F", "999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
+  const lines = execFileSync("perf", ["script", "--ns", "-i", recording, "-F", "tid,time"], { encoding: "utf8", maxBuffer: 1 << 28 });
+  const times = [...lines.matchAll(/^\s*(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, s, ns]) => [Number(tid), BigInt(s) * 1_000_000_000n + BigInt(ns)]);
+  const first = times.reduce((least, [, time]) => (time < least ? time : least), times[0][1]);
+  samples = times.map(([tid, time]) => ({ tid, time: Number(time - first) }));
+  phases = Object.fromEntries(readFileSync(said, "utf8").trim().split("\n").map((line) => {
+    const [name, began, ended] = line.split(" ");
+    return [name, { start: Number(BigInt(began) - first), end: Number(BigInt(ended) - first) }];
+  }));
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+/** As perf counts them. */
+const countIn = (start, end) => samples.filter(({ time }) => time >= start && time < end).length;
+const lastTime = () => samples.reduce((most, { time }) => Math.max(most, time), 0);
+
+async function open(options) {
+  const tab = await Tab.open(host, options);
+  await tab.drop(recording);
+  await tab.opened();
+  await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:timeline").length > 0);
+  return tab;
+}
+
+/** Where a time lies on the plot of the timeline; 8 px at the right are free. */
+async function xOf(tab, time) {
+  const { x, width } = await tab.page.locator(".timeline-plot").boundingBox();
+  return x + ((width - 8) * time) / (lastTime() + 1);
+}
+
+async function drag(tab, from, to, { release = true } = {}) {
+  const { y, height } = await tab.page.locator(".timeline-plot").boundingBox();
+  const { mouse } = tab.page;
+  await mouse.move(await xOf(tab, from), y + height / 2);
+  await mouse.down();
+  await mouse.move(await xOf(tab, (from + to) / 2), y + height / 2, { steps: 4 });
+  await mouse.move(await xOf(tab, to), y + height / 2, { steps: 4 });
+  if (release) await mouse.up();
+}
+
+/** What the context bar says of the range, and how many samples it says are shown. */
+async function chipAndNumbers(tab, words) {
+  await tab.page.locator(".context-bar").getByText(words).first().waitFor();
+  await tab.settled();
+  await tab.settled();
+  return tab.page.locator(".showing").innerText();
+}
+
+async function removeRange(tab) {
+  await tab.page.locator(".context-bar").getByRole("button", { name: /[Rr]emove.*(Range|range)/ }).first().click();
+  await tab.page.waitForFunction(() => !/\d s to \d/.test(document.querySelector(".context-bar").textContent));
+}
+
+/** The middle of a cell of the heat map. */
+async function cellAt(tab, time, rowMs) {
+  const place = await tab.page.locator(".heat-content").evaluate((el) => {
+    const { x, y } = el.getBoundingClientRect();
+    // 3 px are free around the cells.
+    const columns = Number(document.querySelector(".heat-mirror").ariaColCount);
+    return { x: x + 3, y: y + 3, columns, width: Number.parseFloat(el.style.width) - 6 };
+  });
+  const second = Math.floor(time / S);
+  const row = Math.floor((time - second * S) / (rowMs * 1e6));
+  return [place.x + ((second + 0.5) * place.width) / place.columns, place.y + row * 6 + 2];
+}
+
+describe("time", () => {
+  scene("a13 a range by drag, by keys and by the heat map: the same chip, the same numbers", async () => {
+    const tab = await open();
+    const [start, end] = [1.5 * S, 2.5 * S];
+    const words = "1.500 s to 2.500 s";
+    const expected = countIn(start, end);
+    assert.ok(expected > 100 && expected < samples.length, `${expected} samples`);
+
+    await drag(tab, start, end);
+    const byDrag = await chipAndNumbers(tab, words);
+    await tab.pictures("a13-drag");
+    await removeRange(tab);
+
+    // A step of the cursor is 50 ms here.
+    await tab.page.getByRole("slider", { name: "Time cursor" }).focus();
+    const { keyboard } = tab.page;
+    await keyboard.press("Home");
+    for (let i = 0; i < 3; i++) await keyboard.press("PageDown");
+    await keyboard.down("Shift");
+    for (let i = 0; i < 2; i++) await keyboard.press("PageDown");
+    await keyboard.up("Shift");
+    const byKeys = await chipAndNumbers(tab, words);
+    await removeRange(tab);
+
+    await tab.view(/Heat map/);
+    await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+    await tab.page.getByRole("button", { name: "50 ms" }).click();
+    await tab.page.waitForFunction(() => document.querySelector(".heat-mirror").ariaRowCount === "20");
+    await tab.settled();
+    await tab.page.mouse.move(...(await cellAt(tab, start, 50)));
+    await tab.page.mouse.down();
+    await tab.page.mouse.move(...(await cellAt(tab, end - 1, 50)), { steps: 5 });
+    await tab.page.mouse.up();
+    const byHeatMap = await chipAndNumbers(tab, words);
+    await tab.pictures("a13-heat-map");
+    const head = await tab.page.locator(".heat-head").innerText();
+
+    const showing = new RegExp(`^Showing ${expected.toLocaleString("en-US")} of ${samples.length.toLocaleString("en-US")} samples, `);
+    assert.match(byDrag, showing, `perf counts ${expected}`);
+    assert.equal(byKeys, byDrag);
+    assert.equal(byHeatMap, byDrag);
+    assert.ok(head.includes(`${expected.toLocaleString("en-US")} samples`), head);
+    await tab.close();
+  });
+
+  scene("areas, cells and perf count the same samples at the same times", async () => {
+    const tab = await open();
+    const end = lastTime() + 1;
+    const bins = 20;
+    const request = { by: "thread", sort: "weight", open: [], start: 0, end, bins };
+    const timeline = await tab.ask("timeline", { query: QUERY, request });
+    const { unit } = (await tab.ask("info")).events[0];
+    assert.equal(unit, "ns");
+    // cpu-clock gives each sample the same weight.
+    const all = timeline.weights.reduce((sum, each) => sum + each, 0) / 2;
+    const each = all / samples.length;
+    const threads = [...new Set(samples.map(({ tid }) => tid))];
+    for (const tid of threads) {
+      const track = timeline.tracks.findIndex((one) => one.tid === tid);
+      assert.ok(track > 0, `thread ${tid} has a track`);
+      for (let bin = 0; bin < bins; bin++) {
+        const from = (track * bins + bin) * timeline.kinds;
+        const weight = timeline.weights.slice(from, from + timeline.kinds).reduce((sum, one) => sum + one, 0);
+        const inBin = samples.filter(({ tid: of, time }) => of === tid && Math.floor((time * bins) / end) === bin).length;
+        assert.ok(Math.abs(weight / each - inBin) < 0.01, `thread ${tid}, bin ${bin}: ${weight / each} of ${inBin}`);
+      }
+    }
+    const map = await tab.ask("heatMap", { query: QUERY, request: { rowMs: 20, start: 0, end } });
+    for (let cell = 0; cell < map.samples.length; cell++) {
+      assert.equal(map.samples[cell], countIn(cell * 20e6, (cell + 1) * 20e6), `cell ${cell}`);
+    }
+    await tab.close();
+  });
+
+  scene("what is between two phases of work says that it is empty", async () => {
+    const tab = await open();
+    const { start, end } = phases.sleep;
+    // Well within: the kernel goes to sleep and wakes up at its ends.
+    await drag(tab, start + 0.2 * S, end - 0.2 * S);
+    const words = tab.page.locator(".view-empty");
+    await words.getByText(/^No samples from [\d.]+ s to [\d.]+ s\./).waitFor();
+    await tab.picture("time-empty-range");
+    await tab.close();
+  });
+
+  scene("the graph follows while a range is dragged, and is the exact one afterwards", async () => {
+    const tab = await open();
+    const child = phases.dog_watch;
+    const root = () => tab.page.locator('[role="treeitem"][aria-level="1"]').first().getAttribute("aria-label");
+    const samplesIn = (label) => Number(/([\d,]+) samples/.exec(label)[1].replaceAll(",", ""));
+    await tab.tree().focus();
+    await tab.page.keyboard.press("Home");
+    assert.equal(samplesIn(await root()), samples.length);
+    await drag(tab, child.start + 0.1 * S, child.end - 0.1 * S, { release: false });
+    // Only the child works then: its parent is in no frame.
+    await tab.page.waitForFunction((all) => {
+      const labels = [...document.querySelectorAll("[role=treeitem]")].map((item) => item.ariaLabel);
+      return labels.some((label) => label.startsWith("dog,")) && !labels.some((label) => label.startsWith("phases,") || label.includes(` ${all} samples`));
+    }, samples.length.toLocaleString("en-US"));
+    const previewed = samplesIn(await root());
+    await tab.page.mouse.up();
+    await tab.page.locator(".context-bar").getByText(/\d s to \d/).first().waitFor();
+    await tab.settled();
+    await tab.settled();
+    const [, start, end] = /([\d.]+) s to ([\d.]+) s/.exec(await tab.page.locator(".context-bar").innerText());
+    const exact = countIn(Number(start) * S, Number(end) * S);
+    assert.equal(samplesIn(await root()), exact, "as perf counts them");
+    assert.ok(Math.abs(previewed - exact) <= exact / 50, `${previewed} were previewed of ${exact}`);
+    await tab.close();
+  });
+
+  scene("axe finds nothing in the timeline, with a range and opened, and in the heat map", async () => {
+    const tab = await open({ initPath: axe });
+    assert.deepEqual(await tab.findings(), []);
+    await drag(tab, 1 * S, 2.5 * S);
+    await tab.page.locator(".timeline-row[aria-expanded]").first().focus();
+    await tab.page.keyboard.press("ArrowRight");
+    await tab.page.locator('.timeline-row[aria-level="2"]').first().waitFor();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.page.getByRole("button", { name: "Options of the timeline" }).click();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.page.keyboard.press("Escape");
+    await tab.view(/Heat map/);
+    await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+    assert.deepEqual(await tab.findings(), []);
+    await tab.close();
+  });
+
+  scene("a22 no task is over 50 ms while ranges are dragged, time is zoomed, and the heat map is moved over", async (t) => {
+    const tab = await open();
+    const { browser } = tab.browser;
+    await browser.startTracing(tab.page, { categories: ["toplevel"] });
+    for (let i = 0; i < 5; i++) await drag(tab, 0.1 * i * S, (2 + 0.3 * i) * S);
+    for (const key of ["w", "w", "d", "s", "a", "0"]) await tab.page.keyboard.press(key);
+    await tab.view(/Heat map/);
+    await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+    for (let i = 0; i < 40; i++) await tab.page.mouse.move(...(await cellAt(tab, (i / 10) * S, 20)));
+    await tab.settled();
+    const longest = longestTask(await browser.stopTracing());
+    t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
+    assert.ok(longest < 50, `a task of ${longest} ms`);
+    await tab.close();
+  });
+});

@@ -1,0 +1,92 @@
+// Where cells lie: columns are seconds, rows are fractions of them downwards, and time runs down a column and on at the
+// top of the next. A cell's number counts from the first second of the recording. Distances are CSS pixels from the top
+// left corner of the first column in sight.
+
+import type { TimeSpan } from "../timeline/time_window.ts";
+
+export const SECOND = 1e9;
+
+/** Height of a row in time; a second has a whole number of them. */
+export type RowMs = 10 | 20 | 50;
+
+/** With the gap of 1 px below each. */
+export const CELL_HEIGHT = 6;
+const NARROWEST_CELL = 4;
+/** Free around the cells, so that what is chosen at their edge is outlined wholly. */
+export const EDGE = 3;
+
+export interface Grid {
+  rowMs: RowMs;
+  /** Rows of a second. */
+  rows: number;
+  firstSecond: number;
+  seconds: number;
+  /** Width of a column, with the gap of 1 px at its right. */
+  cell: number;
+}
+
+/** Columns for a span of time: as wide as fits, in whole pixels, but never too narrow to be hit. */
+export function gridFor(span: TimeSpan, rowMs: RowMs, width: number): Grid {
+  const firstSecond = Math.floor(span.start / SECOND);
+  const seconds = Math.max(1, Math.ceil(span.end / SECOND) - firstSecond);
+  return { rowMs, rows: 1000 / rowMs, firstSecond, seconds, cell: Math.max(NARROWEST_CELL, Math.floor(width / seconds)) };
+}
+
+/** Of the worker's answer, the whole seconds that a grid shows. */
+export function spanOfGrid({ firstSecond, seconds }: Grid): TimeSpan {
+  return { start: firstSecond * SECOND, end: (firstSecond + seconds) * SECOND };
+}
+
+export function cellAtTime(time: number, { rowMs }: Grid): number {
+  return Math.floor(time / (rowMs * 1e6));
+}
+
+export function spanOfCell(cell: number, { rowMs }: Grid): TimeSpan {
+  return { start: cell * rowMs * 1e6, end: (cell + 1) * rowMs * 1e6 };
+}
+
+/** Both cells and all between them. */
+export function spanOfCells(a: number, b: number, grid: Grid): TimeSpan {
+  return { start: spanOfCell(Math.min(a, b), grid).start, end: spanOfCell(Math.max(a, b), grid).end };
+}
+
+/** The cell at a point; outside of the grid the nearest one. */
+export function cellAt(x: number, y: number, grid: Grid): number {
+  const second = Math.min(grid.seconds - 1, Math.max(0, Math.floor(x / grid.cell)));
+  const row = Math.min(grid.rows - 1, Math.max(0, Math.floor(y / CELL_HEIGHT)));
+  return (grid.firstSecond + second) * grid.rows + row;
+}
+
+/** First and past-last place in the answer's columns of the cells that a span of time touches. */
+export function cellsOf(span: TimeSpan, grid: Grid): [number, number] {
+  const before = grid.firstSecond * grid.rows;
+  const first = cellAtTime(span.start, grid) - before;
+  const past = Math.ceil(span.end / (grid.rowMs * 1e6)) - before;
+  const all = grid.seconds * grid.rows;
+  return [Math.min(all, Math.max(0, first)), Math.min(all, Math.max(0, past))];
+}
+
+export type Corner = readonly [column: number, row: number];
+
+/**
+ * The outline of contiguous cells, as corners in columns and rows: one shape of at most eight corners, or two rectangles
+ * where a stretch shorter than a second goes on at the top of the next column.
+ */
+export function outlineOf([first, past]: [number, number], rows: number): Corner[][] {
+  if (past <= first) {
+    return [];
+  }
+  const [a, top] = [Math.floor(first / rows), first % rows];
+  const [b, bottom] = [Math.floor((past - 1) / rows), ((past - 1) % rows) + 1];
+  const box = (left: number, from: number, right: number, to: number): Corner[] =>
+    [[left, from], [right, from], [right, to], [left, to]];
+  if (a === b) {
+    return [box(a, top, a + 1, bottom)];
+  }
+  if (b === a + 1 && bottom <= top) {
+    return [box(a, top, b, rows), box(b, 0, b + 1, bottom)];
+  }
+  return [[
+    [a + 1, 0], [b + 1, 0], [b + 1, bottom], [b, bottom], [b, rows], [a, rows], [a, top], [a + 1, top],
+  ]];
+}

@@ -1,0 +1,57 @@
+// The grid for the keyboard and for those who do not see it: the cell that keys are on, and those around it.
+
+import type { JSX, RefObject } from "preact";
+import { showsFocus } from "../timeline/pointed.ts";
+import { rangeShown } from "../timeline/state.ts";
+import { cellsOf, spanOfCell } from "./grid.ts";
+import type { HeatModel } from "./model.ts";
+import { cellLabel } from "./words.ts";
+
+export function HeatMirror({ model, grid: element }: { model: HeatModel; grid: RefObject<HTMLDivElement | null> }): JSX.Element {
+  const grid = model.grid.value;
+  const place = model.cursor.value - grid.firstSecond * grid.rows;
+  const second = Math.min(grid.seconds - 1, Math.max(0, Math.floor(place / grid.rows)));
+  const row = Math.min(grid.rows - 1, Math.max(0, place - second * grid.rows));
+  const range = rangeShown.value;
+  const chosen = range === null ? null : cellsOf(range, grid);
+  const samples = model.answer.value?.map.samples;
+  const near = (at: number, most: number): number[] => [at - 1, at, at + 1].filter((each) => each >= 0 && each < most);
+  return (
+    <div
+      ref={element}
+      class="heat-mirror"
+      role="grid"
+      tabIndex={0}
+      aria-label="Heat map: seconds to the right, within the second downwards"
+      aria-rowcount={grid.rows}
+      aria-colcount={grid.seconds}
+      aria-multiselectable="true"
+      aria-activedescendant={`heat-${second}-${row}`}
+      onFocus={(event) => model.focused(event.currentTarget.dataset["pointed"] === undefined)}
+      onKeyDown={showsFocus.onKeyDown}
+      onBlur={(event) => {
+        showsFocus.onBlur(event);
+        model.focused(false);
+      }}
+    >
+      {near(row, grid.rows).map((r) => (
+        <div key={r} role="row" aria-rowindex={r + 1}>
+          {near(second, grid.seconds).map((s) => {
+            const at = s * grid.rows + r;
+            const span = spanOfCell(at + grid.firstSecond * grid.rows, grid);
+            return (
+              <div
+                key={s}
+                id={`heat-${s}-${r}`}
+                role="gridcell"
+                aria-colindex={s + 1}
+                aria-selected={chosen !== null && at >= chosen[0] && at < chosen[1]}
+                aria-label={cellLabel(span, samples?.[at] ?? 0)}
+              />
+            );
+          })}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,330 @@
+// What the heat map shows and does: asks the worker for cells, for what the range is, and for what one cell is; turns
+// keys and pointer into the one range that all views share.
+
+import { computed, effect, signal } from "@preact/signals";
+import type { Session } from "../session/client.ts";
+import type { HeatCell, HeatMap, HeatRequest, Query } from "../session/types.ts";
+import { draggedRange, namesGeneration, phase, query, session } from "../state/app.ts";
+import { recall, remember } from "../state/storage.ts";
+import { themeGeneration } from "../state/theme.ts";
+import { followGestures } from "../timeline/gestures.ts";
+import type { GestureHandlers } from "../timeline/gestures.ts";
+import type { TimeAction } from "../timeline/keys.ts";
+import { KeyedRange } from "../timeline/range_keys.ts";
+import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, wholeTime } from "../timeline/state.ts";
+import type { TimeSpan } from "../timeline/time_window.ts";
+import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
+import type { Latest } from "../views/latest.ts";
+import { latest } from "../views/latest.ts";
+import { previewRange, setRange } from "../views/query_steps.ts";
+import type { RowMs } from "./grid.ts";
+import type { Grid } from "./grid.ts";
+import { cellAt, cellAtTime, gridFor, spanOfCell, spanOfCells, spanOfGrid } from "./grid.ts";
+import type { HeatElements } from "./stage.ts";
+import { HeatStage } from "./stage.ts";
+
+const PAUSE_MS = 80;
+
+const ROWS = ["10", "20", "50"] as const;
+export const rowMs = signal<RowMs>(Number(recall("heatMapRow", ROWS, "20")) as RowMs);
+effect(() => remember("heatMapRow", String(rowMs.value)));
+
+interface Question {
+  session: Session;
+  query: Query;
+}
+
+/** Sums of a stretch of time. */
+interface SpanQuestion extends Question {
+  span: TimeSpan;
+}
+
+/** A cell that the pointer rests on. */
+export interface CardContent {
+  x: number;
+  y: number;
+  span: TimeSpan;
+  cell: HeatCell;
+}
+
+export class HeatModel {
+  readonly width = signal(0);
+  readonly grid = computed<Grid>(() => gridFor(timeInSight.value, rowMs.value, this.width.value));
+  readonly answer = signal<{ map: HeatMap; grid: Grid } | null>(null);
+  /** What the range, and what all of it, comes to. */
+  readonly chosen = signal<HeatCell | null>(null);
+  readonly all = signal<HeatCell | null>(null);
+  readonly card = signal<CardContent | null>(null);
+  readonly failure = signal<string | null>(null);
+  /** Number of the cell that keys are on. */
+  readonly cursor = computed(() => cellAtTime(timeCursor.value ?? rangeShown.value?.start ?? timeInSight.value.start, this.grid.value));
+  readonly #isOnKeys = signal(false);
+  #stage: HeatStage | null = null;
+  #over: number | null = null;
+  /** The cell at which a range that keys make begins. */
+  #anchor: number | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  readonly #keyed = new KeyedRange(
+    (range) => previewRange({ ...range, side: "inside" }),
+    (range) => setRange({ ...range, side: "inside" }),
+  );
+  readonly #maps = latest<Question & { request: HeatRequest; grid: Grid }, HeatMap>({
+    ask: ({ session: asked, query: of, request }) => asked.call("heatMap", { query: of, request }),
+    deliver: (map, { grid }) => {
+      this.failure.value = null;
+      this.answer.value = { map, grid };
+    },
+    fail: (error) => {
+      this.failure.value = error instanceof Error ? error.message : String(error);
+    },
+  });
+  readonly #ofAll = this.#sums((cell) => {
+    this.all.value = cell;
+  });
+  readonly #ofRange = this.#sums((cell) => {
+    this.chosen.value = cell;
+  });
+  readonly #ofCell = latest<SpanQuestion & { x: number; y: number }, HeatCell>({
+    ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
+    deliver: (cell, { span, x, y }) => {
+      this.card.value = { x, y, span, cell };
+    },
+  });
+
+  #sums(deliver: (cell: HeatCell) => void): Latest<SpanQuestion> {
+    return latest<SpanQuestion, HeatCell>({
+      ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
+      deliver,
+    });
+  }
+
+  /** Begins to work; the answer ends it. `focus` is called when the pointer is pressed. */
+  start(area: HTMLElement, elements: HeatElements, focus: () => void): () => void {
+    const stage = new HeatStage(elements);
+    this.#stage = stage;
+    const locate = (at: MouseEvent): { x: number; y: number } | null =>
+      stage.isOver(at.clientX, at.clientY) ? stage.at(at.clientX, at.clientY) : null;
+    const stops = [
+      followGestures(area, locate, "both", this.#gestures(stage, focus)),
+      effect(() => {
+        this.width.value = stage.width.value;
+      }),
+      effect(() => this.#ask()),
+      effect(() => this.#askSums()),
+      effect(() => {
+        const answer = this.answer.value;
+        // Cells of other seconds than those in sight are not shown as if they were these.
+        stage.show(this.grid.value, answer !== null && isSameTime(answer.grid, this.grid.value) ? answer.map : null);
+      }),
+      effect(() => stage.mark({ range: rangeShown.value })),
+      effect(() => stage.mark({ cursor: this.#isOnKeys.value ? this.cursor.value : null })),
+      effect(() => {
+        void themeGeneration.value;
+        stage.themeChanged();
+      }),
+      () => this.#maps.drop(),
+      () => this.#leave(),
+      () => stage.dispose(),
+    ];
+    return () => {
+      for (const stop of stops) {
+        stop();
+      }
+      this.#stage = null;
+    };
+  }
+
+  /** Whether the keys are here: the cursor is then seen. */
+  focused(isOnKeys: boolean): void {
+    this.#isOnKeys.value = isOnKeys;
+    if (!isOnKeys) {
+      this.settle();
+    }
+  }
+
+  /** The query without its range: what cells are of. */
+  readonly #asked = computed(() =>
+    JSON.stringify({ ...query.value, range: null, around: null, direction: "callees", group: "process" } satisfies Query));
+
+  #question(): Question | null {
+    void namesGeneration.value;
+    const asked = session.value;
+    const isOpen = phase.value.kind === "open" && wholeTime.value !== null;
+    return asked === null || !isOpen ? null : { session: asked, query: JSON.parse(this.#asked.value) as Query };
+  }
+
+  #ask(): void {
+    const question = this.#question();
+    const grid = this.grid.value;
+    if (question !== null && this.width.value > 0) {
+      this.#maps.ask({ ...question, grid, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } });
+    }
+  }
+
+  #askSums(): void {
+    const question = this.#question();
+    const whole = wholeTime.value;
+    const range = rangeShown.value;
+    if (question === null || whole === null) {
+      return;
+    }
+    this.#ofAll.ask({ ...question, span: whole });
+    if (range === null) {
+      this.#ofRange.drop();
+      this.chosen.value = null;
+    } else {
+      this.#ofRange.ask({ ...question, span: { start: range.start, end: range.end } });
+    }
+  }
+
+  // Pointer ------------------------------------------------------------------------------------------------------------
+
+  #gestures(stage: HeatStage, focus: () => void): GestureHandlers {
+    const cell = (x: number, y: number): number => cellAt(x, y, this.grid.peek());
+    let from = 0;
+    return {
+      edgeNear: () => null,
+      press: (x, y) => {
+        from = cell(x, y);
+        timeCursor.value = spanOfCell(from, this.grid.peek()).start;
+        this.#isOnKeys.value = false;
+        focus();
+      },
+      drag: (_, to, how, y) => {
+        const now = cell(to, y);
+        const range = query.peek().range;
+        const span = spanOfCell(now, this.grid.peek());
+        this.#drag(how === "extend" && range !== null
+          ? extended(range, Math.abs(span.end - range.end) < Math.abs(span.start - range.start) ? span.end : span.start)
+          : spanOfCells(from, now, this.grid.peek()));
+        timeCursor.value = span.start;
+      },
+      drop: (outcome) => {
+        const dragged = draggedRange.peek();
+        if (outcome === "kept" && dragged !== null) {
+          setRange(dragged);
+        } else {
+          previewRange(null);
+        }
+      },
+      hover: (x, y, clientX, clientY) => this.#hover(cell(x, y), clientX, clientY),
+      leave: () => this.#leave(),
+      doubleClick: (x, y) => {
+        const one = cell(x, y);
+        setRange({ ...this.#within(spanOfCell(one, this.grid.peek())), side: "inside" });
+      },
+      zoom: (factor, x) => this.#zoom(factor, (this.grid.peek().firstSecond + x / this.grid.peek().cell) * 1e9),
+      pan: (pixels) => showTime(panWindow(timeInSight.peek(), this.#whole, pixels / Math.max(1, stage.width.peek()))),
+    };
+  }
+
+  #drag(span: TimeSpan): void {
+    const within = this.#within(span);
+    if (within.start < within.end) {
+      previewRange({ ...within, side: "inside" });
+    }
+  }
+
+  /** The last cell reaches beyond the end of the recording; a range does not. */
+  #within(span: TimeSpan): TimeSpan {
+    const { start, end } = this.#whole;
+    return { start: Math.max(start, span.start), end: Math.min(end, span.end) };
+  }
+
+  #hover(cell: number, x: number, y: number): void {
+    if (cell === this.#over) {
+      const card = this.card.peek();
+      if (card !== null) {
+        this.card.value = { ...card, x, y };
+      }
+      return;
+    }
+    this.#leave();
+    this.#over = cell;
+    this.#stage?.mark({ hovered: cell });
+    this.#timer = setTimeout(() => {
+      const asked = session.peek();
+      if (asked !== null) {
+        const span = spanOfCell(cell, this.grid.peek());
+        this.#ofCell.ask({ session: asked, query: JSON.parse(this.#asked.peek()) as Query, span, x, y });
+      }
+    }, PAUSE_MS);
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer);
+    this.#over = null;
+    this.#ofCell.drop();
+    this.card.value = null;
+    this.#stage?.mark({ hovered: null });
+  }
+
+  // Keys ---------------------------------------------------------------------------------------------------------------
+
+  act(action: TimeAction): void {
+    this.#isOnKeys.value = true;
+    this.#leave();
+    switch (action.kind) {
+      case "zoom":
+        return this.#zoom(action.factor, timeCursor.peek() ?? timeInSight.peek().start);
+      case "pan":
+        return showTime(panWindow(timeInSight.peek(), this.#whole, action.share));
+      case "all":
+        return leaveTo(-1);
+      case "out-one":
+        return leaveTo(timeCrumbs.peek().length - 2);
+      case "fit-range": {
+        const range = query.peek().range;
+        return range === null ? undefined : enterSpan({ start: range.start, end: range.end });
+      }
+      case "mark":
+        return;
+      case "cursor":
+        return this.#moveCursor(action);
+    }
+  }
+
+  /** A key that made a range was let go. */
+  settle(): void {
+    this.#anchor = null;
+    this.#keyed.settle();
+  }
+
+  #moveCursor({ along, steps, range }: Extract<TimeAction, { kind: "cursor" }>): void {
+    const grid = this.grid.peek();
+    const from = this.cursor.peek();
+    const [first, last] = [grid.firstSecond * grid.rows, cellAtTime(this.#whole.end - 1, grid)];
+    const by = along === "rows" ? steps : Number.isFinite(steps) ? steps * grid.rows : steps;
+    const to = Math.min(last, Math.max(Math.max(0, first), from + by));
+    if (range === "extended") {
+      this.#anchor ??= this.#farEnd(from);
+      this.#keyed.show(this.#within(spanOfCells(this.#anchor, to, grid)));
+    }
+    timeCursor.value = spanOfCell(to, grid).start;
+    this.#stage?.reveal(to);
+  }
+
+  /** The cell at which a range that keys extend stays: the end of it that is farther away, or the cell itself. */
+  #farEnd(from: number): number {
+    const range = query.peek().range;
+    if (range === null) {
+      return from;
+    }
+    const grid = this.grid.peek();
+    const [first, last] = [cellAtTime(range.start, grid), cellAtTime(range.end - 1, grid)];
+    return Math.abs(from - first) < Math.abs(from - last) ? last : first;
+  }
+
+  get #whole(): TimeSpan {
+    return wholeTime.peek() ?? { start: 0, end: 1 };
+  }
+
+  #zoom(factor: number, about: number): void {
+    showTime(zoomWindow(timeInSight.peek(), this.#whole, about, factor));
+  }
+}
+
+function isSameTime(a: Grid, b: Grid): boolean {
+  return a.rowMs === b.rowMs && a.firstSecond === b.firstSecond && a.seconds === b.seconds;
+}

@@ -1,0 +1,85 @@
+// At the right of the heat map's tab: how fine its rows are, what is counted, and of which threads.
+
+import type { JSX } from "preact";
+import { events, isDerived, query } from "../state/app.ts";
+import { threads } from "../state/event_tasks.ts";
+import { count } from "../state/format.ts";
+import { Icon } from "../shell/icons.tsx";
+import { Popover } from "../shell/Popover.tsx";
+import { setEvent, setThreads } from "../views/query_steps.ts";
+import type { RowMs } from "./grid.ts";
+import { rowMs } from "./model.ts";
+import { isOffCpu } from "./words.ts";
+
+const ROWS: readonly RowMs[] = [10, 20, 50];
+const NO_OFF_CPU = "No context switches were recorded. Record with --off-cpu.";
+
+export function HeatMapOptions(): JSX.Element {
+  const offCpu = events.value.findIndex(({ name, samples }, index) => isDerived(index) && name.startsWith("offcpu-time") && samples > 0);
+  const isOff = isOffCpu();
+  return (
+    <div class="view-options heat-options">
+      <span class="choice-label" id="heat-row">Row</span>
+      <div class="segmented" role="group" aria-labelledby="heat-row">
+        {ROWS.map((each) => (
+          <button key={each} type="button" aria-pressed={rowMs.value === each} onClick={() => {
+            rowMs.value = each;
+          }}>
+            {each} ms
+          </button>
+        ))}
+      </div>
+      <div class="segmented" role="group" aria-label="What is counted">
+        <button type="button" aria-pressed={!isOff} onClick={() => isOff && setEvent(0)}>Samples</button>
+        <button
+          type="button"
+          aria-pressed={isOff}
+          disabled={offCpu === -1}
+          {...(offCpu === -1 ? { title: NO_OFF_CPU } : {})}
+          onClick={() => setEvent(offCpu)}
+        >
+          Off-CPU
+        </button>
+      </div>
+      <Threads />
+    </div>
+  );
+}
+
+/** More are chosen by their process, in the context bar. */
+const MOST_THREADS = 200;
+
+function Threads(): JSX.Element {
+  const chosen = query.value.threads;
+  const words = chosen.length === 0 ? `all ${count(threads.value.length)}` : `${count(chosen.length)} of ${count(threads.value.length)}`;
+  return (
+    <Popover
+      label={<>Threads <strong>{words}</strong> <Icon name="chevron" size={12} /></>}
+      buttonClass="chip"
+      panelClass="menu heat-threads"
+      name={`Threads ${words}`}
+    >
+      {() => (
+        <>
+          <button type="button" class="menu-item" aria-pressed={chosen.length === 0} onClick={() => setThreads([])}>
+            All threads
+          </button>
+          {threads.value.slice(0, MOST_THREADS).map(({ tid, name }) => (
+            <button
+              key={tid}
+              type="button"
+              class="menu-item"
+              aria-pressed={chosen.includes(tid)}
+              onClick={() => setThreads(chosen.includes(tid) ? chosen.filter((each) => each !== tid) : [...chosen, tid])}
+            >
+              {name} <span class="timeline-count push-right">{tid}</span>
+            </button>
+          ))}
+          {threads.value.length > MOST_THREADS && (
+            <p class="menu-head">and {count(threads.value.length - MOST_THREADS)} more; choose by process in the bar above</p>
+          )}
+        </>
+      )}
+    </Popover>
+  );
+}

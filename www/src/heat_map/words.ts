@@ -1,0 +1,35 @@
+// What the heat map says: cells and stretches in milliseconds, since no cell is finer.
+
+import { event } from "../state/app.ts";
+import { count } from "../state/format.ts";
+import type { TimeSpan } from "../timeline/time_window.ts";
+import { decimalsFor, secondsWith } from "../timeline/words.ts";
+import { lengthOf } from "../timeline/time_window.ts";
+import { countSamples } from "../views/words.ts";
+import type { HeatCell } from "../session/types.ts";
+
+const DECIMALS = 3;
+
+export const cellTime = (time: number): string => secondsWith(time, DECIMALS);
+
+/** "28.400 s to 28.420 s" */
+export const cellSpan = ({ start, end }: TimeSpan): string => `${cellTime(start)} to ${cellTime(end)}`;
+
+/** "28.400 s, 304 samples" */
+export const cellLabel = (span: TimeSpan, samples: number): string => `${cellTime(span.start)}, ${countSamples(samples)}`;
+
+/** Whether time is counted in which nothing ran. */
+export const isOffCpu = (): boolean => /^(offcpu|preempted)-time/.test(event.value?.name ?? "");
+
+/** "2.280 s, 31,877 samples, 14.0 CPUs busy on average against 6.9 in the whole profile" */
+export function sumWords(span: TimeSpan, cell: HeatCell, all: HeatCell | null): string {
+  const what = isOffCpu() ? "threads off the CPU" : cell.cpusBusy.toFixed(1) === "1.0" ? "CPU busy" : "CPUs busy";
+  const length = secondsWith(lengthOf(span), Math.max(DECIMALS, decimalsFor(lengthOf(span))));
+  const against = all === null ? "" : ` against ${all.cpusBusy.toFixed(1)} in the whole profile`;
+  return `${length}, ${countSamples(cell.samples)}, ${cell.cpusBusy.toFixed(1)} ${what} on average${against}`;
+}
+
+/** "15.2 of 16" */
+export function busyWords(busy: number, cpus: number): string {
+  return cpus > 0 && !isOffCpu() ? `${busy.toFixed(1)} of ${count(cpus)}` : busy.toFixed(1);
+}

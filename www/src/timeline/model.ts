@@ -1,0 +1,403 @@
+// What the timeline shows and does: asks the worker whenever something it depends on changes, and turns keys and
+// pointer into changes of the page's state. Painting is the stage's business.
+
+import { computed, effect, signal, untracked } from "@preact/signals";
+import type { Session } from "../session/client.ts";
+import type { Marks, Query, Timeline, TimelineRequest } from "../session/types.ts";
+import { draggedRange, event, hovered, namesGeneration, phase, query, session } from "../state/app.ts";
+import { eventTasks } from "../state/event_tasks.ts";
+import { weight } from "../state/format.ts";
+import { themeGeneration } from "../state/theme.ts";
+import { latest } from "../views/latest.ts";
+import { previewRange, setCpus, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
+import { MARK, wordsOfMark } from "./marks.ts";
+import type { GestureHandlers } from "./gestures.ts";
+import { followGestures } from "./gestures.ts";
+import type { TimeAction } from "./keys.ts";
+import { KeyedRange } from "./range_keys.ts";
+import type { Row } from "./rows.ts";
+import { rowsOf } from "./rows.ts";
+import { ALL_ROW, binAt, rowAt } from "./scene.ts";
+import type { TimeElements, TimelineForm } from "./stage.ts";
+import { TimeStage } from "./stage.ts";
+import {
+  enterSpan, hiddenTracks, leaveTo, openProcesses, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, trackKind,
+  trackOrder, wholeTime,
+} from "./state.ts";
+import type { TimeSpan } from "./time_window.ts";
+import { extended, lengthOf, panWindow, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf, zoomWindow } from "./time_window.ts";
+import { decimalsFor, secondsWith } from "./words.ts";
+
+const BIN_PX = 2;
+/** Steps of the cursor in what is in sight. */
+const CURSOR_STEPS = 200;
+/** How near the pointer has to be to a mark. */
+const MARK_REACH = 6;
+
+interface Question {
+  session: Session;
+  query: Query;
+  request: TimelineRequest;
+}
+
+/** A word beside the pointer about what it is over. */
+export interface Tip {
+  text: string;
+  x: number;
+  y: number;
+}
+
+export class TimelineModel {
+  readonly answer = signal<Timeline | null>(null);
+  readonly marks = signal<Marks | null>(null);
+  readonly failure = signal<string | null>(null);
+  readonly tip = signal<Tip | null>(null);
+  readonly rows = computed<readonly Row[]>(() => {
+    const answer = this.answer.value;
+    const all = answer === null ? [] : rowsOf(answer, eventTasks.value, trackKind.value, openProcesses.value);
+    return all.filter(({ key }) => !hiddenTracks.value.has(key));
+  });
+  /** The row that keys are on. */
+  readonly activeRow = signal(ALL_ROW);
+  /** What the cursor stands on, as it is spoken. */
+  readonly spoken = computed(() => {
+    const time = timeCursor.value ?? timeInSight.value.start;
+    const mark = [...(this.marks.value?.time ?? [])].indexOf(time);
+    return mark === -1 ? this.wordsAt(time, this.activeRow.value) : this.markWords(mark);
+  });
+  #stage: TimeStage | null = null;
+  readonly #keyed = new KeyedRange(
+    (range) => previewRange({ ...range, side: "inside" }),
+    (range) => setRange({ ...range, side: "inside" }),
+  );
+  readonly #answers = latest<Question, Timeline>({
+    ask: ({ session: asked, query: of, request }) => asked.call("timeline", { query: of, request }),
+    deliver: (answer) => {
+      this.failure.value = null;
+      this.answer.value = answer;
+    },
+    fail: (error) => {
+      this.failure.value = error instanceof Error ? error.message : String(error);
+    },
+  });
+  readonly #markRows = latest<{ session: Session; whole: TimeSpan }, Marks>({
+    ask: ({ session: asked, whole }) => asked.call("marks", { start: whole.start, end: whole.end }),
+    deliver: (marks) => {
+      this.marks.value = marks;
+    },
+  });
+
+  /** Begins to work on the elements of the timeline, which is `area`; the answer ends it. `focus` is called when the pointer is pressed. */
+  start(area: HTMLElement, elements: TimeElements, form: TimelineForm, focus: () => void): () => void {
+    const stage = new TimeStage(elements, form);
+    this.#stage = stage;
+    const locate = (at: MouseEvent): { x: number; y: number } | null => {
+      const isPlot = !(at.target instanceof Element) || at.target.closest("button, .timeline-head, .popover-wrap") === null;
+      const place = stage.at(at.clientX, at.clientY);
+      return isPlot && place.x >= 0 ? place : null;
+    };
+    const stops = [
+      followGestures(area, locate, "across", this.#gestures(stage, focus)),
+      effect(() => this.#ask(stage, form)),
+      effect(() => this.#askMarks()),
+      effect(() => stage.show(this.answer.value, this.rows.value.map(({ track }) => track))),
+      effect(() => stage.showMarks(this.marks.value)),
+      effect(() => stage.showWindow(timeInSight.value)),
+      effect(() => stage.mark({ range: rangeShown.value, inverted: rangeShown.value?.side === "outside" })),
+      effect(() => stage.mark({ cursor: timeCursor.value })),
+      effect(() => {
+        void themeGeneration.value;
+        stage.themeChanged();
+      }),
+      () => this.#answers.drop(),
+      () => stage.dispose(),
+    ];
+    return () => {
+      for (const stop of stops) {
+        stop();
+      }
+      this.#stage = null;
+    };
+  }
+
+  // Questions ----------------------------------------------------------------------------------------------------------
+
+  /** The query without what does not change a track: so a new range asks nothing. */
+  readonly #asked = computed(() =>
+    JSON.stringify({ ...query.value, range: null, around: null, direction: "callees", group: "process" } satisfies Query));
+
+  #ask(stage: TimeStage, form: TimelineForm): void {
+    void namesGeneration.value;
+    const asked = session.value;
+    const width = stage.width.value;
+    if (asked === null || phase.value.kind !== "open" || wholeTime.value === null || width < BIN_PX) {
+      return;
+    }
+    const request = {
+      // Alone, all CPUs need no others.
+      by: form === "tracks" ? trackKind.value : "cpu",
+      sort: trackOrder.value,
+      open: [...openProcesses.value],
+      start: Math.floor(timeInSight.value.start),
+      end: Math.ceil(timeInSight.value.end),
+      bins: Math.floor(width / BIN_PX),
+    };
+    this.#answers.ask({ session: asked, query: JSON.parse(this.#asked.value) as Query, request });
+  }
+
+  #askMarks(): void {
+    const [asked, whole] = [session.value, wholeTime.value];
+    if (asked !== null && whole !== null && phase.value.kind === "open") {
+      this.#markRows.ask({ session: asked, whole });
+    }
+  }
+
+  // Pointer ------------------------------------------------------------------------------------------------------------
+
+  #gestures(stage: TimeStage, focus: () => void): GestureHandlers {
+    const time = (x: number): number => pointedTime(x, timeInSight.peek(), stage.width.peek(), this.#whole);
+    return {
+      edgeNear: (x, reach) => this.#edgeNear(x, reach),
+      press: (x, y) => {
+        focus();
+        timeCursor.value = time(x);
+        this.activeRow.value = rowAtHeight(stage, y);
+      },
+      drag: (from, to, how) => {
+        const range = this.#range();
+        const now = time(to);
+        const next =
+          how === "new" || range === null ? spanOf(time(from), now)
+            : how === "extend" ? extended(range, now)
+              : how === "start" ? spanOf(now, range.end)
+                : spanOf(range.start, now);
+        this.#drag(next);
+        timeCursor.value = now;
+      },
+      drop: (outcome) => {
+        const dragged = draggedRange.peek();
+        if (outcome === "kept" && dragged !== null && dragged.start < dragged.end) {
+          setRange(dragged);
+        } else {
+          previewRange(null);
+        }
+      },
+      hover: (x, y, clientX, clientY) => this.#hover(x, y, clientX, clientY),
+      leave: () => this.#leave(),
+      doubleClick: (_, y) => {
+        const row = this.rows.peek()[rowAtHeight(stage, y)];
+        if (row) {
+          this.choose(row);
+        }
+      },
+      zoom: (factor, x) => this.#zoom(factor, timeAt(x, timeInSight.peek(), stage.width.peek())),
+      pan: (pixels) => this.#pan(pixels / Math.max(1, stage.width.peek())),
+    };
+  }
+
+  /** The range that is set, which a drag extends. */
+  #range(): TimeSpan | null {
+    return query.peek().range;
+  }
+
+  #drag(span: TimeSpan): void {
+    previewRange({ ...span, side: "inside" });
+  }
+
+  #edgeNear(x: number, reach: number): "start" | "end" | null {
+    const range = this.#range();
+    const width = this.#stage?.width.peek() ?? 0;
+    if (range === null) {
+      return null;
+    }
+    const far = (time: number): number => Math.abs(xOf(time, timeInSight.peek(), width) - x);
+    const [start, end] = [far(range.start), far(range.end)];
+    return Math.min(start, end) > reach ? null : start < end ? "start" : "end";
+  }
+
+  #hover(x: number, y: number, clientX: number, clientY: number): void {
+    const scene = this.#stage?.scene;
+    if (!scene) {
+      return;
+    }
+    const time = timeAt(x, scene.window, scene.width);
+    this.#stage?.mark({ pointer: time });
+    const mark = y < scene.sizes.ruler ? this.#markNear(x) : null;
+    this.tip.value = mark === null ? null : { text: this.markWords(mark), x: clientX, y: clientY };
+    hovered.value = this.wordsAt(time, rowAt(scene, y) ?? ALL_ROW);
+  }
+
+  #leave(): void {
+    this.#stage?.mark({ pointer: null });
+    this.tip.value = null;
+    hovered.value = "";
+  }
+
+  #markNear(x: number): number | null {
+    const [marks, scene] = [this.marks.peek(), this.#stage?.scene];
+    let best: number | null = null;
+    let nearest = MARK_REACH;
+    for (let mark = 0; scene && marks && mark < marks.time.length; mark++) {
+      const far = Math.abs(xOf(marks.time[mark] as number, scene.window, scene.width) - x);
+      // Of two at one place the loss is what matters.
+      if (far < nearest || (far === nearest && marks.kind[mark] === MARK.lost)) {
+        [best, nearest] = [mark, far];
+      }
+    }
+    return best;
+  }
+
+  // Words --------------------------------------------------------------------------------------------------------------
+
+  /** "21.60 s, nginx, 12.3 ms" */
+  wordsAt(time: number, row: number): string {
+    const answer = this.answer.value;
+    const shown = this.rows.value[row];
+    const track = row === ALL_ROW ? 0 : (shown?.track ?? null);
+    const bin = answer && track !== null ? binAt(answer, track, time) : null;
+    const name = row === ALL_ROW ? "All CPUs" : (shown?.label ?? "");
+    return `${this.timeWords(time)}, ${name}, ${weight(bin?.weight ?? 0, event.value?.name ?? "")}`;
+  }
+
+  /** As precise as what is in sight can tell. */
+  timeWords(time: number): string {
+    return secondsWith(time, decimalsFor(lengthOf(timeInSight.value) / 10));
+  }
+
+  markWords(mark: number): string {
+    const marks = this.marks.value;
+    return marks === null ? "" : `${this.timeWords(marks.time[mark] ?? 0)}: ${wordsOfMark(marks, mark)}`;
+  }
+
+  // Keys ---------------------------------------------------------------------------------------------------------------
+
+  act(action: TimeAction): void {
+    const window = timeInSight.peek();
+    switch (action.kind) {
+      case "zoom":
+        return this.#zoom(action.factor, this.#cursorInSight());
+      case "pan":
+        return this.#pan(action.share);
+      case "all":
+        return leaveTo(-1);
+      case "out-one":
+        return leaveTo(timeCrumbs.peek().length - 2);
+      case "fit-range":
+        return this.fitRange();
+      case "mark":
+        return this.#toMark(action.to);
+      case "cursor":
+        if (action.along === "rows") {
+          return this.toRow(this.activeRow.peek() + action.steps);
+        }
+        return this.#moveCursor(action.steps * roundStep(lengthOf(window) / CURSOR_STEPS), action.range);
+    }
+  }
+
+  /** A key that made a range was let go. */
+  settle(): void {
+    this.#keyed.settle();
+  }
+
+  /** Zooms into the range, which stays; without a range there is nothing to zoom into. */
+  fitRange(): void {
+    const range = this.#range();
+    if (range !== null) {
+      enterSpan({ start: range.start, end: range.end });
+    }
+  }
+
+  /** Moves an edge of the range, or of the whole where there is none yet. */
+  moveEdge(edge: "start" | "end", steps: number): void {
+    const range = draggedRange.peek() ?? this.#range() ?? this.#whole;
+    const step = steps * roundStep(lengthOf(timeInSight.peek()) / CURSOR_STEPS);
+    const time = Math.min(this.#whole.end, Math.max(this.#whole.start, range[edge] + step));
+    this.#keyed.moveEdge(edge, time, range);
+    timeCursor.value = time;
+    this.#reveal(time);
+  }
+
+  #moveCursor(by: number, range: "kept" | "extended"): void {
+    const from = timeCursor.peek() ?? this.#range()?.end ?? timeInSight.peek().start;
+    const to = Math.min(this.#whole.end, Math.max(this.#whole.start, from + by));
+    if (range === "extended") {
+      this.#keyed.extend(from, to, this.#range());
+    }
+    timeCursor.value = to;
+    this.#reveal(to);
+  }
+
+  #toMark(to: "earlier" | "later"): void {
+    const times = [...(this.marks.peek()?.time ?? [])];
+    const from = timeCursor.peek() ?? (to === "later" ? -Infinity : Infinity);
+    const next = to === "later"
+      ? times.reduce((best, time) => (time > from && time < best ? time : best), Infinity)
+      : times.reduce((best, time) => (time < from && time > best ? time : best), -Infinity);
+    if (Number.isFinite(next)) {
+      timeCursor.value = next;
+      this.#reveal(next);
+      hovered.value = this.markWords(times.indexOf(next));
+    }
+  }
+
+  /** Makes a row the one that keys are on, and scrolls to it. */
+  toRow(row: number): void {
+    this.activeRow.value = Math.min(this.rows.peek().length - 1, Math.max(ALL_ROW, row));
+    this.#stage?.revealRow(this.activeRow.peek());
+  }
+
+  /** Opens or closes a process's threads. */
+  setOpened(row: Row, opened: "open" | "closed"): void {
+    const open = new Set(openProcesses.peek());
+    if (row.pid !== null && row.opened !== null) {
+      open[opened === "open" ? "add" : "delete"](row.pid);
+      openProcesses.value = open;
+    }
+  }
+
+  hide(row: Row): void {
+    hiddenTracks.value = new Map([...hiddenTracks.peek(), [row.key, row.label]]);
+    this.toRow(this.activeRow.peek());
+  }
+
+  /** Shows this row's thread, process or CPU alone; chosen again, everything. */
+  choose(row: Row): void {
+    const asked = query.peek();
+    const only = (chosen: readonly number[], one: number): number[] => (chosen.length === 1 && chosen[0] === one ? [] : [one]);
+    if (row.tid !== null) {
+      setThreads(only(asked.threads, row.tid));
+    } else if (row.pid !== null) {
+      setProcesses(only(asked.processes, row.pid));
+    } else if (row.cpu !== null) {
+      setCpus(only(asked.cpus, row.cpu));
+    }
+  }
+
+  get #whole(): TimeSpan {
+    return wholeTime.peek() ?? { start: 0, end: 1 };
+  }
+
+  #zoom(factor: number, about: number): void {
+    showTime(zoomWindow(timeInSight.peek(), this.#whole, about, factor));
+  }
+
+  #pan(share: number): void {
+    showTime(panWindow(timeInSight.peek(), this.#whole, share));
+  }
+
+  #reveal(time: number): void {
+    untracked(() => showTime(revealTime(timeInSight.peek(), this.#whole, time)));
+  }
+
+  /** The cursor where it is in sight, else the middle. */
+  #cursorInSight(): number {
+    const { start, end } = timeInSight.peek();
+    const cursor = timeCursor.peek();
+    return cursor !== null && cursor >= start && cursor <= end ? cursor : (start + end) / 2;
+  }
+}
+
+/** All CPUs where there is no other row. */
+function rowAtHeight({ scene }: TimeStage, y: number): number {
+  return (scene && rowAt(scene, y)) ?? ALL_ROW;
+}

@@ -1,0 +1,197 @@
+// The moving parts behind the timeline's two canvases: size, scroll position, what is marked, and the one animation
+// frame in which anything is painted.
+
+import { signal } from "@preact/signals";
+import { deviceSize, fitBacking } from "../views/backing.ts";
+import { textScale } from "../views/text_scale.ts";
+import type { Marks, Timeline } from "../session/types.ts";
+import { paintOverlay } from "./paint_overlay.ts";
+import type { OverlayMarks } from "./paint_overlay.ts";
+import { paintTracks } from "./paint_tracks.ts";
+import type { TimePalette } from "./palette.ts";
+import { readTimePalette } from "./palette.ts";
+import type { Scene, Sizes } from "./scene.ts";
+import { aloneSizes, RULER, trackSizes } from "./scene.ts";
+import type { TimeSpan } from "./time_window.ts";
+
+export interface TimeElements {
+  /** What scrolls the tracks; null where there are none. */
+  scroller: HTMLElement | null;
+  tracks: HTMLCanvasElement;
+  overlay: HTMLCanvasElement;
+}
+
+/** How much of the timeline there is room for. */
+export type TimelineForm = "tracks" | "strip" | "phone";
+
+/** Free at the right of the plot. */
+export const MARGIN = 8;
+
+type Work = "nothing" | "overlay" | "tracks";
+
+export class TimeStage {
+  /** CSS pixels of the plot; 0 before it has a size. */
+  readonly width = signal(0);
+  readonly #el: TimeElements;
+  readonly #form: TimelineForm;
+  readonly #tracks: CanvasRenderingContext2D;
+  readonly #overlay: CanvasRenderingContext2D;
+  readonly #resizes: ResizeObserver;
+  readonly #onScroll = (): void => this.#invalidate("tracks");
+  #palette: TimePalette | null = null;
+  #height = 0;
+  #ratio = 1;
+  #device = { width: 0, height: 0 };
+  #textScale = textScale();
+  #answer: Timeline | null = null;
+  #rows: Scene["rows"] = [];
+  #marks: Marks | null = null;
+  #window: TimeSpan = { start: 0, end: 1 };
+  #shown: OverlayMarks = { range: null, inverted: false, cursor: null, pointer: null };
+  #dirty: Work = "nothing";
+  #frame = 0;
+  #painted = false;
+
+  constructor(elements: TimeElements, form: TimelineForm) {
+    const tracks = elements.tracks.getContext("2d");
+    const overlay = elements.overlay.getContext("2d");
+    if (!tracks || !overlay) {
+      throw new Error("this browser gives no canvas to paint on");
+    }
+    this.#el = elements;
+    this.#form = form;
+    this.#tracks = tracks;
+    this.#overlay = overlay;
+    this.#resizes = new ResizeObserver((entries) => this.#resized(entries));
+    try {
+      this.#resizes.observe(elements.tracks, { box: "device-pixel-content-box" });
+    } catch {
+      this.#resizes.observe(elements.tracks); // Safari knows no device pixel box.
+    }
+    elements.scroller?.addEventListener("scroll", this.#onScroll, { passive: true });
+  }
+
+  dispose(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#resizes.disconnect();
+    this.#el.scroller?.removeEventListener("scroll", this.#onScroll);
+  }
+
+  show(answer: Timeline | null, rows: Scene["rows"]): void {
+    this.#answer = answer;
+    this.#rows = rows;
+    this.#invalidate("tracks");
+  }
+
+  showMarks(marks: Marks | null): void {
+    this.#marks = marks;
+    this.#invalidate("tracks");
+  }
+
+  showWindow(window: TimeSpan): void {
+    this.#window = window;
+    this.#invalidate("tracks");
+  }
+
+  mark(change: Partial<OverlayMarks>): void {
+    this.#shown = { ...this.#shown, ...change };
+    this.#invalidate("overlay");
+  }
+
+  themeChanged(): void {
+    this.#palette = null;
+    this.#textScale = textScale();
+    this.#invalidate("tracks");
+  }
+
+  /** Scrolls to a row. */
+  revealRow(row: number): void {
+    const { scroller } = this.#el;
+    const { row: height } = this.#sizes();
+    if (scroller !== null && row >= 0) {
+      const top = row * height;
+      const past = top + height - scroller.clientHeight;
+      scroller.scrollTop = Math.min(top, Math.max(past, scroller.scrollTop));
+    }
+  }
+
+  /** Distance of a point of the window from the plot's left and top edges. */
+  at(clientX: number, clientY: number): { x: number; y: number } {
+    const place = this.#el.tracks.getBoundingClientRect();
+    return { x: clientX - place.left, y: clientY - place.top };
+  }
+
+  /** What is on screen; null before it has a size. */
+  get scene(): Scene | null {
+    const width = this.width.peek();
+    return width < 1 ? null : {
+      answer: this.#answer,
+      rows: this.#rows,
+      marks: this.#marks,
+      window: this.#window,
+      width,
+      height: this.#height,
+      scrollTop: this.#el.scroller?.scrollTop ?? 0,
+      sizes: this.#sizes(),
+      ratio: this.#ratio,
+      textScale: this.#textScale,
+    };
+  }
+
+  #sizes(): Sizes {
+    switch (this.#form) {
+      case "tracks":
+        return trackSizes(this.#textScale);
+      case "strip":
+        return aloneSizes(this.#height, 0);
+      case "phone":
+        return aloneSizes(this.#height, RULER * this.#textScale);
+    }
+  }
+
+  #resized(entries: ResizeObserverEntry[]): void {
+    const entry = entries.at(-1);
+    if (!entry) {
+      return;
+    }
+    const { width, height } = entry.contentRect;
+    this.#device = deviceSize(entry);
+    this.#height = height;
+    const ratio = width > 0 ? this.#device.width / width : devicePixelRatio;
+    if (ratio !== this.#ratio) {
+      this.#ratio = ratio;
+      this.#palette = null;
+    }
+    this.#textScale = textScale();
+    this.width.value = Math.max(0, width - MARGIN);
+    this.#invalidate("tracks");
+  }
+
+  #invalidate(what: Work): void {
+    if (this.#dirty !== "tracks") {
+      this.#dirty = what;
+    }
+    this.#frame ||= requestAnimationFrame(() => this.#paint());
+  }
+
+  #paint(): void {
+    this.#frame = 0;
+    const dirty = this.#dirty;
+    this.#dirty = "nothing";
+    fitBacking(this.#el.tracks, this.#device);
+    fitBacking(this.#el.overlay, this.#device);
+    const { scene } = this;
+    if (!scene) {
+      return;
+    }
+    this.#palette ??= readTimePalette(this.#ratio);
+    if (dirty === "tracks") {
+      paintTracks(this.#tracks, scene, this.#palette);
+      if (!this.#painted && scene.answer !== null) {
+        this.#painted = true;
+        performance.mark("perftab:timeline"); // What tests and measurements wait for.
+      }
+    }
+    paintOverlay(this.#overlay, scene, this.#palette, this.#shown);
+  }
+}

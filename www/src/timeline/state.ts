@@ -1,0 +1,84 @@
+// What the timeline and the heat map know together: the whole of the time, what of it is in sight, and the cursor. The
+// range itself is part of the query.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { draggedRange, info, query } from "../state/app.ts";
+import type { TrackBy, TrackSort } from "../session/types.ts";
+import type { TimeSpan } from "./time_window.ts";
+import { clampWindow, sameSpan } from "./time_window.ts";
+
+/** From the first sample to just past the last one; null where samples have no time, as in a link. */
+export const wholeTime = computed<TimeSpan | null>(() => {
+  const time = info.value?.time;
+  return time == null || time.start === null || time.end === null
+    ? null
+    : { start: 0, end: Math.max(1, time.end - time.start + 1) };
+});
+
+/** What is in sight; null for all of it. */
+export const zoomedTime = signal<TimeSpan | null>(null);
+
+/** The ranges that were zoomed into, outermost first. */
+export const timeCrumbs = signal<readonly TimeSpan[]>([]);
+
+export const timeInSight = computed<TimeSpan>(() => {
+  const whole = wholeTime.value ?? { start: 0, end: 1 };
+  return zoomedTime.value === null ? whole : clampWindow(zoomedTime.value, whole);
+});
+
+/** Where the keys are in time; null before the first. */
+export const timeCursor = signal<number | null>(null);
+
+/** The range as it is being dragged, or as it is. */
+export const rangeShown = computed(() => draggedRange.value ?? query.value.range);
+
+export const trackKind = signal<TrackBy>("process");
+export const trackOrder = signal<TrackSort>("weight");
+/** Processes whose threads are shown. */
+export const openProcesses = signal<ReadonlySet<number>>(new Set());
+/** Tracks that are not shown: their names, by key. */
+export const hiddenTracks = signal<ReadonlyMap<string, string>>(new Map());
+
+/** Shows a span; the whole leaves every zoom. */
+export function showTime(span: TimeSpan): void {
+  const whole = wholeTime.peek();
+  zoomedTime.value = whole === null || sameSpan(span, whole) ? null : span;
+}
+
+/** Zooms into a span as a crumb of its own. */
+export function enterSpan(span: TimeSpan): void {
+  batch(() => {
+    // A crumb holds those before it: what is not inside of one begins again from the whole.
+    const outer = timeCrumbs.peek().filter((each) => each.start <= span.start && each.end >= span.end);
+    timeCrumbs.value = [...outer.filter((each) => !sameSpan(each, span)), span];
+    showTime(span);
+  });
+}
+
+/** Back to the crumb at a place, -1 for the whole. */
+export function leaveTo(place: number): void {
+  batch(() => {
+    timeCrumbs.value = timeCrumbs.peek().slice(0, place + 1);
+    zoomedTime.value = timeCrumbs.peek().at(-1) ?? null;
+  });
+}
+
+/** Begins anew with every profile. Call once. */
+export function followTime(): void {
+  let former = info.peek();
+  effect(() => {
+    const present = info.value;
+    // Names change the same profile; another one has another beginning.
+    const isOther = present?.time?.start !== former?.time?.start || present?.samples !== former?.samples;
+    former = present;
+    if (isOther) {
+      batch(() => {
+        zoomedTime.value = null;
+        timeCrumbs.value = [];
+        timeCursor.value = null;
+        openProcesses.value = new Set();
+        hiddenTracks.value = new Map();
+      });
+    }
+  });
+}

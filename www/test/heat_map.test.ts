@@ -1,0 +1,75 @@
+// Where cells of the heat map lie, how what is chosen is outlined, and the colours between the tokens.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CELL_HEIGHT, cellAt, cellsOf, gridFor, outlineOf, spanOfCell, spanOfCells, spanOfGrid } from "../src/heat_map/grid.ts";
+import type { Corner } from "../src/heat_map/grid.ts";
+import { between } from "../src/heat_map/palette.ts";
+
+const S = 1e9;
+
+test("columns are as wide as fits in whole pixels, and at least 4", () => {
+  const minute = { start: 0, end: 59.5 * S };
+  assert.deepEqual(gridFor(minute, 20, 1140), { rowMs: 20, rows: 50, firstSecond: 0, seconds: 60, cell: 19 });
+  assert.equal(gridFor(minute, 20, 1139).cell, 18);
+  assert.equal(gridFor({ start: 0, end: 3600 * S }, 20, 1140).cell, 4);
+  assert.equal(gridFor(minute, 10, 0).cell, 4);
+  const part = gridFor({ start: 26.1 * S, end: 28.4 * S }, 50, 300);
+  assert.deepEqual([part.firstSecond, part.seconds, part.rows, part.cell], [26, 3, 20, 100]);
+  assert.deepEqual(spanOfGrid(part), { start: 26 * S, end: 29 * S });
+});
+
+test("time runs down a column and on at the top of the next", () => {
+  const grid = gridFor({ start: 26 * S, end: 29 * S }, 20, 300);
+  const cell = cellAt(250, 20 * CELL_HEIGHT + 1, grid);
+  assert.deepEqual(spanOfCell(cell, grid), { start: 28.4 * S, end: 28.42 * S });
+  assert.deepEqual(spanOfCell(cellAt(150, 49 * CELL_HEIGHT, grid) + 1, grid).start, 28 * S);
+  assert.deepEqual(spanOfCells(cell, cellAt(0, 7 * CELL_HEIGHT, grid), grid), { start: 26.14 * S, end: 28.42 * S });
+  // Outside of the grid the nearest cell is meant.
+  assert.equal(cellAt(-50, -50, grid), 26 * 50);
+  assert.equal(cellAt(9999, 9999, grid), 29 * 50 - 1);
+});
+
+/** Cells within closed shapes, by counting edges to the left: knows nothing of how the outline was made. */
+function inside(shapes: Corner[][], column: number, row: number): boolean {
+  let crossings = 0;
+  for (const corners of shapes) {
+    corners.forEach(([x, y], at) => {
+      const [nextX, nextY] = corners[(at + 1) % corners.length] as Corner;
+      assert.ok(x === nextX || y === nextY, "edges are level or upright");
+      if (x === nextX && x <= column && Math.min(y, nextY) <= row && row < Math.max(y, nextY)) {
+        crossings++;
+      }
+    });
+  }
+  return crossings % 2 === 1;
+}
+
+test("the outline goes around exactly the cells that are chosen", () => {
+  const [rows, columns] = [5, 4];
+  for (let first = 0; first < rows * columns; first++) {
+    for (let past = first; past <= rows * columns; past++) {
+      const shapes = outlineOf([first, past], rows);
+      for (let cell = 0; cell < rows * columns; cell++) {
+        assert.equal(
+          inside(shapes, Math.floor(cell / rows), cell % rows), cell >= first && cell < past, `cell ${cell} of ${first} to ${past}`);
+      }
+    }
+  }
+});
+
+test("a range takes every cell that it touches, within the grid", () => {
+  const grid = gridFor({ start: 26 * S, end: 29 * S }, 20, 300);
+  assert.deepEqual(cellsOf({ start: 26.14 * S, end: 26.2 * S }, grid), [7, 10]);
+  assert.deepEqual(cellsOf({ start: 26.15 * S, end: 26.19 * S }, grid), [7, 10]);
+  assert.deepEqual(cellsOf({ start: 0, end: 60 * S }, grid), [0, 150]);
+  assert.deepEqual(cellsOf({ start: 0, end: 1 * S }, grid), [0, 0]);
+});
+
+test("colours go from the first token to the last, and through those between", () => {
+  const colours = between(["rgb(0, 0, 0)", "rgb(200, 100, 0)", "rgb(255, 255, 255)"]);
+  assert.equal(colours[0], "rgb(0, 0, 0)");
+  assert.equal(colours.at(-1), "rgb(255, 255, 255)");
+  const reds = colours.map((colour) => Number(/\d+/.exec(colour)?.[0]));
+  assert.deepEqual(reds, [...reds].sort((a, b) => a - b));
+  assert.ok(reds.some((red) => Math.abs(red - 200) < 5));
+});
