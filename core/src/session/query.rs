@@ -3,10 +3,10 @@
 use crate::profile::DsoId;
 use crate::session::Session;
 use crate::symbolize::FunctionId;
-use crate::views::call_tree::Label;
+use crate::views::call_path;
 use crate::views::function_ref::{DsoRef, FunctionRef, PathPart};
 use crate::views::shown::Shown;
-use crate::views::{Group, Query, shown};
+use crate::views::{Query, shown};
 
 impl Session {
     /// What the filters and steps of a query leave, and what each takes away.
@@ -31,25 +31,7 @@ impl Session {
     /// The way from the root to a call node, the root left out.
     pub fn call_node_path(&mut self, query: &Query, call_node: u32) -> Vec<PathPart> {
         let (profile, symbols, tree) = self.parts(query);
-        let Some(id) = tree.id(call_node) else { return Vec::new() };
-        let part = |label: Label| match label {
-            Label::All => None,
-            Label::Group(name) => {
-                let name = profile.strings.get(name).to_owned();
-                Some(match query.group {
-                    Group::Thread => PathPart::Thread { name },
-                    Group::Process | Group::None => PathPart::Process { name },
-                })
-            }
-            Label::Function(function) => {
-                Some(PathPart::Function { function: FunctionRef::of(profile, symbols, function) })
-            }
-            Label::Inlined(function) => {
-                Some(PathPart::Inlined { function: FunctionRef::of(profile, symbols, function) })
-            }
-            Label::Dso(dso) => Some(PathPart::Dso { dso: DsoRef::of(profile.dsos.get(dso)) }),
-            Label::NoMapping => Some(PathPart::NoMapping),
-        };
-        tree.path(id).into_iter().filter_map(|id| part(tree.label(id))).collect()
+        let id = tree.id(call_node);
+        id.map_or_else(Vec::new, |id| call_path::of(profile, symbols, tree, id, query.group))
     }
 }

@@ -459,6 +459,12 @@ impl Symbols {
         }
     }
 
+    /// As naming does, for tests that name without an image.
+    #[cfg(test)]
+    pub(crate) fn set_levels(&mut self, frame: FrameId, levels: &[Level]) {
+        self.replace(frame, levels[0].function, levels);
+    }
+
     /// The function at an address without a name.
     pub(crate) fn unnamed(&mut self, dso: DsoId, address: u64) -> FunctionId {
         self.functions.intern(FunctionKey::Unnamed { dso, address })

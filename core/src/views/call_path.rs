@@ -1,10 +1,37 @@
 //! The way to a call node, as a step of a query has it, in a tree of today's names.
 
 use crate::profile::{DsoId, Profile};
+use crate::symbolize::Symbols;
 use crate::views::Group;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::function_ref::{FunctionRef, FunctionSet, PathPart, Resolver};
+use crate::views::function_ref::{DsoRef, FunctionRef, FunctionSet, PathPart, Resolver};
 use crate::views::weights::Levels;
+
+/// The way from the root to a call node of a tree with such groups, the root left out.
+pub(crate) fn of(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
+    id: CallNodeId,
+    group: Group,
+) -> Vec<PathPart> {
+    let function = |id| FunctionRef::of(profile, symbols, id);
+    let part = |id: CallNodeId| match tree.label(id) {
+        Label::All => None,
+        Label::Group(name) => {
+            let name = profile.strings.get(name).to_owned();
+            Some(match group {
+                Group::Thread => PathPart::Thread { name },
+                Group::Process | Group::None => PathPart::Process { name },
+            })
+        }
+        Label::Function(id) => Some(PathPart::Function { function: function(id) }),
+        Label::Inlined(id) => Some(PathPart::Inlined { function: function(id) }),
+        Label::Dso(dso) => Some(PathPart::Dso { dso: DsoRef::of(profile.dsos.get(dso)) }),
+        Label::NoMapping => Some(PathPart::NoMapping),
+    };
+    tree.path(id).into_iter().filter_map(part).collect()
+}
 
 /// A way to a call node.
 pub(super) struct CallPath {
@@ -23,8 +50,15 @@ enum Part {
 
 struct Functions {
     set: FunctionSet,
-    /// The path is from before there was a name: inlined levels of the same frame may follow now.
-    was_unnamed: bool,
+    naming: Naming,
+}
+
+/// Whether a function has the name that the path has for it.
+#[derive(PartialEq, Eq)]
+enum Naming {
+    AsInPath,
+    /// There was none then: levels inlined into it may have come with the name.
+    New,
 }
 
 impl CallPath {
@@ -74,7 +108,7 @@ impl CallPath {
             let now = before.and_then(|met| match tree.label(id) {
                 Label::All => Some(0),
                 Label::Group(_) => self.is_in_group(tree, profile, id).then_some(met),
-                label => self.next(met, label),
+                label => self.next(met, label, met.checked_sub(1)),
             });
             ends[id.0 as usize] = now == Some(self.parts.len()) && now != before;
             met.push(now);
@@ -96,7 +130,8 @@ impl CallPath {
             if matches!(tree.label(id), Label::All | Label::Group(_)) || met == self.parts.len() {
                 break;
             }
-            let now = self.next(met, tree.label(id))?;
+            // From the leaf, what is inlined into a function comes before it.
+            let now = self.next(met, tree.label(id), Some(met))?;
             if now > met {
                 end = Some(id);
             }
@@ -108,19 +143,15 @@ impl CallPath {
     }
 
     /// How many parts are met by a call node with `label`, where `met` were met before it; `None`
-    /// if it leads away from the path.
-    fn next(&self, met: usize, label: Label) -> Option<usize> {
-        let is_next = self.parts.get(met).is_some_and(|part| part.is(label));
-        let is_level_of_last = || {
-            let last = met.checked_sub(1).and_then(|last| self.parts.get(last));
-            let was_unnamed =
-                matches!(last, Some(Part::Called(Functions { was_unnamed: true, .. })));
-            was_unnamed && matches!(label, Label::Inlined(_))
-        };
-        match is_next {
-            true => Some(met + 1),
-            false => is_level_of_last().then_some(met),
+    /// if it leads away from the path. Levels inlined into the function of the part `outer` are
+    /// passed over if the path knows nothing of them.
+    fn next(&self, met: usize, label: Label, outer: Option<usize>) -> Option<usize> {
+        if self.parts.get(met).is_some_and(|part| part.is(label)) {
+            return Some(met + 1);
         }
+        let outer = outer.and_then(|outer| self.parts.get(outer));
+        let is_new = matches!(outer, Some(Part::Called(of)) if of.naming == Naming::New);
+        (is_new && matches!(label, Label::Inlined(_))).then_some(met)
     }
 
     fn is_in_group(&self, tree: &CallTree, profile: &Profile, id: CallNodeId) -> bool {
@@ -134,7 +165,13 @@ impl CallPath {
 }
 
 fn functions(resolver: &mut Resolver<'_>, function: &FunctionRef) -> Functions {
-    Functions { set: resolver.functions(function), was_unnamed: function.name.is_none() }
+    let set = resolver.functions(function);
+    let has_name = set.iter().any(|id| resolver.symbols.function(id).name.is_some());
+    let naming = match function.name.is_none() && has_name {
+        true => Naming::New,
+        false => Naming::AsInPath,
+    };
+    Functions { set, naming }
 }
 
 impl Part {

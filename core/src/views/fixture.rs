@@ -95,7 +95,7 @@ pub(super) fn fixture(text: &str) -> Fixture {
             let inlining = Inlining::Inlined;
             levels.push(Level { function, file: None, line: None, inlining });
         }
-        symbols.set_known(frame, &levels);
+        symbols.set_levels(frame, &levels);
     }
     Fixture { profile, symbols }
 }

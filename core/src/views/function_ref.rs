@@ -144,6 +144,11 @@ pub(super) struct Resolver<'a> {
 pub(super) struct FunctionSet(Vec<FunctionId>);
 
 impl FunctionSet {
+    /// Their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        self.0.iter().copied()
+    }
+
     /// True if the label is that of one of them, called or inlined.
     pub fn has(&self, label: Label) -> bool {
         label.function().is_some_and(|function| self.0.binary_search(&function).is_ok())

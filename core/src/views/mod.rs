@@ -6,7 +6,7 @@
 mod boxes;
 pub mod breakdown;
 pub mod build;
-mod call_path;
+pub(crate) mod call_path;
 pub mod call_tree;
 pub mod compare;
 pub mod coverage;
@@ -38,6 +38,8 @@ mod fixture;
 mod flame_graph_tests;
 #[cfg(test)]
 mod grouped_tests;
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod step_algebra_tests;
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! and among each other.
 
 use super::build::build;
-use super::call_tree::CallTree;
+use super::call_path;
+use super::call_tree::{CallNodeId, CallTree, Label};
 use super::filter::{RangeSide, TimeRange};
 use super::fixture::{Fixture, fixture, tree_text, ungrouped};
 use super::search::{Pattern, search};
@@ -154,6 +155,38 @@ fn steps_can_be_taken_back_and_said_twice() {
         assert_eq!(tree(&["focus A", "focus A"]), tree(&["focus A"]));
         // No step: as without the machinery of steps.
         assert_eq!(tree(&["search /./", "search /./"]), tree(&["search /./"]));
+    }
+}
+
+/// The way that a call node gives of itself leads back to it: focusing on it shows its samples, and
+/// merging it takes none away.
+#[test]
+fn every_call_node_is_found_again_by_its_path() {
+    let mut random = Random(4711);
+    for _ in 0..40 {
+        let text = stacks_of_any_kind(&mut random);
+        let Fixture { profile, symbols } = &fixture(&text);
+        for direction in [Direction::Callees, Direction::Inverted] {
+            for group in [Group::Process, Group::Thread, Group::None] {
+                let steps = vec![Transform::CollapseRecursion];
+                let query = Query { direction, group, steps, ..Query::default() };
+                let tree = CallTree::new(profile, symbols, &query);
+                let is_code =
+                    |id: &CallNodeId| !matches!(tree.label(*id), Label::All | Label::Group(_));
+                for id in tree.ids().filter(is_code) {
+                    let path = call_path::of(profile, symbols, &tree, id, group);
+                    let with = |step| {
+                        let steps = [query.steps.clone(), vec![step]].concat();
+                        let query = Query { steps, ..query.clone() };
+                        CallTree::new(profile, symbols, &query).total(CallNodeId::ROOT)
+                    };
+                    let focused = with(Transform::FocusSubtree { path: path.clone(), direction });
+                    assert_eq!(focused, tree.total(id), "{text} {path:?}");
+                    let merged = with(Transform::MergeCallNode { path, direction });
+                    assert_eq!(merged, tree.total(CallNodeId::ROOT), "{text}");
+                }
+            }
+        }
     }
 }
 

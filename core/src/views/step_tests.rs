@@ -452,6 +452,36 @@ fn an_address_means_the_function_that_covers_it_now() {
     );
 }
 
+/// The names that come may bring levels that a path from before knows nothing of.
+#[test]
+fn a_path_of_addresses_leads_past_levels_that_came_with_names() {
+    let stacks = fixture(
+        "
+        A>H B 3
+        A>H C 2
+        A B 4
+        ",
+    );
+    let frames = || stacks.profile.frames.iter();
+    let (_, with_levels) = frames()
+        .find(|&(frame, _)| stacks.symbols.levels(frame).len() == 2)
+        .expect("A has H inlined into it");
+    let part = |address: u64| PathPart::Function {
+        function: FunctionRef {
+            dso: dso(&stacks, "app"),
+            name: None,
+            address: Some(HexAddress(address)),
+        },
+    };
+    let left = |path, direction| {
+        let steps = vec![Transform::FocusSubtree { path, direction }];
+        shown(&stacks, &Query { steps, ..ungrouped() }).weight
+    };
+    let (a, b) = (part(with_levels.address), part(u64::from(b'B') << 24));
+    assert_eq!(left(vec![a.clone(), b.clone()], Direction::Callees), 3 + 4);
+    assert_eq!(left(vec![b, a], Direction::Inverted), 3 + 4);
+}
+
 #[test]
 fn filters_take_what_they_say() {
     let mut stacks = fixture(
