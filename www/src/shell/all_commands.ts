@@ -1,20 +1,20 @@
 // The commands of the page's frame, and the keys that views handle by themselves, which are only listed here.
 
+import { effect } from "@preact/signals";
 import { openServed, takeFiles } from "../open/open.ts";
 import { pickFiles } from "../open/pick.ts";
 import { served } from "../open/served.ts";
 import { shareOpen } from "../share/links.ts";
-import { dock, dockOpen, ledgerFull, phase, query, search, selection } from "../state/app.ts";
+import { dock, dockOpen, ledgerFull, phase, search, selection } from "../state/app.ts";
 import type { Command, Scope } from "../state/commands.ts";
 import { registerCommands } from "../state/commands.ts";
 import { canRedo, canUndo, redo, undo } from "../state/history.ts";
-import { density, setTimelineShape, timelineShape } from "../state/layout.ts";
+import { setTimelineShape, timelineShape } from "../state/layout.ts";
 import { filterCount } from "../state/shown.ts";
-import { singleKeys } from "../state/single_keys.ts";
-import { theme } from "../state/theme.ts";
-import { addStep, clearFilters, invert, setGroup, setInlines } from "../views/query_steps.ts";
+import { addStep, clearFilters, invert } from "../views/query_steps.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
 import { leave } from "./leave.ts";
+import { optionCommands } from "./option_commands.ts";
 import { focusPalette, focusSearch } from "./SearchField.tsx";
 import { shortcutsOpen } from "./ShortcutsDialog.tsx";
 import { stepThread } from "./threads.ts";
@@ -34,7 +34,10 @@ function listed(scope: Scope, group: string, keys: readonly string[], label: str
 
 /** Registers all of them. Call once. */
 export function followCommands(): void {
-  registerCommands([...FRAME, ...views(), ...TREE, ...transforms(), ...SETTINGS, ...LISTED]);
+  registerCommands([...FRAME, ...views(), ...TREE, ...transforms(), ...optionCommands(), ...LISTED]);
+  // The other profiles of `perftab view`, once it has said which there are.
+  effect(() => registerCommands((served.value?.profiles ?? []).map((profile, index) =>
+    anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile)))));
 }
 
 const FRAME: readonly Command[] = [
@@ -54,11 +57,6 @@ const FRAME: readonly Command[] = [
   anywhere("dsos", "DSO ledger", ["l"], toggleLedger, isOpen),
   anywhere("ledger-full", "DSO ledger over the whole width", [], () => {
     ledgerFull.value = !ledgerFull.peek();
-  }, isOpen),
-  anywhere("selection", "Show the selection", [], () => {
-    dock.value = "selection";
-    dockOpen.value = true;
-    ledgerFull.value = false;
   }, isOpen),
   anywhere("events", "Events", ["e"], () => press(".event-chip"), () => isOpen() && document.querySelector(".event-chip") !== null),
   anywhere("threads", "Processes and threads", ["t"], () => press(".tasks-button"), () => isOpen() && document.querySelector(".tasks-button") !== null),
@@ -88,34 +86,12 @@ function inCode(id: string, label: string, keys: readonly string[], run: () => v
 const TREE: readonly Command[] = [
   inCode("invert", "Invert the tree", ["i"], invert),
   inCode("only-matches", "Keep only samples that the search finds", [], () => addStep({ kind: "search", text: search.peek() }), () => isOpen() && search.value.trim() !== ""),
-  inCode("group-process", "First level: process", [], () => setGroup("process"), () => isOpen() && query.value.group !== "process"),
-  inCode("group-thread", "First level: thread", [], () => setGroup("thread"), () => isOpen() && query.value.group !== "thread"),
-  inCode("group-none", "First level: none", [], () => setGroup("none"), () => isOpen() && query.value.group !== "none"),
-  inCode("inlines", "Inlines: shown or merged", [], () => setInlines(query.peek().inlines === "shown" ? "merged" : "shown")),
 ];
 
 function transforms(): Command[] {
   return TRANSFORMS.map(({ kind, key, label }) =>
     inCode(kind, label, [key], () => void applyTransform(kind), () => isOpen() && (kind === "collapse-recursion" || selection.value !== null)));
 }
-
-const SETTINGS: readonly Command[] = [
-  anywhere("theme-system", "Theme: as the system has it", [], () => {
-    theme.value = "system";
-  }),
-  anywhere("theme-light", "Theme: light", [], () => {
-    theme.value = "light";
-  }),
-  anywhere("theme-dark", "Theme: dark", [], () => {
-    theme.value = "dark";
-  }),
-  anywhere("density", "Rows: compact or comfortable", [], () => {
-    density.value = density.peek() === "compact" ? "comfortable" : "compact";
-  }),
-  anywhere("single-keys", "Single-key shortcuts: on or off", [], () => {
-    singleKeys.value = singleKeys.peek() === "on" ? "off" : "on";
-  }),
-];
 
 const CODE = "Flame graph, call tree, functions";
 const TIME = "Timeline, heat map";
@@ -136,12 +112,6 @@ const LISTED: readonly Command[] = [
   listed("time", TIME, ["f"], "Fit the range"),
   listed("time", TIME, ["[", "]"], "Earlier, later mark"),
 ];
-
-/** The profiles of `perftab view`, once they are known. */
-export function registerServed(): void {
-  registerCommands((served.value?.profiles ?? []).map((profile, index) =>
-    anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile))));
-}
 
 function press(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.click();

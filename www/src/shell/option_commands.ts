@@ -1,0 +1,132 @@
+// Every option of the page as commands, one a choice: "Colour: self heat". Those that are chosen already are not offered.
+
+import type { Signal } from "@preact/signals";
+import { requestFetch, unasked } from "../ledger/debuginfod.ts";
+import { order } from "../ledger/state.ts";
+import { shareOpen, shareTab } from "../share/links.ts";
+import { dock, dockOpen, functionsGroup, functionsOrder, ledgerFull, phase, query, selection, view } from "../state/app.ts";
+import type { Command } from "../state/commands.ts";
+import { step } from "../state/history.ts";
+import { density } from "../state/layout.ts";
+import { singleKeys } from "../state/single_keys.ts";
+import { theme } from "../state/theme.ts";
+import { ALL } from "../session/types.ts";
+import { colourBy, rootAt, rowHeight, unnamedCode } from "../views/options.ts";
+import { setDirection, setGroup, setInlines } from "../views/query_steps.ts";
+import { callTree } from "../views/rows/tree_model.ts";
+
+const isOpen = (): boolean => phase.value.kind === "open";
+const always = (): boolean => true;
+
+interface Choice<T extends string> {
+  label: string;
+  now: () => T;
+  choices: readonly (readonly [value: T, words: string])[];
+  choose: (value: T) => void;
+  isOffered?: () => boolean;
+}
+
+function commandsOf<T extends string>({ label, now, choices, choose, isOffered = isOpen }: Choice<T>): Command[] {
+  return choices.map(([value, words]) => ({
+    id: `${label}: ${value}`,
+    label: `${label}: ${words}`,
+    keys: [],
+    scope: "anywhere",
+    group: label,
+    run: () => choose(value),
+    isOffered: () => isOffered() && now() !== value,
+  }));
+}
+
+/** A choice that a signal keeps. */
+function kept<T extends string>(label: string, choice: Signal<T>, choices: Choice<T>["choices"], isOffered = isOpen): Command[] {
+  return commandsOf({
+    label,
+    choices,
+    isOffered,
+    now: () => choice.value,
+    choose: (value) => {
+      choice.value = value;
+    },
+  });
+}
+
+function action(label: string, run: () => void, isOffered: () => boolean): Command {
+  return { id: label, label, keys: [], scope: "anywhere", group: "", run, isOffered: () => isOpen() && isOffered() };
+}
+
+const isGraph = (): boolean => isOpen() && (view.value === "flame" || view.value === "time-order");
+const isTable = (): boolean => isOpen() && view.value === "functions";
+
+export function optionCommands(): Command[] {
+  return [
+    ...tree(),
+    ...kept("Colour", colourBy, [["kind", "kind"], ["dso", "DSO"], ["heat", "self heat"]], isGraph),
+    ...kept("Root", rootAt, [["top", "at the top"], ["bottom", "at the bottom"]], isGraph),
+    ...kept("Row height", rowHeight, [["16", "16"], ["18", "18"], ["22", "22"]], isGraph),
+    ...kept("Unnamed code", unnamedCode, [["each-address", "each address"], ["one-per-dso", "one per DSO"]], isGraph),
+    ...functions(),
+    ...ledger(),
+    ...kept("Theme", theme, [["system", "as the system has it"], ["light", "light"], ["dark", "dark"]], always),
+    ...kept("Rows", density, [["compact", "compact"], ["comfortable", "comfortable"]], always),
+    ...kept("Single-key shortcuts", singleKeys, [["on", "on"], ["off", "off"]], always),
+  ];
+}
+
+function tree(): Command[] {
+  return [
+    ...commandsOf({
+      label: "Direction", choices: [["callees", "callees"], ["inverted", "inverted"]],
+      now: () => query.value.direction, choose: setDirection,
+    }),
+    ...commandsOf({
+      label: "First level", choices: [["process", "process"], ["thread", "thread"], ["none", "none"]],
+      now: () => query.value.group, choose: setGroup,
+    }),
+    ...commandsOf({
+      label: "Inlines", choices: [["shown", "shown"], ["merged", "merged"]],
+      now: () => query.value.inlines, choose: setInlines,
+    }),
+    action("Expand hottest path", () => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL), () => view.value === "tree"),
+  ];
+}
+
+function functions(): Command[] {
+  return [
+    ...commandsOf({
+      label: "Group by", choices: [["function", "functions"], ["file", "source files"], ["dso", "DSOs"], ["thread", "threads"]],
+      now: () => functionsGroup.value,
+      choose: (value) => step(() => {
+        functionsGroup.value = value;
+      }),
+      isOffered: isTable,
+    }),
+    ...commandsOf({
+      label: "Sort by", choices: [["self", "self"], ["total", "total"], ["name", "name"], ["dso", "DSO"]],
+      now: () => functionsOrder.value.key,
+      choose: (key) => {
+        functionsOrder.value = { key, descending: key === "self" || key === "total" };
+      },
+      isOffered: isTable,
+    }),
+  ];
+}
+
+function ledger(): Command[] {
+  return [
+    ...kept("Order of DSOs", order, [["to-name", "to be named first"], ["samples", "samples"], ["name", "name"]]),
+    action("Fetch all from debuginfod", () => requestFetch(unasked.peek().map(({ id }) => id)), () => unasked.value.length > 0),
+    action("Close the dock", () => {
+      dockOpen.value = false;
+    }, () => dockOpen.value),
+    action("Show the selection", () => {
+      ledgerFull.value = false;
+      dock.value = "selection";
+      dockOpen.value = true;
+    }, () => !dockOpen.value || dock.value !== "selection"),
+    ...(["link", "page", "export"] as const).map((tab) => action(`Share: ${tab}`, () => {
+      shareTab.value = tab;
+      shareOpen.value = true;
+    }, () => true)),
+  ];
+}
