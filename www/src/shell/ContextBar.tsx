@@ -3,6 +3,7 @@
 
 import type { JSX } from "preact";
 import { event, query } from "../state/app.ts";
+import { withKey } from "../state/commands.ts";
 import { count, percent } from "../state/format.ts";
 import { canUndo, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
@@ -22,7 +23,7 @@ export function ContextBar(): JSX.Element {
       {isFiltered && <span class="context-divider" aria-hidden="true" />}
       <Chips />
       {(isFiltered || canUndo.value) && (
-        <button type="button" class="quiet undo-button" disabled={!canUndo.value} title="Undo the last step" onClick={undo}>
+        <button type="button" class="quiet undo-button" disabled={!canUndo.value} title={withKey("Undo the last step", "undo")} onClick={undo}>
           <Icon name="back" size={14} /> Undo
         </button>
       )}

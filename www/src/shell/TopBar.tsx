@@ -7,6 +7,7 @@ import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state
 import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened, tasks } from "../state/app.ts";
+import { withKey } from "../state/commands.ts";
 import { bytes, count, fine, percent, seconds } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { countSamples } from "../views/words.ts";
@@ -27,6 +28,7 @@ export function TopBar(): JSX.Element {
       <button
         type="button"
         class="primary share-button"
+        title={withKey("Share", "share")}
         onClick={() => {
           shareOpen.value = true;
         }}
