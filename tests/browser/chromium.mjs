@@ -24,7 +24,7 @@ const FLAGS = [
  * Starts Chromium and opens an empty tab. Errors of the page (uncaught, or reported by the content
  * security policy) are collected in `errors`: a test should end by finding none.
  */
-export async function launch({ width = 1440, height = 900, scale = 1, colorScheme = "light", reducedMotion = "reduce" } = {}) {
+export async function launch({ width = 1440, height = 900, scale = 1, colorScheme = "light", reducedMotion = "reduce", touch = false } = {}) {
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: FLAGS,
@@ -33,6 +33,7 @@ export async function launch({ width = 1440, height = 900, scale = 1, colorSchem
     viewport: { width, height },
     deviceScaleFactor: scale,
     colorScheme,
+    hasTouch: touch,
     reducedMotion,
     permissions: ["clipboard-read", "clipboard-write"],
   });

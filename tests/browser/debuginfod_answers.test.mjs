@@ -79,7 +79,7 @@ async function answered(address, status, words) {
 }
 
 describe("a debuginfod asked by the page itself", () => {
-  scene("11a the executable is used where there is no debug file, and only the build-id is sent", async () => {
+  scene("a07 11a the executable is used where there is no debug file, and only the build-id is sent", async () => {
     const server = await serve((path, response) => {
       const isThere = path.endsWith("/executable");
       response.writeHead(isThere ? 200 : 404, READABLE);
@@ -94,7 +94,7 @@ describe("a debuginfod asked by the page itself", () => {
     server.end();
   });
 
-  scene("11b not found, another build, no binary, too large, unreadable and down have each their own words", async () => {
+  scene("a07 11b not found, another build, no binary, too large, unreadable and down have each their own words", async () => {
     const answers = [
       [404, READABLE, "", /^Not on 127\.0\.0\.1:\d+$/],
       [200, READABLE, rebuilt, "It sent another build; not used"],
@@ -142,7 +142,7 @@ describe("a debuginfod asked by the page itself", () => {
     }
   });
 
-  scene("11d a fetch says how much has come, and Cancel ends it at the server", async () => {
+  scene("a07 11d a fetch says how much has come, and Cancel ends it at the server", async () => {
     const half = program.subarray(0, program.length >> 1);
     let closed;
     const server = await serve((_, response) => {
@@ -223,7 +223,7 @@ describe("a debuginfod asked by the page itself", () => {
     full.end();
   });
 
-  scene("11g two at a time, most samples first, and Cancel all ends them", async () => {
+  scene("a07 11g two at a time, most samples first, and Cancel all ends them", async () => {
     const closed = [];
     let bothAsked;
     const both = new Promise((done) => (bothAsked = done));

@@ -51,7 +51,7 @@ async function toast(tab, pattern) {
 }
 
 describe("b30 another build is refused", () => {
-  scene("b30a with both ids in full, the time of the file, and the ways to the right one", async () => {
+  scene("a04 b30a with both ids in full, the time of the file, and the ways to the right one", async () => {
     const tab = await opened(recording);
     const { page } = tab;
     await tab.drop(files.rebuilt);
@@ -78,7 +78,7 @@ describe("b30 another build is refused", () => {
 });
 
 describe("b04 one path, two builds", () => {
-  scene("b04a are two rows, each named by its own file", async () => {
+  scene("a06 b04a are two rows, each named by its own file", async () => {
     const tab = await opened(replaced);
     const { page } = tab;
     const rows = page.locator(".dso-row", { has: page.getByRole("button", { name: "tides", exact: true }) });

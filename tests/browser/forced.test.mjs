@@ -142,7 +142,7 @@ async function assertMarked(tab) {
 }
 
 describe("b31 a mismatched file is used only by force, and every name of it is marked", () => {
-  scene("b31a the name is typed first, the names are marked, coverage does not grow, and Stop ends it", async () => {
+  scene("a08 b31a the name is typed first, the names are marked, coverage does not grow, and Stop ends it", async () => {
     const tab = await explained();
     const { page } = tab;
     await tab.pictures("b31-mismatch");
@@ -203,7 +203,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await tab.close();
   });
 
-  scene("b31c whoever opens a link or a saved page of it sees the banner and the marks; text says [forced]", async () => {
+  scene("a08 b31c whoever opens a link or a saved page of it sees the banner and the marks; text says [forced]", async () => {
     const tab = await explained();
     const { page } = tab;
     await force(tab);
@@ -320,7 +320,7 @@ describe("b31 a DSO that has no identity", () => {
 });
 
 describe("b33 without any build-id", () => {
-  scene("b33a a banner, nothing but addresses, and no invitation to force", async () => {
+  scene("a09 b33a a banner, nothing but addresses, and no invitation to force", async () => {
     const without = parts.perf("without.perf.data", ["-F", "499", "-B"], [right, "20"]);
     const tab = await Tab.open(host);
     const { page } = tab;

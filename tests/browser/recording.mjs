@@ -94,6 +94,11 @@ export class Parts {
     execFileSync(binary, options, { stdio: ["ignore", "ignore", "inherit"], env: environment(this.folder) });
   }
 
+  /** What perftab prints, as JSON. */
+  json(...options) {
+    return JSON.parse(execFileSync(binary, options, { encoding: "utf8", env: environment(this.folder), maxBuffer: 1 << 30 }));
+  }
+
   /** Records with perf, which has forms of recordings that ours has not. */
   perf(name, options, command) {
     const recording = this.path(name);

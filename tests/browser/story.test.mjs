@@ -94,7 +94,7 @@ describe("the story", () => {
     await tab.pictures("1-addresses");
   });
 
-  scene("2 a rebuilt binary of the same name is refused, and both ids are shown", async () => {
+  scene("a04 a rebuilt binary of the same name is refused, and both ids are shown", async () => {
     await tab.drop(files.rebuilt);
     const row = await tab.status("tides", "mismatched");
     await tab.pictures("2-refused");
@@ -108,7 +108,7 @@ describe("the story", () => {
     await assertUnnamed(tab);
   });
 
-  scene("3 the right binary under another name: names, inlined functions, lines; the selection stays", async () => {
+  scene("a05 the right binary under another name: names, inlined functions, lines; the selection stays", async () => {
     await tab.view(/Functions/);
     await tab.page.locator(".row", { has: tab.page.locator(".dso", { hasText: "tides" }) }).first().click();
     await tab.view(/Flame graph/);
@@ -216,7 +216,7 @@ describe("the story", () => {
     await tab.page.keyboard.press("Escape");
   });
 
-  scene("6 a link opens with the same names and totals where the profile was never seen", async () => {
+  scene("a17 a link opens with the same names and totals where the profile was never seen", async () => {
     seen.ledger = statuses(await tab.ledgerInDock());
     seen.functions = await tab.functions();
     const page = tab.page;
@@ -267,7 +267,7 @@ describe("the story", () => {
     await short.close();
   });
 
-  scene("7 a saved page opens from disk, offline, with the same names and totals", async () => {
+  scene("a18 a saved page opens from disk, offline, with the same names and totals", async () => {
     const page = tab.page;
     await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("button", { name: "Page", exact: true }).click();

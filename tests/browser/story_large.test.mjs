@@ -69,7 +69,7 @@ describe("9 a large recording", () => {
     assert.ok(longest < 50, `a task of ${longest} ms`);
   });
 
-  scene("9b a link too short for all of it keeps the totals and says what it folds", async (t) => {
+  scene("a17 9b a link too short for all of it keeps the totals and says what it folds", async (t) => {
     const tab = await Tab.open(host);
     await tab.drop(recording);
     await tab.opened();

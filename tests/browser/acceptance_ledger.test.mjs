@@ -1,0 +1,251 @@
+// Can this profile be trusted: what the page says of it agrees with the command line, each status has its glyph, word and
+// detail, and the ledger is usable by touch alone.
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import { Parts, buildId, samplesByPerf } from "./recording.mjs";
+import { Tab, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let host;
+let recording;
+const files = {};
+
+/** Code that a JIT compiler makes: nothing holds it but memory. */
+const JIT = "let n = 1; const end = Date.now() + 600; while (Date.now() < end) for (let i = 0; i < 1e5; i++) n = (n * 48271) % 2147483647;";
+
+before(async () => {
+  // The same source gives the same build-id, unless it is compiled otherwise.
+  const builds = { tides: ["-O2"], eddy: ["-O2", "-falign-functions=64"], ripple: ["-O1"], driftwood: ["-Os"] };
+  for (const [name, options] of Object.entries(builds)) files[name] = parts.compile(["recorded", name], ...options);
+  for (const name of ["eddy", "ripple"]) files[`other ${name}`] = parts.compile(["other", name], "-O1", "-DNEAP");
+  const programs = ["tides", "eddy", "ripple", "driftwood"].map((name) => `${files[name]} 20`).join("; ");
+  recording = parts.record("six.perf.data", ["-F", "999"], ["sh", "-c", `${programs}; node -e '${JIT}'`]);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+async function opened(options) {
+  const tab = await Tab.open(host, options);
+  await tab.drop(recording);
+  await tab.opened();
+  return tab;
+}
+
+/** The parts of the coverage bar, as its legend says them. */
+async function legend(tab) {
+  const said = await tab.page.locator(".coverage-block .legend li").allInnerTexts();
+  return Object.fromEntries(said.map((text) => [text.replace(/ [\d.]+$/, ""), Number(/[\d.]+$/.exec(text)[0])]));
+}
+
+const inTenths = (percent) => Math.round(percent * 10);
+
+/** Drops the other build of a program, and insists on it. */
+async function force(tab, name) {
+  await tab.drop(files[`other ${name}`]);
+  await (await tab.status(name, "mismatched")).getByRole("button", { name: `Why? ${name}` }).click();
+  await tab.page.getByRole("button", { name: "Force…" }).click();
+  const dialog = tab.page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
+  await dialog.getByRole("textbox").fill(name);
+  await dialog.getByRole("button", { name: "Force" }).click();
+  await tab.page.getByRole("region", { name: "Unsafe names" }).waitFor();
+  await tab.page.keyboard.press("Escape");
+  await tab.page.getByRole("tab", { name: "DSOs" }).waitFor();
+}
+
+describe("what the page says of a profile", () => {
+  scene("a02 agrees with the command line: coverage, DSOs, warnings, and how much is shown", async () => {
+    const tab = await opened();
+    await tab.drop(files.tides, files.eddy);
+    await tab.status("eddy", "matched");
+    // The command line is given the same two files, and nothing else of this machine.
+    const given = ["--no-local", "--buildid-dir", parts.path("empty", "x"), "--image", files.tides, "--image", files.eddy];
+    const report = parts.json("report", recording, "--json", ...given);
+    const info = parts.json("info", recording, "--json", "--no-local");
+
+    const { samples, named_leaves: named } = report.coverage;
+    const whole = Math.round((named / samples) * 1000) / 10;
+    const headline = await tab.page.locator(".coverage-line strong").innerText();
+    assert.match(headline, /^[\d.]+\s% of samples end in a named frame$/);
+    assert.ok(Math.abs(Number.parseFloat(headline) - whole) < 0.11, `${headline}, ${whole} by the command line`);
+    const tip = await tab.page.locator(".coverage-line").getAttribute("title");
+    const byFrames = ((report.coverage.named / report.coverage.frames) * 100).toFixed(1);
+    assert.ok(tip.includes(`${byFrames}\u202f% of all frames have a name.`), tip);
+
+    const ledger = await tab.ledger();
+    const used = report.dsos.filter((row) => row.samples > 0);
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(ledger).map(([name, { status, buildId }]) => [name, [status, buildId]])),
+      Object.fromEntries(used.map(({ name, status, build_id }) => [name, [status, build_id ?? ""]])),
+    );
+    for (const { name, leaf_share } of used) {
+      const rest = leaf_share > 0 && leaf_share < 0.0005;
+      assert.equal(ledger[name].share.replace(/\s/g, ""), rest ? "<0.1%" : `${(leaf_share * 100).toFixed(1)}%`, name);
+    }
+
+    const total = Object.values(samplesByPerf(recording)).reduce((sum, count) => sum + count, 0);
+    assert.equal(total, info.samples);
+    const shown = await tab.page.getByText(/^Showing /).innerText();
+    assert.match(shown, new RegExp(`^Showing ${total.toLocaleString("en-US")} of ${total.toLocaleString("en-US")} samples`));
+    const button = tab.page.locator(".warnings-button");
+    const warned = (await button.count()) === 0 ? 0 : Number.parseInt(await button.getAttribute("aria-label"), 10);
+    assert.equal(warned, info.warnings.length + ((info.funnel?.truncated ?? 0) > 0 ? 1 : 0));
+    await tab.close();
+  });
+
+  scene("a03 each of six statuses has its glyph, word and detail, and the parts add up to 100.0", async () => {
+    const tab = await opened();
+    await tab.drop(files.tides);
+    await tab.status("tides", "matched");
+    await force(tab, "eddy");
+    await tab.drop(files["other ripple"]);
+    await tab.status("ripple", "mismatched");
+    const found = buildId(files["other ripple"]).slice(0, 8);
+    const wanted = buildId(files.ripple).slice(0, 8);
+    const unsafe = buildId(files["other eddy"]).slice(0, 8);
+    const expected = [
+      ["tides", "matched", "Matched", "inlines and source lines", null],
+      ["[kernel.kallsyms]", "embedded", "Embedded", "Symbols recorded with the profile", null],
+      ["driftwood", "missing", "Missing", "Drop driftwood or its .debug", "Fetch driftwood"],
+      ["ripple", "mismatched", "Mismatched", `You gave build ${found}…; the profile has ${wanted}…`, "Why? ripple"],
+      ["eddy", "forced", "Forced", `Unsafe: from build ${unsafe}…`, "Stop using the file for eddy"],
+    ];
+    const glyphs = new Set();
+    for (const [name, status, word, detail, action] of expected) {
+      const row = await tab.status(name, status);
+      assert.equal((await row.locator(".dso-status span").first().innerText()).trim(), word);
+      assert.equal((await row.locator(".dso-detail > span").first().innerText()).trim(), detail);
+      glyphs.add(await row.locator(".status-glyph svg").innerHTML());
+      if (action !== null) await row.getByRole("button", { name: action }).waitFor();
+    }
+    const anonymous = tab.page.locator('.dso-row[data-status="no-identity"]').first();
+    assert.match(await anonymous.locator(".dso-status").innerText(), /^No identity\s+none$/);
+    assert.equal(await anonymous.locator(".dso-detail > span").first().innerText(), "Memory without a file has no build-id");
+    glyphs.add(await anonymous.locator(".status-glyph svg").innerHTML());
+    assert.equal(glyphs.size, 6, "six glyphs, told apart by shape");
+
+    const said = await legend(tab);
+    assert.deepEqual(Object.keys(said).sort(), ["forced", "mismatched", "missing", "named", "no identity", "no symbol"].filter((word) => word in said).sort());
+    assert.equal(Object.values(said).reduce((sum, part) => sum + inTenths(part), 0), 1000);
+    assert.equal(inTenths(Number.parseFloat(await tab.page.locator(".coverage-line").innerText())), inTenths(said.named));
+    await tab.pictures("a03-statuses");
+    await tab.page.getByRole("button", { name: /\d+ of \d+ named/ }).click();
+    for (const head of ["Status", "DSO", "Recorded build-id", "Self", "Total"]) await tab.page.getByRole("columnheader", { name: head, exact: true }).waitFor();
+    await tab.pictures("c-mismatch");
+    await tab.close();
+  });
+
+  scene("a08 a forced name has its mark in the card, the search and a step of the query too", async () => {
+    const tab = await opened();
+    await force(tab, "eddy");
+    const { page } = tab;
+    const forced = (await tab.functions()).filter(({ flags, dso }) => flags & 2 && dso === "eddy").sort((a, b) => b.total - a.total);
+    const name = forced[0].name;
+    const panel = await tab.select(name);
+    assert.match(await panel.locator("h2").innerText(), /^≠ /);
+    const selected = tab.tree().locator('[aria-selected="true"]');
+    assert.match(await selected.getAttribute("aria-label"), /, forced, /);
+    await page.keyboard.press("Escape");
+    // The card of the frame that is selected, wherever in the canvas it lies.
+    const canvas = page.locator(".view canvas").last();
+    const box = await canvas.boundingBox();
+    let card = null;
+    for (let y = box.y + 9; card === null && y < box.y + Math.min(box.height, 400); y += 18) {
+      for (let x = box.x + 30; card === null && x < box.x + box.width; x += 60) {
+        await page.mouse.move(x, y);
+        await tab.settled();
+        const words = await page.locator(".status-hover").innerText().catch(() => "");
+        if (words.includes(name)) {
+          await page.locator(".hover-card").waitFor();
+          card = await page.locator(".hover-card").innerText();
+        }
+      }
+    }
+    assert.ok(card !== null, `${name} is somewhere in the graph`);
+    assert.match(card, /^≠ /);
+    await tab.picture("a08-card");
+    await tab.close();
+  });
+});
+
+describe("by touch alone", () => {
+  scene("a23 the ledger does all that it does with a mouse, and every target is large enough", async () => {
+    const tab = await opened({ width: 420, height: 900, touch: true });
+    const { page } = tab;
+    const sheet = page.locator(".sheet");
+    const handle = sheet.locator(".sheet-handle");
+    const height = async () => Math.round((await sheet.boundingBox()).height);
+    assert.equal(await height(), 64);
+    assert.equal(await sheet.getByRole("img", { name: /percent/ }).count(), 1, "the bar of coverage is there");
+    await tab.picture("a23-peek");
+    await handle.tap();
+    assert.equal(await height(), 290);
+    await tab.picture("a23-half");
+    await handle.tap();
+    assert.equal(await height(), Math.round(900 * 0.85));
+
+    // Names: the files chosen, another build explained, forced, stopped, the order changed.
+    await tab.pick(() => sheet.getByRole("button", { name: /^Drop binaries/ }).tap(), files.tides, files["other eddy"]);
+    await tab.status("tides", "matched");
+    const row = await tab.status("eddy", "mismatched");
+    await tab.pictures("i-narrow");
+    await page.getByRole("button", { name: "Dismiss" }).first().tap();
+    await row.getByRole("button", { name: "Why? eddy" }).tap();
+    const pane = page.getByRole("complementary", { name: "eddy is a different build" });
+    await pane.getByRole("button", { name: "Force…" }).tap();
+    const dialog = page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
+    await dialog.getByRole("textbox").fill("eddy");
+    await dialog.getByRole("button", { name: "Force" }).tap();
+    await page.getByRole("region", { name: "Unsafe names" }).getByRole("button", { name: "Stop using this file" }).tap();
+    await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
+    await tab.picture("a23-explained");
+    await page.getByRole("button", { name: "Dock" }).tap();
+    await sheet.waitFor();
+    await sheet.getByRole("button", { name: /^DSOs: / }).tap();
+    await page.getByRole("button", { name: "By name" }).tap();
+    const names = await sheet.locator(".dso-name").allInnerTexts();
+    assert.deepEqual(names, [...names].sort((a, b) => a.localeCompare(b)));
+
+    // Fetching asks first, as everywhere.
+    await sheet.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).tap();
+    const ask = page.getByRole("dialog", { name: "Fetch from debuginfod" });
+    await ask.getByRole("checkbox", { name: /automatically/ }).waitFor();
+    await ask.getByRole("button", { name: "Not now" }).tap();
+
+    const small = await page.evaluate(() => {
+      const bad = [];
+      for (const element of document.querySelectorAll(":is(.sheet, .top-bar) :is(button, select, input, a[href])")) {
+        const box = element.getBoundingClientRect();
+        if (box.width === 0 || box.bottom <= 0 || box.top >= innerHeight || getComputedStyle(element).visibility === "hidden") continue;
+        const after = getComputedStyle(element, "::after");
+        const grown = after.content !== "none" && after.position === "absolute" ? Number.parseFloat(after.inset.split(" ")[0]) : 0;
+        // A target that fills its row counts as high as the row.
+        const row = element.classList.contains("dso-name") ? element.closest(".dso-row").getBoundingClientRect().height : 0;
+        const high = Math.max(row, box.height - 2 * Math.min(0, grown));
+        if (high < 43.5) bad.push(`${element.className || element.tagName}: ${element.textContent.trim().slice(0, 30)} ${high.toFixed(0)}`);
+      }
+      return bad;
+    });
+    assert.deepEqual(small, []);
+    await tab.close();
+  });
+
+  scene("a23 one tap selects a frame, the second zooms, and the sheet offers what can be done to it", async () => {
+    const tab = await opened({ width: 420, height: 900, touch: true });
+    const { page } = tab;
+    const canvas = page.locator(".view canvas").last();
+    await canvas.tap({ position: { x: 60, y: 60 } });
+    await tab.settled();
+    const handle = page.locator(".sheet-handle");
+    const name = (await handle.locator("strong").first().innerText()).trim();
+    assert.notEqual(name, "DSOs");
+    assert.match(await handle.innerText(), /self/);
+    await canvas.tap({ position: { x: 60, y: 60 } });
+    await page.locator(".breadcrumb [aria-current=location]", { hasText: name }).waitFor();
+    await handle.tap();
+    await page.locator(".sheet").getByRole("button", { name: "Details" }).tap();
+    await page.locator(".sheet .stack").waitFor();
+    await tab.picture("a23-selection");
+    await tab.close();
+  });
+});
