@@ -228,6 +228,25 @@ describe("filters", () => {
     await other.close();
   });
 
+  scene("an address that nobody's page wrote breaks nothing", async () => {
+    const deep = ",;f;0".repeat(1000);
+    const addresses = [
+      `#s2&range=9-1&cpus=99999,-1&processes=${"1,".repeat(5000)}&files=;,%,/a&dsos=0,7&step=fly&step=drop;x;9&around=up;x;0&event=77&view=source`,
+      `#s2&files=/a&${`step=focus-subtree;inverted${deep}&`.repeat(70)}`,
+      `#s2&step=search;/(a%2B)%2B$/&step=search;/(/&search=/(&group=%00&around=callers;${"x".repeat(4000)};0&files=/a`,
+    ];
+    for (const address of addresses) {
+      const tab = await Tab.open(host + address);
+      await tab.drop(recording);
+      await tab.page.locator(".showing", { hasText: `of ${count(stacks.length)} samples` }).waitFor();
+      await tab.settled();
+      await tab.page.keyboard.press("3");
+      await tab.page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
+      await tab.settled();
+      await tab.close();
+    }
+  });
+
   scene("zoom and selection stay where their call is still there", async () => {
     const tab = await opened();
     const { page } = tab;
@@ -245,7 +264,13 @@ describe("filters", () => {
     await chips(tab).first().waitFor({ state: "detached" });
     await zoomed.waitFor();
     assert.match(await spoken(), /^rolling_sea, /);
-    // What is dropped cannot stay: its caller does.
+    // What is gone cannot stay: its caller does, although what was inlined into it stands in its place.
+    await page.keyboard.press("m");
+    await chip(tab, "Merge rolling_sea").waitFor();
+    await page.locator('[role=treeitem][aria-selected="true"][aria-label^="main, "]').waitFor();
+    await page.goBack();
+    await zoomed.waitFor();
+    await selectIn(tab, "rolling_sea");
     await page.keyboard.press("d");
     await chip(tab, "Drop rolling_sea").waitFor();
     await page.locator(".breadcrumb [aria-current=location]", { hasText: /^main$/ }).waitFor();
@@ -312,6 +337,27 @@ describe("a14 keys", () => {
     }
     assert.ok(!keys.includes("5"), "there is no view of sources");
     await tab.pictures("shell-shortcuts");
+    await tab.close();
+  });
+
+  scene("a14 where time has the focus, letters are moves in time and change no stack", async () => {
+    const tab = await opened();
+    const { page } = tab;
+    await selectIn(tab, "rolling_sea");
+    for (const [key, view, place] of [
+      ["2", /Flame graph/, '.timeline-region [role="row"][tabindex="0"]'],
+      ["6", /Heat map/, '.heat-map [role="grid"]'],
+    ]) {
+      await page.keyboard.press(key);
+      await page.getByRole("tab", { name: view, selected: true }).waitFor();
+      await page.locator(place).first().focus();
+      for (const move of ["d", "a", "w", "s", "+", "-", "0", "[", "]", "m", "M", "c", "C", "r", "F", "i"]) await page.keyboard.press(move);
+      await tab.settled();
+      assert.equal(await chips(tab).count(), 0, `${place}: nothing is dropped or merged`);
+      assert.doesNotMatch(page.url(), /direction|step/);
+      await page.keyboard.press("3");
+      await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
+    }
     await tab.close();
   });
 

@@ -23,8 +23,8 @@ export function ContextBar(): JSX.Element {
       {isFiltered && <span class="context-divider" aria-hidden="true" />}
       <Chips />
       {(isFiltered || canUndo.value) && (
-        <button type="button" class="quiet undo-button" disabled={!canUndo.value} title={withKey("Undo the last step", "undo")} onClick={undo}>
-          <Icon name="back" size={14} /> Undo
+        <button type="button" class="quiet undo-button" disabled={!canUndo.value} aria-label="Undo" title={withKey("Undo the last step", "undo")} onClick={undo}>
+          <Icon name="back" size={14} /> <span class="undo-words">Undo</span>
         </button>
       )}
       <Showing />

@@ -59,8 +59,13 @@ export function keepSelection(change: () => void, fallback: Fallback = "function
       return;
     }
     const isTheSame = found !== null && (chosen.functionId === null || found.functionId === chosen.functionId);
-    if (isTheSame || (found !== null && fallback === "caller")) {
+    if (isTheSame) {
       selection.value = { callNode, functionId: found.functionId };
+    } else if (found !== null && fallback === "caller") {
+      // What was inlined into it may stand in its place.
+      const isBelow = selected !== null && found.depth >= selected.path.length;
+      const caller = isBelow ? found.parent : callNode;
+      selection.value = caller === null || caller === ALL ? null : { callNode: caller, functionId: null };
     } else if (chosen.functionId === null || fallback === "caller") {
       selection.value = null;
     } else {
