@@ -159,7 +159,8 @@ pub fn add(object: &Object, name: &str, value: impl Into<JsValue>) {
     let _ = Reflect::set(object, &name.into(), &value.into());
 }
 
-fn texts(texts: &[String]) -> JsValue {
+/// An array of texts.
+pub fn texts(texts: &[String]) -> JsValue {
     texts.iter().map(|text| JsValue::from_str(text)).collect::<Array>().into()
 }
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod compare;
 mod failure;
 mod source;
 mod time;

@@ -277,6 +277,19 @@ impl Comparing {
         }
     }
 
+    /// How wide a call node is on the basis, and the samples that make it so: of both sides, where
+    /// the width is that of both.
+    pub fn width(&self, view: CompareView, call_node: u32) -> (f64, u64) {
+        let id = self.comparison.id(call_node).unwrap_or(CallNodeId::ROOT);
+        let Sums { before, after } = self.comparison.total(id);
+        let samples = match view.width {
+            Width::Before => before.samples,
+            Width::After => after.samples,
+            Width::Both => before.samples.saturating_add(after.samples),
+        };
+        (self.measures(view).width(view.width, self.comparison.total(id)), samples)
+    }
+
     /// The way from the root to a call node, both included.
     pub fn path(&self, call_node: u32) -> Vec<PathStep> {
         let id = self.comparison.id(call_node).unwrap_or(CallNodeId::ROOT);

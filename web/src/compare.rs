@@ -1,0 +1,156 @@
+//! Two sessions compared, for the worker.
+
+use js_sys::{Float64Array, Int8Array, Object, Uint8Array, Uint32Array};
+use perftab_core::session::{ChangeRows, CompareView, Comparing, FlameWindow};
+use perftab_core::views::Query;
+use perftab_core::views::compare::ComparedGraph;
+use wasm_bindgen::prelude::*;
+
+use crate::{Session, columns, from_js, to_js};
+
+#[wasm_bindgen(typescript_custom_section)]
+const COLUMNS: &str = "
+/** Boxes of both sides. Totals are what their width is made of, on the basis; `dso` is the number of a pair. */
+export interface ComparedGraph extends FlameGraph {
+  /** By box, on the basis: percent, weight in a second, or weight. */
+  before: Float64Array;
+  after: Float64Array;
+  /** -3 to 3. */
+  step: Int8Array;
+  /** 0 both, 1 only after, 2 only before. */
+  presence: Uint8Array;
+}
+export interface ChangeRows {
+  totalCount: number;
+  /** The largest change of all, without its sign. */
+  largest: number;
+  functionId: Uint32Array;
+  /** The call node of each that has the most samples. */
+  heaviest: Uint32Array;
+  before: Float64Array;
+  after: Float64Array;
+  change: Float64Array;
+  /** 1 if the change is beyond noise. */
+  certain: Uint8Array;
+  /** 0 both, 1 only after, 2 only before. */
+  presence: Uint8Array;
+  kind: Uint8Array;
+  flags: Uint8Array;
+  names: string[];
+  dsos: string[];
+}
+";
+
+/// What two queries show, beside each other; made anew when names change.
+#[wasm_bindgen]
+pub struct Comparison(Comparing);
+
+#[wasm_bindgen]
+impl Comparison {
+    /// Both sides may be of one session.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        before: &Session,
+        #[wasm_bindgen(unchecked_param_type = "Query")] before_query: JsValue,
+        after: &Session,
+        #[wasm_bindgen(unchecked_param_type = "Query")] after_query: JsValue,
+    ) -> Result<Comparison, JsValue> {
+        let queries: [Query; 2] = [from_js(before_query)?, from_js(after_query)?];
+        let (before, after) = ((&before.0, &queries[0]), (&after.0, &queries[1]));
+        Ok(Self(Comparing::new(before, after)))
+    }
+
+    /// What each side has in all: before, after.
+    #[wasm_bindgen(unchecked_return_type = "[SideTotal, SideTotal]")]
+    pub fn sides(&self) -> Result<JsValue, JsValue> {
+        to_js(&self.0.sides())
+    }
+
+    /// Boxes for the width that is there.
+    #[wasm_bindgen(js_name = flameGraph, unchecked_return_type = "ComparedGraph")]
+    pub fn flame_graph(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FlameWindow")] window: JsValue,
+    ) -> Result<Object, JsValue> {
+        let (view, window): (CompareView, FlameWindow) = (from_js(view)?, from_js(window)?);
+        let answer = compared_graph(&self.0.flame_graph(view, &window));
+        columns::add(&answer, "path", to_js(&self.0.path(window.root))?);
+        for (call_node, total, samples) in
+            [(0, "allTotal", "allSamples"), (window.root, "rootTotal", "rootSamples")]
+        {
+            let (width, count) = self.0.width(view, call_node);
+            columns::add(&answer, total, width);
+            columns::add(&answer, samples, count as f64);
+        }
+        Ok(answer)
+    }
+
+    /// Everything about a call node of both sides; null if there is none with this id.
+    #[wasm_bindgen(unchecked_return_type = "ComparedDetail | null")]
+    pub fn detail(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
+        call_node: u32,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.detail(from_js(view)?, call_node))
+    }
+
+    /// Functions and how they changed.
+    #[wasm_bindgen(unchecked_return_type = "ChangeRows")]
+    pub fn changes(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "ChangesRequest")] request: JsValue,
+    ) -> Result<Object, JsValue> {
+        Ok(change_rows(&self.0.changes(from_js(view)?, &from_js(request)?)))
+    }
+
+    /// Pairs of DSOs, most weight first.
+    #[wasm_bindgen(unchecked_return_type = "DsoPairRow[]")]
+    pub fn dsos(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.dsos(from_js(view)?))
+    }
+
+    /// What a text finds.
+    #[wasm_bindgen(unchecked_return_type = "CompareSearch")]
+    pub fn search(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
+        text: &str,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.search(from_js(view)?, text))
+    }
+}
+
+fn compared_graph(graph: &ComparedGraph) -> Object {
+    let answer = columns::flame_graph(&graph.boxes);
+    columns::add(&answer, "before", Float64Array::from(&graph.before[..]));
+    columns::add(&answer, "after", Float64Array::from(&graph.after[..]));
+    columns::add(&answer, "step", Int8Array::from(&graph.step[..]));
+    columns::add(&answer, "presence", Uint8Array::from(&graph.presence[..]));
+    // Numbers of call nodes are those of the comparison, which its maker counts.
+    columns::add(&answer, "generation", 0);
+    answer
+}
+
+fn change_rows(rows: &ChangeRows) -> Object {
+    columns::object(&[
+        ("totalCount", JsValue::from(rows.count)),
+        ("largest", JsValue::from(rows.largest)),
+        ("functionId", Uint32Array::from(&rows.function[..]).into()),
+        ("heaviest", Uint32Array::from(&rows.heaviest[..]).into()),
+        ("before", Float64Array::from(&rows.before[..]).into()),
+        ("after", Float64Array::from(&rows.after[..]).into()),
+        ("change", Float64Array::from(&rows.change[..]).into()),
+        ("certain", Uint8Array::from(&rows.certain[..]).into()),
+        ("presence", Uint8Array::from(&rows.presence[..]).into()),
+        ("kind", Uint8Array::from(&rows.kind[..]).into()),
+        ("flags", Uint8Array::from(&rows.marks[..]).into()),
+        ("names", columns::texts(&rows.names)),
+        ("dsos", columns::texts(&rows.dsos)),
+    ])
+}
