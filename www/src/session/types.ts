@@ -22,6 +22,14 @@ export type {
 };
 export type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow };
 export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Track, TrackBy, TrackSort, Unit };
+import type {
+  ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, CompareSearch, CompareView, DsoPairRow,
+  Presence, Relation, SideTotal,
+} from "../generated/perftab_web.js";
+
+export type {
+  ChangeDetail, ChangeOrder, ChangeRows, ComparedDetail, ComparedGraph, CompareSearch, DsoPairRow, Presence, Relation, SideTotal,
+};
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
@@ -51,6 +59,8 @@ export interface DropReport {
 }
 
 export interface FetchRequest {
+  /** Whose DSO it is; the first recording's, unless said. */
+  which?: Which;
   /** The server's base, as in DEBUGINFOD_URLS, and what messages call it. */
   url: string;
   host: string;
@@ -104,6 +114,21 @@ export interface Progress {
   stage: "reading" | "offering" | "naming" | "fetching" | "counting";
   done: number;
   total?: number;
+}
+
+/** Which of the two recordings that a worker may have. */
+export type Which = "first" | "second";
+
+/** What is compared: queries of two recordings, or of one. */
+export interface CompareRequest {
+  before: { which: Which; query: Query };
+  after: { which: Which; query: Query };
+}
+
+/** A question about a comparison. */
+interface Compared {
+  request: CompareRequest;
+  view: Required<CompareView>;
 }
 
 /** Method by method: what goes in and what comes back. */
@@ -167,6 +192,19 @@ export interface Protocol {
    * ask for the graph itself when the drag ends.
    */
   rangePreview: { args: { query: Query; range: TimeRange; window: FlameWindow }; result: FlameGraph };
+  /** Opens a recording beside the one that is open: it takes the place of another such. */
+  openSecond: { args: { parts: File[] }; result: ProfileInfo };
+  openSecondUrl: Protocol["openUrl"];
+  closeSecond: { args: Record<string, never>; result: null };
+  secondInfo: { args: Record<string, never>; result: ProfileInfo };
+  /** What each side has in all: before, after. */
+  comparedSides: { args: { request: CompareRequest }; result: [SideTotal, SideTotal] };
+  comparedGraph: { args: Compared & { window: FlameWindow }; result: ComparedGraph };
+  /** null if there is no such call node in this comparison. */
+  comparedDetail: { args: Compared & { callNode: number }; result: ComparedDetail | null };
+  comparedChanges: { args: Compared & { rows: Required<ChangesRequest> }; result: ChangeRows };
+  comparedDsos: { args: Compared; result: DsoPairRow[] };
+  comparedSearch: { args: Compared & { text: string }; result: CompareSearch };
   share: { args: ShareRequest; result: Shared };
   exportCollapsed: { args: { query: Query }; result: Blob };
   /** Bytes of the worker's wasm memory. */

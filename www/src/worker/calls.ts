@@ -1,7 +1,9 @@
 // Every method of the protocol, over the one session that is open.
 
+import type { Comparison } from "../generated/perftab_web.js";
 import { Session } from "../generated/perftab_web.js";
-import type { Args, FunctionsOrder, Method, Result } from "../session/types.ts";
+import type { Args, CompareRequest, FunctionsOrder, Method, Result } from "../session/types.ts";
+import { Compared } from "./compared.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { admit, force } from "./naming.ts";
 import { fetchLateIds } from "./late_ids.ts";
@@ -24,6 +26,7 @@ type Handlers = {
 export class Calls {
   readonly #memory: Memory;
   #session: Session | null = null;
+  readonly #compared = new Compared();
   /** Counts sessions, so that no two of them have a generation in common. */
   #opened = 0;
 
@@ -33,17 +36,13 @@ export class Calls {
 
   /** Ids of call nodes are of one generation: names that change, or another profile, begin a new one. */
   get generation(): number {
-    return this.#opened * 1e6 + (this.#session?.generation ?? 0);
+    return this.#opened * 1e6 + (this.#session?.generation ?? 0) + this.#compared.generation;
   }
 
   readonly handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
     open: async ({ parts }, { slices }) => this.#replace(await read(parts.map(partOfFile), slices)),
-    openUrl: async ({ parts, lateIds }, { slices }) => {
-      const session = await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices);
-      session.distrust(await fetchLateIds(lateIds, slices));
-      return this.#replace(session);
-    },
+    openUrl: async (args, { slices }) => this.#replace(await readUrl(args, slices)),
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
@@ -51,13 +50,16 @@ export class Calls {
     dsoUsers: ({ dso }) => this.#open.dsoUsers(dso),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
-    admit: ({ files }, { slices }) => admit(this.#open, files, slices),
+    admit: ({ files }, { slices }) => admit(this.#sessions, files, slices),
     force: ({ dso, file }, { slices }) => force(this.#open, dso, file, slices),
     unforce: ({ dso }) => {
       this.#open.unforce(dso);
       return null;
     },
-    fetchDebuginfod: (request, { slices }) => fetchDso(this.#open, request, slices),
+    fetchDebuginfod: (request, { slices }) => {
+      const asked = request.which === "second" ? this.#compared.second : this.#open;
+      return fetchDso(asked, this.#sessions.filter((other) => other !== asked), request, slices);
+    },
     flameGraph: ({ query, window }) => this.#open.flameGraph(query, window),
     callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
     findCallNode: ({ query, place }) => this.#open.findCallNode(query, place),
@@ -77,6 +79,19 @@ export class Calls {
     heatCell: ({ query, start, end }) => this.#open.heatCell(query, start, end),
     marks: ({ start, end }) => this.#open.marks(start, end),
     rangePreview: ({ query, range, window }) => this.#open.flameGraph({ ...query, range }, window),
+    openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
+    openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
+    closeSecond: () => {
+      this.#compared.replace(null);
+      return null;
+    },
+    secondInfo: () => this.#compared.second.info(),
+    comparedSides: ({ request }) => this.#compare(request).sides(),
+    comparedGraph: ({ request, view, window }) => this.#compare(request).flameGraph(view, window),
+    comparedDetail: ({ request, view, callNode }) => this.#compare(request).detail(view, callNode),
+    comparedChanges: ({ request, view, rows }) => this.#compare(request).changes(view, rows),
+    comparedDsos: ({ request, view }) => this.#compare(request).dsos(view),
+    comparedSearch: ({ request, view, text }) => this.#compare(request).search(view, text),
     share: (request) => share(this.#open, request),
     exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
     memory: () => this.#memory.buffer.byteLength,
@@ -89,12 +104,34 @@ export class Calls {
     return this.#session;
   }
 
+  /** All that are open, the first one first: what is dropped names either. */
+  get #sessions(): Session[] {
+    const second = this.#compared.secondOrNull;
+    return second === null ? [this.#open] : [this.#open, second];
+  }
+
+  #compare(request: CompareRequest): Comparison {
+    return this.#compared.of(request, this.#open, this.generation);
+  }
+
+  #replaceSecond(session: Session): Result<"info"> {
+    this.#compared.replace(session);
+    return session.info();
+  }
+
   #replace(session: Session): Result<"info"> {
+    this.#compared.replace(null);
     this.#session?.free();
     this.#session = session;
     this.#opened += 1;
     return session.info();
   }
+}
+
+async function readUrl({ parts, lateIds }: Args<"openUrl">, slices: Slices): Promise<Session> {
+  const session = await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices);
+  session.distrust(await fetchLateIds(lateIds, slices));
+  return session;
 }
 
 /** What asks by the number of a call node; the root's number is always the same. */
@@ -104,8 +141,10 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
     case "callTreeChildren":
     case "callTreePath":
     case "callNodePath":
+    case "comparedDetail":
       return (args as Args<"callNodeDetail">).callNode !== 0;
     case "flameGraph":
+    case "comparedGraph":
       return (args as Args<"flameGraph">).window.root !== 0;
     default:
       return false;

@@ -15,14 +15,25 @@ const ARTIFACTS = ["debuginfo", "executable"] as const;
 /** The largest debug files known are of browsers, with less than 2 GB. */
 const MOST_BYTES = 4e9;
 
-export async function fetchDso(session: Session, request: FetchRequest, slices: Slices): Promise<FetchOutcome> {
+/** What comes is offered to `others` too: one build may have run in both recordings. */
+export async function fetchDso(
+  session: Session,
+  others: readonly Session[],
+  request: FetchRequest,
+  slices: Slices,
+): Promise<FetchOutcome> {
   const row = session.dsos().find((each) => each.id === request.dso);
   let answers: ServerAnswer[] = [];
   for (const artifact of row?.build_id == null ? [] : ARTIFACTS) {
     const fetched = await fetchArtifact(request, addressOf(request, row?.build_id ?? "", artifact), slices);
     if (fetched instanceof Blob) {
       const name = `${row?.name ?? ""} (${artifact} from ${request.host})`;
-      return { answers: [await admitFetched(session, fetched, name, request.host, slices)] };
+      const answer = await admitFetched(session, fetched, name, request.host, slices);
+      for (const other of answer.outcome === "found" ? others : []) {
+        other.admit(name, new BlobSource(fetched));
+        await nameFrames(other, slices);
+      }
+      return { answers: [answer] };
     }
     answers = combined(answers, fetched);
     // Who is down for the one is down for the other.

@@ -8,22 +8,35 @@ import { BlobSource } from "./sources.ts";
 /** Bytes that are read or unpacked before the clock is looked at. */
 const OFFERED = 1 << 20;
 
-export async function admit(session: Session, files: readonly File[], slices: Slices): Promise<DropReport> {
+/** Offers files to each session. One that any of them uses is used, whatever the others say of it. */
+export async function admit(sessions: readonly Session[], files: readonly File[], slices: Slices): Promise<DropReport> {
   const report: DropReport = { used: [], notUsed: [], passedOver: 0 };
-  const total = files.reduce((sum, file) => sum + file.size, 0);
+  const total = files.reduce((sum, file) => sum + file.size, 0) * sessions.length;
   let before = 0;
   for (const file of files) {
-    const { used, notUsed, unrelated, others } = await offer(session, file, (done) =>
-      slices.breathe({ stage: "offering", done: before + done, total }));
-    report.used.push(...used);
-    report.notUsed.push(...notUsed);
-    report.passedOver += unrelated + others;
-    before += file.size;
-    // A folder has thousands of files that take one step each.
-    await slices.breathe({ stage: "offering", done: before, total });
+    const said: OfferReport[] = [];
+    for (const session of sessions) {
+      said.push(await offer(session, file, (done) => slices.breathe({ stage: "offering", done: before + done, total })));
+      before += file.size;
+      // A folder has thousands of files that take one step each.
+      await slices.breathe({ stage: "offering", done: before, total });
+    }
+    addUp(report, said);
   }
-  await nameFrames(session, slices);
+  for (const session of sessions) {
+    await nameFrames(session, slices);
+  }
   return report;
+}
+
+function addUp(report: DropReport, said: readonly OfferReport[]): void {
+  const used = said.flatMap((each) => each.used);
+  const isFirst = (name: string, index: number, names: string[]): boolean => names.indexOf(name) === index;
+  const names = used.map(({ name }) => name).filter(isFirst);
+  report.used.push(...names.flatMap((name) => used.find((each) => each.name === name) ?? []));
+  // What the first says of a file that nobody uses is what the ledger, which is the first's, can explain.
+  report.notUsed.push(...(said[0]?.notUsed ?? []).filter(({ name }) => !names.includes(name)));
+  report.passedOver += Math.min(...said.map(({ unrelated, others }) => unrelated + others));
 }
 
 /** What of it was used stays used, also where `breathe` ends the work. */
