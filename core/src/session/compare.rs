@@ -10,7 +10,7 @@ use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::compare::{
     Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedWindow,
-    Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Name, Presence, Recordings,
+    Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence, Recordings,
     Relation, Source, Sums, Width,
 };
 use crate::views::filter::{RangeSide, TimeRange};
@@ -104,12 +104,39 @@ pub struct ComparedDetail {
     pub set_size: u32,
     /// Place among them, from 1.
     pub pos_in_set: u32,
-    /// Callees that have any width, widest first, at most 200.
-    pub children: Vec<u32>,
+    /// Callees that have any width, widest first; of very many only the first.
+    pub children: Vec<ComparedRow>,
+    /// Itself and those beside it, widest first; of very many those around it.
+    pub siblings: Vec<ComparedRow>,
 }
 
-/// Most callees that a detail has.
-const MOST_CHILDREN: usize = 200;
+/// A call node of both sides in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedRow {
+    /// Its id.
+    pub call_node: u32,
+    /// Function, process or address.
+    pub name: String,
+    /// Name of its DSO; empty where there is none.
+    pub dso: String,
+    /// Bits of [`crate::views::label::mark`].
+    pub flags: u8,
+    /// Which sides have it.
+    pub presence: Presence,
+    /// Samples through it before, on the basis.
+    pub before: f64,
+    /// The same after.
+    pub after: f64,
+    /// Place among its siblings, from 1.
+    pub pos_in_set: u32,
+    /// Whether it has callees.
+    pub has_children: bool,
+}
+
+/// Most callees, or siblings, that a detail has.
+const MOST_ROWS: usize = 80;
 
 /// Functions of a table of changes, as columns.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -200,7 +227,7 @@ pub struct CompareSearch {
 
 /// Two call trees beside each other.
 pub struct Comparing {
-    comparison: Comparison,
+    pub(super) comparison: Comparison,
 }
 
 impl Comparing {
@@ -234,7 +261,7 @@ impl Comparing {
         [side(totals.sums.before, before), side(totals.sums.after, after)]
     }
 
-    fn measures(&self, view: CompareView) -> Measures {
+    pub(super) fn measures(&self, view: CompareView) -> Measures {
         Measures::new(view.basis, &self.comparison.totals())
     }
 
@@ -260,7 +287,7 @@ impl Comparing {
         label.marks & mark::PSEUDO == 0 && pattern.finds(&self.comparison.text(label), dso)
     }
 
-    fn pair(&self, pair: u32) -> &DsoPair {
+    pub(super) fn pair(&self, pair: u32) -> &DsoPair {
         &self.comparison.dsos()[pair as usize]
     }
 
@@ -310,11 +337,14 @@ impl Comparing {
         let siblings = comparison.parent(id).map_or_else(Vec::new, ordered);
         let place = siblings.iter().position(|&sibling| sibling == id).unwrap_or(0);
         let sibling = |place: Option<usize>| siblings.get(place?).map(|id| id.0);
-        let children = ordered(id).into_iter();
         let is_wide =
-            |&child: &CallNodeId| measures.width(view.width, comparison.total(child)) > 0.0;
-        let children: Vec<u32> =
-            children.take_while(is_wide).take(MOST_CHILDREN).map(|id| id.0).collect();
+            |child: &CallNodeId| measures.width(view.width, comparison.total(*child)) > 0.0;
+        let children = ordered(id).into_iter().take_while(is_wide).take(MOST_ROWS).enumerate();
+        let children: Vec<ComparedRow> =
+            children.map(|(place, child)| self.row(&measures, child, place)).collect();
+        let around = siblings.iter().copied().enumerate();
+        let around = around.skip(place.saturating_sub(MOST_ROWS / 2)).take(MOST_ROWS);
+        let around = around.map(|(place, id)| self.row(&measures, id, place)).collect();
         Some(ComparedDetail {
             call_node,
             name: comparison.text(label),
@@ -328,13 +358,30 @@ impl Comparing {
             own: self.change(view, comparison.self_sums(id)),
             path: self.path(call_node),
             parent: comparison.parent(id).map(|id| id.0),
-            heaviest_child: children.first().copied(),
+            heaviest_child: children.first().map(|child| child.call_node),
             previous_sibling: sibling(place.checked_sub(1)),
             next_sibling: sibling(place.checked_add(1)),
             set_size: siblings.len().max(1) as u32,
             pos_in_set: place as u32 + 1,
             children,
+            siblings: around,
         })
+    }
+
+    fn row(&self, measures: &Measures, id: CallNodeId, place: usize) -> ComparedRow {
+        let label = self.comparison.label(id);
+        let [before, after] = measures.values(self.comparison.total(id));
+        ComparedRow {
+            call_node: id.0,
+            name: self.comparison.text(label),
+            dso: label.pair.map(|pair| self.pair(pair).name.clone()).unwrap_or_default(),
+            flags: label.marks,
+            presence: self.comparison.presence(id),
+            before,
+            after,
+            pos_in_set: place as u32 + 1,
+            has_children: !self.comparison.children(id).is_empty(),
+        }
     }
 
     /// Functions and how they changed, those rows that are asked for.
@@ -433,96 +480,6 @@ impl ChangeRows {
         self.names.push(comparison.text(label));
         let dso = label.pair.map(|pair| comparing.pair(pair).name.clone());
         self.dsos.push(dso.unwrap_or_default());
-    }
-}
-
-/// A function in `perftab diff --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DiffFunction {
-    /// Name; null if there is none.
-    pub name: Option<String>,
-    /// Address in its DSO, if that is what it is compared by, as hex.
-    pub address: Option<String>,
-    /// Name of its DSO.
-    pub dso: Option<String>,
-    /// `before` or `after` for what the other side lacks.
-    pub only: Option<&'static str>,
-    /// Whether the name comes from a file that does not match.
-    pub forced: bool,
-    /// Self before, on the basis.
-    pub before: f64,
-    /// Self after.
-    pub after: f64,
-    /// How much more it is after.
-    pub change: f64,
-    /// Whether that is beyond noise.
-    pub certain: bool,
-    /// Samples that ended in it, before and after.
-    pub samples: [u64; 2],
-    /// The same of samples that it is anywhere in.
-    pub total: DiffTotal,
-}
-
-/// A total in `perftab diff --json`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct DiffTotal {
-    /// Before, on the basis.
-    pub before: f64,
-    /// After.
-    pub after: f64,
-    /// How much more it is after.
-    pub change: f64,
-    /// Whether that is beyond noise.
-    pub certain: bool,
-}
-
-impl Comparing {
-    /// Functions as a report lists them, at most `limit`.
-    pub fn diff(
-        &self,
-        basis: Basis,
-        key: ChangeKey,
-        order: ChangeOrder,
-        limit: usize,
-    ) -> Vec<DiffFunction> {
-        let measures = self.measures(CompareView { basis, ..CompareView::default() });
-        let rows = self.comparison.ordered(&measures, key, order);
-        let functions = self.comparison.functions();
-        let function = |row: u32| self.diff_function(&measures, &functions[row as usize]);
-        rows.into_iter().take(limit).map(function).collect()
-    }
-
-    fn diff_function(&self, measures: &Measures, function: &FunctionChange) -> DiffFunction {
-        let label = self.comparison.label_of(function.label);
-        let own = measures.change(function.self_sums);
-        let total = measures.change(function.total);
-        let (name, address) = match label.name {
-            Name::Function(_) | Name::Other(_) => (Some(self.comparison.text(label)), None),
-            Name::Address { shown, .. } => (None, Some(format!("{shown:x}"))),
-            Name::Unnamed => (None, None),
-        };
-        DiffFunction {
-            name,
-            address,
-            dso: label.pair.map(|pair| self.pair(pair).name.clone()),
-            only: match Presence::of(function.total) {
-                Presence::Both => None,
-                Presence::OnlyBefore => Some("before"),
-                Presence::OnlyAfter => Some("after"),
-            },
-            forced: label.marks & mark::FORCED != 0,
-            before: own.before,
-            after: own.after,
-            change: own.change,
-            certain: own.is_certain,
-            samples: [function.self_sums.before.samples, function.self_sums.after.samples],
-            total: DiffTotal {
-                before: total.before,
-                after: total.after,
-                change: total.change,
-                certain: total.is_certain,
-            },
-        }
     }
 }
 

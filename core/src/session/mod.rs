@@ -9,6 +9,7 @@ mod answers;
 mod breakdown;
 mod callers;
 mod compare;
+mod diff;
 mod force;
 mod info;
 mod namesakes;
@@ -51,8 +52,9 @@ pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use callers::Caller;
 pub use compare::{
     ChangeDetail, ChangeRows, ChangesRequest, CompareSearch, CompareView, ComparedDetail,
-    Comparing, DiffFunction, DiffTotal, DsoPairRow, SideTotal,
+    ComparedRow, Comparing, DsoPairRow, SideTotal,
 };
+pub use diff::{DiffFunction, DiffTotal};
 pub use force::Forced;
 pub use info::{
     AuxInfo, DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo,
