@@ -8,6 +8,7 @@ import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { admitAgain, admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
 import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
+import { forgetSecond } from "../compare/second.ts";
 import { forgetForced } from "../ledger/forced.ts";
 import type { Origin } from "../state/app.ts";
 import {
@@ -26,7 +27,7 @@ import { pickFiles } from "./pick.ts";
 import { sampleFiles } from "./sample.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
-import { servedSize } from "./served.ts";
+import { servedParts, servedSize } from "./served.ts";
 import { sniffAll } from "./sniff.ts";
 
 /** Binaries that came before the profile that may want them. */
@@ -121,16 +122,13 @@ export async function openPayload(payload: string, origin: "link" | "page"): Pro
 }
 
 export async function openServed(profile: ServedProfile): Promise<void> {
-  // The worker has no address that a path could be read against.
-  const whole = (path: string): string => new URL(path, location.href).href;
-  const parts = profile.parts.map(({ url, size }) => ({ url: whole(url), size }));
-  const lateIds = whole(profile.lateIds);
+  const parts = servedParts(profile);
   await open({
     name: profile.name,
     bytes: servedSize(profile),
     origin: "served",
     payload: null,
-    read: (options) => need().call("openUrl", { parts, lateIds }, options),
+    read: (options) => need().call("openUrl", parts, options),
   });
 }
 
@@ -169,6 +167,7 @@ async function open(wanted: Opening): Promise<void> {
       forgetDrops();
       cancelAll();
       forgetForced();
+      forgetSecond();
       phase.value = { kind: "open" };
       opening.value = null;
     });

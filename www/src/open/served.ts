@@ -74,6 +74,12 @@ function readProfile(token: string, { name, size, parts }: Listed, index: number
   };
 }
 
+/** What the worker is told of it: it has no address that a path could be read against. */
+export function servedParts({ parts, lateIds }: ServedProfile): { parts: ServedPart[]; lateIds: string } {
+  const whole = (path: string): string => new URL(path, location.href).href;
+  return { parts: parts.map(({ url, size }) => ({ url: whole(url), size })), lateIds: whole(lateIds) };
+}
+
 export function servedSize({ parts }: ServedProfile): number {
   return parts.reduce((sum, part) => sum + part.size, 0);
 }

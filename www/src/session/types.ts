@@ -23,12 +23,12 @@ export type {
 export type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow };
 export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Track, TrackBy, TrackSort, Unit };
 import type {
-  ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, CompareSearch, CompareView, DsoPairRow,
+  ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, ComparedRow, CompareSearch, CompareView, DsoPairRow,
   Presence, Relation, SideTotal,
 } from "../generated/perftab_web.js";
 
 export type {
-  ChangeDetail, ChangeOrder, ChangeRows, ComparedDetail, ComparedGraph, CompareSearch, DsoPairRow, Presence, Relation, SideTotal,
+  ChangeDetail, ChangeOrder, ChangeRows, ComparedDetail, ComparedGraph, ComparedRow, CompareSearch, DsoPairRow, Presence, Relation, SideTotal,
 };
 export type SessionFailure = Failure;
 export type DsoStatus = Status;

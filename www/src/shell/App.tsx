@@ -1,6 +1,8 @@
 // The page as a whole: which of its states is on the screen, and what lies over all of them.
 
 import type { JSX } from "preact";
+import { CompareView } from "../compare/CompareView.tsx";
+import { comparing } from "../compare/state.ts";
 import { OpenScreen } from "../open/OpenScreen.tsx";
 import { ChooseProfile } from "../open/ChooseProfile.tsx";
 import { dragging } from "../open/drop.ts";
@@ -42,7 +44,7 @@ function Screen(): JSX.Element {
     case "opening":
       return <OpenScreen />;
     case "open":
-      return <Profile />;
+      return comparing.value === null ? <Profile /> : <CompareView />;
     case "died":
       return <Died />;
   }

@@ -2,6 +2,7 @@
 
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
+import { CompareButton } from "../compare/CompareButton.tsx";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
@@ -25,6 +26,7 @@ export function TopBar(): JSX.Element {
       <SearchField />
       <CoverageMeter />
       <Warnings />
+      <CompareButton />
       <button
         type="button"
         class="primary share-button"
@@ -117,7 +119,7 @@ function coverageTip(): string {
 }
 
 /** The thin bar under the top bar while something takes a while. */
-function WorkBar(): JSX.Element | null {
+export function WorkBar(): JSX.Element | null {
   const task = tasks.value.at(-1);
   return task === undefined ? null : (
     <span class="work-bar"><ProgressBar share={progressShare(task.progress)} label={task.label} /></span>

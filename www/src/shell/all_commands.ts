@@ -1,11 +1,12 @@
 // The commands of the page's frame, and the keys that views handle by themselves, which are only listed here.
 
 import { effect } from "@preact/signals";
+import { compareCommands } from "../compare/commands.ts";
 import { openServed, takeFiles } from "../open/open.ts";
 import { pickFiles } from "../open/pick.ts";
 import { served } from "../open/served.ts";
 import { shareOpen } from "../share/links.ts";
-import { dock, dockOpen, ledgerFull, phase, search, selection } from "../state/app.ts";
+import { comparison, dock, dockOpen, ledgerFull, phase, search, selection } from "../state/app.ts";
 import type { Command, Scope } from "../state/commands.ts";
 import { registerCommands } from "../state/commands.ts";
 import { canRedo, canUndo, redo, undo } from "../state/history.ts";
@@ -22,6 +23,8 @@ import { applyTransform, TRANSFORMS } from "./transforms.ts";
 import { showView, VIEWS } from "./ViewTabs.tsx";
 
 const isOpen = (): boolean => phase.value.kind === "open";
+/** What holds for one profile, and not for two that are compared. */
+const isOne = (): boolean => isOpen() && comparison.value === null;
 
 function anywhere(id: string, label: string, keys: readonly string[], run: () => void, isOffered?: () => boolean): Command {
   return { id, label, keys, scope: "anywhere", group: "Anywhere", run, ...(isOffered === undefined ? {} : { isOffered }) };
@@ -34,7 +37,7 @@ function listed(scope: Scope, group: string, keys: readonly string[], label: str
 
 /** Registers all of them. Call once. */
 export function followCommands(): void {
-  registerCommands([...FRAME, ...views(), ...TREE, ...transforms(), ...optionCommands(), ...LISTED]);
+  registerCommands([...FRAME, ...compareCommands(), ...views(), ...TREE, ...transforms(), ...optionCommands(), ...LISTED]);
   // The other profiles of `perftab view`, once it has said which there are.
   effect(() => registerCommands((served.value?.profiles ?? []).map((profile, index) =>
     anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile)))));
@@ -60,8 +63,8 @@ const FRAME: readonly Command[] = [
   }, isOpen),
   anywhere("events", "Events", ["e"], () => press(".event-chip"), () => isOpen() && document.querySelector(".event-chip") !== null),
   anywhere("threads", "Processes and threads", ["t"], () => press(".tasks-button"), () => isOpen() && document.querySelector(".tasks-button") !== null),
-  anywhere("next-thread", "Next thread", ["n"], () => stepThread(1), isOpen),
-  anywhere("previous-thread", "Previous thread", ["p"], () => stepThread(-1), isOpen),
+  anywhere("next-thread", "Next thread", ["n"], () => stepThread(1), isOne),
+  anywhere("previous-thread", "Previous thread", ["p"], () => stepThread(-1), isOne),
   anywhere("undo", "Undo", ["Mod+z"], undo, () => canUndo.value),
   anywhere("redo", "Redo", ["Mod+Shift+z"], redo, () => canRedo.value),
   anywhere("clear", "Clear all filters and transforms", [], clearFilters, () => isOpen() && filterCount.value > 0),
@@ -76,7 +79,7 @@ function views(): Command[] {
     anywhere(`view-${each}`, label, [key], () => {
       ledgerFull.value = false;
       showView(each);
-    }, isOpen));
+    }, () => isOne() || (isOpen() && (each === "flame" || each === "functions"))));
 }
 
 function inCode(id: string, label: string, keys: readonly string[], run: () => void, isOffered: () => boolean = isOpen): Command {
@@ -90,7 +93,7 @@ const TREE: readonly Command[] = [
 
 function transforms(): Command[] {
   return TRANSFORMS.map(({ kind, key, label }) =>
-    inCode(kind, label, [key], () => void applyTransform(kind), () => isOpen() && (kind === "collapse-recursion" || selection.value !== null)));
+    inCode(kind, label, [key], () => void applyTransform(kind), () => isOne() && (kind === "collapse-recursion" || selection.value !== null)));
 }
 
 const CODE = "Flame graph, call tree, functions";

@@ -7,7 +7,7 @@ import type {
   Coverage, DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure, TimeRange,
 } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import type { FunctionGroup, View, ViewState } from "./url.ts";
+import type { ComparisonState, FunctionGroup, View, ViewState } from "./url.ts";
 import { DEFAULT_VIEW_STATE } from "./url.ts";
 
 /** Where the profile came from; `page` is one embedded in this document, `served` one of `perftab view`. */
@@ -62,6 +62,9 @@ export const functionsOrder = signal<FunctionsOrder>(DEFAULT_VIEW_STATE.order);
 export const functionsGroup = signal<FunctionGroup>(DEFAULT_VIEW_STATE.groupBy);
 /** The tid that the time order shows; null for the heaviest thread. */
 export const shownThread = signal<number | null>(DEFAULT_VIEW_STATE.thread);
+
+/** What is compared with what; null while one profile is shown. */
+export const comparison = signal<ComparisonState | null>(DEFAULT_VIEW_STATE.comparison);
 
 /** The text of the search field and what it found; null while it is being asked or where the text is empty. */
 export const search = signal("");
@@ -125,4 +128,5 @@ export const viewState = computed<ViewState>(() => ({
   order: functionsOrder.value,
   groupBy: functionsGroup.value,
   thread: shownThread.value,
+  comparison: comparison.value,
 }));

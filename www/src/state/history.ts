@@ -11,7 +11,7 @@
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
 import {
-  functionsGroup, functionsOrder, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
+  comparison, functionsGroup, functionsOrder, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
 } from "./app.ts";
 import { readFragment, writeFragment } from "./url.ts";
 
@@ -154,6 +154,7 @@ function apply(state: ReturnType<typeof readFragment>["state"]): void {
     functionsOrder.value = state.order;
     functionsGroup.value = state.groupBy;
     shownThread.value = state.thread;
+    comparison.value = state.comparison;
   });
 }
 

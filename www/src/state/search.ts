@@ -1,6 +1,9 @@
 // Asks the session for what the search field holds, again whenever the text, the query or the names change.
 
 import { effect } from "@preact/signals";
+import { comparedSelection, comparing, compareView, request } from "../compare/state.ts";
+import type { Session } from "../session/client.ts";
+import type { Args, SearchResult } from "../session/types.ts";
 import { namesGeneration, phase, query, search, searchResult, searchStep, selection, session } from "./app.ts";
 
 /** Typing asks once, after a pause that no one notices. */
@@ -11,6 +14,7 @@ export function followSearch(): void {
   effect(() => {
     const text = search.value;
     const asked = query.value;
+    const compared = request.value === null ? null : { request: request.value, view: compareView.value };
     void namesGeneration.value;
     const asking = session.value;
     pending?.abort();
@@ -22,8 +26,11 @@ export function followSearch(): void {
     const abort = new AbortController();
     pending = abort;
     const timer = setTimeout(() => {
-      asking
-        .call("search", { query: asked, text }, { signal: abort.signal })
+      const { signal } = abort;
+      const found = compared === null
+        ? asking.call("search", { query: asked, text }, { signal })
+        : searchBoth(asking, compared, text, signal);
+      found
         .then((result) => {
           searchResult.value = result;
         })
@@ -35,6 +42,18 @@ export function followSearch(): void {
   });
 }
 
+/** What a text finds in two profiles: samples and shares are those of the side after. */
+async function searchBoth(
+  asking: Session,
+  compared: Omit<Args<"comparedSearch">, "text">,
+  text: string,
+  signal: AbortSignal,
+): Promise<SearchResult> {
+  const view = { ...compared.view, basis: "share" } as const;
+  const { functions, total, matches } = await asking.call("comparedSearch", { ...compared, view, text }, { signal });
+  return { functions, samples: total.afterSamples, weight: 0, share: total.after / 100, matches: Uint32Array.from(matches) };
+}
+
 /** Selects the next or the previous match, around the ends. */
 export function stepSearch(by: 1 | -1): void {
   const matches = searchResult.peek()?.matches;
@@ -44,5 +63,6 @@ export function stepSearch(by: 1 | -1): void {
   const from = searchStep.peek() === -1 && by === -1 ? 0 : searchStep.peek();
   const next = (from + by + matches.length) % matches.length;
   searchStep.value = next;
-  selection.value = { callNode: matches[next] ?? null, functionId: null };
+  const present = comparing.peek() === null ? selection : comparedSelection;
+  present.value = { callNode: matches[next] ?? null, functionId: null };
 }

@@ -22,6 +22,20 @@ export type FunctionGroup = (typeof FUNCTION_GROUPS)[number];
 
 const ORDER_KEYS: readonly FunctionsOrder["key"][] = ["self", "total", "name", "dso"];
 
+export const BASES = ["share", "per-second", "raw"] as const;
+export const WIDTHS = ["before", "after", "both"] as const;
+
+/** What is compared with what, and how it is looked at. */
+export interface ComparisonState {
+  /** A second profile, or what lies outside the range. */
+  with: "second" | "rest";
+  /** As it came, or the other way round. */
+  order: "plain" | "swapped";
+  basis: (typeof BASES)[number];
+  /** Whose weights are widths. */
+  width: (typeof WIDTHS)[number];
+}
+
 /** The part of the page's state that a link may carry. */
 export interface ViewState {
   view: View;
@@ -31,6 +45,7 @@ export interface ViewState {
   groupBy: FunctionGroup;
   /** The thread that the time order shows, by its tid; null for the heaviest. */
   thread: number | null;
+  comparison: ComparisonState | null;
 }
 
 export const DEFAULT_VIEW_STATE: ViewState = {
@@ -40,6 +55,7 @@ export const DEFAULT_VIEW_STATE: ViewState = {
   order: { key: "self", descending: true },
   groupBy: "function",
   thread: null,
+  comparison: null,
 };
 
 export interface Address {
@@ -104,8 +120,24 @@ function readState(fields: readonly Field[]): ViewState {
       descending: way === "up" ? false : base.order.descending,
     },
     groupBy: choose(FUNCTION_GROUPS, value("by"), base.groupBy),
+    comparison: readComparison(value("compare") ?? ""),
     thread: /^\d{1,10}$/.test(thread) && Number(thread) <= 0xffffffff ? Number(thread) : base.thread,
   };
+}
+
+/** "rest.share.after", "rest.raw.both.swapped" */
+function readComparison(text: string): ComparisonState | null {
+  const [other, basis, width, order] = text.split(".");
+  return other !== "rest" && other !== "second" ? null : {
+    with: other,
+    order: order === "swapped" ? "swapped" : "plain",
+    basis: BASES.find((each) => each === basis) ?? "share",
+    width: WIDTHS.find((each) => each === width) ?? "after",
+  };
+}
+
+function writeComparison(state: ComparisonState | null): string {
+  return state === null ? "" : [state.with, state.basis, state.width, ...(state.order === "swapped" ? ["swapped"] : [])].join(".");
 }
 
 function writeState(state: ViewState): Field[] {
@@ -118,6 +150,7 @@ function writeState(state: ViewState): Field[] {
     ["order", order(state.order) === order(base.order) ? "" : order(state.order)],
     ["by", state.groupBy === base.groupBy ? "" : state.groupBy],
     ["thread", state.thread === null ? "" : String(state.thread)],
+    ["compare", writeComparison(state.comparison)],
   ];
   return fields.filter(([, value]) => value !== "");
 }

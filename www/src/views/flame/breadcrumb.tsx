@@ -26,7 +26,7 @@ export function Breadcrumb({ laid, onZoom }: Props): JSX.Element {
   );
 }
 
-function Crumbs({ laid, onZoom }: Props): JSX.Element {
+export function Crumbs({ laid, onZoom }: Props): JSX.Element {
   const above = ancestors(laid);
   const here = rootStep(laid);
   if (above.length === 0) {

@@ -13,8 +13,20 @@ export type Colouring =
   /** The place of each of the largest DSOs among them, from 0. */
   | { by: "dso"; places: ReadonlyMap<number, number> }
   | { by: "heat" }
-  /** −3 to 3 for each box. */
-  | { by: "change"; steps: Int8Array };
+  | Change;
+
+/** How two profiles differ, by box. */
+export interface Change {
+  by: "change";
+  /** −3 to 3. */
+  steps: Int8Array;
+  /** 0 both, 1 only after, 2 only before. */
+  presence: Uint8Array;
+  /** Whether what one side lacks takes room for both: it is hatched then. */
+  absent: "hatched" | "plain";
+  /** What stands at the right of a box, instead of its share. */
+  words: (box: number) => string;
+}
 
 export const BY_KIND: Colouring = { by: "kind" };
 

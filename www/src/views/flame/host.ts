@@ -9,6 +9,8 @@ import type { Selection } from "../../state/app.ts";
 import { draggedRange, query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
 import { flow, unnamedCode } from "../options.ts";
+import type { Colouring } from "./colouring.ts";
+import type { CardAbout } from "./hover.ts";
 import type { Flow } from "./scene.ts";
 import type { Laid } from "./stage.ts";
 import type { View } from "./zoom.ts";
@@ -53,6 +55,11 @@ export interface GraphHost {
   readonly query: ReadonlySignal<Query | null>;
   /** The least part of the whole that may fill the screen. */
   readonly smallestSpan: number;
+  /** What the colours of a graph tell, where that is not what the user chose for the page's graph. */
+  colouring?(graph: FlameGraph): Colouring;
+  /** What the card says of a call, and what the status line says of a box, where those are not of one profile. */
+  about?(session: Session, callNode: number): Promise<CardAbout | null>;
+  cost?(graph: FlameGraph, box: number): string;
   /** What to ask for, or null to keep what is there. Reads signals: it is asked again when they change. */
   layout(canvas: Canvas): Layout | null;
   /** Makes a call node fill the width, where the host has such a zoom. */

@@ -2,19 +2,22 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { signal } from "@preact/signals";
-import type { CallNodeDetail, Query } from "../../session/types.ts";
+import type { CallNodeDetail, ComparedDetail, Query } from "../../session/types.ts";
 import type { Session } from "../../session/client.ts";
 import { session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
 
 const PAUSE_MS = 80;
 
+/** A call node of one profile or of two. */
+export type CardAbout = CallNodeDetail | ComparedDetail;
+
 export interface CardContent {
   x: number;
   y: number;
   pinned: boolean;
   /** A call node, or the one sentence about a folded box. */
-  about: CallNodeDetail | string;
+  about: CardAbout | string;
 }
 
 interface Question {
@@ -31,8 +34,10 @@ export class HoverCard {
   #x = 0;
   #y = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #details = latest<Question, CallNodeDetail | null>({
-    ask: (question) => question.session.call("callNodeDetail", { query: question.query, callNode: question.callNode }),
+  readonly #ask: ((session: Session, callNode: number) => Promise<CardAbout | null>) | undefined;
+  readonly #details = latest<Question, CardAbout | null>({
+    ask: ({ session, query, callNode }) =>
+      this.#ask?.(session, callNode) ?? session.call("callNodeDetail", { query, callNode }),
     deliver: (detail) => {
       if (detail !== null) {
         this.#show(detail);
@@ -40,9 +45,10 @@ export class HoverCard {
     },
   });
 
-  /** For call nodes of this query's tree. */
-  constructor(query: ReadonlySignal<Query | null>) {
+  /** For call nodes of this query's tree, or of the tree that `ask` knows. */
+  constructor(query: ReadonlySignal<Query | null>, ask?: (session: Session, callNode: number) => Promise<CardAbout | null>) {
     this.#query = query;
+    this.#ask = ask;
   }
 
   overCallNode(callNode: number, x: number, y: number): void {
@@ -101,7 +107,7 @@ export class HoverCard {
     this.#timer = setTimeout(afterPause, PAUSE_MS);
   }
 
-  #show(about: CallNodeDetail | string): void {
+  #show(about: CardAbout | string): void {
     if (this.#over !== null) {
       this.content.value = { x: this.#x, y: this.#y, pinned: false, about };
     }

@@ -8,6 +8,7 @@ import { event } from "../../state/app.ts";
 import { percent, weight } from "../../state/format.ts";
 import { ForcedMark } from "../forced_name.tsx";
 import { countSamples, nameClass, share, swatchClass } from "../words.ts";
+import { ComparedCard } from "../../compare/ComparedCard.tsx";
 import type { HoverCard } from "./hover.ts";
 import { placeCard } from "./place_card.ts";
 
@@ -39,17 +40,18 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
     return null;
   }
   const { about, pinned } = content;
+  const isOfOne = typeof about === "string" || !("presence" in about);
   return (
     <div ref={element} class={pinned ? "hover-card pinned" : "hover-card"} aria-hidden="true">
-      {typeof about === "string" ? about : <Detail detail={about} bases={bases} />}
+      {typeof about === "string" ? about : "presence" in about ? <ComparedCard detail={about} /> : <Detail detail={about} bases={bases} />}
       <p class="card-keys">
         {pinned ? (
           <span><kbd>Esc</kbd> close</span>
         ) : (
           <>
             <span><kbd>Enter</kbd> zoom</span>
-            <span><kbd>f</kbd> focus</span>
-            <span><kbd>d</kbd> drop</span>
+            {isOfOne && <span><kbd>f</kbd> focus</span>}
+            {isOfOne && <span><kbd>d</kbd> drop</span>}
             <span><kbd>Alt</kbd> keep this card</span>
           </>
         )}

@@ -102,9 +102,15 @@ export class LabelPainter {
       ctx.fillText(FORCED_MARK, left, baseline);
       ctx.fillStyle = ink;
     }
-    if (fitted.full && right - left - mark - fitted.width >= SHARE_ROOM * ratio && graph.rootTotal > 0) {
-      const share = percent((graph.total[box] as number) / graph.rootTotal);
+    const room = right - left - mark - fitted.width;
+    if (fitted.full && room >= SHARE_ROOM * ratio && graph.rootTotal > 0) {
+      const change = scene.colouring.by === "change" ? scene.colouring : null;
+      const share = change?.words(box) ?? percent((graph.total[box] as number) / graph.rootTotal);
       const width = font.advances.width(share);
+      // How something changed may be longer than its share.
+      if (width + 2 * inset > room) {
+        return;
+      }
       ground(right - width, width);
       ctx.fillText(share, right - width, baseline);
     }

@@ -15,6 +15,7 @@ import { spokenName } from "../forced_name.tsx";
 import { colouring, rowHeight } from "../options.ts";
 import { invert } from "../query_steps.ts";
 import { severalCalls, spokenShare } from "../words.ts";
+import type { Colouring } from "./colouring.ts";
 import type { Answer, GraphHost, Layout } from "./host.ts";
 import { PAGE_GRAPH } from "./host.ts";
 import { deepestHotLeaf, FOLDED, NO_BOX, parentBox, siblingBox, widestChild } from "./hit_test.ts";
@@ -73,7 +74,7 @@ export class FlameModel {
 
   constructor(host: GraphHost = PAGE_GRAPH) {
     this.host = host;
-    this.card = new HoverCard(host.query);
+    this.card = new HoverCard(host.query, host.about);
   }
 
   get flow(): GraphHost["flow"] {
@@ -101,7 +102,7 @@ export class FlameModel {
           this.#openMenu(x, y);
         },
       }),
-      effect(() => stage.look({ row: Number(rowHeight.value), flow: this.flow.value, colouring: colouring.value })),
+      effect(() => stage.look({ row: Number(rowHeight.value), flow: this.flow.value, colouring: this.#colouring() })),
       effect(() => this.#ask(stage)),
       effect(() => {
         this.view.value = stage.target.value;
@@ -122,6 +123,11 @@ export class FlameModel {
       }
       this.#stage = null;
     };
+  }
+
+  #colouring(): Colouring {
+    const graph = this.laid.value?.graph;
+    return this.host.colouring === undefined || graph === undefined ? colouring.value : this.host.colouring(graph);
   }
 
   act(action: FlameAction): void {
@@ -325,7 +331,7 @@ export class FlameModel {
     }
     const { graph } = laid;
     const name = graph.labels[graph.label[box] as number] ?? "";
-    const of = percent((graph.total[box] as number) / graph.allTotal);
+    const of = this.host.cost?.(graph, box) ?? percent((graph.total[box] as number) / graph.allTotal);
     const callNode = graph.callNode[box] as number;
     if (callNode === FOLDED) {
       const words = `${wordsOf(graph, box)}, ${of}`;

@@ -4,6 +4,7 @@
 // labels may come one frame later when boxes took long. No step allocates per box.
 
 import { Flag } from "../../session/types.ts";
+import type { Change } from "./colouring.ts";
 import { BoxList } from "./box_list.ts";
 import { LabelPainter } from "./label_painter.ts";
 import type { Palette } from "./palette.ts";
@@ -16,6 +17,9 @@ const DIMMED = 0.38;
 /** In hairlines: under this an outline would be all that is seen of a box. */
 const NARROWEST_OUTLINED = 5;
 const NARROWEST_INLINED = 12;
+/** In columns of presence. */
+const PRESENT_ON_BOTH = 0;
+const ONLY_AFTER = 1;
 
 export class FlamePainter {
   readonly boxes = new BoxList();
@@ -77,6 +81,9 @@ export class FlamePainter {
     this.#outline(FILL_FORCED_MATCH, FILL_MATCH, palette.guru, line);
     ctx.globalAlpha = searching ? DIMMED : 1;
     this.#outline(FILL_FORCED, FILL_FORCED_MATCH, palette.guru, line);
+    if (scene.colouring.by === "change") {
+      this.#paintLacking(scene.colouring, palette, line);
+    }
     ctx.fillStyle = palette.frameInk;
     for (let i = 0; i < boxes.count; i++) {
       const flags = scene.graph.flags[boxes.box[i] as number] as number;
@@ -85,6 +92,33 @@ export class FlamePainter {
       }
     }
     ctx.globalAlpha = 1;
+  }
+
+  /** What one of two profiles lacks: outlined where it is new, dashed where it is gone, and hatched where that takes room. */
+  #paintLacking({ presence, absent }: Change, palette: Palette, line: number): void {
+    const ctx = this.#ctx;
+    const { boxes } = this;
+    ctx.strokeStyle = palette.ink;
+    ctx.lineWidth = line;
+    ctx.setLineDash([3 * line, 2 * line]);
+    for (let i = 0; i < boxes.count; i++) {
+      const side = presence[boxes.box[i] as number] as number;
+      const [x, y, width, height] = [boxes.x[i], boxes.y[i], boxes.width[i], boxes.height[i]] as [number, number, number, number];
+      if (side === PRESENT_ON_BOTH || width < NARROWEST_OUTLINED * line) {
+        continue;
+      }
+      if (absent === "hatched") {
+        ctx.fillStyle = palette.absent;
+        ctx.fillRect(x, y, width, height);
+      }
+      if (side === ONLY_AFTER) {
+        ctx.fillStyle = palette.ink;
+        frame(ctx, x, y, width, height, line);
+      } else {
+        ctx.strokeRect(x + line / 2, y + line / 2, width - line, height - line);
+      }
+    }
+    ctx.setLineDash([]);
   }
 
   #outline(firstFill: number, pastFill: number, colour: string, line: number): void {

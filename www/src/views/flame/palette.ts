@@ -36,6 +36,8 @@ export interface Palette {
   fills: readonly Fill[];
   /** Text on each fill. */
   inks: readonly string[];
+  /** Lines over the fill of what one of two profiles lacks. */
+  absent: Fill;
   /** Outlines on boxes. */
   frameInk: string;
   ink: string;
@@ -54,7 +56,7 @@ export function readPalette(ratio: number): Palette {
 function themePalette(ratio: number): Palette {
   const t = readTokens([
     "g-proc", "g-own", "g-sys", "g-ker", "g-jit", "g-unk", "hatch", "line-2",
-    "search", "guru", "guru-soft", "frame-ink", "ink", "panel", "accent",
+    "search", "guru", "guru-soft", "frame-ink", "ink", "ink-3", "panel", "accent",
     "k1", "k2", "k3", "k4", "k5", "k6", "h0", "h1", "h2", "h3", "h4", "h5",
     "d-less-3", "d-less-2", "d-less-1", "d-same", "d-more-1", "d-more-2", "d-more-3",
   ]);
@@ -93,6 +95,7 @@ function themePalette(ratio: number): Palette {
   return {
     fills,
     inks,
+    absent: hatched("transparent", t["ink-3"], ratio),
     frameInk: t["frame-ink"],
     ink: t.ink,
     panel: t.panel,
@@ -121,7 +124,7 @@ function forcedPalette(ratio: number): Palette {
   fills.fill(hatched(canvas, text, ratio), FILL_HEAT_UNNAMED, FILL_CHANGE);
   const highlight = systemColour("Highlight");
   const inks = new Array<string>(FILLS).fill(text);
-  return { fills, inks, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
+  return { fills, inks, absent: hatched("transparent", text, ratio), frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
 }
 
 export function systemColour(name: string): string {

@@ -1,0 +1,137 @@
+// What is compared: the two sides, which is which, the event, and what makes them comparable.
+
+import { useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { Chips } from "../shell/Chips.tsx";
+import { Icon } from "../shell/icons.tsx";
+import { Popover } from "../shell/Popover.tsx";
+import type { Session } from "../session/client.ts";
+import type { CompareRequest, SideTotal } from "../session/types.ts";
+import { event, namesGeneration, query, session } from "../state/app.ts";
+import { bytes, count, seconds } from "../state/format.ts";
+import type { ComparisonState } from "../state/url.ts";
+import { latest } from "../views/latest.ts";
+import { setEvent } from "../views/index.ts";
+import { countSamples } from "../views/words.ts";
+import type { SideWords } from "./state.ts";
+import { commonEvents, comparedSides, comparing, hasTimes, request, setComparison, sideWords, swapSides } from "./state.ts";
+
+export function CompareBar(): JSX.Element {
+  useSides();
+  const [before, after] = sideWords.value ?? [];
+  const totals = comparedSides.value;
+  return (
+    <div class="context-bar compare-bar">
+      {before !== undefined && <SideBox role="Before" side={before} total={totals?.[0] ?? null} />}
+      <button type="button" onClick={swapSides} title="Before becomes after">Swap</button>
+      {after !== undefined && <SideBox role="After" side={after} total={totals?.[1] ?? null} />}
+      <EventChoice />
+      {comparing.value?.with === "rest" && <Chips />}
+      <BasisChoice />
+    </div>
+  );
+}
+
+/** Asks what each side has in all. */
+function useSides(): void {
+  const questions = useMemo(
+    () => latest<{ session: Session; request: CompareRequest }, [SideTotal, SideTotal]>({
+      ask: ({ session, request }) => session.call("comparedSides", { request }),
+      deliver: (sides) => {
+        comparedSides.value = sides;
+      },
+    }),
+    [],
+  );
+  useSignalEffect(() => {
+    void namesGeneration.value;
+    const [present, asked] = [session.value, request.value];
+    if (present === null || asked === null) {
+      comparedSides.value = null;
+    } else {
+      questions.ask({ session: present, request: asked });
+    }
+  });
+}
+
+function SideBox({ role, side, total }: { role: string; side: SideWords; total: SideTotal | null }): JSX.Element {
+  const facts = [
+    side.bytes === null ? "" : bytes(side.bytes),
+    total === null || total.seconds === 0 ? "" : seconds(total.seconds * 1e9),
+    total === null ? "" : count(total.samples),
+  ];
+  return (
+    <span class="side-box" title={total === null ? side.name : `${side.name}: ${countSamples(total.samples)}`}>
+      <span class="side-role">{role}</span> <strong>{side.name}</strong>{" "}
+      <span class="ink-mute">{facts.filter((fact) => fact !== "").join(" · ")}</span>
+    </span>
+  );
+}
+
+function EventChoice(): JSX.Element | null {
+  const here = event.value;
+  if (here === null) {
+    return null;
+  }
+  const facts = <><span class="chip-kind">Event</span> <strong class="chip-name">{here.name}</strong></>;
+  const common = commonEvents.value.filter((each) => each.event.samples > 0);
+  if (common.length <= 1 && common.some(({ index }) => index === query.value.event)) {
+    return <span class="chip still">{facts}</span>;
+  }
+  return (
+    <Popover label={<>{facts} <Icon name="chevron" size={12} /></>} name={`Event ${here.name}`} buttonClass="chip event-chip" panelClass="menu events-menu">
+      {(close) => (
+        <>
+          {common.length === 0 && <p class="menu-head">The profiles have no event in common.</p>}
+          {common.map(({ event: each, index }) => (
+            <button
+              key={index}
+              type="button"
+              class="menu-item event-item"
+              aria-pressed={index === query.value.event}
+              onClick={() => {
+                close();
+                setEvent(index);
+              }}
+            >
+              <strong class="event-name" title={each.name}>{each.name}</strong>
+              <span class="event-samples">{countSamples(each.samples)}</span>
+            </button>
+          ))}
+        </>
+      )}
+    </Popover>
+  );
+}
+
+const BASES: readonly { value: ComparisonState["basis"]; label: string }[] = [
+  { value: "share", label: "Share of total" },
+  { value: "per-second", label: "Per second" },
+  { value: "raw", label: "Raw weight" },
+];
+
+function BasisChoice(): JSX.Element {
+  return (
+    <span class="basis-choice push-right">
+      <span class="ink-mute">Compare</span>
+      <span class="segmented" role="group" aria-label="Compare">
+        {BASES.map(({ value, label }) => {
+          const lacksTimes = value === "per-second" && !hasTimes.value;
+          return (
+            <button
+              key={value}
+              type="button"
+              aria-pressed={comparing.value?.basis === value}
+              disabled={lacksTimes}
+              title={lacksTimes ? "A side has no times" : undefined}
+              onClick={() => setComparison({ basis: value })}
+            >
+              {label}
+            </button>
+          );
+        })}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,57 @@
+// The card beside the pointer, of a call in two profiles: what it costs before and after.
+
+import type { JSX } from "preact";
+import type { ChangeDetail, ComparedDetail } from "../session/types.ts";
+import { Flag } from "../session/types.ts";
+import { event } from "../state/app.ts";
+import { ForcedMark } from "../views/forced_name.tsx";
+import { countSamples, nameClass, swatchClass } from "../views/words.ts";
+import { comparing } from "./state.ts";
+import { amount, difference, PRESENCE_WORDS, RELATION_WORDS } from "./words.ts";
+
+export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Element {
+  const place = [
+    detail.dso ?? "",
+    detail.relation === null ? "" : RELATION_WORDS[detail.relation].words,
+    PRESENCE_WORDS[detail.presence],
+  ];
+  return (
+    <>
+      <header>
+        <span class={swatchClass(detail.kind, detail.flags)} />
+        <strong class={nameClass(detail.kind, detail.flags)}>
+          <ForcedMark flags={detail.flags} />
+          {detail.name}
+          {detail.flags & Flag.Inlined ? " (inlined)" : ""}
+        </strong>
+      </header>
+      <p class="card-place">{place.filter((part) => part !== "").join(" · ")}</p>
+      <table class="compared-card">
+        <thead>
+          <tr><th /><th scope="col">Before</th><th scope="col">After</th><th scope="col">Change</th></tr>
+        </thead>
+        <tbody>
+          <Row name="Total" change={detail.total} />
+          <Row name="Self" change={detail.self} />
+        </tbody>
+      </table>
+      <p class="card-base">
+        Total: {countSamples(detail.total.beforeSamples)} before, {countSamples(detail.total.afterSamples)} after; the change is{" "}
+        {detail.total.certain ? "beyond noise" : "within noise"}.
+      </p>
+    </>
+  );
+}
+
+function Row({ name, change }: { name: string; change: ChangeDetail }): JSX.Element {
+  const basis = comparing.value?.basis ?? "share";
+  const unit = event.value?.name ?? "";
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td>{amount(change.before, basis, unit)}</td>
+      <td>{amount(change.after, basis, unit)}</td>
+      <td class="card-share">{difference(change.change, basis, unit)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,120 @@
+// The dock while two profiles are compared: which DSOs are held beside each other, and how.
+
+import { signal, useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { admitFiles } from "../ledger/admit.ts";
+import { servers } from "../ledger/servers.ts";
+import { pickBinaries } from "../open/pick.ts";
+import type { Session } from "../session/client.ts";
+import type { CompareRequest, DsoPairRow } from "../session/types.ts";
+import { dockOpen, event, namesGeneration, session } from "../state/app.ts";
+import { count, shortId } from "../state/format.ts";
+import { Icon } from "../shell/icons.tsx";
+import { latest } from "../views/latest.ts";
+import { fetchableForSecond, fetchForSecond, refreshSecond } from "./second.ts";
+import { comparing, compareView, isInAddress, request } from "./state.ts";
+import { amount, howCompared, RELATION_WORDS } from "./words.ts";
+
+interface Question {
+  session: Session;
+  request: CompareRequest;
+  view: typeof compareView.value;
+}
+
+/** Kept while another answer is awaited. */
+const pairs = signal<readonly DsoPairRow[]>([]);
+
+export function DsoPairs(): JSX.Element {
+  const questions = useMemo(
+    () => latest<Question, DsoPairRow[]>({
+      ask: ({ session, ...question }) => session.call("comparedDsos", question),
+      deliver: (rows) => {
+        pairs.value = rows;
+      },
+    }),
+    [],
+  );
+  useSignalEffect(() => {
+    void namesGeneration.value;
+    const [present, asked] = [session.value, request.value];
+    if (present !== null && asked !== null) {
+      questions.ask({ session: present, request: asked, view: compareView.value });
+    }
+  });
+  const rows = pairs.value;
+  return (
+    <aside class="dock dso-pairs" aria-label="DSOs in both">
+      <header class="dock-head">
+        <h2>DSOs in both</h2>
+        <span class="ink-mute">{count(rows.length)} {rows.length === 1 ? "pair" : "pairs"}</span>
+        <button
+          type="button"
+          class="quiet icon-only push-right"
+          aria-label="Close the dock"
+          onClick={() => {
+            dockOpen.value = false;
+          }}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="dock-body">
+        <Ways />
+        <ul>{rows.map((row, index) => <Pair key={index} row={row} />)}</ul>
+        <p class="pairs-foot">
+          A pair with equal build-ids is compared by address, names or not. Two builds are compared by function name; code
+          that moved between functions shows as both. Forced names are of one side only.
+        </p>
+        {!isInAddress.value && (
+          <p class="pairs-foot">
+            The address does not hold the second file: after a reload, or for somebody else, it must be opened again.
+          </p>
+        )}
+      </div>
+    </aside>
+  );
+}
+
+function Ways(): JSX.Element | null {
+  if (comparing.value?.with === "rest") {
+    return null;
+  }
+  const fetchable = fetchableForSecond.value.length;
+  return (
+    <p class="pairs-ways">
+      <button type="button" onClick={() => void pickBinaries().then(admitFiles).then(refreshSecond)}>
+        Drop binaries or debug files…
+      </button>
+      {fetchable > 0 && (
+        <button type="button" onClick={() => void fetchForSecond()}>
+          Fetch {count(fetchable)} of the second from {servers.value.map(({ host }) => host).join(", ")}
+        </button>
+      )}
+    </p>
+  );
+}
+
+function Pair({ row }: { row: DsoPairRow }): JSX.Element {
+  const { basis, width } = compareView.value;
+  const unit = event.value?.name ?? "";
+  const { words, tone } = RELATION_WORDS[row.relation];
+  const shown = row.relation === "only-before" || width === "before" ? row.before : row.after;
+  return (
+    <li class="pair" title={[row.before_path, row.after_path].filter((path) => path !== null).join("\n")}>
+      <p><strong>{row.name}</strong> <strong class="push-right">{amount(shown, basis, unit)}</strong></p>
+      <p><span class={`ink-${tone}`}>{words}</span> <code class="push-right">{idsOf(row)}</code></p>
+      <p class="ink-mute">{howCompared(row)}</p>
+    </li>
+  );
+}
+
+/** "9f31c07a… → 41b7e2c0…", or the one id of both. */
+function idsOf({ relation, before_build_ids: before, after_build_ids: after }: DsoPairRow): string {
+  const start = (ids: readonly string[]): string => (ids[0] === undefined ? "none" : `${ids[0].slice(0, 8)}…`);
+  if (relation === "two-builds" || (relation === "unidentified" && before.length + after.length > 0)) {
+    return `${start(before)} → ${start(after)}`;
+  }
+  const id = after[0] ?? before[0];
+  return id === undefined ? "" : shortId(id);
+}

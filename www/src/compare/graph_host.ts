@@ -1,0 +1,88 @@
+// The graph of both sides: the page's flame graph, asked of a comparison and coloured by change.
+
+import { computed } from "@preact/signals";
+import type { ComparedGraph, Query } from "../session/types.ts";
+import { ALL, NONE } from "../session/types.ts";
+import { event, search } from "../state/app.ts";
+import type { Colouring } from "../views/flame/colouring.ts";
+import type { GraphHost } from "../views/flame/host.ts";
+import { treePx, treeWindow, TREE_SPAN } from "../views/flame/host.ts";
+import { flow } from "../views/options.ts";
+import { WHOLE } from "../views/flame/zoom.ts";
+import { comparedSelection, comparedZoom, comparing, compareView, request } from "./state.ts";
+import { amount, difference } from "./words.ts";
+
+/** Stands for the trees that are compared: another object whenever they are others. */
+const identity = computed<Query | null>(() => (request.value === null ? null : { ...request.value.after.query }));
+
+const zoomTo = (callNode: number): void => {
+  comparedZoom.value = callNode;
+};
+
+export const COMPARED_GRAPH: GraphHost = {
+  query: identity,
+  selection: comparedSelection,
+  flow,
+  smallestSpan: TREE_SPAN,
+  menu: "none",
+  layout(canvas) {
+    const [asked, tree, view] = [request.value, identity.value, compareView.value];
+    if (asked === null || tree === null) {
+      return null;
+    }
+    const window = treeWindow(comparedZoom.value, treePx(canvas));
+    return {
+      query: tree,
+      layoutPx: window.widthPx,
+      part: WHOLE,
+      searching: search.value !== "",
+      ask: async (session) => {
+        const graph = await session.call("comparedGraph", { request: asked, view, window });
+        return { graph: nameRoot(graph, view.width), root: window.root };
+      },
+    };
+  },
+  zoomTo,
+  enter: ({ callNode }) => zoomTo(callNode),
+  outOne: (above) => zoomTo(above.at(-1) ?? ALL),
+  colouring: (graph) => colouringOf(graph as ComparedGraph),
+  about: async (session, callNode) => {
+    const asked = request.peek();
+    return asked === null ? null : session.call("comparedDetail", { request: asked, view: compareView.peek(), callNode });
+  },
+  cost: (graph, box) => costOf(graph as ComparedGraph, box),
+};
+
+/** The root says whose widths these are. */
+function nameRoot(graph: ComparedGraph, width: "before" | "after" | "both"): ComparedGraph {
+  const label = graph.callNode[0] === ALL ? (graph.label[0] ?? NONE) : NONE;
+  if (label !== NONE) {
+    graph.labels[label] = `all · ${width}`;
+  }
+  return graph;
+}
+
+function colouringOf(graph: ComparedGraph): Colouring {
+  const basis = comparing.value?.basis ?? "share";
+  const name = event.value?.name ?? "";
+  return {
+    by: "change",
+    steps: graph.step,
+    presence: graph.presence,
+    absent: comparing.value?.width === "both" ? "hatched" : "plain",
+    words: (box) => {
+      const width = amount(graph.total[box] as number, basis, name);
+      const change = (graph.after[box] as number) - (graph.before[box] as number);
+      return graph.step[box] === 0 ? width : `${difference(change, basis, name)} · ${width}`;
+    },
+  };
+}
+
+/** "before 2.7 %, after 5.9 %" */
+export function costOf(graph: Pick<ComparedGraph, "before" | "after">, box: number): string {
+  const basis = comparing.peek()?.basis ?? "share";
+  const name = event.peek()?.name ?? "";
+  const [before, after] = [graph.before[box] as number, graph.after[box] as number];
+  return `before ${amount(before, basis, name)}, after ${amount(after, basis, name)}`;
+}
+

@@ -1,0 +1,134 @@
+// The second profile: opened beside the first, with names from the same files and the same servers.
+
+import { batch, computed } from "@preact/signals";
+import { admitAgain, refreshNames } from "../ledger/admit.ts";
+import { isWanted, sent } from "../ledger/debuginfod.ts";
+import { areAllowed, servers, staysHere } from "../ledger/servers.ts";
+import { describeFailure } from "../open/failure.ts";
+import type { Given, Recording } from "../open/given.ts";
+import { recordingOf, sizeOf } from "../open/given.ts";
+import type { ServedProfile } from "../open/served.ts";
+import { servedParts, servedSize } from "../open/served.ts";
+import type { CallOptions, Session } from "../session/client.ts";
+import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
+import type { DsoRow, ProfileInfo } from "../session/types.ts";
+import { comparison, session } from "../state/app.ts";
+import { step } from "../state/history.ts";
+import { runTask } from "../state/tasks.ts";
+import { toast } from "../state/toasts.ts";
+import { DEFAULT_COMPARISON, forgetPlaces, second } from "./state.ts";
+
+/** Opens a recording beside the one that is open and compares them: it is the one after. */
+export async function compareWithRecording(recording: Recording): Promise<void> {
+  const { name, parts } = recording;
+  await compareWith(name, sizeOf(recording), (present, options) => present.call("openSecond", { parts: [...parts] }, options));
+}
+
+/** The first file that was chosen. */
+export async function compareWithFiles(given: readonly Given[]): Promise<void> {
+  const [one] = given;
+  if (one !== undefined) {
+    await compareWithRecording(recordingOf(one));
+  }
+}
+
+export async function compareWithServed(profile: ServedProfile): Promise<void> {
+  const served = servedParts(profile);
+  await compareWith(profile.name, servedSize(profile), (present, options) => present.call("openSecondUrl", served, options));
+}
+
+/** The second profile that was compared before, once more. */
+export function compareAgain(): void {
+  if (second.peek() !== null) {
+    step(() => {
+      comparison.value = { ...DEFAULT_COMPARISON, with: "second" };
+    });
+  }
+}
+
+type Opened = (present: Session, options: Required<CallOptions>) => Promise<ProfileInfo>;
+
+async function compareWith(name: string, bytes: number | null, open: Opened): Promise<void> {
+  const present = session.peek();
+  if (present === null) {
+    return;
+  }
+  try {
+    const info = await runTask(`Reading ${name}`, (options) => open(present, options));
+    batch(() => {
+      second.value = { name, bytes, info };
+      forgetPlaces();
+    });
+    await refreshNames();
+    step(() => {
+      comparison.value = { ...DEFAULT_COMPARISON, with: "second" };
+    });
+    await admitAgain();
+    if (staysHere.peek()) {
+      await fetchForSecond();
+    }
+    await refreshSecond();
+  } catch (error) {
+    if (error instanceof SessionError) {
+      toast("error", describeFailure(name, error.failure));
+    } else if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+      throw error;
+    }
+  }
+}
+
+/** Another profile was opened: what was compared with the former is gone from the session too. */
+export function forgetSecond(): void {
+  batch(() => {
+    second.value = null;
+    forgetPlaces();
+    if (comparison.peek()?.with === "second") {
+      comparison.value = null;
+    }
+  });
+}
+
+/** What is known of the second profile's DSOs after names arrived. */
+export async function refreshSecond(): Promise<void> {
+  const [present, known] = [session.peek(), second.peek()];
+  if (present !== null && known !== null) {
+    const info = await present.call("secondInfo", {});
+    second.value = { ...known, info };
+  }
+}
+
+/** DSOs of the second profile that servers which may be asked could name, most samples first. */
+export const fetchableForSecond = computed<readonly DsoRow[]>(() => {
+  const rows = second.value?.info.dsos ?? [];
+  const wanted = rows.filter((row) => isWanted(row) && row.identity === "gnu" && row.samples > 0);
+  const isFirst = (row: DsoRow): boolean => wanted.findIndex((other) => other.build_id === row.build_id) === wanted.indexOf(row);
+  return areAllowed() ? wanted.filter(isFirst) : [];
+});
+
+/** Asks those servers for the second profile's names, one build after the other. */
+export async function fetchForSecond(): Promise<void> {
+  await runTask("Fetching names", async (options) => {
+    for (const row of fetchableForSecond.peek()) {
+      await fetchOne(row, options);
+    }
+  });
+  await refreshNames();
+  await refreshSecond();
+}
+
+async function fetchOne(row: DsoRow, options: Required<CallOptions>): Promise<void> {
+  for (const { url, host, token } of servers.peek()) {
+    const present = session.peek();
+    if (present === null) {
+      return;
+    }
+    if (!staysHere.peek()) {
+      sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, host]) };
+    }
+    const request = { url, host, dso: row.id, which: "second" as const, ...(token === undefined ? {} : { token }) };
+    const { answers } = await present.call("fetchDebuginfod", request, options);
+    if (answers.some(({ outcome }) => outcome === "found")) {
+      return;
+    }
+  }
+}

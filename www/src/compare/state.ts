@@ -1,0 +1,171 @@
+// What is compared: a second profile with the first, or a range with the rest of one. The sides are queries that all of
+// the comparison's views share; each has its own place for a selection and a zoom, since its call nodes are of no other
+// tree.
+
+import { batch, computed, signal } from "@preact/signals";
+import type { CompareRequest, EventInfo, ProfileInfo, Query, SideTotal } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
+import type { Selection } from "../state/app.ts";
+import { comparison, event, events, opened, query } from "../state/app.ts";
+import { step } from "../state/history.ts";
+import { DEFAULT_QUERY } from "../state/query_text.ts";
+import type { ComparisonState } from "../state/url.ts";
+
+/** The profile beside the one that is open. */
+export interface SecondProfile {
+  name: string;
+  bytes: number | null;
+  info: ProfileInfo;
+}
+
+export const second = signal<SecondProfile | null>(null);
+
+export type ChangeKey = "self" | "total";
+export type ChangeOrder = "increase" | "decrease" | "either" | "before" | "after" | "name";
+
+/** The table of changes: what is compared, and its order. */
+export const changeKey = signal<ChangeKey>("self");
+export const changeOrder = signal<ChangeOrder>("increase");
+
+export const comparedSelection = signal<Selection | null>(null);
+export const comparedZoom = signal<number>(ALL);
+/** What each side has in all: before, after; null until the session has said it. */
+export const comparedSides = signal<readonly [SideTotal, SideTotal] | null>(null);
+
+/** What is on the screen; an address may name a second profile that is not here. */
+export const comparing = computed<ComparisonState | null>(() => {
+  const wanted = comparison.value;
+  const isHere = wanted?.with === "second" ? second.value !== null : query.value.range?.side === "inside";
+  return isHere ? wanted : null;
+});
+
+export const DEFAULT_COMPARISON: Omit<ComparisonState, "with"> = { order: "plain", basis: "share", width: "after" };
+
+/** A side by its name and what is known of it. */
+export interface SideWords {
+  name: string;
+  bytes: number | null;
+}
+
+/** Before and after as they came; swapped they change places. */
+export const sideWords = computed<readonly [SideWords, SideWords] | null>(() => {
+  const wanted = comparing.value;
+  const file = opened.value;
+  if (wanted === null || file === null) {
+    return null;
+  }
+  const sides: [SideWords, SideWords] = wanted.with === "second"
+    ? [{ name: file.name, bytes: file.bytes }, { name: second.value?.name ?? "", bytes: second.value?.bytes ?? null }]
+    : [{ name: "The rest", bytes: null }, { name: "The range", bytes: null }];
+  return inOrder(sides, wanted);
+});
+
+function inOrder<T>([one, other]: readonly [T, T], { order }: ComparisonState): [T, T] {
+  return order === "plain" ? [one, other] : [other, one];
+}
+
+/** The events that both sides have, by the first's numbers. */
+export const commonEvents = computed<readonly { event: EventInfo; index: number }[]>(() => {
+  const theirs = second.value === null ? null : allEvents(second.value.info).map(({ name }) => name);
+  const isCommon = ({ name }: EventInfo): boolean => comparing.value?.with !== "second" || theirs === null || theirs.includes(name);
+  return events.value.flatMap((each, index) => (isCommon(each) ? [{ event: each, index }] : []));
+});
+
+function allEvents({ events, derived_events }: ProfileInfo): EventInfo[] {
+  return [...events, ...derived_events];
+}
+
+/** What is asked of both; null while nothing is compared, and where the second has no such event. */
+export const request = computed<CompareRequest | null>(() => {
+  const wanted = comparing.value;
+  const asked = query.value;
+  if (wanted === null) {
+    return null;
+  }
+  if (wanted.with === "rest") {
+    const { range } = asked;
+    if (range === null) {
+      return null;
+    }
+    const rest: Query = { ...asked, around: null, range: { ...range, side: "outside" } };
+    const within: Query = { ...asked, around: null };
+    const [before, after] = inOrder([rest, within], wanted);
+    return { before: { which: "first", query: before }, after: { which: "first", query: after } };
+  }
+  // Process and CPU numbers, times and addresses of one recording mean nothing in another: only how the tree is made holds
+  // for both.
+  const { direction, group, inlines } = asked;
+  const numbers = secondEvent.value;
+  if (numbers === -1) {
+    return null;
+  }
+  const of = (event: number): Query => ({ ...DEFAULT_QUERY, event, direction, group, inlines });
+  const sides: [CompareRequest["before"], CompareRequest["before"]] =
+    [{ which: "first", query: of(asked.event) }, { which: "second", query: of(numbers) }];
+  const [before, after] = inOrder(sides, wanted);
+  return { before, after };
+});
+
+/** The second profile's number of the event that is shown; -1 where it has none of that name. */
+const secondEvent = computed(() => {
+  const profile = second.value?.info;
+  const name = event.value?.name;
+  return profile === undefined ? -1 : allEvents(profile).findIndex((each) => each.name === name);
+});
+
+/** How a comparison is looked at, as the session knows it. */
+export const compareView = computed(() => ({
+  basis: comparing.value?.basis ?? "share",
+  width: comparing.value?.width ?? "after",
+} as const));
+
+/** Whether there are times to count by. */
+export const hasTimes = computed(() => comparedSides.value?.every(({ seconds }) => seconds > 0) ?? true);
+
+/** Changes how two sides are compared, as one step that Back undoes. Other trees, other call nodes. */
+export function setComparison(change: Partial<ComparisonState>): void {
+  const before = comparison.peek();
+  if (before !== null) {
+    step(() => {
+      comparison.value = { ...before, ...change };
+      if (change.order !== undefined) {
+        forgetPlaces();
+      }
+    });
+  }
+}
+
+export function swapSides(): void {
+  setComparison({ order: comparison.peek()?.order === "swapped" ? "plain" : "swapped" });
+}
+
+/** Call nodes of one comparison mean nothing in another. */
+export function forgetPlaces(): void {
+  batch(() => {
+    comparedSelection.value = null;
+    comparedZoom.value = ALL;
+  });
+}
+
+/** The range that is chosen beside everything else: what is special about it. */
+export function compareWithRest(): void {
+  if (query.peek().range !== null) {
+    step(() => {
+      forgetPlaces();
+      comparison.value = { ...DEFAULT_COMPARISON, with: "rest" };
+    });
+  }
+}
+
+/** Shows one profile again. The second one stays, to be compared again. */
+export function stopComparing(): void {
+  if (comparison.peek() !== null) {
+    step(() => {
+      comparison.value = null;
+    });
+  }
+}
+
+/** Whether the address can say all of it: a second file is not in it. */
+export const isInAddress = computed(() => comparing.value?.with === "rest");
+
