@@ -214,7 +214,7 @@ pub struct DsoPairRow {
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(rename_all = "camelCase")]
 pub struct CompareSearch {
     /// Functions that match.
@@ -223,6 +223,8 @@ pub struct CompareSearch {
     pub total: ChangeDetail,
     /// Widest call node of each function, widest first.
     pub matches: Vec<u32>,
+    /// Why the text cannot be looked for, in words.
+    pub problem: Option<String>,
 }
 
 /// Two call trees beside each other.
@@ -437,12 +439,13 @@ impl Comparing {
     /// What a text finds; nothing for an empty one.
     pub fn search(&self, view: CompareView, text: &str) -> CompareSearch {
         let comparison = &self.comparison;
-        let pattern = Pattern::new(text);
+        let parsed = Pattern::parse(text);
+        let pattern = parsed.as_ref().ok().and_then(Option::as_ref);
         let functions = comparison.functions().iter();
         let mut found: Vec<&FunctionChange> = functions
             .filter(|function| {
                 let label = comparison.label_of(function.label);
-                pattern.as_ref().is_some_and(|pattern| self.finds(pattern, label))
+                pattern.is_some_and(|pattern| self.finds(pattern, label))
             })
             .collect();
         let measures = self.measures(view);
@@ -453,6 +456,7 @@ impl Comparing {
             functions: found.len() as u32,
             total: self.change(view, comparison.through(&labels)),
             matches: found.into_iter().map(|function| function.heaviest.0).collect(),
+            problem: parsed.as_ref().err().map(ToString::to_string),
         }
     }
 }

@@ -7,7 +7,7 @@ import type { Session } from "../session/client.ts";
 import type { ComparedDetail, CompareRequest } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { event, namesGeneration, session } from "../state/app.ts";
-import { singleKeys } from "../state/layout.ts";
+import { singleKeys } from "../state/single_keys.ts";
 import { flameAction } from "../views/flame/keys.ts";
 import type { FlameModel } from "../views/flame/model.ts";
 import { latest } from "../views/latest.ts";

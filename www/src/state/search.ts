@@ -50,8 +50,8 @@ async function searchBoth(
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const view = { ...compared.view, basis: "share" } as const;
-  const { functions, total, matches } = await asking.call("comparedSearch", { ...compared, view, text }, { signal });
-  return { functions, samples: total.afterSamples, weight: 0, share: total.after / 100, matches: Uint32Array.from(matches) };
+  const { functions, total, matches, problem } = await asking.call("comparedSearch", { ...compared, view, text }, { signal });
+  return { functions, samples: total.afterSamples, weight: 0, share: total.after / 100, matches: Uint32Array.from(matches), problem };
 }
 
 /** Selects the next or the previous match, around the ends. */

@@ -1,0 +1,190 @@
+//! `perftab diff` of recordings of a real program: what `perf diff` says of the same files, and what
+//! must hold whatever was recorded.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use perftab_tests::folder::TestFolder;
+use perftab_tests::program::{compile, is_installed};
+use perftab_tests::{perftab_at, perftab_binary};
+use serde_json::Value;
+
+/// Two versions of one program: the second does some of its work in another function.
+const SOURCE: &str = r#"
+static volatile unsigned long sum;
+static __attribute__((noinline)) void steady(long n) { while (n--) sum += n * 7; }
+static __attribute__((noinline)) void shrinks(long n) { while (n--) sum ^= n * 3; }
+static __attribute__((noinline)) void added(long n) { while (n--) sum -= n * 5; }
+int main(void) {
+    for (int round = 0; round < 40; round++) {
+        steady(1000000);
+        shrinks(SECOND ? 500000 : 3000000);
+        if (SECOND) added(2500000);
+    }
+    return sum == 1;
+}
+"#;
+
+/// A program of one name in a folder of its own, and a recording of it.
+fn record(folder: &TestFolder, version: &str, build_id: &str) -> PathBuf {
+    let own = folder.join(version);
+    fs::create_dir_all(&own).expect("a folder");
+    let is_second = if version == "second" { "1" } else { "0" };
+    compile(&own, "program", build_id, &format!("#define SECOND {is_second}\n{SOURCE}"));
+    record_again(&own, "perf.data")
+}
+
+fn record_again(own: &Path, name: &str) -> PathBuf {
+    let recording = own.join(name);
+    let recorded = Command::new(perftab_binary())
+        .args(["record", "-e", "cpu-clock", "-F", "4999", "-g", "-o"])
+        .arg(&recording)
+        .arg("--")
+        .arg(own.join("program"))
+        .stdout(Stdio::null())
+        .output()
+        .expect("perftab runs");
+    let stderr = String::from_utf8_lossy(&recorded.stderr);
+    assert!(recorded.status.success(), "perftab record fails: {stderr}");
+    recording
+}
+
+fn diff(home: &TestFolder, before: &Path, after: &Path, options: &[&str]) -> Value {
+    let output = perftab_at(home, &["diff", "--json"])
+        .args(options)
+        .args([before, after])
+        .output()
+        .expect("perftab runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "perftab diff fails: {stderr}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+const FIRST_ID: &str = "11111111aaaa1111aaaa1111aaaa1111aaaa1111";
+const SECOND_ID: &str = "22222222bbbb2222bbbb2222bbbb2222bbbb2222";
+
+#[test]
+fn changes_of_functions_are_those_of_perf_diff() {
+    if !is_installed("changes_of_functions_are_those_of_perf_diff", "perf") {
+        return;
+    }
+    let folder = TestFolder::new();
+    let before = record(&folder, "first", FIRST_ID);
+    let after = record(&folder, "second", SECOND_ID);
+    let ours = diff(&folder, &before, &after, &["--no-inline"]);
+    let mut functions = BTreeMap::new();
+    for function in ours["functions"].as_array().expect("functions") {
+        let dso = function["dso"].as_str().unwrap_or_default().to_owned();
+        let name = function["name"].as_str().unwrap_or_default().to_owned();
+        let number = |key: &str| function[key].as_f64().expect("a number");
+        if dso == "program" {
+            functions.insert(name, (number("before"), number("change")));
+        }
+    }
+    let theirs = by_perf(&before, &after);
+    let names = |functions: &BTreeMap<String, (f64, f64)>| -> Vec<String> {
+        functions.keys().cloned().collect()
+    };
+    assert!(theirs.contains_key("added") && theirs.contains_key("shrinks"), "{theirs:?}");
+    assert_eq!(names(&functions), names(&theirs));
+    for (name, (before, change)) in &theirs {
+        let ours = functions[name];
+        let near = |one: f64, other: f64| (one - other).abs() < 0.006;
+        assert!(
+            near(ours.0, *before) && near(ours.1, *change),
+            "{name}: {ours:?}, perf {before} {change}"
+        );
+    }
+    let pair = &ours["dsos"][0];
+    assert_eq!((&pair["name"], &pair["relation"]), (&"program".into(), &"two-builds".into()));
+    assert_eq!(pair["before_build_ids"][0], FIRST_ID);
+    assert_eq!(pair["after_build_ids"][0], SECOND_ID);
+}
+
+/// By function of the program: percent before, and points. perf leaves out what is nothing.
+fn by_perf(before: &Path, after: &Path) -> BTreeMap<String, (f64, f64)> {
+    let output = Command::new("perf")
+        .args(["diff", "-c", "delta", "-t", "|"])
+        .args([before, after])
+        .output()
+        .expect("perf runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let mut functions = BTreeMap::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [before, change, dso, symbol] = cells[..] else { panic!("perf prints {line:?}") };
+        let number = |text: &str| match text.trim_end_matches('%') {
+            "" => 0.0,
+            text => text.parse().unwrap_or_else(|_| panic!("perf prints {line:?}")),
+        };
+        let (before, change) = (number(before), number(change));
+        // Of a function that is gone perf says no change.
+        let change = if change == 0.0 && before != 0.0 && line_has_no_change(line) {
+            -before
+        } else {
+            change
+        };
+        if dso == "program" {
+            let name = symbol.split_once("] ").map_or(symbol, |(_, name)| name);
+            functions.insert(name.to_owned(), (before, change));
+        }
+    }
+    functions
+}
+
+fn line_has_no_change(line: &str) -> bool {
+    line.split('|').nth(1).is_some_and(|cell| cell.trim().is_empty())
+}
+
+#[test]
+fn swapping_negates_every_change_and_a_file_beside_itself_has_none() {
+    let folder = TestFolder::new();
+    let before = record(&folder, "first", FIRST_ID);
+    let after = record_again(&folder.join("first"), "again.data");
+    let key = |function: &Value| {
+        format!("{} {} {}", function["name"], function["address"], function["dso"])
+    };
+    let changes = |diff: &Value, key_of: &dyn Fn(&Value) -> String| -> BTreeMap<String, [f64; 2]> {
+        let functions = diff["functions"].as_array().expect("functions");
+        assert!(!functions.is_empty());
+        let change = |function: &Value| {
+            [&function["change"], &function["total"]["change"]]
+                .map(|it| it.as_f64().expect("a number"))
+        };
+        functions.iter().map(|function| (key_of(function), change(function))).collect()
+    };
+    for basis in ["share", "per-second", "raw"] {
+        let options = ["--basis", basis, "--total"];
+        let there = changes(&diff(&folder, &before, &after, &options), &key);
+        let back = changes(&diff(&folder, &after, &before, &options), &key);
+        let negated: BTreeMap<_, _> =
+            back.into_iter().map(|(key, change)| (key, change.map(|it| 0.0 - it))).collect();
+        assert_eq!(there, negated, "{basis}");
+        let itself = changes(&diff(&folder, &before, &before, &options), &key);
+        assert!(itself.values().all(|change| *change == [0.0, 0.0]), "{basis}: {itself:?}");
+    }
+}
+
+#[test]
+fn wrong_use_says_what_to_do() {
+    let folder = TestFolder::new();
+    let before = record(&folder, "first", FIRST_ID);
+    let run = |arguments: &[&str]| {
+        let output = perftab_at(&folder, arguments).output().expect("perftab runs");
+        let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        (output.status.code(), text)
+    };
+    let file = before.to_str().expect("a path");
+    let (code, text) = run(&["diff", file, file, "--event", "nonsense"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("no event nonsense") && text.contains("cpu-clock"), "{text}");
+    let (code, text) = run(&["diff", file]);
+    assert_eq!(code, Some(2), "{text}");
+    let (code, text) = run(&["diff", "-", "-"]);
+    assert_eq!(code, Some(1));
+    assert!(text.lines().count() == 1 && text.contains("standard input"), "{text}");
+}
