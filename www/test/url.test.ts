@@ -55,6 +55,7 @@ const STATE: ViewState = {
   order: { key: "name", descending: false },
   groupBy: "file",
   thread: 4122,
+  comparison: { with: "rest", order: "swapped", basis: "per-second", width: "both" },
 };
 
 const queryOf = (fields: string): Query => readFragment(`#s2&${fields}`).state.query;

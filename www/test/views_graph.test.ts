@@ -203,7 +203,7 @@ test("heat has the steps of the design, as shares of all that is shown", () => {
 });
 
 test("change has a fill for each step", () => {
-  const fill = (step: number): number => fillOf(box(), 0, { by: "change", steps: Int8Array.of(step) });
+  const fill = (step: number): number => fillOf(box(), 0, { by: "change", presence: new Uint8Array(8), absent: "plain", words: () => "", steps: Int8Array.of(step) });
   assert.deepEqual([-3, 0, 3].map(fill), [FILL_CHANGE, FILL_CHANGE + 3, FILL_CHANGE + 6]);
 });
 

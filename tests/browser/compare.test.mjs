@@ -1,0 +1,162 @@
+// Two profiles beside each other, and a range beside the rest: what is compared with what, what the numbers are, and how
+// it is read without seeing or pointing.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
+import { after, before, describe } from "node:test";
+import { Parts } from "./recording.mjs";
+import { Tab, axe, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let spring;
+let neap;
+let springData;
+let neapData;
+let host;
+
+before(async () => {
+  spring = parts.compile(["spring", "tides"]);
+  neap = parts.compile(["neap", "tides"], "-O2", "-DNEAP");
+  const options = ["-e", "cpu-clock", "-F", "1999"];
+  springData = parts.record("spring.data", options, [spring, "20"]);
+  neapData = parts.record("neap.data", options, [neap, "20"]);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+/** The share of samples that end in a function, in percent, as perf counts it. */
+function selfByPerf(recording, name) {
+  const options = ["--stdio", "--no-children", "-g", "none", "--no-inline", "-F", "period,symbol", "-t", "|", "-i", recording];
+  const lines = execFileSync("perf", ["report", ...options], { encoding: "utf8", maxBuffer: 1 << 30 }).split("\n");
+  const rows = lines.filter((line) => /^\s*\d+\|/.test(line)).map((line) => line.split("|"));
+  const sum = (rows) => rows.reduce((sum, [period]) => sum + Number(period), 0);
+  return 100 * sum(rows.filter(([, symbol]) => symbol.trim().endsWith(`] ${name}`))) / sum(rows);
+}
+
+/** Opens both as they are dropped together, and gives the programs their names. */
+async function compared(first, second, options = {}) {
+  const tab = await Tab.open(host, options);
+  await tab.drop(first, second);
+  await tab.page.getByRole("button", { name: "Open both to compare" }).click();
+  await tab.page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
+  await tab.drop(spring, neap);
+  await tab.page.locator(".pair", { hasText: "tides" }).filter({ hasNotText: "not named" }).waitFor();
+  await tab.settled();
+  return tab;
+}
+
+/** The table of changes as it stands, by function and DSO. */
+async function changes(tab) {
+  await tab.settled();
+  const rows = await tab.page.locator(".changes .row:not(.loading)").evaluateAll((rows) =>
+    rows.map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent)));
+  return new Map(rows.map(([change, before, after, name, dso, certainty]) => [`${name} ${dso}`, { change, before, after, certainty }]));
+}
+
+/** "+3.2" → 3.2 */
+const number = (text) => Number(text.replace("−", "-").replace("+", ""));
+const percent = (text) => (text === "none" ? 0 : Number.parseFloat(text));
+/** Of a row, whichever side lacks it. */
+const rowOf = (table, name) => [...table].find(([key]) => key.startsWith(name))?.[1];
+
+describe("comparison", () => {
+  scene("a16 two builds dropped together are compared by function name", async () => {
+    const tab = await compared(springData, neapData);
+    const table = await changes(tab);
+    const added = rowOf(table, "neap_tide");
+    assert.equal(added.before, "none");
+    assert.ok(Math.abs(percent(added.after) - selfByPerf(neapData, "neap_tide")) < 0.06, added.after);
+    assert.equal(added.certainty, "beyond noise");
+    const sorted = rowOf(table, "order_by_height");
+    const [before, now] = [springData, neapData].map((data) => selfByPerf(data, "order_by_height"));
+    assert.ok(Math.abs(percent(sorted.before) - before) < 0.06 && Math.abs(percent(sorted.after) - now) < 0.06);
+    assert.ok(Math.abs(number(sorted.change) - (now - before)) < 0.06, sorted.change);
+    const pair = tab.page.locator(".pair", { hasText: "tides" });
+    assert.match(await pair.textContent(), /two builds.*→.*compared by function name/);
+    await tab.pictures("16-compare");
+    await tab.close();
+  });
+
+  scene("a16 swap negates every change", async () => {
+    const tab = await compared(springData, neapData);
+    const there = await changes(tab);
+    await tab.page.getByRole("button", { name: "Swap" }).click();
+    await tab.page.locator(".side-box").first().filter({ hasText: "neap.data" }).waitFor();
+    // What grew most is now last.
+    await tab.page.getByRole("combobox", { name: "Order" }).selectOption("Largest decrease");
+    const back = await changes(tab);
+    assert.ok(there.size > 5);
+    for (const [key, row] of there) {
+      const plain = key.replace(/only (before|after)/, (_, side) => `only ${side === "before" ? "after" : "before"}`);
+      assert.equal(number(back.get(plain).change) + 0, 0 - number(row.change), key);
+      assert.deepEqual([back.get(plain).before, back.get(plain).after], [row.after, row.before], key);
+    }
+    await tab.close();
+  });
+
+  scene("a16 the same file twice gives zeros", async () => {
+    const copy = parts.path("copy.data");
+    copyFileSync(springData, copy);
+    const tab = await compared(springData, copy);
+    for (const basis of ["Share of total", "Per second", "Raw weight"]) {
+      await tab.page.getByRole("button", { name: basis }).click();
+      for (const [key, { change, before, after, certainty }] of await changes(tab)) {
+        assert.ok(["0.0", "0"].includes(change), `${basis}: ${key} ${change}`);
+        assert.deepEqual([before, certainty], [after, "within noise"], key);
+      }
+    }
+    assert.equal(await tab.page.locator(".only-tag").count(), 0);
+    await tab.close();
+  });
+
+  scene("a16 a range and the rest add up to the whole", async () => {
+    const tab = await Tab.open(host);
+    await tab.drop(springData, spring);
+    await tab.opened();
+    const { samples, time } = await tab.ask("info");
+    const third = Math.round((time.end - time.start) / 3);
+    // As the timeline would: a range in the address, which Back and Forward go through too.
+    const query = { event: 0, direction: "callees", group: "process", inlines: "shown", range: { start: 0, end: third, side: "inside" } };
+    const rest = { ...query, range: { ...query.range, side: "outside" } };
+    const sides = await tab.ask("comparedSides", {
+      request: { before: { which: "first", query: rest }, after: { which: "first", query } },
+    });
+    assert.equal(sides[0].samples + sides[1].samples, samples);
+    assert.ok(sides.every(({ samples }) => samples > 0));
+    assert.ok(Math.abs(sides[0].seconds + sides[1].seconds - (time.end - time.start) / 1e9) < 1e-6);
+    await tab.close();
+  });
+
+  scene("a16 a comparison is read by keyboard and screen reader", async () => {
+    const tab = await compared(springData, neapData, { initPath: axe });
+    await tab.page.getByRole("tree").focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await tab.page.keyboard.press(key);
+    const words = tab.page.locator('[role=treeitem][aria-selected="true"]');
+    await tab.page.waitForFunction(() =>
+      / percent, after /.test(document.querySelector('[role=treeitem][aria-selected="true"]')?.getAttribute("aria-label") ?? ""));
+    assert.match(await words.getAttribute("aria-label"), /before [\d.]+ percent, after [\d.]+ percent, change .* points, (beyond|within) noise/);
+    await tab.page.keyboard.press("Enter");
+    await tab.page.locator(".breadcrumb .crumb").first().waitFor();
+    await tab.page.keyboard.press("Backspace");
+    await tab.page.waitForFunction(() => document.querySelectorAll(".breadcrumb .crumb").length <= 1);
+    await tab.page.keyboard.press("3");
+    await tab.page.getByRole("grid", { name: "Changes by function" }).waitFor();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+    await tab.page.getByRole("heading", { name: "spring.data" }).waitFor();
+    await tab.close();
+  });
+
+  scene("a16 perftab view serves two and both get their names", async () => {
+    const address = await parts.view(springData, neapData);
+    const tab = await Tab.open(address);
+    await tab.page.locator(".served-row", { hasText: "spring.data" }).getByRole("button", { name: "Open" }).click();
+    await tab.opened();
+    await tab.page.getByRole("button", { name: "Compare…" }).click();
+    await tab.page.getByRole("button", { name: "With neap.data" }).click();
+    await tab.page.locator(".changes .row", { hasText: "neap_tide" }).waitFor();
+    assert.match(await tab.page.locator(".status-network").textContent(), /Nothing was sent/);
+    await tab.close();
+  });
+});
