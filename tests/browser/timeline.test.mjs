@@ -239,6 +239,40 @@ describe("timeline", () => {
   });
 });
 
+describe("timeline on a phone", () => {
+  let touch;
+  before(async () => {
+    await tab.setViewportSize({ width: 420, height: 900 });
+    touch = await tab.context().newCDPSession(tab);
+    await touch.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+  });
+  after(async () => {
+    await touch.send("Emulation.setTouchEmulationEnabled", { enabled: false });
+    await tab.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  async function swipe(fromX, toX, y) {
+    const at = (x) => ({ touchPoints: [{ x, y }] });
+    await touch.send("Input.dispatchTouchEvent", { type: "touchStart", ...at(fromX) });
+    for (let step = 1; step <= 6; step++) {
+      await touch.send("Input.dispatchTouchEvent", { type: "touchMove", ...at(fromX + ((toX - fromX) * step) / 6) });
+    }
+    await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  }
+
+  test("a23 a finger drags a range and its handles, which are 44 px wide to it", async () => {
+    await open();
+    const { y } = await plot();
+    const { height } = await tab.locator(".timeline-region").boundingBox();
+    assert.equal(Math.round(height), 82);
+    await swipe(await xOf(15), await xOf(30), y + 50);
+    await range("15.00 s to 30.00 s");
+    // 20 px beside the edge is still the handle.
+    await swipe((await xOf(30)) + 20, (await xOf(40)) + 20, y + 50);
+    await range("15.00 s to 40.00 s");
+  });
+});
+
 describe("heat map", () => {
   const grid = () => tab.getByRole("grid", { name: /Heat map/ });
   const cell = () => tab.evaluate(() => {

@@ -24,6 +24,7 @@ import { followSearch } from "./state/search.ts";
 import { followShown } from "./state/shown.ts";
 import { followTheme } from "./state/theme.ts";
 import { readFragment } from "./state/url.ts";
+import { followMarks } from "./timeline/marks.ts";
 import { followTime } from "./timeline/state.ts";
 import { followPlaces } from "./views/places.ts";
 import { keepSelection } from "./views/query_steps.ts";
@@ -75,6 +76,7 @@ if (root !== null) {
   followSelection();
   followPlaces();
   followTime();
+  followMarks();
   followShare();
   followTitle();
   followCommands();

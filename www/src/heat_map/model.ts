@@ -1,16 +1,18 @@
 // What the heat map shows and does: asks the worker for cells, for what the range is, and for what one cell is; turns
 // keys and pointer into the one range that all views share.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import type { HeatCell, HeatMap, HeatRequest, Query } from "../session/types.ts";
-import { draggedRange, namesGeneration, phase, query, session } from "../state/app.ts";
+import { draggedRange, hovered, namesGeneration, phase, query, session } from "../state/app.ts";
 import { recall, remember } from "../state/storage.ts";
+import { runTask } from "../state/tasks.ts";
 import { themeGeneration } from "../state/theme.ts";
 import { followGestures } from "../timeline/gestures.ts";
 import type { GestureHandlers } from "../timeline/gestures.ts";
 import type { TimeAction } from "../timeline/keys.ts";
 import { KeyedRange } from "../timeline/range_keys.ts";
+import { markFrom, wordsOfMarksAt } from "../timeline/marks.ts";
 import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, wholeTime } from "../timeline/state.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
 import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
@@ -22,6 +24,7 @@ import type { Grid } from "./grid.ts";
 import { cellAt, cellAtTime, gridFor, spanOfCell, spanOfCells, spanOfGrid } from "./grid.ts";
 import type { HeatElements } from "./stage.ts";
 import { HeatStage } from "./stage.ts";
+import { cellTime } from "./words.ts";
 
 const PAUSE_MS = 80;
 
@@ -70,7 +73,8 @@ export class HeatModel {
     (range) => setRange({ ...range, side: "inside" }),
   );
   readonly #maps = latest<Question & { request: HeatRequest; grid: Grid }, HeatMap>({
-    ask: ({ session: asked, query: of, request }) => asked.call("heatMap", { query: of, request }),
+    ask: ({ session: asked, query: of, request }) =>
+      runTask("Laying out the heat map", (options) => asked.call("heatMap", { query: of, request }, options)),
     deliver: (map, { grid }) => {
       this.failure.value = null;
       this.answer.value = { map, grid };
@@ -111,7 +115,8 @@ export class HeatModel {
         this.width.value = stage.width.value;
       }),
       effect(() => this.#ask()),
-      effect(() => this.#askSums()),
+      effect(() => this.#askOfAll()),
+      effect(() => this.#askOfRange()),
       effect(() => {
         const answer = this.answer.value;
         // Cells of other seconds than those in sight are not shown as if they were these.
@@ -158,19 +163,22 @@ export class HeatModel {
     const question = this.#question();
     const grid = this.grid.value;
     if (question !== null && this.width.value > 0) {
-      this.#maps.ask({ ...question, grid, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } });
+      untracked(() => this.#maps.ask({ ...question, grid, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }));
     }
   }
 
-  #askSums(): void {
+  #askOfAll(): void {
     const question = this.#question();
     const whole = wholeTime.value;
-    const range = rangeShown.value;
-    if (question === null || whole === null) {
-      return;
+    if (question !== null && whole !== null) {
+      this.#ofAll.ask({ ...question, span: whole });
     }
-    this.#ofAll.ask({ ...question, span: whole });
-    if (range === null) {
+  }
+
+  #askOfRange(): void {
+    const question = this.#question();
+    const range = rangeShown.value;
+    if (question === null || range === null) {
       this.#ofRange.drop();
       this.chosen.value = null;
     } else {
@@ -279,9 +287,18 @@ export class HeatModel {
         return range === null ? undefined : enterSpan({ start: range.start, end: range.end });
       }
       case "mark":
-        return;
+        return this.#toMark(action.to);
       case "cursor":
         return this.#moveCursor(action);
+    }
+  }
+
+  #toMark(to: "earlier" | "later"): void {
+    const time = markFrom(timeCursor.peek() ?? (to === "later" ? -1 : this.#whole.end), to);
+    if (time !== null) {
+      timeCursor.value = time;
+      this.#stage?.reveal(this.cursor.peek());
+      hovered.value = `${cellTime(time)}: ${wordsOfMarksAt(time) ?? ""}`;
     }
   }
 

@@ -65,7 +65,7 @@ function unit(event: string): string {
 
 /** Events whose period is nanoseconds: the kernel's, and time off the CPU. */
 function isTime(event: string): boolean {
-  return /^(cpu-clock|task-clock|offcpu-time|preempted-time)/.test(event);
+  return /^(cpu-clock|task-clock|offcpu-time|preempted-time|wall-clock)/.test(event);
 }
 
 function scaled(value: number, units: readonly string[], gap: string): string {

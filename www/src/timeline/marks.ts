@@ -1,9 +1,62 @@
 // Moments on the ruler: what was lost, and where programs began.
 
+import { effect, signal } from "@preact/signals";
+import type { Session } from "../session/client.ts";
 import type { Marks } from "../session/types.ts";
+import { phase, session } from "../state/app.ts";
 import { count } from "../state/format.ts";
+import { latest } from "../views/latest.ts";
+import { wholeTime } from "./state.ts";
+import type { TimeSpan } from "./time_window.ts";
 
 export const MARK = { lost: 0, exec: 1, fork: 2 } as const;
+
+/** Of the whole recording; null while they are asked for. */
+export const marks = signal<Marks | null>(null);
+
+/** Asks once for each profile. Call once. */
+export function followMarks(): void {
+  const rows = latest<{ session: Session; whole: TimeSpan }, Marks>({
+    ask: ({ session: asked, whole }) => asked.call("marks", { start: whole.start, end: whole.end }),
+    deliver: (answer) => {
+      marks.value = answer;
+    },
+  });
+  effect(() => {
+    const [asked, whole] = [session.value, wholeTime.value];
+    marks.value = null;
+    rows.drop();
+    if (asked !== null && whole !== null && phase.value.kind === "open") {
+      rows.ask({ session: asked, whole });
+    }
+  });
+}
+
+/** The nearest mark before or after a time; null where there is none. */
+export function markFrom(time: number, to: "earlier" | "later"): number | null {
+  const times = marks.peek()?.time ?? [];
+  let best: number | null = null;
+  for (const each of times) {
+    const isThere = to === "later" ? each > time : each < time;
+    if (isThere && (best === null || Math.abs(each - time) < Math.abs(best - time))) {
+      best = each;
+    }
+  }
+  return best;
+}
+
+/** The marks at a time, in words; null where there is none. */
+export function wordsOfMarksAt(time: number): string | null {
+  const all = marks.value;
+  if (all === null) {
+    return null;
+  }
+  const words: string[] = [];
+  for (let mark = all.time.indexOf(time); mark !== -1; mark = all.time.indexOf(time, mark + 1)) {
+    words.push(wordsOfMark(all, mark));
+  }
+  return words.length === 0 ? null : words.join(", ");
+}
 
 /** "804 events lost", "exec of nginx", "12 forks" where several came together. */
 export function wordsOfMark(marks: Marks, mark: number): string {

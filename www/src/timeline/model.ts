@@ -3,14 +3,15 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../session/client.ts";
-import type { Marks, Query, Timeline, TimelineRequest } from "../session/types.ts";
+import type { Query, Timeline, TimelineRequest } from "../session/types.ts";
 import { draggedRange, event, hovered, namesGeneration, phase, query, session } from "../state/app.ts";
 import { eventTasks } from "../state/event_tasks.ts";
 import { weight } from "../state/format.ts";
+import { runTask } from "../state/tasks.ts";
 import { themeGeneration } from "../state/theme.ts";
 import { latest } from "../views/latest.ts";
 import { previewRange, setCpus, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
-import { MARK, wordsOfMark } from "./marks.ts";
+import { markFrom, marks, wordsOfMarksAt } from "./marks.ts";
 import type { GestureHandlers } from "./gestures.ts";
 import { followGestures } from "./gestures.ts";
 import type { TimeAction } from "./keys.ts";
@@ -26,7 +27,7 @@ import {
 } from "./state.ts";
 import type { TimeSpan } from "./time_window.ts";
 import { extended, lengthOf, panWindow, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf, zoomWindow } from "./time_window.ts";
-import { decimalsFor, secondsWith } from "./words.ts";
+import { decimalsFor, lengthWords, rangeWords, secondsWith } from "./words.ts";
 
 const BIN_PX = 2;
 /** Steps of the cursor in what is in sight. */
@@ -49,7 +50,6 @@ export interface Tip {
 
 export class TimelineModel {
   readonly answer = signal<Timeline | null>(null);
-  readonly marks = signal<Marks | null>(null);
   readonly failure = signal<string | null>(null);
   readonly tip = signal<Tip | null>(null);
   readonly rows = computed<readonly Row[]>(() => {
@@ -62,8 +62,8 @@ export class TimelineModel {
   /** What the cursor stands on, as it is spoken. */
   readonly spoken = computed(() => {
     const time = timeCursor.value ?? timeInSight.value.start;
-    const mark = [...(this.marks.value?.time ?? [])].indexOf(time);
-    return mark === -1 ? this.wordsAt(time, this.activeRow.value) : this.markWords(mark);
+    const mark = wordsOfMarksAt(time);
+    return mark === null ? this.wordsAt(time, this.activeRow.value) : `${this.timeWords(time)}: ${mark}`;
   });
   #stage: TimeStage | null = null;
   readonly #keyed = new KeyedRange(
@@ -71,19 +71,14 @@ export class TimelineModel {
     (range) => setRange({ ...range, side: "inside" }),
   );
   readonly #answers = latest<Question, Timeline>({
-    ask: ({ session: asked, query: of, request }) => asked.call("timeline", { query: of, request }),
+    ask: ({ session: asked, query: of, request }) =>
+      runTask("Laying out the timeline", (options) => asked.call("timeline", { query: of, request }, options)),
     deliver: (answer) => {
       this.failure.value = null;
       this.answer.value = answer;
     },
     fail: (error) => {
       this.failure.value = error instanceof Error ? error.message : String(error);
-    },
-  });
-  readonly #markRows = latest<{ session: Session; whole: TimeSpan }, Marks>({
-    ask: ({ session: asked, whole }) => asked.call("marks", { start: whole.start, end: whole.end }),
-    deliver: (marks) => {
-      this.marks.value = marks;
     },
   });
 
@@ -99,9 +94,8 @@ export class TimelineModel {
     const stops = [
       followGestures(area, locate, "across", this.#gestures(stage, focus)),
       effect(() => this.#ask(stage, form)),
-      effect(() => this.#askMarks()),
       effect(() => stage.show(this.answer.value, this.rows.value.map(({ track }) => track))),
-      effect(() => stage.showMarks(this.marks.value)),
+      effect(() => stage.showMarks(marks.value)),
       effect(() => stage.showWindow(timeInSight.value)),
       effect(() => stage.mark({ range: rangeShown.value, inverted: rangeShown.value?.side === "outside" })),
       effect(() => stage.mark({ cursor: timeCursor.value })),
@@ -142,14 +136,8 @@ export class TimelineModel {
       end: Math.ceil(timeInSight.value.end),
       bins: Math.floor(width / BIN_PX),
     };
-    this.#answers.ask({ session: asked, query: JSON.parse(this.#asked.value) as Query, request });
-  }
-
-  #askMarks(): void {
-    const [asked, whole] = [session.value, wholeTime.value];
-    if (asked !== null && whole !== null && phase.value.kind === "open") {
-      this.#markRows.ask({ session: asked, whole });
-    }
+    const question = { session: asked, query: JSON.parse(this.#asked.value) as Query, request };
+    untracked(() => this.#answers.ask(question));
   }
 
   // Pointer ------------------------------------------------------------------------------------------------------------
@@ -165,13 +153,16 @@ export class TimelineModel {
       },
       drag: (from, to, how) => {
         const range = this.#range();
-        const now = time(to);
-        const next =
+        // A handle that was grasped beside its edge keeps that distance.
+        const grasped = how === "start" || how === "end" ? (range?.[how] ?? null) : null;
+        const beside = grasped === null ? 0 : xOf(grasped, timeInSight.peek(), stage.width.peek()) - from;
+        const now = time(to + beside);
+        this.#drag(
           how === "new" || range === null ? spanOf(time(from), now)
             : how === "extend" ? extended(range, now)
               : how === "start" ? spanOf(now, range.end)
-                : spanOf(range.start, now);
-        this.#drag(next);
+                : spanOf(range.start, now),
+        );
         timeCursor.value = now;
       },
       drop: (outcome) => {
@@ -202,6 +193,7 @@ export class TimelineModel {
 
   #drag(span: TimeSpan): void {
     previewRange({ ...span, side: "inside" });
+    hovered.value = `${rangeWords(span)}, ${lengthWords(span)}`;
   }
 
   #edgeNear(x: number, reach: number): "start" | "end" | null {
@@ -223,7 +215,8 @@ export class TimelineModel {
     const time = timeAt(x, scene.window, scene.width);
     this.#stage?.mark({ pointer: time });
     const mark = y < scene.sizes.ruler ? this.#markNear(x) : null;
-    this.tip.value = mark === null ? null : { text: this.markWords(mark), x: clientX, y: clientY };
+    const words = mark === null ? null : wordsOfMarksAt(mark);
+    this.tip.value = mark === null || words === null ? null : { text: `${this.timeWords(mark)}: ${words}`, x: clientX, y: clientY };
     hovered.value = this.wordsAt(time, rowAt(scene, y) ?? ALL_ROW);
   }
 
@@ -233,15 +226,15 @@ export class TimelineModel {
     hovered.value = "";
   }
 
+  /** The time of the mark that is nearest to a place on the ruler. */
   #markNear(x: number): number | null {
-    const [marks, scene] = [this.marks.peek(), this.#stage?.scene];
+    const scene = this.#stage?.scene;
     let best: number | null = null;
     let nearest = MARK_REACH;
-    for (let mark = 0; scene && marks && mark < marks.time.length; mark++) {
-      const far = Math.abs(xOf(marks.time[mark] as number, scene.window, scene.width) - x);
-      // Of two at one place the loss is what matters.
-      if (far < nearest || (far === nearest && marks.kind[mark] === MARK.lost)) {
-        [best, nearest] = [mark, far];
+    for (const time of scene?.marks?.time ?? []) {
+      const far = scene ? Math.abs(xOf(time, scene.window, scene.width) - x) : Infinity;
+      if (far < nearest) {
+        [best, nearest] = [time, far];
       }
     }
     return best;
@@ -262,11 +255,6 @@ export class TimelineModel {
   /** As precise as what is in sight can tell. */
   timeWords(time: number): string {
     return secondsWith(time, decimalsFor(lengthOf(timeInSight.value) / 10));
-  }
-
-  markWords(mark: number): string {
-    const marks = this.marks.value;
-    return marks === null ? "" : `${this.timeWords(marks.time[mark] ?? 0)}: ${wordsOfMark(marks, mark)}`;
   }
 
   // Keys ---------------------------------------------------------------------------------------------------------------
@@ -328,15 +316,12 @@ export class TimelineModel {
   }
 
   #toMark(to: "earlier" | "later"): void {
-    const times = [...(this.marks.peek()?.time ?? [])];
-    const from = timeCursor.peek() ?? (to === "later" ? -Infinity : Infinity);
-    const next = to === "later"
-      ? times.reduce((best, time) => (time > from && time < best ? time : best), Infinity)
-      : times.reduce((best, time) => (time < from && time > best ? time : best), -Infinity);
-    if (Number.isFinite(next)) {
+    const from = timeCursor.peek() ?? (to === "later" ? -1 : this.#whole.end);
+    const next = markFrom(from, to);
+    if (next !== null) {
       timeCursor.value = next;
       this.#reveal(next);
-      hovered.value = this.markWords(times.indexOf(next));
+      hovered.value = this.spoken.peek();
     }
   }
 

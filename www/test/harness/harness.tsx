@@ -6,6 +6,7 @@ import { dsos, info, phase, search, session, view } from "../../src/state/app.ts
 import type { DsoRow, ProfileInfo } from "../../src/session/types.ts";
 import { followEventTasks } from "../../src/state/event_tasks.ts";
 import { followHistory } from "../../src/state/history.ts";
+import { followMarks } from "../../src/timeline/marks.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
 import { Profile } from "../../src/shell/Profile.tsx";
 import { CallTreeView } from "../../src/views/call_tree_view.tsx";
@@ -48,6 +49,7 @@ dsos.value = DSOS.map((name, id) => {
 });
 phase.value = { kind: "open" };
 followEventTasks();
+followMarks();
 
 function Harness(): preact.JSX.Element {
   return (
