@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before, describe } from "node:test";
-import { Parts } from "./recording.mjs";
+import { Parts, isInstalled } from "./recording.mjs";
 import { QUERY, Tab, axe, longestTask, scene } from "./tab.mjs";
 
 /** Milliseconds of the phases: work, sleep, work of two threads, work of a child. */
@@ -219,6 +219,39 @@ describe("time", () => {
     assert.ok(Math.abs(previewed - exact) <= exact / 50, `${previewed} were previewed of ${exact}`);
     const times = previews.map(({ begin, end }) => Math.round(end - begin));
     t.diagnostic(`${times.length} previews while dragging, in ${times.join(", ")} ms`);
+    await tab.close();
+  });
+
+  scene("time off the CPU is an event like any other, and its weight is time", async (t) => {
+    if (!isInstalled("perf")) return t.skip("perf is not installed");
+    const none = await open();
+    await none.view(/Heat map/);
+    const without = none.page.getByRole("button", { name: "Off-CPU" });
+    assert.ok(await without.isDisabled());
+    assert.equal(await without.getAttribute("title"), "No context switches were recorded. Record with --off-cpu.");
+    await none.close();
+
+    const options = ["-e", "cpu-clock", "-F", "999", "--switch-events"];
+    const switches = parts.perf("switches.perf.data", options, [parts.path("phases"), ...LENGTHS.map(String)]);
+    const tab = await Tab.open(host);
+    await tab.drop(switches);
+    await tab.opened();
+    await tab.view(/Heat map/);
+    await tab.page.getByRole("button", { name: "Off-CPU" }).click();
+    await tab.page.locator(".event-chip", { hasText: "offcpu-time" }).waitFor();
+    await tab.settled();
+    const { derived_events } = await tab.ask("info");
+    const waits = derived_events.find(({ name }) => name === "offcpu-time");
+    const words = new RegExp(`, ${waits.samples} samples?, [\\d.]+ threads off the CPU on average$`);
+    await tab.page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".heat-head").innerText), words.source);
+    await tab.picture("time-off-cpu-heat-map");
+    await tab.view(/Flame graph/);
+    await tab.page.locator(".timeline-row").first().waitFor();
+    const cursor = tab.page.getByRole("slider", { name: "Time cursor" });
+    await cursor.focus();
+    await tab.page.keyboard.press("End");
+    assert.match(await cursor.getAttribute("aria-valuetext"), /^[\d.]+ s, All CPUs, [\d.]+ (s|ms|µs)$/);
+    await tab.picture("time-off-cpu");
     await tab.close();
   });
 

@@ -7,7 +7,7 @@ export type Theme = "system" | "light" | "dark";
 
 export const theme = signal<Theme>(recall("theme", ["system", "light", "dark"], "system"));
 
-/** Counts the times that colours changed; canvases read their tokens again. */
+/** Counts the times that colours or the size of text changed; canvases read them again. */
 export const themeGeneration = signal(0);
 
 /** Applies the theme to the document and follows the system's. Call once. */
@@ -21,7 +21,18 @@ export function followTheme(): void {
     }
     themeGeneration.value = themeGeneration.peek() + 1;
   });
+  followTextSize();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     themeGeneration.value += 1;
   });
+}
+
+/** No event tells of the root's font size; an element that is as wide as it does. */
+function followTextSize(): void {
+  const probe = document.createElement("span");
+  probe.className = "text-size";
+  document.body.append(probe);
+  new ResizeObserver(() => {
+    themeGeneration.value += 1;
+  }).observe(probe);
 }

@@ -3,17 +3,24 @@
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import { draggedRange, info, query } from "../state/app.ts";
+import { eventTasks } from "../state/event_tasks.ts";
 import type { TrackBy, TrackSort } from "../session/types.ts";
 import type { TimeSpan } from "./time_window.ts";
 import { clampWindow, sameSpan } from "./time_window.ts";
 
-/** From the first sample to just past the last one; null where samples have no time, as in a link. */
-export const wholeTime = computed<TimeSpan | null>(() => {
+/** When the last of what was worked out was: a wait may end after the last sample. */
+const lastDerived = computed(() =>
+  (eventTasks.value?.processes ?? []).reduce((last, { end }) => Math.max(last, end), 0));
+
+const length = computed<number | null>(() => {
   const time = info.value?.time;
   return time == null || time.start === null || time.end === null
     ? null
-    : { start: 0, end: Math.max(1, time.end - time.start + 1) };
+    : Math.max(time.end - time.start, lastDerived.value) + 1;
 });
+
+/** From the first sample to just past the last one; null where samples have no time, as in a link. */
+export const wholeTime = computed<TimeSpan | null>(() => (length.value === null ? null : { start: 0, end: length.value }));
 
 /** What is in sight; null for all of it. */
 export const zoomedTime = signal<TimeSpan | null>(null);

@@ -16,7 +16,7 @@ import { TimelineMenu } from "./menu.tsx";
 import { TimelineModel } from "./model.ts";
 import type { TimelineForm } from "./stage.ts";
 import { timeCursor, timeInSight, wholeTime } from "./state.ts";
-import { Tracks } from "./tracks.tsx";
+import { Tracks, Twisty } from "./tracks.tsx";
 
 interface TimelineProps {
   /** Tracks, or a strip of 28 px with all CPUs alone. */
@@ -85,7 +85,7 @@ function Form({ form, model, onShow }: FormProps): JSX.Element {
       )}
       {form === "strip" && (
         <button type="button" class="timeline-head timeline-open" aria-expanded={false} onClick={() => onShow("tracks")}>
-          <span class="twisty-mark" aria-hidden="true" />
+          <Twisty isOpen={false} />
           <strong>All CPUs</strong> <span class="timeline-count">timeline</span>
         </button>
       )}

@@ -1,7 +1,7 @@
 // The headers of the tracks that are in sight, as rows of a tree grid: open, closed, selected, hidden or empty. Each row
 // has the two ends of the range as sliders, which stand over its part of the plot for those who do not see it.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import { query } from "../state/app.ts";
@@ -21,7 +21,9 @@ export function Tracks({ model, scroller }: { model: TimelineModel; scroller: Re
   const rows = model.rows.value;
   const scrollTop = useSignal(0);
   const height = useSignal(0);
-  const rowHeight = useSignal(trackSizes(textScale()).row);
+  // Counts changes of the text's size too.
+  void themeGeneration.value;
+  const rowHeight = trackSizes(textScale()).row;
   useLayoutEffect(() => {
     const el = scroller.current;
     if (!el) {
@@ -29,18 +31,13 @@ export function Tracks({ model, scroller }: { model: TimelineModel; scroller: Re
     }
     const resizes = new ResizeObserver(() => {
       height.value = el.clientHeight;
-      rowHeight.value = trackSizes(textScale()).row;
     });
     resizes.observe(el);
     return () => resizes.disconnect();
   }, []);
-  useSignalEffect(() => {
-    void themeGeneration.value;
-    rowHeight.value = trackSizes(textScale()).row;
-  });
   const leftOut = model.answer.value?.leftOut ?? 0;
   const all = rows.length + (leftOut > 0 ? 1 : 0);
-  const size = { count: rows.length, rowHeight: rowHeight.value, height: height.value };
+  const size = { count: rows.length, rowHeight, height: height.value };
   const [from, to] = rowWindow(scrollTop.value, size);
   // Keys move the focus with the row that they are on.
   useEffect(() => {
@@ -61,10 +58,10 @@ export function Tracks({ model, scroller }: { model: TimelineModel; scroller: Re
         role="treegrid"
         aria-label="Tracks"
         aria-rowcount={rows.length}
-        style={{ height: `${all * rowHeight.value}px` }}
+        style={{ height: `${all * rowHeight}px` }}
       >
         {rows.slice(from, to).map((row, index) => (
-          <TrackRow key={row.key} row={row} place={from + index} top={(from + index) * rowHeight.value} model={model} />
+          <TrackRow key={row.key} row={row} place={from + index} top={(from + index) * rowHeight} model={model} />
         ))}
       </div>
       {leftOut > 0 && <p class="timeline-head timeline-more">{count(leftOut)} lighter tracks are left out</p>}
@@ -115,7 +112,7 @@ function TrackRow({ row, place, top, model }: TrackRowProps): JSX.Element {
             aria-label={`${row.opened === "open" ? "Close" : "Open"} ${row.label}`}
             onClick={() => model.setOpened(row, row.opened === "open" ? "closed" : "open")}
           >
-            <span class={`twisty-mark ${row.opened}`} aria-hidden="true" />
+            <Twisty isOpen={row.opened === "open"} />
           </button>
         )}
         <span class="timeline-label">{row.label}</span>
@@ -126,6 +123,15 @@ function TrackRow({ row, place, top, model }: TrackRowProps): JSX.Element {
         <Edge edge="end" row={row} model={model} isActive={isActive} />
       </div>
     </div>
+  );
+}
+
+/** A shape, not a border: forced colours paint all sides of a border. */
+export function Twisty({ isOpen }: { isOpen: boolean }): JSX.Element {
+  return (
+    <svg class="timeline-mark" width="8" height="8" viewBox="0 0 8 8" aria-hidden="true">
+      <path d={isOpen ? "M0 1.5h8L4 6.5Z" : "M1.5 0v8L6.5 4Z"} fill="currentColor" />
+    </svg>
   );
 }
 

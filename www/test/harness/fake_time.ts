@@ -75,7 +75,7 @@ export function fakeTimeline({ by, open, start, end, bins }: TimelineRequest, ma
   return { start, end, bins, kinds: KINDS, leftOut: 0, tracks: tracks.map((track, at) => ({ ...track, peak: peaks[at] ?? 0 })), weights };
 }
 
-const SUMS = { samples: 1000, weight: 1000, start: 0, end: MINUTE };
+const SUMS = { samples: 1000, weight: 1000, start: 0, end: MINUTE - 1 };
 
 export function fakeTasks(): TaskRows {
   return {
