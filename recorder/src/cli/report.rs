@@ -45,7 +45,7 @@ pub struct ReportArgs {
     /// Count this event [default: the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// Rows by comm, pid, tid, cpu, dso, srcfile, sym; by self, total, name
+    /// Rows by comm,pid,tid,cpu,dso,srcfile,sym; order self,total,name
     #[arg(
         short,
         long,
