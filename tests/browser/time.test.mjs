@@ -151,6 +151,10 @@ describe("time", () => {
     assert.equal(byKeys, byDrag);
     assert.equal(byHeatMap, byDrag);
     assert.ok(head.includes(`${expected.toLocaleString("en-US")} samples`), head);
+    await tab.page.getByRole("button", { name: "Compare with the rest" }).click();
+    await tab.page.getByRole("heading", { name: "Comparing a range with the rest" }).waitFor();
+    await tab.page.goBack();
+    await tab.page.locator(".heat-head", { hasText: words }).waitFor();
     await tab.close();
   });
 

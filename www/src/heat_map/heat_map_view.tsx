@@ -3,6 +3,8 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { compareWithRest } from "../compare/state.ts";
+import { query } from "../state/app.ts";
 import { followEscape } from "../timeline/escape.ts";
 import { focusByPointer } from "../timeline/pointed.ts";
 import { isLetGo, timeAction } from "../timeline/keys.ts";
@@ -95,6 +97,7 @@ function Chosen({ model }: { model: HeatModel }): JSX.Element {
       <p role="status">
         <strong>{range === null ? "Whole profile" : cellSpan(range)}</strong> <span>{words}</span>
       </p>
+      {query.value.range !== null && <button type="button" onClick={compareWithRest}>Compare with the rest</button>}
     </div>
   );
 }
