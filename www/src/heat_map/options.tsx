@@ -9,10 +9,10 @@ import { Popover } from "../shell/Popover.tsx";
 import { setEvent, setThreads } from "../views/query_steps.ts";
 import type { RowMs } from "./grid.ts";
 import { rowMs } from "./model.ts";
+import { NO_OFF_CPU } from "../shell/EventMenu.tsx";
 import { isOffCpu } from "./words.ts";
 
 const ROWS: readonly RowMs[] = [10, 20, 50];
-const NO_OFF_CPU = "No context switches were recorded. Record with --off-cpu.";
 
 export function HeatMapOptions(): JSX.Element {
   const offCpu = events.value.findIndex(({ name, samples }, index) => isDerived(index) && name.startsWith("offcpu-time") && samples > 0);

@@ -25,7 +25,7 @@ export function EventMenu(): JSX.Element | null {
   const name = ["Event", here.name, isDerived(query.value.event) ? "derived" : "", count(here.samples)].filter(Boolean).join(" ");
   // perf records bookkeeping events that never have samples: they are nothing to choose.
   if (here.samples > 0 && events.value.filter((each) => each.samples > 0).length === 1) {
-    return <span class="chip still" title={`${here.name}: ${weight(here.weight, here.name)}`}>{facts}</span>;
+    return <span class="chip still" title={`${here.name}: ${weight(here.weight, here.name)}. ${NO_OFF_CPU}`}>{facts}</span>;
   }
   return (
     <Popover
@@ -38,6 +38,9 @@ export function EventMenu(): JSX.Element | null {
     </Popover>
   );
 }
+
+/** Where there is no time off the CPU to choose. */
+export const NO_OFF_CPU = "No context switches were recorded. Record with --off-cpu.";
 
 interface Numbered extends EventInfo {
   /** As a query has it. */
@@ -54,6 +57,7 @@ function Choices({ close }: { close: () => void }): JSX.Element {
       <Group title={null} events={recorded} close={close} />
       <Group title="Worked out from the recording" events={derived} close={close} />
       <Group title="Without samples" events={empty} close={close} />
+      {derived.length === 0 && <p class="menu-note">{NO_OFF_CPU}</p>}
     </>
   );
 }
