@@ -14,7 +14,7 @@ mod time;
 use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
-use perftab_core::profile::DsoId;
+use perftab_core::profile::{CountedAs, DsoId};
 use perftab_core::session::{self, FlameWindow, Forced, OfferStep, ShareOptions, TimeWindow};
 use perftab_core::snapshot::{HostFields, Paths};
 use perftab_core::views::functions::FunctionOrder;
@@ -200,6 +200,20 @@ impl Session {
     /// Takes forced names away again; those that came with a link stay.
     pub fn unforce(&mut self, dso: u32) {
         self.0.unforce(DsoId(dso));
+    }
+
+    /// Counts a DSO as the user's own code, or again as what its folder says.
+    #[wasm_bindgen(js_name = countAs)]
+    pub fn count_as(
+        &mut self,
+        dso: u32,
+        #[wasm_bindgen(unchecked_param_type = "\"own\" | \"by-folder\"")] counted_as: &str,
+    ) {
+        let counted_as = match counted_as {
+            "own" => CountedAs::Own,
+            _ => CountedAs::ByFolder,
+        };
+        self.0.count_as(DsoId(dso), counted_as);
     }
 
     /// Takes the identity away from DSOs whose build-id was read too late, as the host of the

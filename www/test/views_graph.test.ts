@@ -8,7 +8,7 @@ import {
   boxAt, boxOfCallNode, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowOf, siblingBox,
   widestChild,
 } from "../src/views/flame/hit_test.ts";
-import { seen } from "../src/views/flame/minimap.tsx";
+import { seenOfTree } from "../src/views/flame/host.ts";
 import { clearest, darken, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_MATCH } from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
 import { layoutX, rowAtTop, rowTop, screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
@@ -231,11 +231,12 @@ test("the minimap marks what is seen, or the nearest frame above it", () => {
     layoutPx: 10,
     part: { left: 0, span: 1 },
     searching: false,
+    key: "",
   });
-  assert.deepEqual(seen(letters, laid(0), { left: 0.5, span: 0.25 }), [0.5, 0.75]);
-  assert.deepEqual(seen(letters, laid(2, 0), { left: 0, span: 1 }), [0.4, 0.9]);
-  assert.deepEqual(seen(letters, laid(2, 0), { left: 0.5, span: 0.5 }), [0.65, 0.9]);
-  assert.deepEqual(seen(letters, laid(77, 0, 1), { left: 0, span: 1 }), [0, 0.4], "77 has no box, 1 is above it");
+  assert.deepEqual(seenOfTree(letters, laid(0), { left: 0.5, span: 0.25 }), [0.5, 0.75]);
+  assert.deepEqual(seenOfTree(letters, laid(2, 0), { left: 0, span: 1 }), [0.4, 0.9]);
+  assert.deepEqual(seenOfTree(letters, laid(2, 0), { left: 0.5, span: 0.5 }), [0.65, 0.9]);
+  assert.deepEqual(seenOfTree(letters, laid(77, 0, 1), { left: 0, span: 1 }), [0, 0.4], "77 has no box, 1 is above it");
 });
 
 test("shades are black over the fill", () => {

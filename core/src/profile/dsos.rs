@@ -174,6 +174,18 @@ pub struct Dso {
     pub process: Option<ProcessId>,
     /// For the kernel and its modules: where it was.
     pub kernel_place: KernelPlace,
+    /// Whose code it counts as.
+    pub counted_as: CountedAs,
+}
+
+/// Whose code a mapped file counts as, where colours tell own code from that of the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CountedAs {
+    /// What its folder says.
+    #[default]
+    ByFolder,
+    /// The user's own, wherever it lies: the user says so.
+    Own,
 }
 
 /// Where the kernel, or a module of it, was while it was recorded. All addresses are AVMAs.
@@ -305,6 +317,7 @@ impl Dsos {
             executable_offset: None,
             process: *process,
             kernel_place: KernelPlace::default(),
+            counted_as: CountedAs::default(),
         })
     }
 

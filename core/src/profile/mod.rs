@@ -23,7 +23,8 @@ use serde::Serialize;
 
 pub use column::Column;
 pub use dsos::{
-    ContentHash, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, OffCpu, RecordedBy,
+    ContentHash, CountedAs, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, OffCpu,
+    RecordedBy,
 };
 pub use events::{Event, EventOrigin, EventSet, Unit, WallClockTime};
 pub(crate) use events::{OFF_CPU_TIME, PREEMPTED_TIME};

@@ -28,7 +28,7 @@ use crate::decode::ByteSource;
 use crate::error::{Warning, WarningKind};
 use crate::export::{collapsed, script};
 use crate::ingest::{Ingested, RecordCompression};
-use crate::profile::{DsoId, Profile};
+use crate::profile::{CountedAs, DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
@@ -345,6 +345,15 @@ impl Session {
             self.to_name.clear();
         }
         progress
+    }
+
+    /// Counts a DSO as the user's own code, or as what its folder says. Colours and kinds change,
+    /// and with them what was worked out of them; names and weights do not.
+    pub fn count_as(&mut self, dso: DsoId, counted_as: CountedAs) {
+        if dso.index() < self.profile.dsos.len() {
+            self.profile.dsos.get_mut(dso).counted_as = counted_as;
+            self.names_changed();
+        }
     }
 
     /// Names every frame that can have a name.

@@ -12,7 +12,8 @@ use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
-    ContentHash, Dso, DsoId, DsoKind, Host, Identity, KernelPlace, Lost, MappedFrom, Profile,
+    ContentHash, CountedAs, Dso, DsoId, DsoKind, Host, Identity, KernelPlace, Lost, MappedFrom,
+    Profile,
 };
 use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
@@ -176,6 +177,7 @@ fn read_dsos(
                 reference: read.number(Field::DsoPlaces)?.checked_sub(1),
                 ..KernelPlace::default()
             },
+            counted_as: CountedAs::default(),
         });
         uses.push(DsoUse {
             leaf_samples: read.number(Field::DsoUses)?,

@@ -12,8 +12,8 @@ use super::decode::{Functions, Known, Node, What, at_most, entry, invalid};
 use super::fields::{Field, Reader};
 use super::{FOLDED, MAX_NODES, SnapshotError};
 use crate::profile::{
-    Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace, MappedFrom,
-    Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
+    CountedAs, Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace,
+    MappedFrom, Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
 };
 use crate::symbolize::{FileId, FunctionId, Inlining, Level, Provenance, Symbols};
 
@@ -38,6 +38,7 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         executable_offset: None,
         process: None,
         kernel_place: KernelPlace::default(),
+        counted_as: CountedAs::default(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::profile::{Dso, DsoId, DsoKind, Profile, Thread};
+use crate::profile::{CountedAs, Dso, DsoId, DsoKind, Profile, Thread};
 use crate::symbolize::{FunctionId, Provenance, Symbols};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
@@ -149,6 +149,7 @@ impl<'a> Labels<'a> {
             DsoKind::Kernel | DsoKind::Module => Kind::Kernel,
             DsoKind::Jit | DsoKind::Anon => Kind::Jit,
             DsoKind::Vdso => Kind::System,
+            DsoKind::User if dso.counted_as == CountedAs::Own => Kind::Own,
             DsoKind::User if is_system(dso) => Kind::System,
             DsoKind::User => Kind::Own,
         }

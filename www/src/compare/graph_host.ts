@@ -1,12 +1,12 @@
 // The graph of both sides: the page's flame graph, asked of a comparison and coloured by change.
 
 import { computed } from "@preact/signals";
-import type { ComparedGraph, Query } from "../session/types.ts";
+import type { ComparedGraph, FlameWindow, Query } from "../session/types.ts";
 import { ALL, NONE } from "../session/types.ts";
 import { event, search } from "../state/app.ts";
 import type { Colouring } from "../views/flame/colouring.ts";
-import type { GraphHost } from "../views/flame/host.ts";
-import { treePx, treeWindow, TREE_SPAN } from "../views/flame/host.ts";
+import type { GraphHost, Layout } from "../views/flame/host.ts";
+import { seenOfTree, treePx, treeWindow, TREE_SPAN } from "../views/flame/host.ts";
 import { flow } from "../views/options.ts";
 import { WHOLE } from "../views/flame/zoom.ts";
 import { comparedSelection, comparedZoom, comparing, compareView, request } from "./state.ts";
@@ -25,25 +25,15 @@ export const COMPARED_GRAPH: GraphHost = {
   flow,
   smallestSpan: TREE_SPAN,
   menu: "none",
-  layout(canvas) {
-    const [asked, tree, view] = [request.value, identity.value, compareView.value];
-    if (asked === null || tree === null) {
-      return null;
-    }
-    const window = treeWindow(comparedZoom.value, treePx(canvas));
-    return {
-      query: tree,
-      layoutPx: window.widthPx,
-      part: WHOLE,
-      searching: search.value !== "",
-      ask: async (session) => {
-        const graph = await session.call("comparedGraph", { request: asked, view, window });
-        return { graph: nameRoot(graph, view.width), root: window.root };
-      },
-    };
-  },
+  layout: (canvas) => layoutOf(treeWindow(comparedZoom.value, treePx(canvas))),
+  map: (widthPx) => layoutOf({ ...treeWindow(ALL, widthPx), minPx: 1 }),
+  seen: seenOfTree,
   zoomTo,
-  enter: ({ callNode }) => zoomTo(callNode),
+  enter({ callNode }) {
+    zoomTo(callNode);
+    return null;
+  },
+  note: () => "",
   outOne: (above) => zoomTo(above.at(-1) ?? ALL),
   colouring: (graph) => colouringOf(graph as ComparedGraph),
   about: async (session, callNode) => {
@@ -52,6 +42,24 @@ export const COMPARED_GRAPH: GraphHost = {
   },
   cost: (graph, box) => costOf(graph as ComparedGraph, box),
 };
+
+function layoutOf(window: FlameWindow): Layout | null {
+  const [asked, tree, view] = [request.value, identity.value, compareView.value];
+  if (asked === null || tree === null) {
+    return null;
+  }
+  return {
+    query: tree,
+    layoutPx: window.widthPx,
+    part: WHOLE,
+    searching: search.value !== "",
+    key: "",
+    ask: async (session) => {
+      const graph = await session.call("comparedGraph", { request: asked, view, window });
+      return { graph: nameRoot(graph, view.width), root: window.root };
+    },
+  };
+}
 
 /** The root says whose widths these are. */
 function nameRoot(graph: ComparedGraph, width: "before" | "after" | "both"): ComparedGraph {

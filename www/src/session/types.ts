@@ -157,6 +157,8 @@ export interface Protocol {
   force: { args: { dso: number; file: File }; result: ForceOutcome };
   /** Those that came with a link stay. */
   unforce: { args: { dso: number }; result: null };
+  /** Whose code a DSO counts as: the user's own, or what its folder says. */
+  countAs: { args: { dso: number; countedAs: "own" | "by-folder" }; result: null };
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   /** null if there is no such call node (any more). */

@@ -6,7 +6,7 @@ import { FullLedger } from "../ledger/FullLedger.tsx";
 import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
 import { HeatMapView } from "../heat_map/index.ts";
 import { Timeline } from "../timeline/index.ts";
-import { CallTreeView, FlameGraphView, FunctionsView } from "../views/index.ts";
+import { CallTreeView, FlameGraphView, FunctionsView, TimeOrderView } from "../views/index.ts";
 import { dockOpen, ledgerFull, view } from "../state/app.ts";
 import { setTimelineHeight, setTimelineShape, TIMELINE, timelineHeight, timelineShape } from "../state/layout.ts";
 import { Banner } from "./Banner.tsx";
@@ -83,8 +83,8 @@ function View(): JSX.Element {
   switch (view.value) {
     case "heat-map":
       return <HeatMapView />;
-    // Not there yet, and no dead end for an address that names it.
     case "time-order":
+      return <TimeOrderView />;
     case "flame":
       return <FlameGraphView />;
     case "functions":

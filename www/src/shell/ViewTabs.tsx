@@ -10,6 +10,7 @@ import { ViewOptions } from "../views/index.ts";
 
 /** Those that there are; a number that stands for none of them does nothing. */
 export const VIEWS: readonly { view: View; label: string; key: string }[] = [
+  { view: "time-order", label: "Time order", key: "1" },
   { view: "flame", label: "Flame graph", key: "2" },
   { view: "functions", label: "Functions", key: "3" },
   { view: "tree", label: "Call tree", key: "4" },

@@ -1,10 +1,12 @@
 // What the menu of the selection offers besides transforms.
 
 import { selection, session, view } from "../state/app.ts";
+import { Kind } from "../session/types.ts";
 import { detail } from "../state/detail.ts";
 import { zoomTo } from "../state/history.ts";
 import { exportedName } from "../views/forced_name.tsx";
 import { invert, setDsos } from "../views/query_steps.ts";
+import { countAs, countsAsOwn } from "../views/own_code.ts";
 import { writeClipboard } from "./Copy.tsx";
 import { showView } from "./ViewTabs.tsx";
 
@@ -28,6 +30,12 @@ export function extraItems(): MenuItem[] {
     view.value === "functions" ? null : { label: "Show in functions", keys: "3", run: () => showView("functions") },
     view.value === "tree" ? null : { label: "Open as call tree", keys: "4", run: () => showView("tree") },
     dso === null ? null : { label: `Only samples that end in ${dso.name}`, keys: "", run: () => void onlyEndingIn(dso.id) },
+    dso !== null && countsAsOwn(dso.id)
+      ? { label: `Count ${dso.name} as its folder says`, keys: "", run: () => void countAs(dso.id, "by-folder") }
+      : null,
+    dso !== null && node?.kind === Kind.System && !countsAsOwn(dso.id)
+      ? { label: `Count ${dso.name} as own code`, keys: "", run: () => void countAs(dso.id, "own") }
+      : null,
     { label: "Invert the tree", keys: "i", run: invert },
     named === null ? null : { label: "Copy name", keys: "", run: () => void writeClipboard(exportedName(named.name, named.flags)) },
   ];

@@ -56,6 +56,10 @@ export class Calls {
       this.#open.unforce(dso);
       return null;
     },
+    countAs: ({ dso, countedAs }) => {
+      this.#open.countAs(dso, countedAs);
+      return null;
+    },
     fetchDebuginfod: (request, { slices }) => {
       const asked = request.which === "second" ? this.#compared.second : this.#open;
       return fetchDso(asked, this.#sessions.filter((other) => other !== asked), request, slices);

@@ -1,20 +1,20 @@
-// A graph with as many boxes on screen as the budget names: 20,000 boxes, 1,000 labels.
+// A graph with as much on a screen of 2,560 by 1,100 as the budget names: 20,000 boxes, 3,000 labels.
 
 import type { FlameGraph, FlameWindow } from "../../src/session/types.ts";
 import { NONE } from "../../src/session/types.ts";
 import { random } from "./random_tree.ts";
 
 const ROWS = 50;
-const LABELLED = 20;
-const NARROW = 380;
+const LABELLED = 60;
+const NARROW = 340;
 
 export function denseGraph(window: FlameWindow): FlameGraph {
   const next = random(1);
   const perRow = LABELLED + NARROW;
   const count = 1 + ROWS * perRow;
   const boxes = Array.from({ length: count - 1 }, (_, i) => i % perRow);
-  const wide = (window.widthPx * 0.6) / LABELLED;
-  const narrow = (window.widthPx * 0.4) / NARROW;
+  const wide = (window.widthPx * 0.7) / LABELLED;
+  const narrow = (window.widthPx * 0.3) / NARROW;
   const start = boxes.map((at) => (at < LABELLED ? at * wide : LABELLED * wide + (at - LABELLED) * narrow));
   const end = boxes.map((at, i) => (start[i] ?? 0) + (at < LABELLED ? wide : narrow));
   const kinds = Uint8Array.from({ length: count }, () => 1 + Math.floor(next() * 5));

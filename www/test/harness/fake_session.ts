@@ -19,6 +19,12 @@ function dsoOf(node: TreeNode | null): number {
   return at < 0 ? NONE : at;
 }
 
+/**
+ * `dense` answers every layout with a graph as full as the painting budget allows for; `plain` with boxes of one colour
+ * and without labels.
+ */
+type Layouts = "of-the-tree" | "dense" | "plain";
+
 export class FakeSession implements Session {
   readonly #trees: Record<Query["direction"], TreeNode[]>;
   calls = 0;
@@ -26,11 +32,12 @@ export class FakeSession implements Session {
   threads = 0;
   generation = 0;
 
-  readonly #dense: boolean;
+  readonly #layouts: Layouts;
+  /** The last one that was answered. */
+  graph: FlameGraph | null = null;
 
-  /** `dense` answers every layout with a graph as full as the painting budget allows for. */
-  constructor(size: number, samples: number, layouts: "of-the-tree" | "dense" = "of-the-tree", seed = 7) {
-    this.#dense = layouts === "dense";
+  constructor(size: number, samples: number, layouts: Layouts = "of-the-tree", seed = 7) {
+    this.#layouts = layouts;
     const functions = new Map<string, number>();
     this.#trees = {
       callees: randomTree(seed, size, samples, functions),
@@ -74,7 +81,20 @@ export class FakeSession implements Session {
   }
 
   #flameGraph(query: Query, window: FlameWindow): FlameGraph {
-    return this.#dense ? denseGraph(window) : layOut(this.#node(query, window.root), window, this.#node(query, 0).total);
+    const ofTree = (): FlameGraph => layOut(this.#node(query, window.root), window, this.#node(query, 0).total);
+    const graph = this.#layouts === "dense" ? denseGraph(window) : ofTree();
+    if (this.#layouts === "plain") {
+      graph.label.fill(NONE);
+      graph.kind.fill(Kind.Own);
+      graph.flags.fill(0);
+      graph.shade.fill(0);
+      graph.folded.fill(0);
+    }
+    // The transferred columns of a real session are the page's own too.
+    if (window.root === 0 && window.minPx < 1) {
+      this.graph = graph;
+    }
+    return graph;
   }
 
   #detail(query: Query, callNode: number): CallNodeDetail | null {

@@ -1,5 +1,5 @@
 // The views over a fake session, for a look at them without a worker. Options are in the query:
-// ?nodes=4000&samples=100000&view=flame&search=deflate&theme=dark&page (with the shell around it)&dense (a full graph)
+// ?nodes=4000&samples=100000&view=flame&search=deflate&theme=dark&page (with the shell around it)&dense (a full graph)&plain (boxes of one colour, no labels)
 
 import { render } from "preact";
 import { dsos, info, phase, search, session, view } from "../../src/state/app.ts";
@@ -19,9 +19,10 @@ const options = new URLSearchParams(location.search);
 const fake = new FakeSession(
   Number(options.get("nodes") ?? 4000),
   Number(options.get("samples") ?? 100_000),
-  options.has("dense") ? "dense" : "of-the-tree",
+  options.has("dense") ? "dense" : options.has("plain") ? "plain" : "of-the-tree",
 );
 fake.threads = Number(options.get("threads") ?? 0);
+Object.assign(globalThis, { harness: { graph: () => fake.graph } });
 theme.value = options.get("theme") === "dark" ? "dark" : "light";
 followTheme();
 followHistory();

@@ -4,12 +4,13 @@
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
 import type { FlameGraph, FlameWindow, Query, TimeRange } from "../../session/types.ts";
-import { ALL } from "../../session/types.ts";
+import { ALL, NONE } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { draggedRange, query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
 import { flow, unnamedCode } from "../options.ts";
 import type { Colouring } from "./colouring.ts";
+import { boxOfCallNode, NO_BOX } from "./hit_test.ts";
 import type { CardAbout } from "./hover.ts";
 import type { Flow } from "./scene.ts";
 import type { Laid } from "./stage.ts";
@@ -39,6 +40,8 @@ export interface Layout {
   /** What of the whole it is. */
   part: View;
   searching: boolean;
+  /** What else the answer depends on: one with another key is another graph. */
+  key: string;
   ask: (session: Session) => Promise<Answer>;
 }
 
@@ -62,10 +65,16 @@ export interface GraphHost {
   cost?(graph: FlameGraph, box: number): string;
   /** What to ask for, or null to keep what is there. Reads signals: it is asked again when they change. */
   layout(canvas: Canvas): Layout | null;
+  /** All of it, for the map above the graph; null where there is none. */
+  map(widthPx: number): Layout | null;
+  /** What of the map, 0 to 1, is on screen. */
+  seen(all: FlameGraph, laid: Laid, view: View): [number, number];
   /** Makes a call node fill the width, where the host has such a zoom. */
   zoomTo(callNode: number): void;
-  /** What Enter and a double click on a call do; `at` is where its box lies. */
-  enter(call: { callNode: number; functionId: number | null }, at: View): void;
+  /** What Enter and a double click on a call do; `at` is where its box lies. The answer is what to move to, if anything. */
+  enter(call: { callNode: number; functionId: number | null }, at: View): View | null;
+  /** What the card says of a box beyond what it says of its call. */
+  note(laid: Laid, box: number): string;
   /** Whether the menu of transforms, which acts on the page's selection, opens here. */
   readonly menu: "transforms" | "none";
   /** What Backspace does when all of the root is on screen. */
@@ -85,8 +94,25 @@ export function treePx({ width, screens }: Canvas): number {
   return Math.round(width * screens.value);
 }
 
-/** The graph of a range that is being dragged: of all of it, since its call nodes have no other numbers yet. */
-function previewLayout(canvas: Canvas, asked: Query, range: TimeRange): Layout {
+/** What of a whole tree, 0 to 1, is on screen. */
+export function seenOfTree(all: FlameGraph, laid: Laid, view: View): [number, number] {
+  // A root too narrow for a box of its own is marked by the nearest one above it.
+  const wanted = [laid.root, ...laid.graph.path.map((each) => each.callNode).reverse()];
+  const box = wanted.map((callNode) => boxOfCallNode(all, callNode)).find((each) => each !== NO_BOX) ?? 0;
+  const whole = (all.end[0] ?? 0) - (all.start[0] ?? 0);
+  if (whole <= 0) {
+    return [0, 1];
+  }
+  const start = (all.start[box] as number) / whole;
+  const width = ((all.end[box] as number) - (all.start[box] as number)) / whole;
+  return [start + view.left * width, start + (view.left + view.span) * width];
+}
+
+/**
+ * The graph of a range that is being dragged: of all of it, since its call nodes have no numbers that anything else
+ * knows. So none can be selected until the drag ends.
+ */
+function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
   const window = treeWindow(ALL, treePx(canvas));
   return {
     // A query that nobody asks: nothing can be chosen by its call nodes.
@@ -94,7 +120,12 @@ function previewLayout(canvas: Canvas, asked: Query, range: TimeRange): Layout {
     layoutPx: window.widthPx,
     part: WHOLE,
     searching: window.search !== "",
-    ask: async (session) => ({ graph: await session.call("rangePreview", { query: asked, range, window }), root: ALL }),
+    key: "",
+    ask: async (session) => {
+      const graph = await session.call("rangePreview", { query: asked, range, window });
+      graph.callNode.fill(NONE, 1);
+      return { graph, root: ALL };
+    },
   };
 }
 
@@ -108,7 +139,7 @@ export const PAGE_GRAPH: GraphHost = {
   layout(canvas) {
     const asked = query.value;
     if (draggedRange.value !== null) {
-      return previewLayout(canvas, asked, draggedRange.value);
+      return preview(canvas, asked, draggedRange.value);
     }
     const window = treeWindow(zoomRoot.value, treePx(canvas));
     return {
@@ -116,10 +147,28 @@ export const PAGE_GRAPH: GraphHost = {
       layoutPx: window.widthPx,
       part: WHOLE,
       searching: window.search !== "",
+      key: "",
       ask: async (session) => ({ graph: await session.call("flameGraph", { query: asked, window }), root: window.root }),
     };
   },
+  map(widthPx) {
+    const window = { ...treeWindow(ALL, widthPx), minPx: 1 };
+    const asked = query.value;
+    return {
+      query: asked,
+      layoutPx: widthPx,
+      part: WHOLE,
+      searching: window.search !== "",
+      key: "",
+      ask: async (session) => ({ graph: await session.call("flameGraph", { query: asked, window }), root: ALL }),
+    };
+  },
+  seen: seenOfTree,
   zoomTo,
-  enter: ({ callNode }) => zoomTo(callNode),
-  outOne: (above) => zoomTo(above.at(-1) ?? 0),
+  enter({ callNode }) {
+    zoomTo(callNode);
+    return null;
+  },
+  note: () => "",
+  outOne: (above) => zoomTo(above.at(-1) ?? ALL),
 };

@@ -16,8 +16,10 @@ export interface CardContent {
   x: number;
   y: number;
   pinned: boolean;
-  /** A call node, or the one sentence about a folded box. */
+  /** A call node, or the one sentence about a box of several calls. */
   about: CardAbout | string;
+  /** What is to be said of this box beside that; may be empty. */
+  note: string;
 }
 
 interface Question {
@@ -29,7 +31,8 @@ interface Question {
 export class HoverCard {
   readonly content = signal<CardContent | null>(null);
   readonly #query: ReadonlySignal<Query | null>;
-  /** What the pointer is over: a call node, or a folded box as a negative number. */
+  #note = "";
+  /** The box that the pointer is over. */
   #over: number | null = null;
   #x = 0;
   #y = 0;
@@ -51,8 +54,9 @@ export class HoverCard {
     this.#ask = ask;
   }
 
-  overCallNode(callNode: number, x: number, y: number): void {
-    this.#enter(callNode, x, y, () => {
+  overCall({ box, callNode, note }: { box: number; callNode: number; note: string }, x: number, y: number): void {
+    this.#note = note;
+    this.#enter(box, x, y, () => {
       const [asked, query] = [session.peek(), this.#query.peek()];
       if (asked && query) {
         this.#details.ask({ session: asked, query, callNode });
@@ -60,8 +64,9 @@ export class HoverCard {
     });
   }
 
-  overFolded(box: number, sentence: string, x: number, y: number): void {
-    this.#enter(-1 - box, x, y, () => this.#show(sentence));
+  overSeveral(box: number, sentence: string, x: number, y: number): void {
+    this.#note = "";
+    this.#enter(box, x, y, () => this.#show(sentence));
   }
 
   /** The pointer is over no box. */
@@ -109,7 +114,7 @@ export class HoverCard {
 
   #show(about: CardAbout | string): void {
     if (this.#over !== null) {
-      this.content.value = { x: this.#x, y: this.#y, pinned: false, about };
+      this.content.value = { x: this.#x, y: this.#y, pinned: false, about, note: this.#note };
     }
   }
 }

@@ -39,11 +39,12 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
   if (content === null) {
     return null;
   }
-  const { about, pinned } = content;
+  const { about, note, pinned } = content;
   const isOfOne = typeof about === "string" || !("presence" in about);
   return (
     <div ref={element} class={pinned ? "hover-card pinned" : "hover-card"} aria-hidden="true">
       {typeof about === "string" ? about : "presence" in about ? <ComparedCard detail={about} /> : <Detail detail={about} bases={bases} />}
+      {note === "" ? null : <p class="card-note">{note}</p>}
       <p class="card-keys">
         {pinned ? (
           <span><kbd>Esc</kbd> close</span>

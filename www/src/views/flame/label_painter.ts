@@ -130,7 +130,9 @@ export class LabelPainter {
     if (folded > 0) {
       return foldedCalls(folded, name);
     }
-    return graph.callNode[box] === ALL ? `${name} · ${countSamples(graph.rootSamples)}` : name;
+    // Along time the root's samples are those of the window, which come and go.
+    const counts = graph.callNode[box] === ALL && graph.rootSamples > 0;
+    return counts ? `${name} · ${countSamples(graph.rootSamples)}` : name;
   }
 
   /** Fonts for a size, in device pixels per 1/16 of the root font size. */

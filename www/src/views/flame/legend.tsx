@@ -40,7 +40,7 @@ function Entries(): JSX.Element {
       return (
         <>
           <li>self, of what is shown</li>
-          {HEAT.map((from, step) => <Entry key={from} look={`h${step + 1}`} words={`${step === 0 ? "over " : "from "}${from}\u2009%`} />)}
+          {HEAT.map((from, step) => <Entry key={from} look={`h${step + 1}`} words={`${step === 0 ? "over " : "from "}${from}\u202f%`} />)}
         </>
       );
   }

@@ -4,15 +4,15 @@ import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Session } from "../../session/client.ts";
-import type { FlameGraph, FlameWindow, Query } from "../../session/types.ts";
+import type { FlameGraph } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
-import { namesGeneration, query, search, session } from "../../state/app.ts";
+import { namesGeneration, session } from "../../state/app.ts";
 import { themeGeneration } from "../../state/theme.ts";
 import { latest } from "../latest.ts";
 import type { Colouring } from "./colouring.ts";
 import { fillOf } from "./colouring.ts";
-import { unnamedCode } from "../options.ts";
-import { boxOfCallNode, NO_BOX, rowRange } from "./hit_test.ts";
+import { rowRange } from "./hit_test.ts";
+import type { Answer, Layout } from "./host.ts";
 import type { FlameModel } from "./model.ts";
 import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
@@ -27,10 +27,7 @@ const OUT_OF_SIGHT = 0.35;
 
 interface Question {
   session: Session;
-  query: Query;
-  widthPx: number;
-  search: string;
-  unnamed: FlameWindow["unnamed"];
+  layout: Layout;
 }
 
 export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
@@ -44,19 +41,18 @@ function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View 
   const [all, setAll] = useState<FlameGraph | null>(null);
   const questions = useMemo(
     () =>
-      latest<Question, FlameGraph>({
-        ask: ({ session, query, widthPx, search, unnamed }) =>
-          session.call("flameGraph", { query, window: { root: ALL, widthPx, minPx: 1, search, unnamed } }),
-        deliver: setAll,
+      latest<Question, Answer>({
+        ask: ({ session, layout }) => layout.ask(session),
+        deliver: ({ graph }) => setAll(graph),
       }),
     [],
   );
   useSignalEffect(() => {
     void namesGeneration.value;
     const widthPx = Math.round(model.width.value);
-    if (session.value !== null && widthPx > 0) {
-      const asked = { query: query.value, widthPx, search: search.value, unnamed: unnamedCode.value };
-      questions.ask({ session: session.value, ...asked });
+    const layout = widthPx > 0 ? model.host.map(widthPx) : null;
+    if (session.value !== null && layout !== null) {
+      questions.ask({ session: session.value, layout });
     }
   });
   useEffect(() => () => questions.drop(), [questions]);
@@ -70,24 +66,10 @@ function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View 
     if (!ctx || !all) {
       return;
     }
-    const frame = requestAnimationFrame(() => paint(ctx, all, { palette, colouring, flow }, width, seen(all, laid, view)));
+    const frame = requestAnimationFrame(() => paint(ctx, all, { palette, colouring, flow }, width, model.host.seen(all, laid, view)));
     return () => cancelAnimationFrame(frame);
   }, [all, laid, view, width, palette, colouring, flow]);
   return <canvas ref={canvas} class="minimap" aria-hidden="true" style={{ width: `${width}px` }} />;
-}
-
-/** What of the whole, 0 to 1, is on screen below. */
-export function seen(all: FlameGraph, laid: Laid, view: View): [number, number] {
-  // A root too narrow for a box of its own is marked by the nearest one above it.
-  const wanted = [laid.root, ...laid.graph.path.map((each) => each.callNode).reverse()];
-  const box = wanted.map((callNode) => boxOfCallNode(all, callNode)).find((each) => each !== NO_BOX) ?? 0;
-  const whole = (all.end[0] ?? 0) - (all.start[0] ?? 0);
-  if (whole <= 0) {
-    return [0, 1];
-  }
-  const start = (all.start[box] as number) / whole;
-  const width = ((all.end[box] as number) - (all.start[box] as number)) / whole;
-  return [start + view.left * width, start + (view.left + view.span) * width];
 }
 
 interface Look {

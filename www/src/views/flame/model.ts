@@ -18,7 +18,7 @@ import { severalCalls, spokenShare } from "../words.ts";
 import type { Colouring } from "./colouring.ts";
 import type { Answer, GraphHost, Layout } from "./host.ts";
 import { PAGE_GRAPH } from "./host.ts";
-import { deepestHotLeaf, FOLDED, NO_BOX, parentBox, siblingBox, widestChild } from "./hit_test.ts";
+import { boxAt, deepestHotLeaf, FOLDED, NO_BOX, parentBox, rowOf, siblingBox, widestChild } from "./hit_test.ts";
 import { HoverCard } from "./hover.ts";
 import type { FlameAction } from "./keys.ts";
 import { followPointer } from "./pointer.ts";
@@ -45,6 +45,8 @@ export interface SeveralCalls {
 
 export class FlameModel {
   readonly host: GraphHost;
+  /** The box on screen that is selected, or NO_BOX. */
+  readonly selectedBox = signal(NO_BOX);
   readonly several = signal<SeveralCalls | null>(null);
   readonly colouring = colouring;
   readonly laid = signal<Laid | null>(null);
@@ -55,6 +57,10 @@ export class FlameModel {
   readonly card: HoverCard;
   #stage: FlameStage | null = null;
   #answered: LayoutQuestion | null = null;
+  /** What was on screen before each move into a box that is no zoom of the host's. */
+  readonly #former: View[] = [];
+  /** Where the box lies that was selected: along time a call has many. */
+  #exact: { callNode: number; row: number; at: number } | null = null;
   /** The call node that a pointer selected: it is in sight already. */
   #pointed: number | null = null;
   /** Where the pointer is over the graph, as a part of its width; null while it is elsewhere. */
@@ -180,7 +186,10 @@ export class FlameModel {
   /** First all of the present root, then the frame above it. */
   outOne(): void {
     const stage = this.#stage;
-    if (stage && stage.target.peek().span < 1) {
+    const former = this.#former.pop();
+    if (stage && former !== undefined) {
+      stage.moveTo(former);
+    } else if (stage && stage.target.peek().span < 1) {
       stage.showAll();
     } else {
       this.host.outOne(ancestors(this.laid.peek()).map(({ callNode }) => callNode));
@@ -188,6 +197,7 @@ export class FlameModel {
   }
 
   reset(): void {
+    this.#former.length = 0;
     this.#stage?.showAll();
     this.host.zoomTo(ALL);
   }
@@ -207,8 +217,8 @@ export class FlameModel {
   }
 
   #deliver({ graph, root }: Answer, question: LayoutQuestion): void {
-    const { layoutPx, part, searching } = question.layout;
-    const laid = { graph, root, layoutPx, part, searching };
+    const { layoutPx, part, searching, key } = question.layout;
+    const laid = { graph, root, layoutPx, part, searching, key };
     this.#answered = question;
     this.failure.value = null;
     this.card.close();
@@ -217,6 +227,7 @@ export class FlameModel {
       this.laid.value = laid;
     });
     this.#stage?.show(laid);
+    this.#markExact();
     this.#adopt();
   }
 
@@ -238,12 +249,25 @@ export class FlameModel {
       if (several !== null) {
         stage.selectBox(several.box);
       }
+      this.#markExact();
       if (selected?.callNode !== this.#pointed) {
         this.#pointed = null;
         stage.reveal(stage.selected);
       }
       this.#adopt();
     });
+  }
+
+  /** Marks the very box that was selected, where the selection is still that call. */
+  #markExact(): void {
+    const [stage, laid, exact] = [this.#stage, this.laid.peek(), this.#exact];
+    if (stage && laid && exact && exact.callNode === this.host.selection.peek()?.callNode) {
+      const box = boxAt(laid.graph, exact.row, ((exact.at - laid.part.left) / laid.part.span) * laid.layoutPx);
+      if (box !== NO_BOX && laid.graph.callNode[box] === exact.callNode) {
+        stage.selectBox(box);
+      }
+    }
+    this.selectedBox.value = stage?.selected ?? NO_BOX;
   }
 
   /** A selection that knows only its function takes the call node that stands for it here, and the other way round. */
@@ -262,7 +286,13 @@ export class FlameModel {
   }
 
   #select(box: number): void {
-    const graph = this.#current()?.graph;
+    const laid = this.#current();
+    const graph = laid?.graph;
+    this.#exact = null;
+    if (laid && box !== NO_BOX) {
+      const { left, span } = this.#stage?.placeOf(box) ?? WHOLE;
+      this.#exact = { callNode: laid.graph.callNode[box] as number, row: rowOf(laid.graph, box), at: left + span / 2 };
+    }
     batch(() => {
       const isSeveral = graph !== undefined && box !== NO_BOX && graph.callNode[box] === FOLDED;
       this.several.value = isSeveral ? severalAt(graph, box) : null;
@@ -283,7 +313,11 @@ export class FlameModel {
       this.#stage?.showAll();
     } else {
       this.card.close();
-      this.host.enter(selectionOf(laid.graph, box), this.#stage?.placeOf(box) ?? WHOLE);
+      const to = this.host.enter(selectionOf(laid.graph, box), this.#stage?.placeOf(box) ?? WHOLE);
+      if (to !== null && this.#stage) {
+        this.#former.push(this.#stage.target.peek());
+        this.#stage.moveTo(to);
+      }
     }
   }
 
@@ -322,7 +356,7 @@ export class FlameModel {
   }
 
   #hover(box: number, x: number, y: number): void {
-    const laid = this.laid.peek();
+    const laid = this.#current();
     this.#stage?.hover(box);
     if (!laid || box === NO_BOX) {
       hovered.value = "";
@@ -336,10 +370,10 @@ export class FlameModel {
     if (callNode === FOLDED) {
       const words = `${wordsOf(graph, box)}, ${of}`;
       hovered.value = words;
-      this.card.overFolded(box, words, x, y);
+      this.card.overSeveral(box, [words, this.host.note(laid, box)].filter((part) => part !== "").join(". "), x, y);
     } else {
       hovered.value = name === "" ? of : `${spokenName(name, graph.flags[box] as number)}, ${of}`;
-      this.card.overCallNode(callNode, x, y);
+      this.card.overCall({ box, callNode, note: this.host.note(laid, box) }, x, y);
     }
   }
 }

@@ -29,11 +29,15 @@ export const FILLS = FILL_FORCED + 3;
 const SHADE_BLACK = [0, 0.05, 0.1] as const;
 /** Black of the lines over the colour of a DSO or of heat. */
 const HATCH_BLACK = 0.2;
+/** How much of a hatched ground its lines cover. */
+const HATCH_SHARE = 1 / 6;
 
 type Fill = string | CanvasPattern;
 
 export interface Palette {
   fills: readonly Fill[];
+  /** By fill: the colour of boxes too narrow for the texture that it is. */
+  plain: ReadonlyMap<number, string>;
   /** Text on each fill. */
   inks: readonly string[];
   /** Lines over the fill of what one of two profiles lacks. */
@@ -76,13 +80,19 @@ function themePalette(ratio: number): Palette {
     fills[Kind.Folded * SHADES + shade] = t["line-2"];
   }
   const inks = new Array<string>(FILLS).fill(t["frame-ink"]);
+  const plain = new Map<number, string>();
+  for (let shade = 0; shade < SHADES; shade++) {
+    plain.set(Kind.Unnamed * SHADES + shade, mixed(t["g-unk"], t.hatch, HATCH_SHARE));
+  }
   [t.k1, t.k2, t.k3, t.k4, t.k5, t.k6].forEach((colour, place) => {
     SHADE_BLACK.forEach((black, shade) => (fills[FILL_DSO + place * SHADES + shade] = darken(colour, black)));
+    plain.set(FILL_DSO_UNNAMED + place, darken(colour, HATCH_BLACK * HATCH_SHARE));
     fills[FILL_DSO_UNNAMED + place] = hatched(colour, darken(colour, HATCH_BLACK), ratio);
   });
   [t.h0, t.h1, t.h2, t.h3, t.h4, t.h5].forEach((colour, step) => {
     fills[FILL_HEAT + step] = step === 0 ? t["g-proc"] : colour;
     fills[FILL_HEAT_UNNAMED + step] = step === 0 ? unnamed : hatched(colour, darken(colour, HATCH_BLACK), ratio);
+    plain.set(FILL_HEAT_UNNAMED + step, step === 0 ? t["g-unk"] : darken(colour, HATCH_BLACK * HATCH_SHARE));
     // The ends of the scale are as dark as the usual ink.
     const ink = step === 0 ? t["frame-ink"] : clearest(colour, [t["frame-ink"], t.panel]);
     inks[FILL_HEAT + step] = inks[FILL_HEAT_UNNAMED + step] = ink;
@@ -94,6 +104,7 @@ function themePalette(ratio: number): Palette {
   fills[FILL_FORCED] = t["guru-soft"];
   return {
     fills,
+    plain,
     inks,
     absent: hatched("transparent", t["ink-3"], ratio),
     frameInk: t["frame-ink"],
@@ -124,7 +135,10 @@ function forcedPalette(ratio: number): Palette {
   fills.fill(hatched(canvas, text, ratio), FILL_HEAT_UNNAMED, FILL_CHANGE);
   const highlight = systemColour("Highlight");
   const inks = new Array<string>(FILLS).fill(text);
-  return { fills, inks, absent: hatched("transparent", text, ratio), frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true };
+  const absent = hatched("transparent", text, ratio);
+  return {
+    fills, plain: new Map(), inks, absent, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true,
+  };
 }
 
 export function systemColour(name: string): string {
@@ -166,6 +180,12 @@ export function clearest(ground: string, inks: readonly [string, ...string[]]): 
     return (light + 0.05) / (dark + 0.05);
   };
   return inks.reduce((best, ink) => (contrast(ink) > contrast(best) ? ink : best), inks[0]);
+}
+
+/** A colour between two, `part` of the way to the second. */
+function mixed(from: string, to: string, part: number): string {
+  const end = channels(to);
+  return `rgb(${channels(from).map((channel, at) => Math.round(channel + ((end[at] ?? channel) - channel) * part)).join(", ")})`;
 }
 
 function tile(width: number, height: number, ground: string, paint: (ctx: CanvasRenderingContext2D) => void): Fill {

@@ -56,6 +56,8 @@ export interface Laid {
   /** What of the whole is laid out; all of it where the whole is a tree. */
   part: View;
   searching: boolean;
+  /** `Layout.key`. */
+  key: string;
 }
 
 interface Animation {

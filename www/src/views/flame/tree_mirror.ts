@@ -17,7 +17,7 @@ interface Question {
   callNode: number;
 }
 
-type Around = Pick<MirrorData, "path" | "siblings" | "children">;
+export type Around = Pick<MirrorData, "path" | "siblings" | "children">;
 
 async function ask({ session, query, callNode }: Question): Promise<Around | null> {
   const path = await session.call("callTreePath", { query, callNode });
@@ -29,7 +29,8 @@ async function ask({ session, query, callNode }: Question): Promise<Around | nul
   return { path, children, siblings };
 }
 
-export function useTreeMirror(model: FlameModel): MirrorItem[] {
+/** The call that keys are on, what leads to it, what is beside it and what it calls; null while that is asked. */
+export function useAround(model: FlameModel): Around | null {
   const [data, setData] = useState<Around | null>(null);
   const questions = useMemo(() => latest<Question, Around | null>({ ask, deliver: setData, fail: () => setData(null) }), []);
   const { host } = model;
@@ -46,6 +47,12 @@ export function useTreeMirror(model: FlameModel): MirrorItem[] {
       questions.ask({ session: asked, query, callNode });
     }
   });
+  return data;
+}
+
+export function useTreeMirror(model: FlameModel): MirrorItem[] {
+  const { host } = model;
+  const data = useAround(model);
   if (data === null) {
     return [];
   }

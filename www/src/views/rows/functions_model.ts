@@ -94,13 +94,6 @@ export class FunctionsModel {
     return -1;
   }
 
-  /** Self weight of a function, if its row is loaded; recursion counts. */
-  selfOf(functionId: number | null): number | null {
-    const at = functionId === null || this.#answered?.groupBy !== "function" ? -1 : this.indexOf(functionId);
-    const row = at < 0 ? null : this.row(at);
-    return row && (row.columns.self[row.index] as number);
-  }
-
   #load(): void {
     const of = this.#question;
     if (!of) {

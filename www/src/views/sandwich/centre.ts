@@ -3,35 +3,18 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { computed, effect, signal } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { CallNodeDetail, FunctionRef, Query } from "../../session/types.ts";
-import { ALL, Flag } from "../../session/types.ts";
+import type { FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
 import { namesGeneration, phase, query, selection, session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
-
-/** Inlined functions are followed no deeper than this, and no more of them are looked at. */
-const MOST_INLINED = 64;
 
 export type Side = "callers" | "callees";
 
 /** What it is called in queries; null while nothing, or no function, is selected. */
 export const centre = signal<FunctionRef | null>(null);
 
-export interface CentreFacts {
-  /** Its own call node in the tree of its callees. */
-  detail: CallNodeDetail;
-  /** Weight of its own code and of what was inlined into it, heaviest first, itself first; empty where nothing was. */
-  parts: InlinedPart[];
-}
-
-export interface InlinedPart {
-  name: string;
-  kind: number;
-  flags: number;
-  self: number;
-}
-
 /** null while it is asked, or where nothing of it is shown. */
-export const facts = signal<CentreFacts | null>(null);
+export const facts = signal<SandwichFacts | null>(null);
 
 export const sides: Readonly<Record<Side, ReadonlySignal<Query | null>>> = {
   callers: computed(() => around("callers")),
@@ -57,10 +40,21 @@ const references = latest<CentreQuestion, FunctionRef | null>({
   },
 });
 
-const details = latest<{ session: Session; query: Query }, CentreFacts | null>({
-  ask: askFacts,
-  deliver: (answer) => {
+interface FactsQuestion {
+  session: Session;
+  query: Query;
+  reference: FunctionRef;
+}
+
+const answers = latest<FactsQuestion, SandwichFacts | null>({
+  ask: ({ session, query, reference }) => session.call("sandwich", { query, function: reference }),
+  deliver: (answer, { query: asked }) => {
     facts.value = answer;
+    const chosen = selection.peek();
+    const isMissing = chosen?.callNode === null && chosen.functionId === answer?.functionId;
+    if (answer !== null && isMissing && asked === query.peek() && asked.direction === "callees") {
+      selection.value = { ...chosen, callNode: answer.heaviest };
+    }
   },
 });
 
@@ -81,46 +75,21 @@ export function followCentre(): () => void {
     effect(() => {
       void namesGeneration.value;
       const asked = session.value;
-      const query = sides.callees.value;
-      if (asked === null || query === null) {
-        details.drop();
+      const reference = centre.value;
+      const of = query.value;
+      if (asked === null || reference === null) {
+        answers.drop();
         facts.value = null;
       } else {
-        details.ask({ session: asked, query });
+        answers.ask({ session: asked, query: of, reference });
       }
     }),
   ];
   return () => stops.forEach((stop) => stop());
 }
 
-async function askFacts({ session, query }: { session: Session; query: Query }): Promise<CentreFacts | null> {
-  const callNode = await callNodeOfCentre(session, query);
-  const detail = callNode === ALL ? null : await session.call("callNodeDetail", { query, callNode });
-  return detail && { detail, parts: await inlinedParts(session, query, detail) };
-}
-
 /** The only child of the root of a tree around a function is the function; `ALL` where none of it is shown. */
 export async function callNodeOfCentre(session: Session, query: Query): Promise<number> {
   const first = await session.call("callTreeChildren", { query, callNode: ALL });
   return first.callNode[0] ?? ALL;
-}
-
-/** Goes down from a function as long as what it calls was inlined. */
-async function inlinedParts(session: Session, query: Query, { callNode, name, kind, flags, selfWeight }: CallNodeDetail): Promise<InlinedPart[]> {
-  const parts = new Map<string, InlinedPart>();
-  const waiting = [callNode];
-  for (let looked = 0; waiting.length > 0 && looked < MOST_INLINED; looked++) {
-    const rows = await session.call("callTreeChildren", { query, callNode: waiting.shift() as number });
-    rows.callNode.forEach((child, at) => {
-      if ((rows.flags[at] as number) & Flag.Inlined) {
-        const name = rows.names[at] ?? "";
-        const part = parts.get(name) ?? { name, kind: rows.kind[at] as number, flags: rows.flags[at] as number, self: 0 };
-        part.self += rows.self[at] as number;
-        parts.set(name, part);
-        waiting.push(child);
-      }
-    });
-  }
-  const inlined = [...parts.values()].filter(({ self }) => self > 0).sort((a, b) => b.self - a.self);
-  return inlined.length === 0 ? [] : [{ name, kind, flags, self: selfWeight }, ...inlined];
 }

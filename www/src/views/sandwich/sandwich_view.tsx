@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { applyTransform } from "../../shell/transforms.ts";
+import type { SandwichFacts } from "../../session/types.ts";
 import { query, selection } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
 import { GraphPane } from "../flame/graph_pane.tsx";
@@ -18,7 +19,7 @@ import { CallTreeModel } from "../rows/tree_model.ts";
 import { TreeTable } from "../rows/tree_table.tsx";
 import { Choice } from "../view_options.tsx";
 import { idAt, nameClass, share, swatchClass } from "../words.ts";
-import type { CentreFacts, Side } from "./centre.ts";
+import type { Side } from "./centre.ts";
 import { centre, facts, followCentre } from "./centre.ts";
 import { Inlined } from "./inlined.tsx";
 import { sideHost } from "./side_host.ts";
@@ -32,10 +33,8 @@ export function Sandwich(): JSX.Element {
   if (known === null) {
     return <Nothing words="Nothing of the selected function is shown." />;
   }
-  const { detail, parts } = known;
-  const name = markedName(detail.name, detail.flags);
-  const isLeaf = detail.childCount === 0;
-  const own = share(detail.selfWeight, detail.totalWeight);
+  const { totalWeight, parts } = known;
+  const name = markedName(known.name, known.flags);
   return (
     <section class="sandwich" aria-label={`Callers and callees of ${name}`}>
       <header class="part-head">
@@ -43,14 +42,14 @@ export function Sandwich(): JSX.Element {
         <p>who calls {name}, widest first</p>
         <Choice label="Draw" choice={drawAs} choices={[["flame", "flame"], ["tree", "tree"]]} />
       </header>
-      <SidePane side="callers" name={name} total={detail.totalWeight} />
+      <SidePane side="callers" name={name} total={totalWeight} />
       <Band known={known} />
       <header class="part-head">
         <h3>Callees</h3>
-        <p>what {name} calls: {percent(own)} is its own code</p>
+        <p>what {name} calls: {percent(share(known.ownCodeWeight, totalWeight))} is its own code</p>
       </header>
-      {isLeaf ? null : <SidePane side="callees" name={name} total={detail.totalWeight} />}
-      {parts.length === 0 ? null : <Inlined name={name} parts={parts} />}
+      {known.selfWeight === totalWeight ? null : <SidePane side="callees" name={name} total={totalWeight} />}
+      {parts.length < 2 ? null : <Inlined name={name} parts={parts} />}
       <Paths />
     </section>
   );
@@ -106,29 +105,26 @@ function SideTree(props: SidePaneProps): JSX.Element {
 }
 
 /** Name, status and numbers of the function itself, with what can be done to it. */
-function Band({ known: { detail } }: { known: CentreFacts }): JSX.Element {
+function Band({ known }: { known: SandwichFacts }): JSX.Element {
   const whole = functionsTable.whole.value;
-  void functionsTable.arrivals.value;
-  // Its own calls of itself count too, which the tree of the outermost ones cannot know.
-  const self = functionsTable.selfOf(detail.functionId) ?? detail.selfWeight;
-  const place = detail.file === null ? "" : detail.line === null ? detail.file : `${fileName(detail.file)}:${detail.line}`;
+  const { file, line } = known;
+  const place = file === null ? "" : `${fileName(file)}${line === null ? "" : `:${line}`}`;
+  const status = STATUS[known.dsoStatus];
   return (
     <div class="sandwich-band">
-      <span class={swatchClass(detail.kind, detail.flags)} />
-      <strong class={nameClass(detail.kind, detail.flags)} title={markedName(detail.name, detail.flags)}>
-        <ForcedMark flags={detail.flags} />
-        {detail.name}
+      <span class={swatchClass(known.kind, known.flags)} />
+      <strong class={nameClass(known.kind, known.flags)} title={markedName(known.name, known.flags)}>
+        <ForcedMark flags={known.flags} />
+        {known.name}
       </strong>
-      {detail.dsoStatus === null ? null : (
-        <span class={`band-status ink-${STATUS[detail.dsoStatus].tone}`} title={STATUS[detail.dsoStatus].word}>
-          <StatusGlyph status={detail.dsoStatus} size={12} />
-          <span class="visually-hidden">{STATUS[detail.dsoStatus].word}: </span>
-          {detail.dso}
-        </span>
-      )}
-      <span class="band-place" title={detail.file ?? undefined}>{place}</span>
-      <span class="band-number">Self <b>{percent(share(self, whole))}</b></span>
-      <span class="band-number">Total <b>{percent(share(detail.totalWeight, whole))}</b></span>
+      <span class={`band-status ink-${status.tone}`} title={`${status.word}: ${known.dso}`}>
+        <StatusGlyph status={known.dsoStatus} size={12} />
+        <span class="visually-hidden">{status.word}: </span>
+        {known.dso}
+      </span>
+      <span class="band-place" title={known.file ?? undefined}>{place}</span>
+      <span class="band-number">Self <b>{percent(share(known.selfWeight, whole))}</b></span>
+      <span class="band-number">Total <b>{percent(share(known.totalWeight, whole))}</b></span>
       <button type="button" onClick={() => void applyTransform("focus")}>Focus <kbd>f</kbd></button>
       <button type="button" onClick={() => void applyTransform("merge")}>Merge <kbd>m</kbd></button>
     </div>

@@ -26,14 +26,21 @@ export function sideHost(side: Side): GraphHost {
         layoutPx: window.widthPx,
         part: WHOLE,
         searching: search.value !== "",
+        key: "",
         ask: async (session) => {
           const root = await callNodeOfCentre(session, query);
           return { graph: await session.call("flameGraph", { query, window: { ...window, root } }), root };
         },
       };
     },
+    map: () => null,
+    seen: (_, __, { left, span }) => [left, left + span],
     zoomTo: () => {},
-    enter: ({ functionId }) => showFunction(functionId),
+    enter({ functionId }) {
+      showFunction(functionId);
+      return null;
+    },
+    note: () => "",
     outOne: () => {},
   };
 }

@@ -1,0 +1,232 @@
+// The flame graph's painting and keys in a real browser, over a session that answers from a made-up tree, so that what
+// has to be on the screen is known: the graph that was answered lies open at `window.harness.graph()`.
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { harnessPage } from "../../www/test/harness/bundle.mjs";
+import { launch } from "./chromium.mjs";
+import { pictureOf } from "./tab.mjs";
+
+const SEVERAL = 0xffffffff;
+
+let address;
+
+before(async () => {
+  address = await harnessPage();
+});
+
+/** A tab with the harness, closed after the test; errors of the page are failures. */
+async function open(t, query, options = {}) {
+  const browser = await launch({ width: 1000, height: 700, ...options });
+  browser.page.setDefaultTimeout(10_000);
+  t.after(() => browser.close());
+  await browser.page.goto(`${address}?${query}`);
+  await browser.page.waitForFunction(() => performance.getEntriesByName("perftab:flame-graph").length > 0);
+  await painted(browser.page);
+  return browser;
+}
+
+const painted = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+
+/** The graph on screen, as arrays, and where it is drawn. */
+const graphOf = (page) =>
+  page.evaluate(() => {
+    const graph = window.harness.graph();
+    const columns = ["rowStart", "start", "end", "callNode", "folded", "kind", "total"];
+    return Object.fromEntries([...columns.map((name) => [name, [...graph[name]]]), ["depths", graph.depths]]);
+  });
+
+/** Child boxes of a box: those of the next row whose middle lies within it. */
+function childrenOf(graph, box) {
+  const row = graph.rowStart.findLastIndex((first) => first <= box);
+  const middle = (each) => (graph.start[each] + graph.end[each]) / 2;
+  const next = [];
+  for (let each = graph.rowStart[row + 1] ?? 0; each < (graph.rowStart[row + 2] ?? 0); each++) {
+    if (middle(each) > graph.start[box] && middle(each) < graph.end[box]) next.push(each);
+  }
+  return next;
+}
+
+for (const scale of [1, 1.5, 2]) {
+  test(`a10 edges are sharp at ${scale}×, and boxes lie where they belong`, async (t) => {
+    // Frames of one colour without labels: any other colour between them would be a soft edge.
+    const { page, errors } = await open(t, "nodes=3000&plain", { scale });
+    const graph = await graphOf(page);
+    const found = await page.evaluate(() => {
+      const canvas = document.querySelector(".flame-sticky canvas");
+      const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const rows = [];
+      const ratio = devicePixelRatio;
+      for (let row = 0; (row + 0.5) * 18 * ratio < height; row++) {
+        const y = Math.floor((row + 0.5) * 18 * ratio);
+        const runs = [];
+        for (let x = 0, before = ""; x < width; x++) {
+          const colour = data.slice(4 * (y * width + x), 4 * (y * width + x) + 4).join(",");
+          if (colour !== before) runs.push({ x, colour });
+          before = colour;
+        }
+        rows.push(runs);
+      }
+      return { rows, width };
+    });
+    const layoutPx = graph.end[0];
+    const edge = (x) => Math.floor((x / layoutPx) * found.width + 0.5);
+    const gap = Math.max(1, Math.round(scale));
+    let checked = 0;
+    for (let row = 0; row < Math.min(graph.depths, found.rows.length); row++) {
+      // Independent of the painter: which device pixel columns are covered, from the columns that were answered.
+      const expected = new Uint8Array(found.width);
+      for (let box = graph.rowStart[row]; box < graph.rowStart[row + 1]; box++) {
+        const [left, right] = [edge(graph.start[box]), edge(graph.end[box])];
+        if (right > left) expected.fill(1, left, Math.min(found.width, left + Math.max(1, right - left - gap)));
+        checked++;
+      }
+      const actual = new Uint8Array(found.width);
+      const colours = new Set();
+      found.rows[row].forEach(({ x, colour }, at) => {
+        if (colour === "0,0,0,0") return;
+        colours.add(colour);
+        actual.fill(1, x, found.rows[row][at + 1]?.x ?? found.width);
+      });
+      assert.deepEqual(actual, expected, `row ${row}`);
+      assert.ok(colours.size <= 1, `row ${row} has soft edges: ${[...colours].join(" ")}`);
+    }
+    assert.ok(checked > 300, `${checked} boxes`);
+    assert.deepEqual(errors, []);
+  });
+
+  test(`a10 labels stay in their boxes at ${scale}×`, async (t) => {
+    const { page, errors } = await open(t, "nodes=6000", { scale });
+    const found = await page.evaluate(async () => {
+      const { prototype } = CanvasRenderingContext2D;
+      const { fillRect, fillText } = prototype;
+      const boxes = [];
+      const labels = [];
+      prototype.fillRect = function (x, y, width, height) {
+        if (this.canvas === document.querySelector(".flame-sticky canvas")) boxes.push({ x, y, width, height });
+        fillRect.call(this, x, y, width, height);
+      };
+      prototype.fillText = function (text, x, y) {
+        const { width } = this.measureText(text);
+        labels.push({ text, left: x, right: x + width, y });
+        fillText.call(this, text, x, y);
+      };
+      // Scrolling paints all of it again.
+      document.querySelector(".flame-scroller").dispatchEvent(new Event("scroll"));
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))));
+      Object.assign(prototype, { fillRect, fillText });
+      return { boxes, labels };
+    });
+    assert.ok(found.labels.length > 30, `${found.labels.length} labels`);
+    for (const { text, left, right, y } of found.labels) {
+      const inside = found.boxes.some((box) =>
+        box.y < y && y < box.y + box.height && left >= box.x && right <= box.x + box.width + 0.5);
+      assert.ok(inside, `“${text}” from ${left} to ${right} at ${y}`);
+    }
+    assert.deepEqual(errors, []);
+  });
+}
+
+test("a11 every box is reached by keys, and each is spoken", async (t) => {
+  const { page, errors } = await open(t, "nodes=60&samples=3000");
+  const graph = await graphOf(page);
+  const words = new Map();
+  await page.getByRole("tree").focus();
+  /** Presses a key and waits until the tree points at a box. */
+  const go = async (key, box) => {
+    await page.keyboard.press(key);
+    const wanted = graph.callNode[box] === SEVERAL ? "several" : `node-${graph.callNode[box]}`;
+    const label = await page.waitForFunction((wanted) => {
+      const id = document.querySelector("[role=tree]").getAttribute("aria-activedescendant");
+      const item = id === null ? null : document.getElementById(id);
+      return item?.ariaSelected === "true" && id.endsWith(wanted) && item.ariaLabel;
+    }, wanted);
+    words.set(box, await label.jsonValue());
+  };
+  const visit = async (box) => {
+    const children = childrenOf(graph, box);
+    // Heaviest first: Down goes to the first, Right to the next ones, Up back.
+    for (const [at, child] of children.entries()) {
+      await go(at === 0 ? "ArrowDown" : "ArrowRight", child);
+      await visit(child);
+      if (at === children.length - 1) await go("ArrowUp", box);
+    }
+  };
+  await go("Home", 0);
+  await visit(0);
+  assert.equal(words.size, graph.callNode.length, "every box");
+  for (const [box, label] of words) {
+    assert.match(label, graph.callNode[box] === SEVERAL
+      ? /^(\d+ narrow calls?|\d+ addresses|.+), total (less than )?[\d.]+ percent$/
+      : /^.+(, .+, (matched|missing|forced)(, inlined)?)?, total (less than )?[\d.]+ percent, self (less than )?[\d.]+ percent, [\d,]+ samples?$/);
+  }
+  assert.deepEqual(errors, []);
+});
+
+test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
+  const { page, errors } = await open(t, "");
+  const whole = await graphOf(page);
+  const crumbs = async () => (await page.locator(".breadcrumb").innerText()).split(/\s*›\s*/);
+  const rootIs = (name) =>
+    page.waitForFunction((name) => document.querySelector(".breadcrumb strong")?.textContent === name, name);
+  assert.equal(await page.locator(".minimap").count(), 0, "nothing is zoomed");
+  await page.getByRole("tree").focus();
+  const path = ["all"];
+  let box = 0;
+  for (let depth = 0; depth < 3; depth++) {
+    await page.keyboard.press(depth === 0 ? "Home" : "ArrowDown");
+    if (depth === 0) await page.keyboard.press("ArrowDown");
+    [box] = childrenOf(whole, box);
+    const wanted = whole.callNode[box];
+    const label = await page.waitForFunction((wanted) =>
+      document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${wanted}"]`)?.ariaLabel, wanted);
+    path.push((await label.jsonValue()).split(", ")[0]);
+  }
+  /** From where to where the map's frame goes, as parts of the width. */
+  const framed = () => page.evaluate(async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const canvas = document.querySelector(".minimap");
+    const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1);
+    const probe = document.createElement("span");
+    probe.style.color = "var(--accent)";
+    document.body.append(probe);
+    const accent = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+    probe.remove();
+    const is = (x) => accent.every((channel, at) => data[4 * x + at] === channel);
+    const xs = [...Array(width).keys()].filter(is);
+    return [xs[0] / width, (xs.at(-1) + 1) / width];
+  });
+  const expectFrame = async (box) => {
+    const wanted = [whole.start[box] / whole.end[0], whole.end[box] / whole.end[0]];
+    const actual = await framed();
+    actual.forEach((edge, at) => assert.ok(Math.abs(edge - wanted[at]) < 0.004, `${actual} is not ${wanted}`));
+  };
+  await page.keyboard.press("Enter");
+  await rootIs(path[3]);
+  assert.deepEqual(await crumbs(), path);
+  await page.waitForSelector(".minimap");
+  await painted(page);
+  await expectFrame(box);
+  await page.screenshot({ path: pictureOf("a12-zoomed") });
+  await page.keyboard.press("Backspace");
+  await rootIs(path[2]);
+  assert.deepEqual(await crumbs(), path.slice(0, 3));
+  await painted(page);
+  const [process] = childrenOf(whole, 0);
+  await expectFrame(childrenOf(whole, process)[0]);
+  // Magnified as well, the map shows the part of the frame that is seen.
+  await page.keyboard.press("+");
+  await painted(page);
+  const [left, right] = await framed();
+  assert.ok(right - left < 0.7 * (whole.end[childrenOf(whole, process)[0]] / whole.end[0]));
+  await page.keyboard.press("Backspace");
+  await painted(page);
+  await expectFrame(childrenOf(whole, process)[0]);
+  await page.locator(".breadcrumb button").nth(1).click();
+  await rootIs(path[1]);
+  await page.getByRole("tree").focus();
+  await page.keyboard.press("0");
+  await rootIs("all");
+  await page.waitForSelector(".minimap", { state: "detached" });
+  assert.deepEqual(errors, []);
+});

@@ -1,0 +1,159 @@
+// The views over a real recording: that what stands on the screen is what `perftab report` says of the same file, how
+// the selected function is shown between its callers and callees, and a thread's stacks along time.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, describe } from "node:test";
+import { Parts, binary } from "./recording.mjs";
+import { Tab, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let recording;
+let program;
+let host;
+
+before(async () => {
+  program = parts.compile(["tides"]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+/** What the command line says of the recording, with the program's names. */
+function report() {
+  const output = execFileSync(binary, ["report", "--json", "--limit", "1000", recording], {
+    encoding: "utf8",
+    env: { PATH: process.env.PATH, HOME: parts.folder },
+    maxBuffer: 1 << 28,
+  });
+  return JSON.parse(output);
+}
+
+async function open(options) {
+  const tab = await Tab.open(host, options);
+  await tab.drop(recording, program);
+  await tab.opened();
+  await tab.status("tides", "matched");
+  return tab;
+}
+
+const shown = (share) => `${(share * 100).toFixed(1)} %`;
+
+describe("functions", () => {
+  scene("the table has the numbers of perftab report", async () => {
+    const tab = await open({ spy: true });
+    await tab.view(/Functions/);
+    const rows = tab.page.locator(".functions .row:not(.loading)");
+    await rows.first().waitFor();
+    const { functions, weight: whole } = report();
+    for (const name of ["rolling_sea", "order_by_height"]) {
+      const wanted = functions.find((each) => each.name === name);
+      const cells = await rows.filter({ hasText: name }).first().locator("[role=gridcell]").allInnerTexts();
+      const numbers = cells.map((cell) => cell.replaceAll(/\s/g, " "));
+      assert.equal(numbers[0], shown(wanted.self / whole), `${name} self`);
+      assert.equal(numbers[1], shown(wanted.total / whole), `${name} total`);
+    }
+    await tab.close();
+  });
+
+  scene("the selected function stands between its callers and callees, whichever way they are drawn", async () => {
+    const tab = await open({});
+    const { page } = tab;
+    await tab.view(/Functions/);
+    await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
+    const band = page.locator(".sandwich-band", { hasText: "rolling_sea" });
+    await band.waitFor();
+    const row = page.locator(".functions .row.selected");
+    const [self, total] = await row.locator(".number").allInnerTexts();
+    assert.match(await band.innerText(), new RegExp(`Self ${self}\\s+Total ${total}`.replaceAll(/\s/g, "\\s+")));
+    assert.match(await band.innerText(), /Matched:\s*tides/);
+    assert.match(await band.innerText(), /tides\.c:\d+/);
+    // Its own frame is 100 % of both graphs, and next to the band.
+    const callers = page.getByRole("tree", { name: "Callers of rolling_sea" });
+    await callers.focus();
+    await page.keyboard.press("Home");
+    const spoken = async (pattern) => (await page.waitForFunction((source) => {
+      const words = document.activeElement.querySelector('[aria-selected="true"]')?.ariaLabel ?? "";
+      return new RegExp(source).test(words) && words;
+    }, pattern.source)).jsonValue();
+    await spoken(/^rolling_sea, tides, matched, total 100\.0 percent/);
+    // Callers grow upwards: up is where they are.
+    await page.keyboard.press("ArrowUp");
+    const caller = (await spoken(/^(?!rolling_sea)/)).split(", ")[0];
+    await page.keyboard.press("Enter");
+    await page.locator(".sandwich-band", { hasText: caller }).waitFor();
+    await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
+    await page.getByRole("treegrid", { name: `Callees of ${caller}` }).waitFor();
+    await tab.pictures("e-sandwich-tree");
+    await page.getByRole("combobox", { name: "Draw" }).selectOption("flame");
+    await page.getByRole("tree", { name: `Callees of ${caller}` }).waitFor();
+    await tab.pictures("e-sandwich");
+    await tab.close();
+  });
+
+  scene("what was inlined into a function is shown as parts of its own code", async () => {
+    const tab = await open({});
+    const { page } = tab;
+    await tab.view(/Functions/);
+    await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
+    const inlined = page.getByRole("list", { name: /Code of rolling_sea/ });
+    await inlined.waitFor();
+    const words = await inlined.getByRole("listitem").allInnerTexts();
+    assert.match(words[0], /^rolling_sea \d/);
+    assert.ok(words.slice(1).some((each) => /^(raise_swell|lift_droplet) \(inlined\) \d/.test(each)), words.join("; "));
+    const sum = words.reduce((sum, each) => sum + Number(/([\d.]+)\s%/.exec(each)?.[1] ?? 0), 0);
+    assert.ok(Math.abs(sum - 100) < 0.3, `${sum}`);
+    await page.getByRole("combobox", { name: "Inlines" }).selectOption("merged");
+    await inlined.waitFor({ state: "detached" });
+    await tab.close();
+  });
+
+  scene("rows can be source files, DSOs or threads, and one of those all that is shown", async () => {
+    const tab = await open({});
+    const { page } = tab;
+    await tab.view(/Functions/);
+    const first = page.locator(".functions .row:not(.loading) .frame-name").first();
+    for (const [group, pattern, header] of [["Source files", /tides\.c$/, "Source file"], ["DSOs", /^tides$/, "DSO"], ["Threads", /tides/, "Thread"]]) {
+      await page.getByRole("button", { name: group, exact: true }).click();
+      await page.getByRole("columnheader", { name: header, exact: true }).first().waitFor();
+      await first.filter({ hasText: pattern }).waitFor();
+    }
+    await page.locator(".functions .row").first().click();
+    await page.getByRole("button", { name: "Show only this thread" }).click();
+    await page.locator(".filter-chip", { hasText: /Thread/ }).first().waitFor();
+    await tab.close();
+  });
+});
+
+describe("time order", () => {
+  scene("one thread's stacks stand along time, and zoom and breadcrumb agree", async () => {
+    const tab = await open({});
+    const { page } = tab;
+    await page.keyboard.press("1");
+    const tree = page.getByRole("tree", { name: "Time order" });
+    await tree.waitFor();
+    const spoken = async (pattern) => (await page.waitForFunction((source) => {
+      const words = document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel ?? "";
+      return new RegExp(source).test(words) && words;
+    }, pattern.source)).jsonValue();
+    await tree.focus();
+    await page.keyboard.press("Home");
+    const thread = await spoken(/samples$/);
+    assert.match(thread, /^tides( \d+)?, 0\.\d+ s to [\d.]+ s, [\d.]+ m?s, [\d,]+ samples$/);
+    await page.keyboard.press("End");
+    const leaf = await spoken(/(matched|missing|embedded)/);
+    const [, from, to] = / ([\d.]+) s to ([\d.]+) s/.exec(leaf);
+    await page.keyboard.press("Enter");
+    const where = page.locator(".time-order .breadcrumb strong");
+    await page.waitForFunction((from) => document.querySelector(".time-order .breadcrumb strong").textContent.includes(from), from);
+    assert.ok((await where.innerText()).includes(to), `${await where.innerText()} is not ${leaf}`);
+    await page.waitForSelector(".minimap");
+    assert.equal((await spoken(/./)).split(", ")[0], leaf.split(", ")[0], "the box is still selected");
+    await tab.pictures("time-order-zoomed");
+    await page.getByRole("tree").focus();
+    await page.keyboard.press("0");
+    await page.waitForSelector(".minimap", { state: "detached" });
+    await tab.pictures("time-order");
+    await tab.close();
+  });
+});
