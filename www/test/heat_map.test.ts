@@ -1,7 +1,7 @@
 // Where cells of the heat map lie, how what is chosen is outlined, and the colours between the tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELL_HEIGHT, cellAt, cellsOf, gridFor, outlineOf, spanOfCell, spanOfCells, spanOfGrid } from "../src/heat_map/grid.ts";
+import { CELL_HEIGHT, cellAt, cellsOf, gridFor, outlineOf, spanOfCell, spanOfCells, spanOfGrid, sumOfCells } from "../src/heat_map/grid.ts";
 import type { Corner } from "../src/heat_map/grid.ts";
 import { between } from "../src/heat_map/palette.ts";
 
@@ -72,4 +72,17 @@ test("colours go from the first token to the last, and through those between", (
   const reds = colours.map((colour) => Number(/\d+/.exec(colour)?.[0]));
   assert.deepEqual(reds, [...reds].sort((a, b) => a - b));
   assert.ok(reds.some((red) => Math.abs(red - 200) < 5));
+});
+
+test("sums are those of the cells, over the time that there is", () => {
+  const grid = gridFor({ start: 0, end: 1.5 * S }, 50, 100);
+  const cells = grid.seconds * grid.rows;
+  const map = {
+    start: 0, seconds: 2, rows: 20, cpus: 4, rowTotals: new Float64Array(20),
+    samples: Uint32Array.from({ length: cells }, (_, cell) => (cell < 30 ? 10 : 0)),
+    busy: Float32Array.from({ length: cells }, (_, cell) => (cell < 30 ? 2 : 0)),
+  };
+  assert.deepEqual(sumOfCells(map, grid, { start: 0.1 * S, end: 0.2 * S }, 1.5 * S), { samples: 20, cpusBusy: 2 });
+  assert.deepEqual(sumOfCells(map, grid, { start: 0, end: 1.5 * S }, 1.5 * S), { samples: 300, cpusBusy: 2 });
+  assert.equal(sumOfCells(map, grid, { start: 1.6 * S, end: 1.5 * S }, 1.5 * S).cpusBusy, 0);
 });

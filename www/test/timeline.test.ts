@@ -89,7 +89,10 @@ test("ranges are written with four figures of their length", () => {
   assert.equal(rangeWords(range(26.14, 28.42)), "26.140 s to 28.420 s");
   assert.equal(lengthWords(range(26.14, 28.42)), "2.280 s");
   assert.equal(rangeWords(range(0, 600)), "0.00 s to 600.00 s");
-  assert.equal(lengthWords(range(1, 1.0456)), "0.04560 s");
+  assert.equal(rangeWords(range(1.41, 1.81)), "1.410 s to 1.810 s");
+  assert.equal(rangeWords(range(1.4105, 1.81)), "1.4105 s to 1.8100 s");
+  assert.equal(lengthWords(range(1, 1.0456)), "0.0456 s");
+  assert.equal(rangeWords({ start: 0, end: 1.23456789 * S }), "0.000 s to 1.235 s");
   assert.equal(noSamplesIn(range(35.1, 35.5)), "No samples from 35.1 s to 35.5 s.");
   assert.equal(noSamplesIn(range(35, 36)), "No samples from 35.0 s to 36.0 s.");
 });

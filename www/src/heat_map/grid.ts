@@ -2,6 +2,7 @@
 // top of the next. A cell's number counts from the first second of the recording. Distances are CSS pixels from the top
 // left corner of the first column in sight.
 
+import type { HeatMap } from "../session/types.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
 
 export const SECOND = 1e9;
@@ -89,4 +90,23 @@ export function outlineOf([first, past]: [number, number], rows: number): Corner
   return [[
     [a + 1, 0], [b + 1, 0], [b + 1, bottom], [b, bottom], [b, rows], [a, rows], [a, top], [a + 1, top],
   ]];
+}
+
+/** What a stretch of time comes to. */
+export interface SpanSum {
+  samples: number;
+  cpusBusy: number;
+}
+
+/** Sums of the cells of a span that begins and ends with cells, or with the recording's end. */
+export function sumOfCells(map: HeatMap, grid: Grid, span: TimeSpan, end: number): SpanSum {
+  const [first, past] = cellsOf(span, grid);
+  let samples = 0;
+  let busy = 0;
+  for (let cell = first; cell < past; cell++) {
+    samples += map.samples[cell] ?? 0;
+    busy += map.busy[cell] ?? 0;
+  }
+  const length = Math.min(end, span.end) - span.start;
+  return { samples, cpusBusy: length > 0 ? (busy * grid.rowMs * 1e6) / length : 0 };
 }

@@ -16,17 +16,17 @@ import { markFrom, wordsOfMarksAt } from "../timeline/marks.ts";
 import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, wholeTime } from "../timeline/state.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
 import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
-import type { Latest } from "../views/latest.ts";
 import { latest } from "../views/latest.ts";
 import { previewRange, setRange } from "../views/query_steps.ts";
-import type { RowMs } from "./grid.ts";
-import type { Grid } from "./grid.ts";
-import { cellAt, cellAtTime, gridFor, spanOfCell, spanOfCells, spanOfGrid } from "./grid.ts";
+import type { Grid, RowMs, SpanSum } from "./grid.ts";
+import { cellAt, cellAtTime, gridFor, spanOfCell, spanOfCells, spanOfGrid, sumOfCells } from "./grid.ts";
 import type { HeatElements } from "./stage.ts";
 import { HeatStage } from "./stage.ts";
 import { cellTime } from "./words.ts";
 
 const PAUSE_MS = 80;
+/** Of the map that is asked for its sum alone: the coarsest. */
+const ROW_OF_SUMS = 50;
 
 const ROWS = ["10", "20", "50"] as const;
 export const rowMs = signal<RowMs>(Number(recall("heatMapRow", ROWS, "20")) as RowMs);
@@ -55,8 +55,8 @@ export class HeatModel {
   readonly grid = computed<Grid>(() => gridFor(timeInSight.value, rowMs.value, this.width.value));
   readonly answer = signal<{ map: HeatMap; grid: Grid } | null>(null);
   /** What the range, and what all of it, comes to. */
-  readonly chosen = signal<HeatCell | null>(null);
-  readonly all = signal<HeatCell | null>(null);
+  readonly chosen = signal<SpanSum | null>(null);
+  readonly all = signal<SpanSum | null>(null);
   readonly card = signal<CardContent | null>(null);
   readonly failure = signal<string | null>(null);
   /** Number of the cell that keys are on. */
@@ -83,11 +83,17 @@ export class HeatModel {
       this.failure.value = error instanceof Error ? error.message : String(error);
     },
   });
-  readonly #ofAll = this.#sums((cell) => {
-    this.all.value = cell;
+  readonly #ofRange = latest<SpanQuestion, HeatCell>({
+    ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
+    deliver: (cell) => {
+      this.chosen.value = cell;
+    },
   });
-  readonly #ofRange = this.#sums((cell) => {
-    this.chosen.value = cell;
+  readonly #wholeMaps = latest<Question & { grid: Grid }, HeatMap>({
+    ask: ({ session: asked, query: of, grid }) => asked.call("heatMap", { query: of, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }),
+    deliver: (map, { grid }) => {
+      this.all.value = sumOfCells(map, grid, this.#whole, this.#whole.end);
+    },
   });
   readonly #ofCell = latest<SpanQuestion & { x: number; y: number }, HeatCell>({
     ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
@@ -95,13 +101,6 @@ export class HeatModel {
       this.card.value = { x, y, span, cell };
     },
   });
-
-  #sums(deliver: (cell: HeatCell) => void): Latest<SpanQuestion> {
-    return latest<SpanQuestion, HeatCell>({
-      ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
-      deliver,
-    });
-  }
 
   /** Begins to work; the answer ends it. `focus` is called when the pointer is pressed. */
   start(area: HTMLElement, elements: HeatElements, focus: () => void): () => void {
@@ -115,8 +114,12 @@ export class HeatModel {
         this.width.value = stage.width.value;
       }),
       effect(() => this.#ask()),
-      effect(() => this.#askOfAll()),
-      effect(() => this.#askOfRange()),
+      effect(() => {
+        void this.#asked.value;
+        this.all.value = null;
+      }),
+      effect(() => this.#sumAll()),
+      effect(() => this.#sumRange()),
       effect(() => {
         const answer = this.answer.value;
         // Cells of other seconds than those in sight are not shown as if they were these.
@@ -167,22 +170,31 @@ export class HeatModel {
     }
   }
 
-  #askOfAll(): void {
+  /** Of the map, where that is of all the time. */
+  #sumAll(): void {
     const question = this.#question();
-    const whole = wholeTime.value;
-    if (question !== null && whole !== null) {
-      this.#ofAll.ask({ ...question, span: whole });
+    const [answer, grid] = [this.answer.value, this.grid.value];
+    const whole = gridFor(this.#whole, ROW_OF_SUMS, 0);
+    if (answer !== null && answer.grid.firstSecond === 0 && answer.grid.seconds === whole.seconds) {
+      this.all.value = sumOfCells(answer.map, answer.grid, this.#whole, this.#whole.end);
+    } else if (question !== null && grid.seconds < whole.seconds && this.all.peek() === null) {
+      this.#wholeMaps.ask({ ...question, grid: whole });
     }
   }
 
-  #askOfRange(): void {
+  /** While it is dragged, of the map, which is there; then by the session, which knows the time before and after a cell. */
+  #sumRange(): void {
     const question = this.#question();
     const range = rangeShown.value;
+    const answer = this.answer.value;
     if (question === null || range === null) {
       this.#ofRange.drop();
       this.chosen.value = null;
-    } else {
+    } else if (draggedRange.value === null) {
       this.#ofRange.ask({ ...question, span: { start: range.start, end: range.end } });
+    } else {
+      this.#ofRange.drop();
+      this.chosen.value = answer && sumOfCells(answer.map, answer.grid, range, this.#whole.end);
     }
   }
 

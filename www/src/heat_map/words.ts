@@ -6,7 +6,7 @@ import type { TimeSpan } from "../timeline/time_window.ts";
 import { decimalsFor, secondsWith } from "../timeline/words.ts";
 import { lengthOf } from "../timeline/time_window.ts";
 import { countSamples } from "../views/words.ts";
-import type { HeatCell } from "../session/types.ts";
+import type { SpanSum } from "./grid.ts";
 
 const DECIMALS = 3;
 
@@ -22,7 +22,7 @@ export const cellLabel = (span: TimeSpan, samples: number): string => `${cellTim
 export const isOffCpu = (): boolean => /^(offcpu|preempted)-time/.test(event.value?.name ?? "");
 
 /** "2.280 s, 31,877 samples, 14.0 CPUs busy on average against 6.9 in the whole profile" */
-export function sumWords(span: TimeSpan, cell: HeatCell, all: HeatCell | null): string {
+export function sumWords(span: TimeSpan, cell: SpanSum, all: SpanSum | null): string {
   const what = isOffCpu() ? "threads off the CPU" : cell.cpusBusy.toFixed(1) === "1.0" ? "CPU busy" : "CPUs busy";
   const length = secondsWith(lengthOf(span), Math.max(DECIMALS, decimalsFor(lengthOf(span))));
   const against = all === null ? "" : ` against ${all.cpusBusy.toFixed(1)} in the whole profile`;

@@ -12,18 +12,30 @@ export function decimalsFor(length: number): number {
   return Math.min(MOST_DECIMALS, Math.max(2, 4 - digits));
 }
 
+/** The fewest decimals, two or three at least, that write times exactly; no more than the length between them asks for. */
+function fewestDecimals(times: readonly number[], length: number): number {
+  const most = decimalsFor(length);
+  for (let decimals = Math.min(3, most); decimals < most; decimals++) {
+    const step = SECOND / 10 ** decimals;
+    if (times.every((time) => Math.round(time) % step === 0)) {
+      return decimals;
+    }
+  }
+  return most;
+}
+
 export function secondsWith(time: number, decimals: number): string {
   return `${(time / SECOND).toFixed(decimals)} s`;
 }
 
-/** "21.60 s to 31.85 s": both with as many decimals as the length between them asks for. */
+/** "21.60 s to 31.85 s", "26.140 s to 28.420 s" */
 export function rangeWords(range: TimeSpan): string {
-  const decimals = decimalsFor(lengthOf(range));
+  const decimals = fewestDecimals([range.start, range.end], lengthOf(range));
   return `${secondsWith(range.start, decimals)} to ${secondsWith(range.end, decimals)}`;
 }
 
 export function lengthWords(range: TimeSpan): string {
-  return secondsWith(lengthOf(range), decimalsFor(lengthOf(range)));
+  return secondsWith(lengthOf(range), fewestDecimals([lengthOf(range)], lengthOf(range)));
 }
 
 /** "35.1 s": no more decimals than it has, one at least. */
