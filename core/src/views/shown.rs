@@ -74,7 +74,7 @@ pub enum Effect {
 pub struct Account {
     /// What passed all filters.
     pub left: Sum,
-    /// What each filter took away, by [`FilterKind`]; nothing for the range.
+    /// What each filter took away, by [`FilterKind`]; for the range what was looked at of it.
     pub by_filter: [Sum; FilterKind::ALL.len()],
     /// What each step did.
     pub steps: Vec<StepAccount>,
@@ -94,11 +94,13 @@ impl Shown {
     /// Of `all` samples of the event, what is left and where the rest went.
     pub fn new(query: &Query, all: Sum, account: &Account) -> Self {
         let mut by_filter = account.by_filter;
-        let others = by_filter.iter().fold(account.left, |mut sum, &part| {
+        // What the range takes away was not always looked at: it is the rest.
+        by_filter[FilterKind::Range as usize] = Sum::default();
+        let looked_at = by_filter.iter().fold(account.left, |mut sum, &part| {
             sum.add(part);
             sum
         });
-        by_filter[FilterKind::Range as usize] = all.without(others);
+        by_filter[FilterKind::Range as usize] = all.without(looked_at);
         let filters = FilterKind::ALL.into_iter().filter(|kind| kind.is_set(query));
         let filters = filters.map(|kind| {
             let removed = by_filter[kind as usize];

@@ -100,7 +100,10 @@ fn filters_add_up_and_commute() {
         let (start, end) = (random.below(40) as u64, random.below(40) as u64);
         let sum = |side| {
             let range = Some(TimeRange { start, end, side });
-            shown(&stacks, &Query { range, cpus: vec![0, 1], ..ungrouped() }).weight
+            let shown = shown(&stacks, &Query { range, cpus: vec![0, 1], ..ungrouped() });
+            let removed: u64 = shown.removed.iter().map(|removed| removed.weight).sum();
+            assert_eq!(shown.weight + removed, shown.all_weight);
+            shown.weight
         };
         let without_range = shown(&stacks, &Query { cpus: vec![0, 1], ..ungrouped() });
         assert_eq!(sum(RangeSide::Inside) + sum(RangeSide::Outside), without_range.weight);
