@@ -108,7 +108,7 @@ describe("context bar", () => {
     const { page } = tab;
     const expected = [];
     for (const [key, name, words] of [
-      ["m", "sort_the_waves", "Merge sort_the_waves"],
+      ["m", "lift_droplet", "Merge lift_droplet"],
       ["c", "raise_swell", "Collapse raise_swell"],
       ["r", "main", "Collapse recursion"],
       ["f", "main", "Focus main"],
@@ -484,6 +484,51 @@ describe("a21 everyone", () => {
     });
   }
 
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [1440, 420]) {
+      scene(`a21 axe finds nothing in any state of the frame, ${colorScheme}, ${width} wide`, async () => {
+        const steps = Array.from({ length: 9 }, (_, i) => `&step=drop;nothing_is_called_like_this_${i};0`).join("");
+        const tab = await opened({ initPath: axe, colorScheme, width }, `#s2&range=0-1&files=/nowhere/tides&step=collapse-recursion${steps}`);
+        const { page } = tab;
+        const all = {};
+        const look = async (state) => {
+          const found = await tab.findings();
+          if (found.length > 0) all[state] = found;
+        };
+        /** With something open that Esc closes. */
+        const within = async (state, button) => {
+          await button.click();
+          await look(state);
+          await page.keyboard.press("Escape");
+        };
+        await look("chips");
+        await within("event", page.locator(".context-bar .chip").first());
+        await within("processes", page.locator(".tasks-button"));
+        await within("a chip", page.locator(".filter-chip .chip-main").first());
+        const more = page.getByRole("button", { name: /more filters/ });
+        if (await more.count() > 0) await within("more chips", more);
+        await within("menu", page.getByRole("button", { name: "Menu" }));
+        for (const key of ["Control+k", "/", "?", "Control+s"]) {
+          await page.keyboard.press(key);
+          await look(key);
+          await page.keyboard.press("Escape");
+        }
+        await page.keyboard.press("/");
+        await page.keyboard.type("no such name");
+        await page.getByText("Nothing named").waitFor();
+        await look("nothing found");
+        await page.keyboard.press("Escape");
+        for (const { key } of [{ key: "6" }, { key: "4" }, { key: "3" }, { key: "2" }]) {
+          await page.keyboard.press(key);
+          await tab.settled();
+          await look(`view ${key}`);
+        }
+        assert.deepEqual(all, {});
+        await tab.close();
+      });
+    }
+  }
+
   for (const [width, height] of [[1440, 900], [1024, 700], [420, 900]]) {
     scene(`a21 Tab goes through the page from the top, and where it is can be seen, ${width} wide`, async () => {
       const tab = await opened({ width, height }, "#s2&range=0-10&step=collapse-recursion");
@@ -500,7 +545,8 @@ describe("a21 everyone", () => {
             const { outlineStyle, borderStyle } = getComputedStyle(each, part);
             return outlineStyle !== "none" || (part !== null && borderStyle !== "none");
           });
-          const box = element.getBoundingClientRect();
+          // The ends of a range are drawn on the canvas of their track.
+          const box = (element.closest(".timeline-row") ?? element).getBoundingClientRect();
           const region = [".top-bar", ".context-bar", ".timeline-region", ".view-tabs", "#view", ".dock", ".sheet", ".status-bar"].findIndex((each) => element.closest(each));
           element.dataset.visited ??= "0";
           element.dataset.visited = String(Number(element.dataset.visited) + 1);

@@ -5,10 +5,11 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Removed } from "../session/types.ts";
 import { query } from "../state/app.ts";
-import { count, percent } from "../state/format.ts";
+import { percent } from "../state/format.ts";
 import { removedBy, shown } from "../state/shown.ts";
 import { narrow } from "../state/width.ts";
 import { clearFilters, setRange } from "../views/query_steps.ts";
+import { countSamples, share } from "../views/words.ts";
 import type { Chip } from "./chips.ts";
 import { chipsOf } from "./chips.ts";
 import { Icon } from "./icons.tsx";
@@ -71,7 +72,12 @@ function OneChip({ chip }: { chip: Chip }): JSX.Element {
   return (
     <span class={`filter-chip filter-chip-${chip.look}${isInert ? " chip-inert" : ""}`} title={`${name}: ${effect}`}>
       <Popover
-        label={<><span class="chip-kind">{chip.word}</span>{" "}{chip.text !== "" && <span class="chip-text">{chip.text}</span>}</>}
+        label={(
+          <>
+            <span class="chip-kind">{chip.word}</span>{" "}
+            {chip.text !== "" && <span class="chip-text">{chip.text}</span>}
+          </>
+        )}
         name={`${name}, ${effect}`}
         buttonClass="chip-main"
         panelClass="menu"
@@ -90,11 +96,12 @@ function effectWords(removed: Removed | null): string {
   if (removed === null) {
     return "counting";
   }
-  const all = shown.value?.answer.allSamples ?? 0;
   if (removed.effect === "none") {
     return "has no effect here";
   }
-  return removed.samples === 0 ? "removes no samples" : `removes ${percent(all > 0 ? removed.samples / all : 0)}, ${count(removed.samples)} samples`;
+  const { samples } = removed;
+  const part = percent(share(samples, shown.value?.answer.allSamples ?? 0));
+  return samples === 0 ? "removes no samples" : `removes ${part}, ${countSamples(samples)}`;
 }
 
 function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: () => void }): JSX.Element {

@@ -7,6 +7,7 @@ import { withKey } from "../state/commands.ts";
 import { count, percent } from "../state/format.ts";
 import { canUndo, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
+import { share } from "../views/words.ts";
 import { Chips } from "./Chips.tsx";
 import { chipsOf } from "./chips.ts";
 import { EventMenu } from "./EventMenu.tsx";
@@ -23,7 +24,14 @@ export function ContextBar(): JSX.Element {
       {isFiltered && <span class="context-divider" aria-hidden="true" />}
       <Chips />
       {(isFiltered || canUndo.value) && (
-        <button type="button" class="quiet undo-button" disabled={!canUndo.value} aria-label="Undo" title={withKey("Undo the last step", "undo")} onClick={undo}>
+        <button
+          type="button"
+          class="quiet undo-button"
+          disabled={!canUndo.value}
+          aria-label="Undo"
+          title={withKey("Undo the last step", "undo")}
+          onClick={undo}
+        >
           <Icon name="back" size={14} /> <span class="undo-words">Undo</span>
         </button>
       )}
@@ -34,10 +42,11 @@ export function ContextBar(): JSX.Element {
 
 /** Stays as it was until the session has counted, so that it changes, and is spoken, once a step. */
 function Showing(): JSX.Element {
-  const { samples, allSamples } = shown.value?.answer ?? { samples: event.value?.samples ?? 0, allSamples: event.value?.samples ?? 0 };
+  const all = event.value?.samples ?? 0;
+  const { samples, allSamples } = shown.value?.answer ?? { samples: all, allSamples: all };
   return (
     <p class="showing" aria-live="polite">
-      Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(allSamples > 0 ? samples / allSamples : 0)}
+      Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(share(samples, allSamples))}
     </p>
   );
 }

@@ -87,7 +87,7 @@ export function SearchField(): JSX.Element {
           placeholder={LABEL}
           aria-label={isCommand ? "Commands" : LABEL}
           aria-describedby={isOpen && !isCommand ? "search-panel" : undefined}
-          {...(list ? { role: "combobox", "aria-expanded": true, "aria-controls": LIST, "aria-autocomplete": "list", "aria-activedescendant": activeOption(command.value ?? "") } : {})}
+          {...(list ? asCombobox(command.value ?? "") : {})}
           autocomplete="off"
           spellcheck={false}
           value={shownText.value}
@@ -99,6 +99,17 @@ export function SearchField(): JSX.Element {
       </div>
     </search>
   );
+}
+
+/** What tells a screen reader that the arrow keys go through the list below. */
+function asCombobox(text: string) {
+  return {
+    role: "combobox",
+    "aria-expanded": true,
+    "aria-controls": LIST,
+    "aria-autocomplete": "list",
+    "aria-activedescendant": activeOption(text),
+  } as const;
 }
 
 function enter(): void {

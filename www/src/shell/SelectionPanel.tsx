@@ -139,10 +139,15 @@ function Fact({ label, children }: { label: string; children: JSX.Element | stri
 function Amount({ weightOf, samples }: { weightOf: number; samples: number | null }): JSX.Element {
   const whole = event.value?.weight ?? 0;
   const left = shown.value?.answer.weight ?? whole;
+  const words = [
+    left === whole ? "" : "of what is shown",
+    samples === null ? "" : countSamples(samples),
+    weight(weightOf, event.value?.name ?? ""),
+  ];
   return (
     <>
       <strong>{percent(share(weightOf, left))}</strong>{" "}
-      <span>{left === whole ? "" : "of what is shown, "}{samples === null ? "" : `${countSamples(samples)}, `}{weight(weightOf, event.value?.name ?? "")}</span>
+      <span>{words.filter((each) => each !== "").join(", ")}</span>
       {left !== whole && <span class="amount-whole">{percent(share(weightOf, whole))} of the whole profile</span>}
     </>
   );

@@ -59,7 +59,11 @@ function TaskPopover({ kind, kindOf, of, chosen, children }: TaskPopoverProps): 
   const which = chosen === 0 ? `all ${count(of)}` : `${count(chosen)} of ${count(of)}`;
   return (
     <Popover
-      label={<><span class="chip-kind">{kind}</span> <strong class="chip-name">{which}</strong> <Icon name="chevron" size={12} /></>}
+      label={(
+        <>
+          <span class="chip-kind">{kind}</span> <strong class="chip-name">{which}</strong> <Icon name="chevron" size={12} />
+        </>
+      )}
       name={`${kind} ${which}`}
       buttonClass={`chip ${kindOf}`}
       panelClass="tasks-menu"
@@ -69,13 +73,17 @@ function TaskPopover({ kind, kindOf, of, chosen, children }: TaskPopoverProps): 
   );
 }
 
+/** Whether a name has the text in it, or a number begins with it; an empty one is everywhere. */
+function has(name: string, id: number, text: string): boolean {
+  return name.toLowerCase().includes(text) || String(id).startsWith(text);
+}
+
 function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.Element {
   const wanted = useSignal("");
   const opened = useSignal<ReadonlySet<number>>(new Set());
   const text = wanted.value.trim().toLowerCase();
-  const matches = (name: string, id: number): boolean => name.toLowerCase().includes(text) || String(id).startsWith(text);
   const found = processes.filter(({ name, pid, threads }) =>
-    matches(name, pid) || threads.some((thread) => matches(thread.name, thread.tid)));
+    has(name, pid, text) || threads.some((thread) => has(thread.name, thread.tid, text)));
   const { processes: pids, threads: tids } = query.value;
   const toggle = (pid: number): void => {
     const next = new Set(opened.peek());
@@ -107,7 +115,14 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
       />
       <ul class="tasks-list" aria-label="Processes">
         {found.slice(0, MOST_ROWS).map((process) => (
-          <Process key={process.pid} process={process} isOpen={opened.value.has(process.pid) || (text !== "" && !matches(process.name, process.pid))} text={text} onToggle={() => toggle(process.pid)} />
+          <Process
+            key={process.pid}
+            process={process}
+            // A thread that was looked for is shown.
+            isOpen={opened.value.has(process.pid) || !has(process.name, process.pid, text)}
+            text={text}
+            onToggle={() => toggle(process.pid)}
+          />
         ))}
       </ul>
       {found.length === 0 && <p class="task-note">No process or thread has this name or number.</p>}
@@ -126,7 +141,7 @@ interface ProcessProps {
 function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element {
   const all = event.value?.weight ?? 0;
   const { pid, name, weight, threads } = process;
-  const matching = threads.filter((thread) => text === "" || thread.name.toLowerCase().includes(text) || String(thread.tid).startsWith(text));
+  const matching = threads.filter((thread) => has(thread.name, thread.tid, text));
   const listed = matching.length === 0 ? threads : matching;
   return (
     <li>
@@ -142,7 +157,13 @@ function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element
             <Icon name="chevron" size={12} />
           </button>
         )}
-        <Tick name={name} id={pid} isOn={query.value.processes.includes(pid)} part={share(weight, all)} onChoose={() => toggleProcess(pid)} />
+        <Tick
+          name={name}
+          id={pid}
+          isOn={query.value.processes.includes(pid)}
+          part={share(weight, all)}
+          onChoose={() => toggleProcess(pid)}
+        />
       </div>
       {isOpen && threads.length > 1 && (
         <ul class="task-threads" aria-label={`Threads of ${name} ${pid}`}>
@@ -157,7 +178,9 @@ function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element
               />
             </li>
           ))}
-          {listed.length > MOST_ROWS && <li class="task-note">{count(listed.length - MOST_ROWS)} more threads. Type a name to find them.</li>}
+          {listed.length > MOST_ROWS && (
+            <li class="task-note">{count(listed.length - MOST_ROWS)} more threads. Type a name to find them.</li>
+          )}
         </ul>
       )}
     </li>

@@ -30,6 +30,12 @@ function anywhere(id: string, label: string, keys: readonly string[], run: () =>
   return { id, label, keys, scope: "anywhere", group: "Anywhere", run, ...(isOffered === undefined ? {} : { isOffered }) };
 }
 
+/** What a click on a button does, where there is one. */
+function button(id: string, label: string, key: string, selector: string): Command {
+  const find = (): HTMLElement | null => document.querySelector<HTMLElement>(selector);
+  return anywhere(id, label, [key], () => find()?.click(), () => isOpen() && find() !== null);
+}
+
 /** A key that the focused view itself handles. */
 function listed(scope: Scope, group: string, keys: readonly string[], label: string): Command {
   return { id: `${group}: ${label}`, label, keys, scope, group, run: null };
@@ -61,8 +67,8 @@ const FRAME: readonly Command[] = [
   anywhere("ledger-full", "DSO ledger over the whole width", [], () => {
     ledgerFull.value = !ledgerFull.peek();
   }, isOpen),
-  anywhere("events", "Events", ["e"], () => press(".event-chip"), () => isOpen() && document.querySelector(".event-chip") !== null),
-  anywhere("threads", "Processes and threads", ["t"], () => press(".tasks-button"), () => isOpen() && document.querySelector(".tasks-button") !== null),
+  button("events", "Events", "e", ".event-chip"),
+  button("threads", "Processes and threads", "t", ".tasks-button"),
   anywhere("next-thread", "Next thread", ["n"], () => stepThread(1), isOne),
   anywhere("previous-thread", "Previous thread", ["p"], () => stepThread(-1), isOne),
   anywhere("undo", "Undo", ["Mod+z"], undo, () => canUndo.value),
@@ -88,7 +94,9 @@ function inCode(id: string, label: string, keys: readonly string[], run: () => v
 
 const TREE: readonly Command[] = [
   inCode("invert", "Invert the tree", ["i"], invert),
-  inCode("only-matches", "Keep only samples that the search finds", [], () => addStep({ kind: "search", text: search.peek() }), () => isOpen() && search.value.trim() !== ""),
+  inCode("only-matches", "Keep only samples that the search finds", [], () => {
+    addStep({ kind: "search", text: search.peek() });
+  }, () => isOpen() && search.value.trim() !== ""),
 ];
 
 function transforms(): Command[] {
@@ -115,10 +123,6 @@ const LISTED: readonly Command[] = [
   listed("time", TIME, ["f"], "Fit the range"),
   listed("time", TIME, ["[", "]"], "Earlier, later mark"),
 ];
-
-function press(selector: string): void {
-  document.querySelector<HTMLElement>(selector)?.click();
-}
 
 function toggleLedger(): void {
   const isShown = dockOpen.peek() && dock.peek() === "dsos" && !ledgerFull.peek();

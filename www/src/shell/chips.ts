@@ -3,10 +3,10 @@
 import type { Query, Removed, Transform } from "../session/types.ts";
 import { processNames, threadNames } from "../state/event_tasks.ts";
 import { count } from "../state/format.ts";
-import { labelOfDso, labelOfFunction, labelOfPath } from "../state/function_words.ts";
+import { labelOfDso, labelOfFunction } from "../state/function_words.ts";
 import { rangeWords } from "../timeline/words.ts";
 import { removeStep, setAround, setComms, setCpus, setDsos, setProcesses, setRange, setThreads } from "../views/query_steps.ts";
-import { TRANSFORMS } from "./transforms.ts";
+import { nameOf, TRANSFORMS } from "./transforms.ts";
 
 export interface Chip {
   key: string;
@@ -26,11 +26,11 @@ export function chipsOf(query: Query): Chip[] {
       key: "range", look: "range", what: "range", word: range.side === "inside" ? "Range" : "Without",
       text: rangeWords(range), remove: () => setRange(null),
     },
-    filter("processes", "Process", "Processes", processes.map((pid) => named(processNames.value.get(pid), pid)), () => setProcesses([])),
-    filter("threads", "Thread", "Threads", threads.map((tid) => named(threadNames.value.get(tid), tid)), () => setThreads([])),
-    filter("comms", "Threads named", "Threads named", comms, () => setComms([])),
-    filter("cpus", "CPU", "CPUs", cpus.length > 0 ? [ranges(cpus)] : [], () => setCpus([]), cpus.length),
-    filter("dsos", "Ends in", "Ends in", dsos.map(labelOfDso), () => setDsos([])),
+    filter("processes", ["Process", "Processes"], processes, namesOf(processNames.value), setProcesses),
+    filter("threads", ["Thread", "Threads"], threads, namesOf(threadNames.value), setThreads),
+    filter("comms", ["Threads named", "Threads named"], comms, inShort, setComms),
+    filter("cpus", ["CPU", "CPUs"], cpus, ranges, setCpus),
+    filter("dsos", ["Ends in", "Ends in"], dsos, (all) => inShort(all.map(labelOfDso)), setDsos),
     ...steps.map((step, index): Chip => ({
       key: `step-${index}`, look: "step", what: index, ...stepWords(step), remove: () => removeStep(index),
     })),
@@ -42,18 +42,26 @@ export function chipsOf(query: Query): Chip[] {
   return chips.filter((chip) => chip !== null);
 }
 
-function filter(what: "processes" | "threads" | "comms" | "cpus" | "dsos", one: string, many: string, names: readonly string[], remove: () => void, number = names.length): Chip | null {
-  const [first] = names;
-  if (first === undefined) {
-    return null;
-  }
-  const text = names.length > 2 ? `${first} and ${count(names.length - 1)} more` : names.join(", ");
-  return { key: what, look: "filter", what, word: number === 1 ? one : many, text, remove };
+/** The chip of a list that keeps what is in it; null for an empty one, which keeps everything. */
+function filter<T>(
+  what: "processes" | "threads" | "comms" | "cpus" | "dsos",
+  [one, many]: readonly [string, string],
+  list: readonly T[],
+  words: (list: readonly T[]) => string,
+  set: (list: readonly T[]) => void,
+): Chip | null {
+  const word = list.length === 1 ? one : many;
+  return list.length === 0 ? null : { key: what, look: "filter", what, word, text: words(list), remove: () => set([]) };
 }
 
-/** A number tells two of a name apart. */
-function named(name: string | undefined, id: number): string {
-  return name === undefined ? String(id) : `${name} ${id}`;
+/** "nginx, node"; "nginx and 3 more" */
+function inShort(names: readonly string[]): string {
+  return names.length > 2 ? `${names[0]} and ${count(names.length - 1)} more` : names.join(", ");
+}
+
+/** "nginx 4121": the number tells two of a name apart. */
+function namesOf(names: ReadonlyMap<number, string>): (ids: readonly number[]) => string {
+  return (ids) => inShort(ids.map((id) => [names.get(id), id].filter((part) => part !== undefined).join(" ")));
 }
 
 /** "0–3, 7" */
@@ -71,22 +79,6 @@ export function ranges(numbers: readonly number[]): string {
 }
 
 function stepWords(step: Transform): { word: string; text: string } {
-  if (step.kind === "search") {
-    return { word: "Only with", text: `“${step.text}”` };
-  }
-  const word = TRANSFORMS.find(({ kind }) => kind === step.kind)?.short ?? "";
-  switch (step.kind) {
-    case "merge-call-node":
-    case "focus-subtree":
-      return { word, text: labelOfPath(step.path) };
-    case "collapse-dso":
-      return { word, text: labelOfDso(step.dso) };
-    case "collapse-recursion":
-      return { word, text: "" };
-    case "merge":
-    case "focus":
-    case "drop":
-    case "collapse-function":
-      return { word, text: labelOfFunction(step.function) };
-  }
+  const word = step.kind === "search" ? "Only with" : TRANSFORMS.find(({ kind }) => kind === step.kind)?.short;
+  return { word: word ?? "", text: nameOf(step) };
 }

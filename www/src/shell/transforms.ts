@@ -1,7 +1,7 @@
 // What can be done to the stacks, and doing it to what is selected, from whichever view.
 
 import { effect } from "@preact/signals";
-import { labelOfDso, labelOfFunction } from "../state/function_words.ts";
+import { labelOfDso, labelOfFunction, labelOfPath } from "../state/function_words.ts";
 import { query, selection, session } from "../state/app.ts";
 import { percent } from "../state/format.ts";
 import { undo } from "../state/history.ts";
@@ -66,8 +66,27 @@ export async function applyTransform(kind: TransformKind): Promise<void> {
   if (transform === null) {
     return toast("info", `${words.label}: what is selected is not a function. Select a frame below it.`);
   }
-  const name = transform.kind === "collapse-dso" ? labelOfDso(transform.dso) : target.function === null ? "" : labelOfFunction(target.function);
-  add(transform, `${words.done} ${name}`);
+  add(transform, `${words.done} ${nameOf(transform)}`);
+}
+
+/** What a transform acts on. */
+export function nameOf(transform: Transform): string {
+  switch (transform.kind) {
+    case "merge":
+    case "focus":
+    case "drop":
+    case "collapse-function":
+      return labelOfFunction(transform.function);
+    case "merge-call-node":
+    case "focus-subtree":
+      return labelOfPath(transform.path);
+    case "collapse-dso":
+      return labelOfDso(transform.dso);
+    case "collapse-recursion":
+      return "";
+    case "search":
+      return `“${transform.text}”`;
+  }
 }
 
 /** The transform of a target; null where it makes none: a process is no function. */

@@ -61,16 +61,22 @@ export function isKey(pressed: PressedKey, wanted: string): boolean {
   return pressed.key === key;
 }
 
+function canRun({ run, isOffered }: Command): boolean {
+  return run !== null && (isOffered?.() ?? true);
+}
+
 /** The command that a key means where `focus` is; null for none. */
 export function commandFor(pressed: PressedKey, focus: Exclude<Scope, "anywhere">): Command | null {
-  const fits = ({ keys, scope, run, isOffered }: Command): boolean =>
-    run !== null && (scope === "anywhere" || scope === focus) && keys.some((key) => isKey(pressed, key)) && (isOffered?.() ?? true);
+  const isHere = ({ scope }: Command): boolean => scope === "anywhere" || scope === focus;
+  const fits = (command: Command): boolean =>
+    isHere(command) && command.keys.some((key) => isKey(pressed, key)) && canRun(command);
   return commands.peek().find(fits) ?? null;
 }
 
 /** True for a key that the user switched off: letters, digits and signs without Ctrl. */
 export function isSwitchedOff(pressed: PressedKey): boolean {
-  return singleKeys.peek() === "off" && pressed.key.length === 1 && pressed.key !== " " && !pressed.ctrlKey && !pressed.metaKey && !pressed.altKey;
+  const isSign = pressed.key.length === 1 && pressed.key !== " ";
+  return singleKeys.peek() === "off" && isSign && !pressed.ctrlKey && !pressed.metaKey && !pressed.altKey;
 }
 
 const WORDS: Record<string, string> = {
@@ -141,8 +147,8 @@ function nextOf(where: string, letter: string, from: number): number {
 
 /** The commands that can be given now, those first that `text` finds best. */
 export function findCommands(text: string): Command[] {
-  const offered = commands.value.filter(({ run, isOffered }) => run !== null && (isOffered?.() ?? true));
-  return offered
+  return commands.value
+    .filter(canRun)
     .map((command) => ({ command, score: fuzzyScore(command.label, text) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => (text.trim() === "" ? 0 : b.score - a.score))

@@ -229,7 +229,10 @@ function readFunction(parts: readonly string[], files: readonly (DsoRef | null)[
   const [name, dso] = [unescaped(written), fileAt(files, place)];
   const isAddress = address === undefined || /^0x[0-9a-f]{1,16}$/.test(address);
   const says = name !== "" || address !== undefined;
-  return name === null || dso === null || !isAddress || !says ? null : { dso, name: name === "" ? null : name, address: address ?? null };
+  if (name === null || dso === null || !isAddress || !says) {
+    return null;
+  }
+  return { dso, name: name === "" ? null : name, address: address ?? null };
 }
 
 function readPath(parts: readonly string[], files: readonly (DsoRef | null)[]): PathPart[] | null {

@@ -21,7 +21,8 @@ export function removedBy(what: Removed["what"]): Removed | null {
 /** How many filters and steps there are. */
 export const filterCount = computed(() => {
   const { range, processes, threads, cpus, comms, dsos, steps } = query.value;
-  return (range === null ? 0 : 1) + [processes, threads, cpus, comms, dsos].filter((list) => list.length > 0).length + steps.length;
+  const lists = [processes, threads, cpus, comms, dsos].filter((list) => list.length > 0);
+  return (range === null ? 0 : 1) + lists.length + steps.length;
 });
 
 /** Asks whenever the query or the names change. Call once. */
