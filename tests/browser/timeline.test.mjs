@@ -271,6 +271,14 @@ describe("timeline on a phone", () => {
     await swipe((await xOf(30)) + 20, (await xOf(40)) + 20, y + 50);
     await range("15.00 s to 40.00 s");
   });
+
+  test("a23 a finger chooses cells of the heat map", async () => {
+    await open("view=heat-map", "perftab:heat-map");
+    const { x, y } = await tab.locator(".heat-content").boundingBox();
+    const cell = await tab.locator(".heat-content").evaluate((el) => (Number.parseFloat(el.style.width) - 6) / 60);
+    await swipe(x + 3 + 10.5 * cell, x + 3 + 15.5 * cell, y + 5);
+    await range("10.000 s to 15.020 s");
+  });
 });
 
 describe("heat map", () => {

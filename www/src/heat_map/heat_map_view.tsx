@@ -61,7 +61,7 @@ function HeatMap(): JSX.Element {
               <li key={ms} style={{ top: `${(ms / 1000) * height}px` }}>{ms === 0 ? "0 ms" : ms}</li>
             ))}
           </ol>
-          <div class="heat-scroller" ref={scroller}>
+          <div class={grid.seconds * grid.cell > model.width.value ? "heat-scroller overflowing" : "heat-scroller"} ref={scroller}>
             <div class="heat-content" style={{ width: `${grid.seconds * grid.cell + 2 * EDGE}px`, height: `calc(${height + EDGE}px + 1.5rem)` }}>
               <div class="heat-sticky">
                 <canvas ref={cells} aria-hidden="true" />

@@ -87,9 +87,10 @@ export class TimelineModel {
     const stage = new TimeStage(elements, form);
     this.#stage = stage;
     const locate = (at: MouseEvent): { x: number; y: number } | null => {
-      const isPlot = !(at.target instanceof Element) || at.target.closest("button, .timeline-head, .popover-wrap") === null;
+      const { target } = at;
+      const isElsewhere = target instanceof Element && target.closest("button, .timeline-head, .popover-wrap") !== null;
       const place = stage.at(at.clientX, at.clientY);
-      return isPlot && place.x >= 0 ? place : null;
+      return isElsewhere || place.x < 0 || isOnScrollBar(at, elements.scroller) ? null : place;
     };
     const stops = [
       followGestures(area, locate, "across", this.#gestures(stage, focus)),
@@ -385,4 +386,8 @@ export class TimelineModel {
 /** All CPUs where there is no other row. */
 function rowAtHeight({ scene }: TimeStage, y: number): number {
   return (scene && rowAt(scene, y)) ?? ALL_ROW;
+}
+
+function isOnScrollBar({ target, clientX }: MouseEvent, scroller: HTMLElement | null): boolean {
+  return scroller !== null && target === scroller && clientX >= scroller.getBoundingClientRect().left + scroller.clientWidth;
 }
