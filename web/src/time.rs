@@ -90,6 +90,31 @@ impl Session {
         to_js(&self.0.heat_cell(&from_js(query)?, start as u64, end as u64))
     }
 
+    /// Makes graphs of a query's ranges quick: goes through about so many rows of samples more.
+    #[wasm_bindgen(
+        js_name = placeSamples,
+        unchecked_return_type = "{ done: number; total: number; answer: true | null }"
+    )]
+    pub fn place_samples(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        rows: usize,
+    ) -> Result<Object, JsValue> {
+        let step = self.0.place_samples(&from_js(query)?, rows);
+        step_object(step, |()| Ok(JsValue::TRUE))
+    }
+
+    /// Where a call node of a query is when it has another range.
+    #[wasm_bindgen(js_name = callNodeInRange)]
+    pub fn call_node_in_range(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        call_node: u32,
+        #[wasm_bindgen(unchecked_param_type = "Query")] ranged: JsValue,
+    ) -> Result<u32, JsValue> {
+        Ok(self.0.call_node_in_range(&from_js(query)?, call_node, &from_js(ranged)?))
+    }
+
     /// What is worth a mark from a time on and before another.
     #[wasm_bindgen(unchecked_return_type = "Marks")]
     pub fn marks(&self, start: f64, end: f64) -> Object {
@@ -108,7 +133,7 @@ impl TimelineScan {
         unchecked_return_type = "{ done: number; total: number; answer: Timeline | null }"
     )]
     pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
-        answer(self.0.step(&mut session.0, rows), |it| timeline(&it))
+        step_object(self.0.step(&mut session.0, rows), |it| Ok(timeline(&it)?.into()))
     }
 }
 
@@ -123,17 +148,17 @@ impl HeatMapScan {
         unchecked_return_type = "{ done: number; total: number; answer: HeatMap | null }"
     )]
     pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
-        answer(self.0.step(&mut session.0, rows), |it| Ok(heat_map(&it)))
+        step_object(self.0.step(&mut session.0, rows), |it| Ok(heat_map(&it).into()))
     }
 }
 
-fn answer<T>(
+fn step_object<T>(
     step: ScanStep<T>,
-    to_object: impl FnOnce(T) -> Result<Object, JsValue>,
+    to_js: impl FnOnce(T) -> Result<JsValue, JsValue>,
 ) -> Result<Object, JsValue> {
     let (done, total, answer) = match step {
         ScanStep::More { done, total } => (done, total, JsValue::NULL),
-        ScanStep::Done(answer) => (0, 0, to_object(answer)?.into()),
+        ScanStep::Done(answer) => (0, 0, to_js(answer)?),
     };
     Ok(object(&[
         ("done", JsValue::from(done as f64)),

@@ -16,6 +16,7 @@ mod namesakes;
 mod offer;
 mod opening;
 mod query;
+mod ranges;
 mod report;
 mod sandwich;
 mod share;
@@ -99,6 +100,8 @@ pub struct Session {
     /// What views of time are made from.
     times: times::Times,
     made: Vec<Made>,
+    /// What trees of ranges are made from, if any were asked for.
+    ranges: ranges::Ranges,
     /// By event: the usual distance between samples.
     distances: BTreeMap<u32, u64>,
     /// Changes whenever names do; ids of call nodes are of one generation.
@@ -168,6 +171,7 @@ impl Session {
             to_name: Vec::new(),
             made: Vec::new(),
             distances: BTreeMap::new(),
+            ranges: ranges::Ranges::default(),
             times: times::Times::default(),
             generation: 0,
         };
@@ -363,6 +367,7 @@ impl Session {
 
     fn names_changed(&mut self) {
         self.times.names_changed();
+        self.ranges = ranges::Ranges::default();
         self.made.clear();
         self.generation = self.generation.wrapping_add(1);
     }
@@ -373,6 +378,16 @@ impl Session {
             self.made[known..].rotate_left(1);
             return self.made.len() - 1;
         }
+        // Of one range after the other only the last two are of use.
+        let is_of_other_range = |made: &Made| {
+            made.query.range.is_some() && query.range.is_some() && {
+                Query { range: query.range, ..made.query.clone() } == *query
+            }
+        };
+        if let Some(last) = self.made.iter().rposition(is_of_other_range) {
+            let mut place = 0..;
+            self.made.retain(|made| place.next() == Some(last) || !is_of_other_range(made));
+        }
         // Before the new one is made: in WebAssembly memory is never given back.
         let nodes = |made: &[Made]| made.iter().map(|made| made.tree.len()).sum::<usize>();
         while self.made.len() >= TREES_KEPT
@@ -380,7 +395,10 @@ impl Session {
         {
             self.made.remove(0);
         }
-        let Built { tree, account } = build(&self.profile, &self.symbols, query);
+        let Built { tree, account } = self
+            .ranges
+            .build(&self.profile, &self.symbols, query)
+            .unwrap_or_else(|| build(&self.profile, &self.symbols, query));
         let query = query.clone();
         let (functions, grouped, ends) = (None, None, None);
         self.made.push(Made { query, tree, account, functions, grouped, ends });

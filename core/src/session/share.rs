@@ -107,7 +107,8 @@ impl Session {
             to_name: Vec::new(),
             made: Vec::new(),
             distances: Default::default(),
-            times: super::times::Times::default(),
+            ranges: Default::default(),
+            times: Default::default(),
             generation: 0,
         })
     }

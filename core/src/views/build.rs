@@ -60,18 +60,50 @@ fn make(
     }
     let account = |steps| Account { left: taken.sum, by_filter: taken.removed, steps };
     if is_plain {
-        let built = Built { tree: builder.tree.finish(), account: account(Vec::new()) };
-        return (built, builder.ends);
+        let (mut ends, tree) = (builder.ends, builder.tree.add_up());
+        let built = Built { tree: in_order(query, tree, &mut ends), account: account(Vec::new()) };
+        return (built, ends);
+    }
+    let mut ends = builder.ends;
+    let (tree, account) = (builder.tree.add_up(), account(Vec::new()));
+    let built = from_callees(profile, symbols, query, levels, tree, account, &mut ends);
+    (built, ends)
+}
+
+/// Makes the call tree of a query out of that of the callees of its samples, below `levels` of
+/// groups; `account` has nothing of steps yet, and `ends` are moved along.
+pub(super) fn from_callees(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+    levels: Levels,
+    tree: CallTree,
+    account: Account,
+    ends: &mut Option<Ends>,
+) -> Built {
+    if query.steps.is_empty() && query.around.is_none() && query.direction == Direction::Callees {
+        return Built { tree: in_order(query, tree, ends), account };
     }
     let mut resolver = Resolver::new(profile, symbols);
-    let mut ends = builder.ends;
-    let tree = builder.tree.add_up();
-    let (tree, steps) = rewrite::all(&mut resolver, query, levels, tree, &mut ends);
+    let (tree, steps) = rewrite::all(&mut resolver, query, levels, tree, ends);
     let shown = turn::shown(&mut resolver, query, levels, &tree);
-    if let Some(ends) = &mut ends {
+    if let Some(ends) = ends {
         ends.move_on(shown.moved());
     }
-    (Built { tree: shown.finish(), account: account(steps) }, ends)
+    let tree = in_order(query, shown.add_up(), ends);
+    Built { tree, account: Account { steps, ..account } }
+}
+
+/// Trees of ranges are made in two ways ([`super::placed`]), and call nodes are asked for by number.
+fn in_order(query: &Query, tree: CallTree, ends: &mut Option<Ends>) -> CallTree {
+    if query.range.is_none() {
+        return tree.with_children_in_order();
+    }
+    let (tree, moved) = tree.in_order_of_weight();
+    if let Some(ends) = ends {
+        ends.move_on(&moved);
+    }
+    tree
 }
 
 struct Builder<'a> {
@@ -152,36 +184,46 @@ impl<'a> Builder<'a> {
         self.profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix)
     }
 
-    /// The call node of `frame` below `node`: one level, or one for each inlined function.
     fn descend(&mut self, node: CallNodeId, frame: FrameId, order: Order) -> CallNodeId {
-        let dso = self.profile.frames.get(frame).dso;
-        let tree = &mut self.tree;
-        if self.profile.dsos.get(dso).kind == DsoKind::Unmapped {
-            return tree.child(node, Label::NoMapping, Some(frame));
-        }
-        let symbols = self.symbols;
-        if self.inlines == Inlines::Merged {
-            return tree.child(node, Label::Function(symbols.merged(frame)), Some(frame));
-        }
-        let levels = symbols.levels(frame);
-        let mut add = |node, index: usize| {
-            let function = levels[index].function;
-            let label = match levels[index].inlining {
-                Inlining::Called => Label::Function(function),
-                Inlining::Inlined => Label::Inlined(function),
-            };
-            tree.child(node, label, Some(frame))
+        descend(self.profile, self.symbols, self.inlines, &mut self.tree, node, frame, order)
+    }
+}
+
+/// The call node of `frame` below `node`: one level, or one for each inlined function.
+pub(super) fn descend(
+    profile: &Profile,
+    symbols: &Symbols,
+    inlines: Inlines,
+    tree: &mut GrowingTree,
+    node: CallNodeId,
+    frame: FrameId,
+    order: Order,
+) -> CallNodeId {
+    let dso = profile.frames.get(frame).dso;
+    if profile.dsos.get(dso).kind == DsoKind::Unmapped {
+        return tree.child(node, Label::NoMapping, Some(frame));
+    }
+    if inlines == Inlines::Merged {
+        return tree.child(node, Label::Function(symbols.merged(frame)), Some(frame));
+    }
+    let levels = symbols.levels(frame);
+    let mut add = |node, index: usize| {
+        let function = levels[index].function;
+        let label = match levels[index].inlining {
+            Inlining::Called => Label::Function(function),
+            Inlining::Inlined => Label::Inlined(function),
         };
-        match order {
-            Order::OutermostFirst => (0..levels.len()).fold(node, &mut add),
-            Order::InnermostFirst => (0..levels.len()).rev().fold(node, &mut add),
-        }
+        tree.child(node, label, Some(frame))
+    };
+    match order {
+        Order::OutermostFirst => (0..levels.len()).fold(node, &mut add),
+        Order::InnermostFirst => (0..levels.len()).rev().fold(node, &mut add),
     }
 }
 
 /// In which order the levels of one frame are added.
 #[derive(Clone, Copy)]
-enum Order {
+pub(super) enum Order {
     OutermostFirst,
     InnermostFirst,
 }

@@ -245,6 +245,21 @@ impl GrowingTree {
         self.tree.self_sum.push(Sum::default());
     }
 
+    /// How many call nodes there are.
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// The call nodes alone, for [`CallTree::with_sums`].
+    pub fn without_sums(self) -> CallTree {
+        let mut tree = self.tree;
+        tree.parent.shrink_to_fit();
+        tree.label.shrink_to_fit();
+        tree.frame.shrink_to_fit();
+        tree.self_sum = Vec::new();
+        tree
+    }
+
     /// Adds up totals, without the order of children.
     pub fn add_up(self) -> CallTree {
         let mut tree = self.tree;
@@ -252,25 +267,94 @@ impl GrowingTree {
         tree.label.shrink_to_fit();
         tree.frame.shrink_to_fit();
         tree.self_sum.shrink_to_fit();
-        tree.total = tree.self_sum.clone();
-        for id in tree.ids().rev() {
-            if let Some(parent) = tree.parent(id) {
-                let total = tree.total[id.index()];
-                tree.total[parent.index()].add(total);
-            }
-        }
-        tree
-    }
-
-    /// The tree that was grown.
-    pub fn finish(self) -> CallTree {
-        let mut tree = self.add_up();
-        tree.sort_children();
+        tree.add_up();
         tree
     }
 }
 
 impl CallTree {
+    /// The same call nodes with other samples that ended in them, those apart that none passed
+    /// through. Totals are added up; children are in no order.
+    pub(super) fn with_sums(&self, self_sums: &[Sum]) -> Self {
+        let mut has_samples: Vec<bool> = self_sums.iter().map(|sum| sum.samples > 0).collect();
+        for id in self.ids().rev().filter(|&id| id != CallNodeId::ROOT) {
+            let parent = self.parent[id.index()];
+            has_samples[parent.index()] |= has_samples[id.index()];
+        }
+        has_samples[CallNodeId::ROOT.index()] = true;
+        let mut kept = Self::default();
+        let mut to = vec![CallNodeId::ROOT; self.len()];
+        for id in self.ids().filter(|id| has_samples[id.index()]) {
+            to[id.index()] = CallNodeId(kept.label.len() as u32);
+            kept.label.push(self.label[id.index()]);
+            kept.frame.push(self.frame[id.index()]);
+            kept.parent.push(to[self.parent[id.index()].index()]);
+            kept.self_sum.push(self_sums[id.index()]);
+        }
+        kept.add_up();
+        kept
+    }
+
+    /// The same call nodes in an order that depends on nothing but what they stand for and weigh:
+    /// a row of the tree after the other, heaviest children first. So trees that were made of one
+    /// query in different ways have the same numbers.
+    /// With them comes where each call node is now.
+    pub(super) fn in_order_of_weight(mut self) -> (Self, Vec<CallNodeId>) {
+        self.sort_children();
+        let mut order = vec![CallNodeId::ROOT];
+        let mut next = 0;
+        while let Some(&id) = order.get(next) {
+            let place = |row: usize| self.child_start[row] as usize;
+            let children = &mut self.children[place(id.index())..place(id.index() + 1)];
+            children.sort_by_key(|child| {
+                (
+                    std::cmp::Reverse(self.total[child.index()].weight),
+                    self.label[child.index()].key(),
+                )
+            });
+            order.extend_from_slice(children);
+            next += 1;
+        }
+        let mut to = vec![CallNodeId::ROOT; self.len()];
+        (0..).zip(&order).for_each(|(place, id)| to[id.index()] = CallNodeId(place));
+        let in_order = || order.iter().map(|id| id.index());
+        let children_of = |row: usize| self.child_start[row + 1] - self.child_start[row];
+        // Children follow each other now, those of one call node after those of the one before.
+        let starts = in_order().scan(0, |start, row| {
+            let from = *start;
+            *start += children_of(row);
+            Some(from)
+        });
+        let mut child_start: Vec<u32> = starts.collect();
+        child_start.push(self.len() as u32 - 1);
+        let tree = Self {
+            label: in_order().map(|row| self.label[row]).collect(),
+            parent: in_order().map(|row| to[self.parent[row].index()]).collect(),
+            frame: in_order().map(|row| self.frame[row]).collect(),
+            self_sum: in_order().map(|row| self.self_sum[row]).collect(),
+            total: in_order().map(|row| self.total[row]).collect(),
+            child_start,
+            children: (1..self.len() as u32).map(CallNodeId).collect(),
+        };
+        (tree, to)
+    }
+
+    fn add_up(&mut self) {
+        self.total.clone_from(&self.self_sum);
+        for id in self.ids().rev() {
+            if let Some(parent) = self.parent(id) {
+                let total = self.total[id.index()];
+                self.total[parent.index()].add(total);
+            }
+        }
+    }
+
+    /// The same, each call node's children heaviest first.
+    pub(super) fn with_children_in_order(mut self) -> Self {
+        self.sort_children();
+        self
+    }
+
     fn sort_children(&mut self) {
         let count = self.label.len();
         let mut start = vec![0u32; count + 1];

@@ -133,6 +133,12 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// Rows between the limits of a range, whichever side of them it takes.
+    pub(super) fn rows_inside(&self, range: TimeRange) -> Range<usize> {
+        let Times { start, end, .. } = Times::of(self.profile, range);
+        self.profile.samples.rows_within(start, end)
+    }
+
     /// True if the sample of this row is of the query's event, or of one of its parts.
     pub fn is_of_event(&self, row: usize) -> bool {
         self.events.has(self.profile.samples.event[row])

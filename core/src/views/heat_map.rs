@@ -164,6 +164,8 @@ pub struct HeatScan {
     map: HeatMap,
     cell_nanos: u64,
     load: Load,
+    /// [`Profile::first_time`], or 0.
+    first_time: u64,
     rows: Range<usize>,
 }
 
@@ -194,14 +196,15 @@ impl HeatScan {
             cpus: 0,
             row_totals: vec![0.0; rows_of_second as usize],
         };
-        Self { query, map, cell_nanos: row_ms * 1_000_000, load, rows }
+        let first_time = profile.first_time().unwrap_or_default();
+        Self { query, map, cell_nanos: row_ms * 1_000_000, load, first_time, rows }
     }
 
     /// Goes through so many more rows; true when there are none left.
     pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
         let filter = Filter::new(profile, &self.query);
         let samples = &profile.samples;
-        let first = profile.first_time().unwrap_or_default();
+        let first = self.first_time;
         let to = self.rows.start.saturating_add(rows).min(self.rows.end);
         for row in self.rows.start..to {
             if !filter.is_of_event(row) || filter.removed_by(row).is_some() {

@@ -19,6 +19,7 @@ pub mod functions;
 pub mod grouped;
 pub mod heat_map;
 pub mod label;
+pub mod placed;
 pub mod rewrite;
 pub mod sandwich;
 pub mod search;
@@ -38,6 +39,8 @@ mod fixture;
 mod flame_graph_tests;
 #[cfg(test)]
 mod grouped_tests;
+#[cfg(test)]
+mod placed_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub enum Effect {
 }
 
 /// What was taken away while a tree was built.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// What passed all filters.
     pub left: Sum,

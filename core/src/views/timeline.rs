@@ -153,6 +153,8 @@ pub struct TimelineScan {
     query: Query,
     timeline: Timeline,
     lanes: Lanes,
+    /// [`Profile::first_time`], or 0.
+    first_time: u64,
     rows: Range<usize>,
 }
 
@@ -178,14 +180,15 @@ impl TimelineScan {
         let weights = vec![0.0; tracks.len() * bins as usize * KINDS];
         let (start, end) = (times.start, times.end);
         let timeline = Timeline { start, end, bins, tracks, left_out, weights };
-        Self { query, timeline, lanes, rows }
+        let first_time = profile.first_time().unwrap_or_default();
+        Self { query, timeline, lanes, first_time, rows }
     }
 
     /// Goes through so many more rows; true when there are none left. `kinds` are [`leaf_kinds`].
     pub fn step(&mut self, profile: &Profile, kinds: &[u8], rows: usize) -> bool {
         let filter = Filter::new(profile, &self.query);
         let samples = &profile.samples;
-        let first = profile.first_time().unwrap_or_default();
+        let first = self.first_time;
         let Timeline { start, end, bins, ref mut weights, .. } = self.timeline;
         let length = (end - start).max(1) as f64;
         let to = self.rows.start.saturating_add(rows).min(self.rows.end);

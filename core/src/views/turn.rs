@@ -6,7 +6,7 @@ use crate::views::rewrite::{Copies, NOWHERE, as_root, is_group, leaves, rewrite}
 use crate::views::weights::{Levels, Sum};
 use crate::views::{Direction, Query, Side};
 
-/// The tree that a query shows, made of one with the outermost caller as the root below `levels`
+/// The tree that a query shows, its children in no order, made of one with the outermost caller as the root below `levels`
 /// of groups.
 pub(super) fn shown(
     resolver: &mut Resolver<'_>,

@@ -119,6 +119,7 @@ pub fn take(profile: &Profile, query: &Query, levels: Levels) -> Taken {
     for row in filter.rows().filter(|&row| filter.is_of_event(row)) {
         let sum = filter.sum(row);
         match filter.removed_by(row) {
+            Some(FilterKind::Range) => {}
             Some(kind) => removed[kind as usize].add(sum),
             None => {
                 taken.add(sum);
@@ -197,13 +198,16 @@ impl GroupSums {
     }
 }
 
-struct ThreadGroups {
+/// The groups that threads are of.
+pub(super) struct ThreadGroups {
     /// By thread: position in `names`.
-    of_thread: Vec<u32>,
-    names: Vec<Vec<StringId>>,
+    pub of_thread: Vec<u32>,
+    /// Names of process or thread, or of both.
+    pub names: Vec<Vec<StringId>>,
 }
 
-fn group_of_threads(profile: &Profile, levels: Levels) -> ThreadGroups {
+/// Tells threads apart by these levels.
+pub(super) fn group_of_threads(profile: &Profile, levels: Levels) -> ThreadGroups {
     let threads = &profile.threads;
     let mut names: Vec<Vec<StringId>> = Vec::new();
     let mut known: HashMap<Vec<StringId>, u32> = HashMap::new();

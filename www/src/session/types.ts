@@ -190,8 +190,8 @@ export interface Protocol {
   heatCell: { args: { query: Query; start: number; end: number }; result: HeatCell };
   marks: { args: { start: number; end: number }; result: Marks };
   /**
-   * The flame graph of the query with this range, while the range is dragged. Ids of call nodes are none of the query's:
-   * ask for the graph itself when the drag ends.
+   * The flame graph of the query with this range instead of its own, while a range is dragged. It is the very graph that
+   * `flameGraph` gives of that query, at once after the first; its root is the call node that `window.root` is in `query`.
    */
   rangePreview: { args: { query: Query; range: TimeRange; window: FlameWindow }; result: FlameGraph };
   /** Opens a recording beside the one that is open: it takes the place of another such. */

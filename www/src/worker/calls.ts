@@ -10,7 +10,7 @@ import { fetchLateIds } from "./late_ids.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek } from "./peek.ts";
 import { read } from "./reading.ts";
-import { scanned } from "./scans.ts";
+import { rangePreview, scanned } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import type { Memory } from "./wasm.ts";
 
@@ -82,7 +82,7 @@ export class Calls {
     heatMap: ({ query, request }, { slices }) => scanned(this.#open, this.#open.heatMap(query, request), slices),
     heatCell: ({ query, start, end }) => this.#open.heatCell(query, start, end),
     marks: ({ start, end }) => this.#open.marks(start, end),
-    rangePreview: ({ query, range, window }) => this.#open.flameGraph({ ...query, range }, window),
+    rangePreview: (request, { slices }) => rangePreview(this.#open, request, slices),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
     closeSecond: () => {
@@ -149,6 +149,7 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
       return (args as Args<"callNodeDetail">).callNode !== 0;
     case "flameGraph":
     case "comparedGraph":
+    case "rangePreview":
       return (args as Args<"flameGraph">).window.root !== 0;
     default:
       return false;
