@@ -70,7 +70,7 @@ impl Session {
     /// Begins a heat map; [`HeatMapScan::step`] goes on with it.
     #[wasm_bindgen(js_name = heatMap)]
     pub fn heat_map(
-        &self,
+        &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         #[wasm_bindgen(unchecked_param_type = "HeatRequest")] request: JsValue,
     ) -> Result<HeatMapScan, JsValue> {
@@ -81,7 +81,7 @@ impl Session {
     /// What was sampled from a time on and before another.
     #[wasm_bindgen(js_name = heatCell, unchecked_return_type = "HeatCell")]
     pub fn heat_cell(
-        &self,
+        &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         start: f64,
         end: f64,

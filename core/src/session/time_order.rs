@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// It takes a pass over all samples, and never changes.
-    fn usual_distance(&mut self, event: u32) -> u64 {
+    pub(super) fn usual_distance(&mut self, event: u32) -> u64 {
         match self.distances.get(&event) {
             Some(&known) => known,
             None => {

@@ -5,7 +5,7 @@ use crate::profile::{MarkKind, Marks};
 use crate::session::Session;
 use crate::text::printable;
 use crate::views::Query;
-use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan};
+use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::tasks::{self, TaskRows, TaskSums};
 use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
 
@@ -19,6 +19,8 @@ pub(super) struct Times {
     sums: Vec<(Query, TaskSums)>,
     /// [`timeline::leaf_kinds`], until names change.
     leaf_kinds: Option<Vec<u8>>,
+    /// Of the event that was asked for last.
+    load: Option<(u32, Load)>,
 }
 
 impl Times {
@@ -175,16 +177,29 @@ impl Session {
     }
 
     /// Begins a heat map of the samples that pass the query's filters, its range apart.
-    pub fn heat_map(&self, query: &Query, request: &HeatRequest) -> HeatMapWork {
-        let scan = HeatScan::new(&self.profile, query, request);
+    pub fn heat_map(&mut self, query: &Query, request: &HeatRequest) -> HeatMapWork {
+        let load = self.load(query.event);
+        let scan = HeatScan::new(&self.profile, query, request, load);
         let rows = scan.rows_left();
         HeatMapWork { scan: Some(scan), rows }
     }
 
     /// What was sampled from a time on and before another, in nanoseconds since the first of the
     /// recording; the query's own range counts for nothing.
-    pub fn heat_cell(&self, query: &Query, start: u64, end: u64) -> HeatCell {
-        heat_map::cell(&self.profile, &self.symbols, query, start..end)
+    pub fn heat_cell(&mut self, query: &Query, start: u64, end: u64) -> HeatCell {
+        let load = self.load(query.event);
+        heat_map::cell(&self.profile, &self.symbols, query, &load, start..end)
+    }
+
+    /// It takes a pass over all samples, and never changes.
+    fn load(&mut self, event: u32) -> Load {
+        if let Some((_, load)) = self.times.load.as_ref().filter(|(known, _)| *known == event) {
+            return load.clone();
+        }
+        let distance = self.usual_distance(event);
+        let load = Load::new(&self.profile, event, distance);
+        self.times.load = Some((event, load.clone()));
+        load
     }
 
     /// What is worth a mark from a time on and before another, in nanoseconds since the first of

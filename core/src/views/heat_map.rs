@@ -1,17 +1,18 @@
 //! Samples by the fraction of a second: columns are seconds, rows are parts of one, downwards.
 //!
 //! **CPUs busy.** How many CPUs were at work in a time. Of an event that counts nanoseconds on the
-//! CPU it is weight by time. Of any other each sample stands for the time to the next: the median of
-//! the times between two samples of one CPU that follow each other (of one thread, where CPUs are not
-//! recorded), as most of them lie between samples of a CPU that did nothing else. The idle threads do
-//! not count, and nothing is busier than the CPUs that there are.
+//! CPU it is weight by time. Of any other each sample stands for the event's usual distance between
+//! two samples of a thread ([`super::time_order::usual_distance`]), since most lie between samples of
+//! a thread that ran all the time. The idle threads do not count, and no more CPUs are busy than there
+//! are.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{DsoKind, Profile, ThreadId, Unit};
+use crate::profile::{DsoKind, Profile, Thread, Unit};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
@@ -22,8 +23,6 @@ use crate::views::tasks::{self, NO_CPU, TaskSums};
 const SECOND: u64 = 1_000_000_000;
 /// More cells are asked for in parts.
 const MOST_CELLS: u64 = 1 << 20;
-/// Times between samples that a median is taken of.
-const MOST_DISTANCES: usize = 1 << 16;
 
 /// What is asked of a heat map. Times are nanoseconds since the first of the recording.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -80,27 +79,23 @@ enum Busy {
 }
 
 /// How busy a recording's CPUs were.
+#[derive(Clone)]
 pub struct Load {
     busy: Busy,
     /// 0 if it is not known.
     cpus: u32,
     /// By thread: it is what a CPU does that has nothing to do.
-    idle: Vec<bool>,
+    idle: Arc<[bool]>,
 }
 
 impl Load {
-    /// Looks at the samples of a query's event, whatever its filters.
-    pub fn new(profile: &Profile, query: &Query) -> Self {
-        let of_event = Query { event: query.event, ..Query::default() };
-        let is_time = profile.event(query.event).is_some_and(|event| event.unit() == Unit::Ns);
+    /// Of an event, whose usual distance is given.
+    pub fn new(profile: &Profile, event: u32, usual_distance: u64) -> Self {
+        let is_time = profile.event(event).is_some_and(|event| event.unit() == Unit::Ns);
+        let busy = if is_time { Busy::Weight } else { Busy::Each(usual_distance as f64) };
         let threads = profile.threads.threads.iter();
-        let is_idle = |thread: &crate::profile::Thread| {
-            thread.tid == 0 && profile.threads.process(thread.process).pid == 0
-        };
-        let busy = match is_time {
-            true => Busy::Weight,
-            false => Busy::Each(median_distance(profile, &of_event)),
-        };
+        let is_idle =
+            |thread: &Thread| thread.tid == 0 && profile.threads.process(thread.process).pid == 0;
         let cpus = profile.host.cpus.or(profile.machine.cpus_available).unwrap_or(0);
         Self { busy, cpus: cpus.max(cpus_met(profile)), idle: threads.map(is_idle).collect() }
     }
@@ -120,32 +115,6 @@ impl Load {
     fn at_most(&self, busy: f64) -> f64 {
         if self.cpus == 0 { busy } else { busy.min(f64::from(self.cpus)) }
     }
-}
-
-/// The median time between samples that follow each other on a CPU, of some in all parts of the
-/// recording; 0 if there are no two.
-fn median_distance(profile: &Profile, query: &Query) -> f64 {
-    const PARTS: usize = 16;
-    let samples = &profile.samples;
-    let filter = Filter::new(profile, query);
-    let rows = samples.len();
-    let length = (MOST_DISTANCES / PARTS).min(rows.div_ceil(PARTS).max(1));
-    let mut distances = Vec::new();
-    let mut last: HashMap<(u16, Option<ThreadId>), u64> = HashMap::new();
-    for part in 0..PARTS {
-        let from = rows / PARTS * part;
-        last.clear();
-        for row in (from..(from + length).min(rows)).filter(|&row| filter.is_of_event(row)) {
-            let (cpu, time) = (samples.cpu[row], samples.time_nanos[row]);
-            let thread = (cpu == NO_CPU).then(|| samples.thread[row]);
-            if let Some(before) = last.insert((cpu, thread), time) {
-                distances.push(time.saturating_sub(before));
-            }
-        }
-    }
-    distances.retain(|&distance| distance > 0);
-    let middle = distances.len() / 2;
-    if distances.is_empty() { 0.0 } else { *distances.select_nth_unstable(middle).1 as f64 }
 }
 
 /// How many CPUs samples say that they were on.
@@ -171,7 +140,7 @@ pub struct HeatScan {
 
 impl HeatScan {
     /// For the samples of `query`, whatever its range.
-    pub fn new(profile: &Profile, query: &Query, request: &HeatRequest) -> Self {
+    pub fn new(profile: &Profile, query: &Query, request: &HeatRequest, load: Load) -> Self {
         let row_ms = match request.row_ms {
             50.. => 50,
             20.. => 20,
@@ -186,7 +155,6 @@ impl HeatScan {
         let range = TimeRange { start, end, side: RangeSide::Inside };
         let query = Query { range: Some(range), ..TaskSums::key(query) };
         let rows = Filter::new(profile, &query).rows();
-        let load = Load::new(profile, &query);
         let map = HeatMap {
             start,
             seconds: seconds as u32,
@@ -241,11 +209,16 @@ impl HeatScan {
 }
 
 /// What was sampled from a time on and before another.
-pub fn cell(profile: &Profile, symbols: &Symbols, query: &Query, times: Range<u64>) -> HeatCell {
+pub fn cell(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+    load: &Load,
+    times: Range<u64>,
+) -> HeatCell {
     let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
     let query = Query { range: Some(range), ..TaskSums::key(query) };
     let filter = Filter::new(profile, &query);
-    let load = Load::new(profile, &query);
     let samples = &profile.samples;
     let (mut count, mut nanos) = (0_u64, 0.0);
     // Leaves are few where samples are many.

@@ -53,6 +53,8 @@ mod step_tests;
 mod tests;
 #[cfg(test)]
 mod time_order_tests;
+#[cfg(test)]
+mod times_tests;
 
 use serde::{Deserialize, Serialize};
 
