@@ -104,8 +104,8 @@ pub struct Taken {
     pub group_of_thread: Vec<u32>,
     /// In all.
     pub sum: Sum,
-    /// What each filter took away, by [`FilterKind`]; for the range only what was looked at, since
-    /// where samples are in order those outside are not.
+    /// What each filter took away, by [`FilterKind`]; nothing for the range, since where samples are
+    /// in order those outside are not looked at.
     pub removed: [Sum; FilterKind::ALL.len()],
 }
 
