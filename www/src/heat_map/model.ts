@@ -13,7 +13,7 @@ import type { GestureHandlers } from "../timeline/gestures.ts";
 import type { TimeAction } from "../timeline/keys.ts";
 import { KeyedRange } from "../timeline/range_keys.ts";
 import { markFrom, wordsOfMarksAt } from "../timeline/marks.ts";
-import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, wholeTime } from "../timeline/state.ts";
+import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, timeQuery, wholeTime } from "../timeline/state.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
 import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
 import { latest } from "../views/latest.ts";
@@ -115,7 +115,7 @@ export class HeatModel {
       }),
       effect(() => this.#ask()),
       effect(() => {
-        void this.#asked.value;
+        void timeQuery.value;
         this.all.value = null;
       }),
       effect(() => this.#sumAll()),
@@ -151,15 +151,11 @@ export class HeatModel {
     }
   }
 
-  /** The query without its range: what cells are of. */
-  readonly #asked = computed(() =>
-    JSON.stringify({ ...query.value, range: null, around: null, direction: "callees", group: "process" } satisfies Query));
-
   #question(): Question | null {
     void namesGeneration.value;
     const asked = session.value;
     const isOpen = phase.value.kind === "open" && wholeTime.value !== null;
-    return asked === null || !isOpen ? null : { session: asked, query: JSON.parse(this.#asked.value) as Query };
+    return asked === null || !isOpen ? null : { session: asked, query: timeQuery.value };
   }
 
   #ask(): void {
@@ -267,7 +263,7 @@ export class HeatModel {
       const asked = session.peek();
       if (asked !== null) {
         const span = spanOfCell(cell, this.grid.peek());
-        this.#ofCell.ask({ session: asked, query: JSON.parse(this.#asked.peek()) as Query, span, x, y });
+        this.#ofCell.ask({ session: asked, query: timeQuery.peek(), span, x, y });
       }
     }, PAUSE_MS);
   }

@@ -1,9 +1,9 @@
 // What the timeline shows and does: asks the worker whenever something it depends on changes, and turns keys and
 // pointer into changes of the page's state. Painting is the stage's business.
 
-import { computed, effect, signal, untracked } from "@preact/signals";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../session/client.ts";
-import type { Query, Timeline, TimelineRequest } from "../session/types.ts";
+import type { Query, Timeline, TimelineRequest, TrackBy } from "../session/types.ts";
 import { draggedRange, event, hovered, namesGeneration, phase, query, session } from "../state/app.ts";
 import { eventTasks } from "../state/event_tasks.ts";
 import { weight } from "../state/format.ts";
@@ -22,11 +22,13 @@ import { ALL_ROW, binAt, rowAt } from "./scene.ts";
 import type { TimeElements, TimelineForm } from "./stage.ts";
 import { TimeStage } from "./stage.ts";
 import {
-  enterSpan, hiddenTracks, leaveTo, openProcesses, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, trackKind,
-  trackOrder, wholeTime,
+  enterSpan, hiddenTracks, leaveTo, openProcesses, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight,
+  timeQuery, trackKind, trackOrder, wholeTime,
 } from "./state.ts";
 import type { TimeSpan } from "./time_window.ts";
-import { extended, lengthOf, panWindow, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf, zoomWindow } from "./time_window.ts";
+import {
+  extended, lengthOf, panWindow, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf, zoomWindow,
+} from "./time_window.ts";
 import { decimalsFor, lengthWords, rangeWords, secondsWith } from "./words.ts";
 
 const BIN_PX = 2;
@@ -50,11 +52,13 @@ export interface Tip {
 
 export class TimelineModel {
   readonly answer = signal<Timeline | null>(null);
+  /** What the tracks of the answer are. */
+  readonly #by = signal<TrackBy>("process");
   readonly failure = signal<string | null>(null);
   readonly tip = signal<Tip | null>(null);
   readonly rows = computed<readonly Row[]>(() => {
     const answer = this.answer.value;
-    const all = answer === null ? [] : rowsOf(answer, eventTasks.value, trackKind.value, openProcesses.value);
+    const all = answer === null ? [] : rowsOf(answer, eventTasks.value, this.#by.value, openProcesses.value);
     return all.filter(({ key }) => !hiddenTracks.value.has(key));
   });
   /** The row that keys are on. */
@@ -73,16 +77,22 @@ export class TimelineModel {
   readonly #answers = latest<Question, Timeline>({
     ask: ({ session: asked, query: of, request }) =>
       runTask("Laying out the timeline", (options) => asked.call("timeline", { query: of, request }, options)),
-    deliver: (answer) => {
-      this.failure.value = null;
-      this.answer.value = answer;
+    deliver: (answer, { request }) => {
+      batch(() => {
+        this.failure.value = null;
+        this.#by.value = request.by;
+        this.answer.value = answer;
+      });
     },
     fail: (error) => {
       this.failure.value = error instanceof Error ? error.message : String(error);
     },
   });
 
-  /** Begins to work on the elements of the timeline, which is `area`; the answer ends it. `focus` is called when the pointer is pressed. */
+  /**
+   * Begins to work on the elements of the timeline, which is `area`; the answer ends it. `focus` is called when the pointer
+   * is pressed.
+   */
   start(area: HTMLElement, elements: TimeElements, form: TimelineForm, focus: () => void): () => void {
     const stage = new TimeStage(elements, form);
     this.#stage = stage;
@@ -117,10 +127,6 @@ export class TimelineModel {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /** The query without what does not change a track: so a new range asks nothing. */
-  readonly #asked = computed(() =>
-    JSON.stringify({ ...query.value, range: null, around: null, direction: "callees", group: "process" } satisfies Query));
-
   #ask(stage: TimeStage, form: TimelineForm): void {
     void namesGeneration.value;
     const asked = session.value;
@@ -128,7 +134,7 @@ export class TimelineModel {
     if (asked === null || phase.value.kind !== "open" || wholeTime.value === null || width < BIN_PX) {
       return;
     }
-    const request = {
+    const request: TimelineRequest = {
       // Alone, all CPUs need no others.
       by: form === "tracks" ? trackKind.value : "cpu",
       sort: trackOrder.value,
@@ -137,7 +143,7 @@ export class TimelineModel {
       end: Math.ceil(timeInSight.value.end),
       bins: Math.floor(width / BIN_PX),
     };
-    const question = { session: asked, query: JSON.parse(this.#asked.value) as Query, request };
+    const question = { session: asked, query: timeQuery.value, request };
     untracked(() => this.#answers.ask(question));
   }
 
@@ -217,7 +223,7 @@ export class TimelineModel {
     this.#stage?.mark({ pointer: time });
     const mark = y < scene.sizes.ruler ? this.#markNear(x) : null;
     const words = mark === null ? null : wordsOfMarksAt(mark);
-    this.tip.value = mark === null || words === null ? null : { text: `${this.timeWords(mark)}: ${words}`, x: clientX, y: clientY };
+    this.tip.value = mark === null ? null : { text: `${this.timeWords(mark)}: ${words ?? ""}`, x: clientX, y: clientY };
     hovered.value = this.wordsAt(time, rowAt(scene, y) ?? ALL_ROW);
   }
 

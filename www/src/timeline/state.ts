@@ -4,7 +4,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { draggedRange, info, query } from "../state/app.ts";
 import { eventTasks } from "../state/event_tasks.ts";
-import type { TrackBy, TrackSort } from "../session/types.ts";
+import type { Query, TrackBy, TrackSort } from "../session/types.ts";
 import type { TimeSpan } from "./time_window.ts";
 import { clampWindow, sameSpan } from "./time_window.ts";
 
@@ -21,6 +21,18 @@ const length = computed<number | null>(() => {
 
 /** From the first sample to just past the last one; null where samples have no time, as in a link. */
 export const wholeTime = computed<TimeSpan | null>(() => (length.value === null ? null : { start: 0, end: length.value }));
+
+/**
+ * The query without what changes no track and no cell, as text: it stays the same while ranges and steps do not, and so
+ * nothing is asked again.
+ */
+const filters = computed(() => {
+  const plain: Query = { ...query.value, range: null, steps: [], around: null, direction: "callees", group: "process", inlines: "shown" };
+  return JSON.stringify(plain);
+});
+
+/** The query for tracks and cells. */
+export const timeQuery = computed(() => JSON.parse(filters.value) as Query);
 
 /** What is in sight; null for all of it. */
 export const zoomedTime = signal<TimeSpan | null>(null);
