@@ -295,8 +295,22 @@ describe("a14 keys", () => {
       await press("5");
       await tab.settled();
       await selected(/Call tree/);
+      await press("1");
+      await selected(/Time order/);
+      await press("t");
+      await page.locator(".thread-chooser select:focus").waitFor();
+      await tab.tree().focus();
+      const shownThread = () => page.locator(".thread-chooser select").inputValue();
+      const first = await shownThread();
+      await press("n");
+      await page.waitForFunction((first) => document.querySelector(".thread-chooser select")?.value !== first, first);
+      await press("p");
+      await page.waitForFunction((first) => document.querySelector(".thread-chooser select")?.value === first, first);
+      await press("6");
+      await selected(/Heat map/);
       await press("2");
       await selected(/Flame graph/);
+      if (focus === "view") await tab.tree().focus();
       const dockOpen = () => page.locator(".dock").count();
       const before = await dockOpen();
       await press("l");
@@ -331,7 +345,7 @@ describe("a14 keys", () => {
     }
     await press("?");
     const keys = await page.getByRole("dialog").locator("kbd").allInnerTexts();
-    for (const key of ["2", "3", "4", "6", "/", "Ctrl F", "Ctrl P", "Ctrl K", "Ctrl O", "Ctrl S", "?", "l", "e", "t", "n", "p", "Ctrl Z", "Ctrl Shift Z", "Esc",
+    for (const key of ["1", "2", "3", "4", "6", "/", "Ctrl F", "Ctrl P", "Ctrl K", "Ctrl O", "Ctrl S", "?", "l", "e", "t", "n", "p", "Ctrl Z", "Ctrl Shift Z", "Esc",
       "w", "s", "a", "d", "+", "−", "0", "f", "F", "m", "M", "c", "C", "r", "*", "i", "[", "]", "Enter", "Backspace"]) {
       assert.ok(keys.includes(key), `${key} is listed`);
     }

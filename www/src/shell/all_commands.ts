@@ -18,7 +18,7 @@ import { leave } from "./leave.ts";
 import { optionCommands } from "./option_commands.ts";
 import { focusPalette, focusSearch } from "./SearchField.tsx";
 import { shortcutsOpen } from "./ShortcutsDialog.tsx";
-import { stepThread } from "./threads.ts";
+import { chooseThreads, stepThread } from "./threads.ts";
 import { applyTransform, TRANSFORMS } from "./transforms.ts";
 import { showView, VIEWS } from "./ViewTabs.tsx";
 
@@ -68,7 +68,7 @@ const FRAME: readonly Command[] = [
     ledgerFull.value = !ledgerFull.peek();
   }, isOpen),
   button("events", "Events", "e", ".event-chip"),
-  button("threads", "Processes and threads", "t", ".tasks-button"),
+  anywhere("threads", "Processes and threads", ["t"], chooseThreads, isOne),
   anywhere("next-thread", "Next thread", ["n"], () => stepThread(1), isOne),
   anywhere("previous-thread", "Previous thread", ["p"], () => stepThread(-1), isOne),
   anywhere("undo", "Undo", ["Mod+z"], undo, () => canUndo.value),

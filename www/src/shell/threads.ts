@@ -1,4 +1,4 @@
-// From one thread to the next: in the time order the one that is shown, elsewhere the only one that is counted.
+// Threads by key: in the time order the one that is shown, elsewhere those that are counted.
 
 import { query, shownThread, view } from "../state/app.ts";
 import { threads } from "../state/event_tasks.ts";
@@ -23,5 +23,15 @@ export function stepThread(by: 1 | -1): void {
     shownThread.value = next;
   } else {
     setThreads([next]);
+  }
+}
+
+/** Where threads are chosen: the time order's list, or the menu of processes. */
+export function chooseThreads(): void {
+  const chooser = document.querySelector<HTMLElement>(".thread-chooser select");
+  if (chooser !== null) {
+    chooser.focus();
+  } else {
+    document.querySelector<HTMLElement>(".tasks-button")?.click();
   }
 }
