@@ -1,64 +1,40 @@
 // What is needed seldom: another file, a folder, the theme, the keys.
 
 import type { JSX } from "preact";
-import { openServed, takeFiles } from "../open/open.ts";
-import { pickFiles } from "../open/pick.ts";
-import { served } from "../open/served.ts";
-import { keyOf } from "../state/commands.ts";
+import type { Command } from "../state/commands.ts";
+import { commands, keyOf } from "../state/commands.ts";
 import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
-import { aboutOpen } from "./AboutDialog.tsx";
+import { narrow } from "../state/width.ts";
+import { SERVED } from "./all_commands.ts";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
-import { focusPalette } from "./SearchField.tsx";
 import { Segmented } from "./Segmented.tsx";
-import { shortcutsOpen } from "./ShortcutsDialog.tsx";
+
+/** By id, as the table of commands has them; those that cannot be given now are left out. */
+const ITEMS = ["open", "open-folder", "served", "commands", "about", "shortcuts"] as const;
+/** A phone's top bar has no room for the button that comparing has elsewhere. */
+const NARROW_ITEMS = ["open", "open-folder", "served", "compare", "compare-rest", "commands", "about", "shortcuts"] as const;
 
 export function MainMenu(): JSX.Element {
   return (
     <Popover label={<Icon name="menu" />} name="Menu" buttonClass="quiet icon-only menu-button" panelClass="menu">
       {(close) => (
         <>
-          <Item
-            label="Open files…"
-            keys={keyOf("open")}
-            run={() => {
-              close();
-              void pickFiles("files").then(takeFiles);
-            }}
-          />
-          <Item
-            label="Open a folder…"
-            run={() => {
-              close();
-              void pickFiles("folder").then(takeFiles);
-            }}
-          />
-          <ServedItems close={close} />
-          <Item
-            label="Commands"
-            keys={keyOf("commands")}
-            run={() => {
-              close();
-              focusPalette();
-            }}
-          />
-          <Item
-            label="About this profile"
-            run={() => {
-              close();
-              aboutOpen.value = true;
-            }}
-          />
-          <Item
-            label="Keyboard shortcuts"
-            keys={keyOf("shortcuts")}
-            run={() => {
-              close();
-              shortcutsOpen.value = true;
-            }}
-          />
+          {itemsFor(narrow.value ? NARROW_ITEMS : ITEMS).map(({ id, label, run }) => (
+            <button
+              key={id}
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close();
+                run?.();
+              }}
+            >
+              {label} {keyOf(id) !== "" && <kbd>{keyOf(id)}</kbd>}
+            </button>
+          ))}
           <hr />
           <div class="menu-row"><span>Theme</span> <ThemeChoice /></div>
           <div class="menu-row"><span>Rows</span> <DensityChoice /></div>
@@ -69,26 +45,12 @@ export function MainMenu(): JSX.Element {
   );
 }
 
-/** The other profiles of `perftab view`. */
-function ServedItems({ close }: { close: () => void }): JSX.Element | null {
-  const profiles = served.value?.profiles ?? [];
-  if (profiles.length < 2) {
-    return null;
-  }
-  return (
-    <>
-      {profiles.map((profile, index) => (
-        <Item
-          key={index}
-          label={`Open ${profile.name}`}
-          run={() => {
-            close();
-            void openServed(profile);
-          }}
-        />
-      ))}
-    </>
-  );
+/** Each, in this order; "served" stands for the other profiles of `perftab view`. */
+function itemsFor(ids: readonly string[]): Command[] {
+  const all = commands.value;
+  return ids
+    .flatMap((id) => all.filter((each) => each.id === id || (id === "served" && each.group === SERVED)))
+    .filter(({ isOffered }) => isOffered?.() ?? true);
 }
 
 export function ThemeChoice(): JSX.Element {
@@ -129,13 +91,5 @@ function SingleKeysChoice(): JSX.Element {
         { value: "off", label: "Off" },
       ]}
     />
-  );
-}
-
-function Item({ label, keys, run }: { label: string; keys?: string; run: () => void }): JSX.Element {
-  return (
-    <button type="button" class="menu-item" onClick={run}>
-      {label} {keys !== undefined && keys !== "" && <kbd>{keys}</kbd>}
-    </button>
   );
 }

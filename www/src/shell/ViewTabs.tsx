@@ -6,7 +6,10 @@ import { view } from "../state/app.ts";
 import { keyOf } from "../state/commands.ts";
 import { step } from "../state/history.ts";
 import type { View } from "../state/url.ts";
+import { narrow } from "../state/width.ts";
 import { ViewOptions } from "../views/index.ts";
+import { Icon } from "./icons.tsx";
+import { Popover } from "./Popover.tsx";
 
 /** Those that there are; a number that stands for none of them does nothing. */
 export const VIEWS: readonly { view: View; label: string; key: string }[] = [
@@ -44,8 +47,23 @@ export function ViewTabs(): JSX.Element {
           </button>
         ))}
       </div>
-      {view.value === "heat-map" ? <HeatMapOptions /> : <ViewOptions />}
+      {narrow.value ? <OptionsBehindDots /> : <Options />}
     </div>
+  );
+}
+
+function Options(): JSX.Element {
+  return view.value === "heat-map" ? <HeatMapOptions /> : <ViewOptions />;
+}
+
+/** On a phone tabs need the whole row; the dots stay in sight while it scrolls. */
+function OptionsBehindDots(): JSX.Element {
+  return (
+    <span class="options-behind-dots">
+      <Popover label={<Icon name="more" />} name="Options of the view" buttonClass="quiet icon-only" panelClass="narrow-options">
+        {() => <Options />}
+      </Popover>
+    </span>
   );
 }
 

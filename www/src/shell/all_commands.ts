@@ -41,12 +41,22 @@ function listed(scope: Scope, group: string, keys: readonly string[], label: str
   return { id: `${group}: ${label}`, label, keys, scope, group, run: null };
 }
 
+/** The group of the recordings that `perftab view` serves beside the one that is open. */
+export const SERVED = "Other recordings";
+
+function servedCommands(): Command[] {
+  const profiles = served.value?.profiles ?? [];
+  return profiles.length < 2 ? [] : profiles.map((profile, index) => ({
+    ...anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile)),
+    group: SERVED,
+  }));
+}
+
 /** Registers all of them. Call once. */
 export function followCommands(): void {
   registerCommands([...FRAME, ...compareCommands(), ...views(), ...TREE, ...transforms(), ...optionCommands(), ...LISTED]);
   // The other profiles of `perftab view`, once it has said which there are.
-  effect(() => registerCommands((served.value?.profiles ?? []).map((profile, index) =>
-    anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile)))));
+  effect(() => registerCommands(servedCommands()));
 }
 
 const FRAME: readonly Command[] = [
