@@ -168,6 +168,54 @@ describe("what the page says of a profile", () => {
   });
 });
 
+describe("without colour", () => {
+  scene("a20 statuses and unnamed code are told apart in grey", async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      const tab = await opened({ colorScheme });
+      const { page } = tab;
+      await tab.drop(files.tides);
+      await tab.status("tides", "matched");
+      await force(tab, "eddy");
+      await tab.drop(files["other ripple"]);
+      await tab.status("ripple", "mismatched");
+      const browser = await page.context().newCDPSession(page);
+      await browser.send("Emulation.setEmulatedVisionDeficiency", { type: "achromatopsia" });
+      await tab.picture(`a20-grey-${colorScheme}`);
+      const looks = new Map();
+      for (const status of ["matched", "embedded", "missing", "mismatched", "no-identity", "forced"]) {
+        const row = page.locator(`.dso-row[data-status="${status}"]`).first();
+        await row.scrollIntoViewIfNeeded();
+        const glyph = row.locator(".status-glyph");
+        looks.set(status, (await glyph.screenshot({ animations: "disabled" })).toString("base64"));
+        assert.notEqual((await row.locator(".dso-status").innerText()).trim(), "");
+      }
+      assert.equal(new Set(looks.values()).size, 6, "six pictures of six glyphs");
+      // What has no name is hatched: its ground and its lines both cover much of it, and differ in lightness too.
+      const grey = await page.evaluate(() => {
+        const token = (name) => {
+          const probe = Object.assign(document.createElement("i"), { style: `color: var(--${name})` });
+          document.body.append(probe);
+          const [red, green, blue] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
+          probe.remove();
+          return [red, green, blue];
+        };
+        const canvas = document.querySelector(".view canvas");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return ["g-unk", "hatch"].map((name) => {
+          const [red, green, blue] = token(name);
+          let count = 0;
+          for (let at = 0; at < data.length; at += 4) if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+          return { count, light: 0.2126 * red + 0.7152 * green + 0.0722 * blue };
+        });
+      });
+      const [ground, line] = grey;
+      assert.ok(ground.count > 1000 && line.count > 200, JSON.stringify(grey));
+      assert.ok(Math.abs(ground.light - line.light) > 15, JSON.stringify(grey));
+      await tab.close();
+    }
+  });
+});
+
 describe("by touch alone", () => {
   scene("a23 the ledger does all that it does with a mouse, and every target is large enough", async () => {
     const tab = await opened({ width: 420, height: 900, touch: true });

@@ -1,0 +1,83 @@
+// What leaves the page: a link holds what was ticked and nothing else, and the page itself works from a disk.
+import assert from "node:assert/strict";
+import { hostname } from "node:os";
+import { after, before, describe } from "node:test";
+import { pathToFileURL } from "node:url";
+import { Parts, html } from "./recording.mjs";
+import { Tab, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let host;
+let program;
+let recording;
+
+before(async () => {
+  program = parts.compile(["secret-folder", "tides"]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+/** The views that there are tabs for, by name. */
+const views = (page) => page.locator(".view-tabs [role=tab]").evaluateAll((tabs) => tabs.map((tab) => tab.id));
+
+describe("a link", () => {
+  scene("a17 holds no folder, host or command line unless they were ticked", async () => {
+    const tab = await Tab.open(host);
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.drop(program);
+    await tab.status("tides", "matched");
+    const secrets = [hostname(), "secret-folder", "record"];
+    for (const ticked of [false, true]) {
+      const { payload } = await tab.ask("share", { budget: 65_536, base: "", parts: { folders: ticked, host: ticked } });
+      const fresh = await Tab.open(`${host}#${payload}`, { offline: true });
+      await fresh.opened();
+      const info = await fresh.ask("info");
+      const texts = JSON.stringify([info, await fresh.functions(), [...(await fresh.said())], await fresh.everythingInAllViews()]);
+      assert.ok(texts.includes("rolling_sea"), "the names came along");
+      for (const secret of secrets) {
+        const isThere = secret === "record" ? info.host.cmdline.includes("record") : texts.includes(secret);
+        assert.equal(isThere, ticked, `${secret} is ${ticked ? "absent" : "there"}`);
+      }
+      await fresh.close();
+    }
+    await tab.close();
+  });
+
+  scene("a17 leaves folders and host out until they are ticked, and says what can be read in it", async () => {
+    const tab = await Tab.open(host);
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
+    for (const what of [/^Folders/, /^Host name/]) assert.ok(!(await dialog.getByRole("checkbox", { name: what }).isChecked()), String(what));
+    await dialog.getByText(/A link cannot be taken back/).waitFor();
+    await tab.picture("a17-share");
+    await tab.close();
+  });
+});
+
+describe("the page from a disk", () => {
+  scene("a18 opens without network, names what is dropped, and has the views of a hosted one", async () => {
+    const hosted = await Tab.open(host);
+    await hosted.drop(recording, program);
+    await hosted.status("tides", "matched");
+    const tab = await Tab.open(pathToFileURL(html).href, { offline: true });
+    await tab.drop(recording, program);
+    await tab.status("tides", "matched");
+    await tab.settled();
+    assert.deepEqual(await tab.functions(), await hosted.functions());
+    assert.deepEqual(await views(tab.page), await views(hosted.page));
+    for (const id of await views(tab.page)) {
+      await tab.page.locator(`#${id}`).click();
+      await tab.settled();
+    }
+    await tab.page.keyboard.press("Escape");
+    assert.deepEqual(tab.refused, []);
+    await tab.picture("a18-from-disk");
+    await tab.close();
+    await hosted.close();
+  });
+});
