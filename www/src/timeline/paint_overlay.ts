@@ -87,10 +87,15 @@ function paintHandle(
   ctx: CanvasRenderingContext2D,
   { ratio }: Scene,
   palette: TimePalette,
-  x: number,
+  edge: number,
   middle: number,
 ): void {
   const [width, height] = [HANDLE_WIDTH * ratio, HANDLE_HEIGHT * ratio];
+  if (edge < 0 || edge > ctx.canvas.width) {
+    return;
+  }
+  // Whole, also where the range begins or ends with what is in sight.
+  const x = Math.min(ctx.canvas.width - width / 2, Math.max(width / 2, edge));
   ctx.fillStyle = palette.accent;
   ctx.beginPath();
   ctx.roundRect(Math.round(x - width / 2), Math.round(middle - height / 2), width, height, 2 * ratio);

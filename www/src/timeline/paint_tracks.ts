@@ -103,17 +103,29 @@ function paintArea(
       ctx.fillRect(left, top, edge(bin + 1) - left, bottom - Math.round(under * scale) - top);
     }
   }
-  // Any weight at all is seen.
   const line = hairline(ratio);
   for (let bin = first; bin < past; bin++) {
     const sum = sums[bin - first] as number;
     const height = Math.round(sum * scale);
+    // Any weight at all is seen.
     if (sum > 0 && (height < line || palette.edge !== null)) {
-      ctx.fillStyle = palette.edge ?? palette.quiet;
+      ctx.fillStyle = palette.edge ?? heaviestFill(palette, weights, (track * bins + bin) * kinds);
       const left = edge(bin);
       ctx.fillRect(left, bottom - Math.max(line, height), edge(bin + 1) - left, line);
     }
   }
+}
+
+/** The fill of the kind that has most of a bin, whose columns begin at `from`. */
+function heaviestFill({ stack, quiet }: TimePalette, weights: Float32Array, from: number): string | CanvasPattern {
+  let [most, fill]: [number, string | CanvasPattern] = [0, quiet];
+  for (const each of stack) {
+    const weight = weights[from + each.kind] as number;
+    if (weight > most) {
+      [most, fill] = [weight, each.fill];
+    }
+  }
+  return fill;
 }
 
 function paintRuler(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePalette, ticks: readonly Tick[]): void {

@@ -109,11 +109,11 @@ export function seenOfTree(all: FlameGraph, laid: Laid, view: View): [number, nu
 }
 
 /**
- * The graph of a range that is being dragged: of all of it, since its call nodes have no numbers that anything else
- * knows. So none can be selected until the drag ends.
+ * The graph of a range that is being dragged, below the call that fills the width. Its call nodes have no numbers that
+ * anything else knows: none can be selected until the drag ends.
  */
 function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
-  const window = treeWindow(ALL, treePx(canvas));
+  const window = treeWindow(zoomRoot.value, treePx(canvas));
   return {
     // A query that nobody asks: nothing can be chosen by its call nodes.
     query: { ...asked, range },
@@ -124,7 +124,7 @@ function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
     ask: async (session) => {
       const graph = await session.call("rangePreview", { query: asked, range, window });
       graph.callNode.fill(NONE, 1);
-      return { graph, root: ALL };
+      return { graph, root: window.root };
     },
   };
 }
