@@ -230,3 +230,63 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   await page.waitForSelector(".minimap", { state: "detached" });
   assert.deepEqual(errors, []);
 });
+
+test("the root stands at the bottom where that is chosen, and keys go the way that is seen", async (t) => {
+  const { page, errors } = await open(t, "");
+  const graph = await graphOf(page);
+  await page.getByRole("button", { name: "More options" }).click();
+  await page.getByRole("combobox", { name: "Root" }).selectOption("bottom");
+  await page.getByRole("combobox", { name: "Row height" }).selectOption("22");
+  await page.keyboard.press("Escape");
+  await painted(page);
+  const place = await page.locator(".flame-scroller").boundingBox();
+  const at = (row) => [place.x + 10, place.y + place.height - (row + 0.5) * 22];
+  const selected = (callNode) => page.waitForFunction((callNode) =>
+    document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${callNode}"]`) !== null, callNode);
+  await page.mouse.click(...at(0));
+  await selected(graph.callNode[0]);
+  const [child] = childrenOf(graph, 0);
+  await page.keyboard.press("ArrowUp");
+  await selected(graph.callNode[child]);
+  await page.mouse.click(...at(2));
+  await selected(graph.callNode[childrenOf(graph, child)[0]]);
+  await page.keyboard.press("ArrowDown");
+  await selected(graph.callNode[child]);
+  await page.screenshot({ path: pictureOf("flame-root-at-bottom") });
+  assert.deepEqual(errors, []);
+});
+
+test("colours tell what is chosen: whose code it is, its DSO, or what it costs by itself", async (t) => {
+  const { page, errors } = await open(t, "nodes=400");
+  /** The share of the canvas that has the colour of a token, as it stands or one of its two shades. */
+  const share = (tokens) => page.evaluate((tokens) => {
+    const canvas = document.querySelector(".flame-sticky canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const probe = document.body.appendChild(document.createElement("span"));
+    const wanted = new Set(tokens.flatMap((token) => {
+      probe.style.color = `var(--${token})`;
+      const channels = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+      return [0, 0.05, 0.1].map((black) => channels.map((channel) => Math.round(channel * (1 - black))).join());
+    }));
+    probe.remove();
+    let count = 0;
+    for (let i = 0; i < data.length; i += 4) count += wanted.has(`${data[i]},${data[i + 1]},${data[i + 2]}`) ? 1 : 0;
+    return count / (data.length / 4);
+  }, tokens);
+  const colours = {
+    kind: ["g-own", "g-sys", "g-ker", "g-jit"],
+    dso: ["k1", "k2", "k3", "k4", "k5", "k6"],
+    heat: ["h1", "h2", "h3", "h4", "h5"],
+  };
+  for (const [chosen, own] of Object.entries(colours)) {
+    await page.getByRole("combobox", { name: "Colour" }).selectOption(chosen);
+    await painted(page);
+    assert.ok((await share(own)) > 0.05, `by ${chosen} there are its colours`);
+    for (const [other, tokens] of Object.entries(colours)) {
+      // Heat's last steps and the kinds have no colour in common.
+      if (other !== chosen) assert.ok((await share(tokens)) < 0.001, `by ${chosen} there are none of ${other}`);
+    }
+    await page.screenshot({ path: pictureOf(`flame-by-${chosen}`) });
+  }
+  assert.deepEqual(errors, []);
+});

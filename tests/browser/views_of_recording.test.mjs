@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe } from "node:test";
 import { Parts, binary } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { Tab, axe, scene } from "./tab.mjs";
 
 const parts = new Parts();
 let recording;
@@ -156,4 +156,37 @@ describe("time order", () => {
     await tab.pictures("time-order");
     await tab.close();
   });
+});
+
+describe("assistive technology", () => {
+  for (const colorScheme of ["light", "dark"]) {
+    scene(`axe finds nothing serious in any view, ${colorScheme}`, async () => {
+      const tab = await open({ initPath: axe, colorScheme });
+      const { page } = tab;
+      const nothing = async (where) => assert.deepEqual(await tab.findings(), [], where);
+      await page.getByRole("button", { name: "More options" }).click();
+      await nothing("options of the flame graph");
+      await page.keyboard.press("Escape");
+      await tab.tree().focus();
+      for (const key of ["Home", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+      await page.waitForSelector(".minimap");
+      await nothing("zoomed flame graph");
+      await page.keyboard.press("3");
+      await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
+      await page.locator(".sandwich-band").waitFor();
+      await nothing("functions with callers and callees");
+      await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
+      await page.getByRole("treegrid", { name: /^Callers of/ }).waitFor();
+      await nothing("callers and callees as trees");
+      await page.getByRole("button", { name: "Source files" }).click();
+      await nothing("source files");
+      await tab.view(/Call tree/);
+      await page.locator(".call-tree .row").first().waitFor();
+      await nothing("call tree");
+      await tab.view(/Time order/);
+      await page.getByRole("tree", { name: "Time order" }).waitFor();
+      await nothing("time order");
+      await tab.close();
+    });
+  }
 });

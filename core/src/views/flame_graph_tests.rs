@@ -4,6 +4,7 @@ use super::call_tree::{CallNodeId, CallTree};
 use super::fixture::{fixture, lines, ungrouped};
 use super::flame_graph::{NONE, Unnamed, Window, layout};
 use super::label::Kind;
+use crate::profile::{CountedAs, DsoId, DsoKind};
 
 /// A layout of 100 pixels as text: a row a line, of each box its text, or what it is, and edges.
 fn rows(stacks: &str, min_width: f64, unnamed: Unnamed) -> String {
@@ -98,4 +99,23 @@ fn a_group_too_narrow_for_a_box_is_folded_with_its_number() {
             "
         )
     );
+}
+
+#[test]
+fn a_library_counts_as_own_code_where_the_user_says_so() {
+    let mut stacks = fixture("A 1");
+    let library = stacks.profile.dsos.get_mut(DsoId(0));
+    library.kind = DsoKind::User;
+    library.path = "/usr/lib/liba.so.1".to_owned();
+    let mut kind_as = |counted_as: CountedAs| {
+        stacks.profile.dsos.get_mut(DsoId(0)).counted_as = counted_as;
+        let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
+        let (min_width, unnamed) = (0.5, Unnamed::EachAddress);
+        let window =
+            Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed };
+        layout(&stacks.profile, &stacks.symbols, &tree, &window).kind[1]
+    };
+    assert_eq!(kind_as(CountedAs::ByFolder), Kind::System as u8);
+    assert_eq!(kind_as(CountedAs::Own), Kind::Own as u8);
+    assert_eq!(kind_as(CountedAs::ByFolder), Kind::System as u8);
 }

@@ -23,7 +23,7 @@ import { rowAfterKey } from "./window.ts";
 const ROW_HEIGHT = { table: 22, beside: 24 } as const;
 const INDENT = 14;
 /** What the column keeps for the name, however deep: deeper rows are indented no further. */
-const NAME_WIDTH = { table: 220, beside: 160 } as const;
+const NAME_WIDTH = { table: 220, beside: 110 } as const;
 
 interface Props {
   model: CallTreeModel;
