@@ -291,14 +291,21 @@ impl Session {
         Ok(self.0.find_call_node(&from_js(query)?, &from_js(place)?))
     }
 
-    /// The callees of a call node, heaviest first.
+    /// The callees of a call node, heaviest first: those at the places `from` to before `to`.
     #[wasm_bindgen(js_name = callTreeChildren, unchecked_return_type = "CallTreeRows")]
     pub fn call_tree_children(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         call_node: u32,
+        from: u32,
+        to: Option<u32>,
     ) -> Result<Object, JsValue> {
-        Ok(columns::call_tree_rows(&self.0.call_tree_children(&from_js(query)?, call_node)))
+        let places = from as usize..to.map_or(usize::MAX, |to| to as usize);
+        Ok(columns::call_tree_rows(&self.0.call_tree_children_in(
+            &from_js(query)?,
+            call_node,
+            places,
+        )))
     }
 
     /// The way from the root to a call node, both included.

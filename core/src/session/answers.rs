@@ -1,6 +1,7 @@
 //! Views as the page asks for them: columns and small structs.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -329,17 +330,30 @@ impl Session {
 
     /// The callees of a call node, heaviest first.
     pub fn call_tree_children(&mut self, query: &Query, call_node: u32) -> CallTreeRows {
+        self.call_tree_children_in(query, call_node, 0..usize::MAX)
+    }
+
+    /// Those of them at these places. Where nothing has names, one call node may have a hundred
+    /// thousand, and nobody looks at all of them.
+    pub fn call_tree_children_in(
+        &mut self,
+        query: &Query,
+        call_node: u32,
+        places: Range<usize>,
+    ) -> CallTreeRows {
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
         let mut rows = CallTreeRows::default();
         let Some(parent) = tree.id(call_node) else { return rows };
         let depth = tree.path(parent).len() as u16;
-        for &id in tree.children(parent) {
+        let children = tree.children(parent);
+        let to = places.end.min(children.len());
+        let from = places.start.min(to);
+        for &id in &children[from..to] {
             rows.push(tree, &labels, id, depth);
         }
-        let count = rows.call_node.len() as u32;
-        rows.pos_in_set = (1..=count).collect();
-        rows.set_size = vec![count; count as usize];
+        rows.pos_in_set = (from as u32 + 1..=to as u32).collect();
+        rows.set_size = vec![children.len() as u32; to - from];
         rows
     }
 

@@ -165,7 +165,8 @@ export interface Protocol {
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
   /** Where a call node of an older generation is now; its place is what its detail said then. */
   findCallNode: { args: { query: Query; place: Place }; result: number };
-  callTreeChildren: { args: { query: Query; callNode: number }; result: CallTreeRows };
+  /** Heaviest first; all of them, or those at the places `from` to before `to`. */
+  callTreeChildren: { args: { query: Query; callNode: number; from?: number; to?: number }; result: CallTreeRows };
   /** From the root to a call node, both included. */
   callTreePath: { args: { query: Query; callNode: number }; result: CallTreeRows };
   functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { query, selection } from "../state/app.ts";
+import { count } from "../state/format.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
 import { callTree } from "./rows/tree_model.ts";
@@ -19,6 +20,11 @@ export function CallTreeView(): JSX.Element {
         label={query.value.direction === "callees" ? "Call tree" : "Call tree, inverted"}
         shape="table"
       />
+      {callTree.left.value > 0 && (
+        <p class="table-foot">
+          {`${count(callTree.left.value)} lighter callees are not listed. Focus or search to see them.`}
+        </p>
+      )}
     </section>
   );
 }

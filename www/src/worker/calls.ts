@@ -67,7 +67,7 @@ export class Calls {
     flameGraph: ({ query, window }) => this.#open.flameGraph(query, window),
     callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
     findCallNode: ({ query, place }) => this.#open.findCallNode(query, place),
-    callTreeChildren: ({ query, callNode }) => this.#open.callTreeChildren(query, callNode),
+    callTreeChildren: ({ query, callNode, from, to }) => this.#open.callTreeChildren(query, callNode, from ?? 0, to),
     callTreePath: ({ query, callNode }) => this.#open.callTreePath(query, callNode),
     functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
     timeOrder: ({ query, window }) => this.#open.timeOrder(query, window),

@@ -55,7 +55,7 @@ export class FakeSession implements Session {
     const answers: Partial<Record<Method, (args: never) => unknown>> = {
       flameGraph: ({ query, window }: Args<"flameGraph">) => this.#flameGraph(query, window),
       callNodeDetail: ({ query, callNode }: Args<"callNodeDetail">) => this.#detail(query, callNode),
-      callTreeChildren: ({ query, callNode }: Args<"callTreeChildren">) => this.#children(query, callNode),
+      callTreeChildren: ({ query, callNode, from, to }: Args<"callTreeChildren">) => this.#children(query, callNode, from, to),
       callTreePath: ({ query, callNode }: Args<"callTreePath">) => this.#rows(pathOf(this.#node(query, callNode))),
       functions: ({ query, order, from, to }: Args<"functions">) => this.#functions(query, order, from, to),
       rangePreview: ({ query, window }: Args<"rangePreview">) => this.#flameGraph(query, window),
@@ -137,8 +137,8 @@ export class FakeSession implements Session {
     };
   }
 
-  #children(query: Query, callNode: number): CallTreeRows {
-    return this.#rows(this.#node(query, callNode).children);
+  #children(query: Query, callNode: number, from = 0, to?: number): CallTreeRows {
+    return this.#rows(this.#node(query, callNode).children.slice(from, to));
   }
 
   #rows(children: TreeNode[]): CallTreeRows {

@@ -8,8 +8,8 @@ import { isForced } from "../forced_name.tsx";
 import { countSamples, spokenShare } from "../words.ts";
 
 const MOST_ANCESTORS = 38;
-const MOST_SIBLINGS = 80;
-const MOST_CHILDREN = 80;
+export const MOST_SIBLINGS = 80;
+export const MOST_CHILDREN = 80;
 
 export interface MirrorItem {
   key: string;

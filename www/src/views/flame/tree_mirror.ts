@@ -8,7 +8,7 @@ import { ALL } from "../../session/types.ts";
 import { dsos, namesGeneration, session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
 import type { MirrorData, MirrorItem } from "./mirror_items.ts";
-import { mirrorItems } from "./mirror_items.ts";
+import { MOST_CHILDREN, MOST_SIBLINGS, mirrorItems } from "./mirror_items.ts";
 import type { FlameModel } from "./model.ts";
 
 interface Question {
@@ -22,9 +22,11 @@ export type Around = Pick<MirrorData, "path" | "siblings" | "children">;
 async function ask({ session, query, callNode }: Question): Promise<Around | null> {
   const path = await session.call("callTreePath", { query, callNode });
   const parent = path.callNode.at(-2);
+  const place = (path.posInSet.at(-1) ?? 1) - 1;
+  const beside = { from: Math.max(0, place - MOST_SIBLINGS / 2), to: place + MOST_SIBLINGS / 2 + 1 };
   const [children, siblings] = await Promise.all([
-    session.call("callTreeChildren", { query, callNode }),
-    parent === undefined ? null : session.call("callTreeChildren", { query, callNode: parent }),
+    session.call("callTreeChildren", { query, callNode, from: 0, to: MOST_CHILDREN }),
+    parent === undefined ? null : session.call("callTreeChildren", { query, callNode: parent, ...beside }),
   ]);
   return { path, children, siblings };
 }

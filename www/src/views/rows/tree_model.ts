@@ -14,6 +14,8 @@ import { visibleTreeRows } from "./tree_rows.ts";
 
 /** `*` opens no more than this many call nodes, the heaviest first on each level. */
 const MOST_OPENED = 1000;
+/** Of the callees of one call node so many are listed, the heaviest. */
+const MOST_CHILDREN = 10_000;
 /** A path longer than this is not followed further. */
 const LONGEST_PATH = 4096;
 
@@ -30,7 +32,12 @@ export class CallTreeModel {
   readonly open = signal<ReadonlySet<number>>(new Set());
   readonly rows = computed<TreeRow[]>(() => visibleTreeRows(this.children.value, this.open.value));
   /** The weight that shares are of. */
-  readonly whole = computed(() => this.children.value.get(ALL)?.total.reduce((sum, each) => sum + each, 0) ?? 0);
+  readonly whole = signal(0);
+  /** How many callees are not listed, of the call nodes that are open. */
+  readonly left = computed(() => {
+    const open = [ALL, ...this.open.value].map((callNode) => this.children.value.get(callNode));
+    return open.reduce((sum, rows) => sum + (rows === undefined ? 0 : (rows.setSize[0] ?? 0) - rows.callNode.length), 0);
+  });
   readonly failure = signal<string | null>(null);
   /** How many openings are under way. */
   readonly working = signal(0);
@@ -54,12 +61,16 @@ export class CallTreeModel {
     const mine = ++this.#asked;
     this.#question = question;
     await this.#quietly(async () => {
-      const first = await session.call("callTreeChildren", { query, callNode: ALL });
+      const [first, all] = await Promise.all([
+        session.call("callTreeChildren", { query, callNode: ALL, from: 0, to: MOST_CHILDREN }),
+        session.call("callTreePath", { query, callNode: ALL }),
+      ]);
       if (mine !== this.#asked) {
         return;
       }
       batch(() => {
         this.failure.value = null;
+        this.whole.value = all.total[0] ?? 0;
         this.children.value = new Map([[ALL, first]]);
         this.open.value = new Set();
       });
@@ -164,7 +175,7 @@ export class CallTreeModel {
     }
     const { session, query } = this.#question;
     const mine = this.#asked;
-    const columns = await session.call("callTreeChildren", { query, callNode });
+    const columns = await session.call("callTreeChildren", { query, callNode, from: 0, to: MOST_CHILDREN });
     if (mine === this.#asked) {
       this.children.value = new Map(this.children.peek()).set(callNode, columns);
     }

@@ -29,10 +29,11 @@ export function timeSpan({ start, end }: { start: number; end: number }): string
 
 /** Round times between two, about `wanted` of them, with what stands at each. */
 export function ticks(start: number, end: number, wanted: number): { at: number; label: string }[] {
-  const least = (end - start) / Math.max(1, wanted);
-  if (!(least > 0)) {
+  if (!(end > start)) {
     return [];
   }
+  // Times are whole nanoseconds.
+  const least = Math.max(1, (end - start) / Math.max(1, wanted));
   const power = 10 ** Math.floor(Math.log10(least));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= least) ?? least;
   const places = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9) - 1e-9)));
