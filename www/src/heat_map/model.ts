@@ -11,6 +11,7 @@ import { themeGeneration } from "../state/theme.ts";
 import { followGestures } from "../timeline/gestures.ts";
 import type { GestureHandlers } from "../timeline/gestures.ts";
 import type { TimeAction } from "../timeline/keys.ts";
+import { prepareDrag } from "../timeline/prepare.ts";
 import { KeyedRange } from "../timeline/range_keys.ts";
 import { markFrom, wordsOfMarksAt } from "../timeline/marks.ts";
 import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, timeQuery, wholeTime } from "../timeline/state.ts";
@@ -202,6 +203,7 @@ export class HeatModel {
     return {
       edgeNear: () => null,
       press: (x, y) => {
+        prepareDrag();
         from = cell(x, y);
         timeCursor.value = spanOfCell(from, this.grid.peek()).start;
         this.#isOnKeys.value = false;
@@ -224,7 +226,10 @@ export class HeatModel {
           previewRange(null);
         }
       },
-      hover: (x, y, clientX, clientY) => this.#hover(cell(x, y), clientX, clientY),
+      hover: (x, y, clientX, clientY) => {
+        prepareDrag();
+        this.#hover(cell(x, y), clientX, clientY);
+      },
       leave: () => this.#leave(),
       doubleClick: (x, y) => {
         const one = cell(x, y);

@@ -15,6 +15,7 @@ import { markFrom, marks, wordsOfMarksAt } from "./marks.ts";
 import type { GestureHandlers } from "./gestures.ts";
 import { followGestures } from "./gestures.ts";
 import type { TimeAction } from "./keys.ts";
+import { prepareDrag } from "./prepare.ts";
 import { KeyedRange } from "./range_keys.ts";
 import type { Row } from "./rows.ts";
 import { rowsOf } from "./rows.ts";
@@ -154,6 +155,7 @@ export class TimelineModel {
     return {
       edgeNear: (x, reach) => this.#edgeNear(x, reach),
       press: (x, y) => {
+        prepareDrag();
         focus();
         timeCursor.value = time(x);
         this.activeRow.value = rowAtHeight(stage, y);
@@ -180,7 +182,10 @@ export class TimelineModel {
           previewRange(null);
         }
       },
-      hover: (x, y, clientX, clientY) => this.#hover(x, y, clientX, clientY),
+      hover: (x, y, clientX, clientY) => {
+        prepareDrag();
+        this.#hover(x, y, clientX, clientY);
+      },
       leave: () => this.#leave(),
       doubleClick: (_, y) => {
         const row = this.rows.peek()[rowAtHeight(stage, y)];
