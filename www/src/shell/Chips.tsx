@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { compareWithRest } from "../compare/state.ts";
 import type { Removed } from "../session/types.ts";
 import { query } from "../state/app.ts";
 import { percent } from "../state/format.ts";
@@ -123,6 +124,9 @@ function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: 
         >
           {range.side === "inside" ? "Show everything else instead" : "Show only this range instead"}
         </button>
+      )}
+      {chip.key === "range" && (
+        <button type="button" class="menu-item" onClick={() => run(compareWithRest)}>Compare with the rest</button>
       )}
       {!isOnly && <button type="button" class="menu-item" onClick={() => run(clearFilters)}>Clear all</button>}
     </>
