@@ -26,6 +26,11 @@ export function usersOf({ id }: DsoRow): DsoUsers | null {
   return users ?? null;
 }
 
+/**
+ * One at a time: each goes through all samples, and the graph must not wait for a ledger of many rows.
+ */
+let former: Promise<void> = Promise.resolve();
+
 function ask(id: number): void {
   const present = session.peek();
   if (present === null || known.peek().has(id)) {
@@ -33,7 +38,7 @@ function ask(id: number): void {
   }
   const asked = opened.peek();
   known.value = new Map(known.peek()).set(id, null);
-  present.call("dsoUsers", { dso: id }).then(
+  former = former.then(() => present.call("dsoUsers", { dso: id })).then(
     (users) => {
       if (opened.peek() === asked) {
         known.value = new Map(known.peek()).set(id, users);
