@@ -18,9 +18,11 @@ use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
 use perftab_core::session::{FlameWindow, OfferStep, Session};
+use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::flame_graph::Unnamed;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
+use perftab_core::views::transform::Transform;
 use perftab_core::views::{Direction, Query};
 
 use crate::open::{open_in_blocks, open_parts};
@@ -109,7 +111,39 @@ fn answers(mut session: Session) -> String {
         texts.push(format!("{:?}", session.search(&query, "a")));
         texts.push(session.export_collapsed(&query));
     }
+    texts.push(with_steps(&mut session));
     texts.join("\n")
+}
+
+/// What is shown after filters and steps of every kind; none of it may be lost on the way.
+fn with_steps(session: &mut Session) -> String {
+    let plain = Query::default();
+    let nodes = session.call_tree_children(&plain, 0).call_node;
+    let last = nodes.last().copied().unwrap_or_default();
+    let below = session.call_tree_children(&plain, last).call_node;
+    let path = session.call_node_path(&plain, below.last().copied().unwrap_or(last));
+    let mut steps =
+        vec![Transform::CollapseRecursion, Transform::Search { text: "/./".to_owned() }];
+    if let (Some(function), Some(dso)) = (session.function_ref(0), session.dso_ref(0)) {
+        steps.push(Transform::Merge { function: function.clone() });
+        steps.push(Transform::CollapseFunction { function: function.clone() });
+        steps.push(Transform::CollapseDso { dso });
+        steps.push(Transform::Drop { function });
+    }
+    for direction in [Direction::Callees, Direction::Inverted] {
+        steps.push(Transform::MergeCallNode { path: path.clone(), direction });
+        steps.push(Transform::FocusSubtree { path: path.clone(), direction });
+    }
+    let range = Some(TimeRange { start: 1, end: 1 << 40, side: RangeSide::Inside });
+    let mut texts = String::new();
+    for direction in [Direction::Callees, Direction::Inverted] {
+        let query = Query { direction, range, steps: steps.clone(), ..Query::default() };
+        let shown = session.shown(&query);
+        let removed: u64 = shown.removed.iter().map(|removed| removed.samples).sum();
+        assert_eq!(shown.samples + removed, shown.all_samples, "samples are lost");
+        texts += &format!("{shown:?} {:?}", session.total(&query));
+    }
+    texts
 }
 
 /// Byte order, an attr, and bytes that are read as a sample and as every other record.
