@@ -226,6 +226,27 @@ describe("time", () => {
     await tab.close();
   });
 
+  scene("the zoom into a call stays while a range is dragged, and afterwards", async () => {
+    const tab = await open();
+    const crumbs = () => tab.page.locator(".flame-view .breadcrumb").innerText();
+    await tab.tree().focus();
+    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) {
+      await tab.page.keyboard.press(key);
+      await tab.settled();
+    }
+    const zoomed = await crumbs();
+    assert.match(zoomed, /phases/);
+    await drag(tab, 0.2 * S, 1 * S, { release: false });
+    await tab.settled();
+    assert.equal(await crumbs(), zoomed);
+    await tab.page.mouse.up();
+    await tab.page.locator(".context-bar").getByText(/\d s to \d/).first().waitFor();
+    await tab.settled();
+    await tab.settled();
+    assert.equal(await crumbs(), zoomed);
+    await tab.close();
+  });
+
   scene("time off the CPU is an event like any other, and its weight is time", async (t) => {
     if (!isInstalled("perf")) return t.skip("perf is not installed");
     const none = await open();
@@ -272,6 +293,11 @@ describe("time", () => {
     await tab.page.keyboard.press("Escape");
     await tab.view(/Heat map/);
     await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+    assert.deepEqual(await tab.findings(), []);
+    await tab.page.setViewportSize({ width: 420, height: 900 });
+    assert.deepEqual(await tab.findings(), []);
+    await tab.view(/Flame graph/);
+    await tab.page.locator(".timeline-phone").waitFor();
     assert.deepEqual(await tab.findings(), []);
     await tab.close();
   });
