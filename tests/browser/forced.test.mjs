@@ -68,10 +68,10 @@ async function coverage(tab) {
 /** The number of pixels of the flame graph that have exactly this colour. */
 async function pixels(tab, [red, green, blue]) {
   // The graph has no size until it is laid out again.
-  await tab.page.waitForFunction(() => (document.querySelector("canvas")?.width ?? 0) > 0);
+  await tab.page.waitForFunction(() => (document.querySelector(".flame-sticky canvas")?.width ?? 0) > 0);
   await tab.settled();
   return tab.page.evaluate(([red, green, blue]) => {
-    const canvas = document.querySelector("canvas");
+    const canvas = document.querySelector(".flame-sticky canvas");
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     let count = 0;
     for (let at = 0; at < data.length; at += 4) {
