@@ -154,6 +154,8 @@ describe("time order", () => {
     await page.keyboard.press("0");
     await page.waitForSelector(".minimap", { state: "detached" });
     await tab.pictures("time-order");
+    await page.keyboard.press("t");
+    await page.waitForFunction(() => document.activeElement.closest(".thread-chooser") !== null);
     await tab.close();
   });
 });
