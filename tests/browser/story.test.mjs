@@ -147,7 +147,7 @@ describe("the story", () => {
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.press("Escape");
     await tab.view(/Functions/);
-    await tab.page.locator(".row", { hasText: "lift_droplet" }).waitFor();
+    await tab.page.locator(".functions .row", { hasText: "lift_droplet" }).waitFor();
     await tab.pictures("3-functions");
     await tab.view(/Call tree/);
     await tab.page.getByRole("button", { name: "Expand hottest path" }).click();
