@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { lastDrop } from "../ledger/admit.ts";
 import { batchState, bytesUnderWay, cancelAll, sent } from "../ledger/debuginfod.ts";
 import { serversInShort } from "../ledger/servers.ts";
-import { hovered, info, namesGeneration, session, tasks, workerBytes } from "../state/app.ts";
+import { hovered, info, namesGeneration, query, session, tasks, workerBytes } from "../state/app.ts";
 import { bytes, count, percent } from "../state/format.ts";
 import { describeProgress, timeLeft } from "../state/tasks.ts";
 import { Icon } from "./icons.tsx";
@@ -75,6 +75,8 @@ export function Network(): JSX.Element {
 function useMemory(): void {
   const generation = namesGeneration.value;
   const present = session.value;
+  // Another query makes other trees.
+  const asked = query.value;
   useEffect(() => {
     present
       ?.call("memory", {})
@@ -84,5 +86,5 @@ function useMemory(): void {
       .catch(() => {
         workerBytes.value = null;
       });
-  }, [generation, present]);
+  }, [generation, present, asked]);
 }
