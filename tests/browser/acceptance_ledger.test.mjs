@@ -282,12 +282,12 @@ describe("by touch alone", () => {
     const tab = await opened({ width: 420, height: 900, touch: true });
     const { page } = tab;
     const canvas = page.locator(".view canvas").last();
-    await canvas.tap({ position: { x: 60, y: 60 } });
+    await canvas.tap({ position: { x: 30, y: 60 } });
     const handle = page.locator(".sheet-handle");
     await handle.getByText("self").waitFor();
     const name = (await handle.locator("strong").first().innerText()).trim();
     assert.notEqual(name, "DSOs");
-    await canvas.tap({ position: { x: 60, y: 60 } });
+    await canvas.tap({ position: { x: 30, y: 60 } });
     await page.locator(".breadcrumb [aria-current=location]", { hasText: name }).waitFor();
     await handle.tap();
     await page.locator(".sheet").getByRole("button", { name: "Details" }).tap();
