@@ -71,6 +71,14 @@ export class Parts {
     return program;
   }
 
+  /** Compiles tests/programs/canals.c in the same way. */
+  compileCanals(names, ...options) {
+    const program = this.path(...names);
+    const common = ["-O2", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1", "-o", program];
+    execFileSync("gcc", [...options, ...common, join(root, "tests/programs/canals.c")]);
+    return program;
+  }
+
   /** Compiles tests/programs/phases.c, which says when its phases began and ended. */
   compilePhases() {
     const program = this.path("phases");

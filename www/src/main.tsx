@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { followFilters } from "./ledger/filtered.ts";
 import { followUsers } from "./ledger/users.ts";
+import { followComparison } from "./compare/second.ts";
 import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
 import { keepOffline } from "./open/offline.ts";
@@ -78,6 +79,7 @@ if (root !== null) {
   followTime();
   followMarks();
   followShare();
+  followComparison();
   followTitle();
   followCommands();
   followKeys();

@@ -112,15 +112,17 @@ function Head(): JSX.Element {
       <p class="ink-mute changes-how">functions, matched across builds by name and DSO</p>
       <span class="push-right" />
       <Segmented label="What is compared" value={changeKey} choices={[{ value: "self", label: "Self" }, { value: "total", label: "Total" }]} />
-      <select
-        aria-label="Order"
-        value={changeOrder.value}
-        onChange={(changed) => {
-          changeOrder.value = ORDERS.find(({ value }) => value === changed.currentTarget.value)?.value ?? "increase";
-        }}
-      >
-        {ORDERS.map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
-      </select>
+      <label class="choice">
+        <select
+          aria-label="Order"
+          value={changeOrder.value}
+          onChange={(changed) => {
+            changeOrder.value = ORDERS.find(({ value }) => value === changed.currentTarget.value)?.value ?? "increase";
+          }}
+        >
+          {ORDERS.map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
+        </select>
+      </label>
     </header>
   );
 }

@@ -1,7 +1,7 @@
 // The page while two profiles are compared: instead of one profile's bars, views and dock.
 
 import type { JSX } from "preact";
-import { useSignalEffect } from "@preact/signals";
+import { signal, useSignalEffect } from "@preact/signals";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { namedPercent, parts } from "../ledger/state.ts";
 import { Logo } from "../shell/icons.tsx";
@@ -27,8 +27,9 @@ export function CompareView(): JSX.Element {
   useSignalEffect(() => {
     document.title = `Comparing · ${opened.value?.name ?? ""} · perftab`;
   });
-  // A phone shows one of the two at a time.
+  // A phone shows one thing at a time.
   const graph = view.value !== "functions";
+  const pairs = narrow.value && pairsShown.value;
   const changes = view.value === "functions" || !narrow.value;
   return (
     <div class="page comparing">
@@ -38,8 +39,9 @@ export function CompareView(): JSX.Element {
         <main class="view-side">
           <CompareTabs />
           <div class="view compare-view" role="tabpanel" id="view" aria-labelledby={graph ? "tab-flame" : "tab-functions"}>
-            {graph && <CompareGraph />}
-            {changes && (
+            {graph && !pairs && <CompareGraph />}
+            {pairs && <DsoPairs />}
+            {changes && !pairs && (
               <div class="changes-region" style={graph ? { flex: `0 0 ${changesHeight.value}px` } : {}}>
                 {graph && (
                   <Splitter
@@ -108,8 +110,11 @@ const TABS = [
   { view: "functions", label: "Functions", key: "3" },
 ] as const;
 
+/** On a phone: the pairs of DSOs instead of a view. */
+const pairsShown = signal(false);
+
 function CompareTabs(): JSX.Element {
-  const here = view.value === "functions" ? "functions" : "flame";
+  const here = narrow.value && pairsShown.value ? "dsos" : view.value === "functions" ? "functions" : "flame";
   return (
     <div class="view-tabs">
       <div role="tablist" aria-label="View" class="tabs" onKeyDown={onTabKey}>
@@ -122,11 +127,28 @@ function CompareTabs(): JSX.Element {
             aria-selected={here === tab.view}
             aria-controls="view"
             tabIndex={here === tab.view ? 0 : -1}
-            onClick={() => showView(tab.view)}
+            onClick={() => {
+              pairsShown.value = false;
+              showView(tab.view);
+            }}
           >
             {tab.label} {keyOf(`view-${tab.view}`) !== "" && <kbd>{tab.key}</kbd>}
           </button>
         ))}
+        {narrow.value && (
+          <button
+            type="button"
+            role="tab"
+            aria-selected={here === "dsos"}
+            aria-controls="view"
+            tabIndex={here === "dsos" ? 0 : -1}
+            onClick={() => {
+              pairsShown.value = true;
+            }}
+          >
+            DSOs
+          </button>
+        )}
       </div>
       {here === "flame" && <WidthChoice />}
     </div>

@@ -11,6 +11,7 @@ import type { CompareRequest, DsoPairRow } from "../session/types.ts";
 import { dockOpen, event, namesGeneration, session } from "../state/app.ts";
 import { count, shortId } from "../state/format.ts";
 import { Icon } from "../shell/icons.tsx";
+import { narrow } from "../state/width.ts";
 import { latest } from "../views/latest.ts";
 import { fetchableForSecond, fetchForSecond, refreshSecond } from "./second.ts";
 import { comparing, compareView, isInAddress, request } from "./state.ts";
@@ -44,20 +45,22 @@ export function DsoPairs(): JSX.Element {
   });
   const rows = pairs.value;
   return (
-    <aside class="dock dso-pairs" aria-label="DSOs in both">
+    <aside class={narrow.value ? "dock dso-pairs whole" : "dock dso-pairs"} aria-label="DSOs in both">
       <header class="dock-head">
         <h2>DSOs in both</h2>
         <span class="ink-mute">{count(rows.length)} {rows.length === 1 ? "pair" : "pairs"}</span>
-        <button
-          type="button"
-          class="quiet icon-only push-right"
-          aria-label="Close the dock"
-          onClick={() => {
-            dockOpen.value = false;
-          }}
-        >
-          <Icon name="close" />
-        </button>
+        {!narrow.value && (
+          <button
+            type="button"
+            class="quiet icon-only push-right"
+            aria-label="Close the dock"
+            onClick={() => {
+              dockOpen.value = false;
+            }}
+          >
+            <Icon name="close" />
+          </button>
+        )}
       </header>
       <div class="dock-body">
         <Ways />

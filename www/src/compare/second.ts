@@ -1,6 +1,6 @@
 // The second profile: opened beside the first, with names from the same files and the same servers.
 
-import { batch, computed } from "@preact/signals";
+import { batch, computed, effect, untracked } from "@preact/signals";
 import { admitAgain, refreshNames } from "../ledger/admit.ts";
 import { isWanted, sent } from "../ledger/debuginfod.ts";
 import { areAllowed, servers, staysHere } from "../ledger/servers.ts";
@@ -12,8 +12,8 @@ import { servedParts, servedSize } from "../open/served.ts";
 import type { CallOptions, Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, ProfileInfo } from "../session/types.ts";
-import { comparison, session } from "../state/app.ts";
-import { step } from "../state/history.ts";
+import { comparison, phase, session } from "../state/app.ts";
+import { amendStep, step } from "../state/history.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
 import { DEFAULT_COMPARISON, forgetPlaces, second } from "./state.ts";
@@ -79,6 +79,9 @@ async function compareWith(name: string, bytes: number | null, open: Opened): Pr
 
 /** Another profile was opened: what was compared with the former is gone from the session too. */
 export function forgetSecond(): void {
+  if (second.peek() === null) {
+    return;
+  }
   batch(() => {
     second.value = null;
     forgetPlaces();
@@ -131,4 +134,18 @@ async function fetchOne(row: DsoRow, options: Required<CallOptions>): Promise<vo
       return;
     }
   }
+}
+
+/** An address, or a step back, may ask for a second profile that is not here. Call once. */
+export function followComparison(): void {
+  effect(() => {
+    if (phase.value.kind === "open" && comparison.value?.with === "second" && second.value === null) {
+      untracked(() => {
+        amendStep(() => {
+          comparison.value = null;
+        });
+        toast("info", "An address holds no second profile. Open it again with Compare… to compare the two.");
+      });
+    }
+  });
 }

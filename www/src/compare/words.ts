@@ -28,7 +28,7 @@ export function difference(change: number, basis: Basis, event: string): string 
 
 /** The same, as it is spoken. */
 export function spoken(text: string): string {
-  return text.replace(/\u2009/g, " ").replace("< ", "less than ").replace("<", "less than ").replace(" %", " percent")
+  return text.replace(/\u202f/g, " ").replace("< ", "less than ").replace("<", "less than ").replace(" %", " percent")
     .replace(MINUS, "minus ").replace("+", "plus ");
 }
 

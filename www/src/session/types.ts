@@ -198,7 +198,6 @@ export interface Protocol {
   /** Opens a recording beside the one that is open: it takes the place of another such. */
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
   openSecondUrl: Protocol["openUrl"];
-  closeSecond: { args: Record<string, never>; result: null };
   secondInfo: { args: Record<string, never>; result: ProfileInfo };
   /** What each side has in all: before, after. */
   comparedSides: { args: { request: CompareRequest }; result: [SideTotal, SideTotal] };

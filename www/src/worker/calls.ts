@@ -85,10 +85,6 @@ export class Calls {
     rangePreview: (request, { slices }) => rangePreview(this.#open, request, slices),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
-    closeSecond: () => {
-      this.#compared.replace(null);
-      return null;
-    },
     secondInfo: () => this.#compared.second.info(),
     comparedSides: ({ request }) => this.#compare(request).sides(),
     comparedGraph: ({ request, view, window }) => this.#compare(request).flameGraph(view, window),
