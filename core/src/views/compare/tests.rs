@@ -7,6 +7,8 @@ use crate::format::BuildId;
 use crate::profile::{DsoId, DsoKind, Identity};
 use crate::symbolize::{Inlining, Level, Provenance, Symbols};
 use crate::views::fixture::{Fixture, fixture, lines, ungrouped};
+use crate::views::Query;
+use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::functions;
 use crate::views::label::Labels;
 
@@ -410,6 +412,26 @@ fn the_algebra_holds_for_any_stacks() {
             assert_eq!(alone, compared, "{texts:?}");
         }
     }
+}
+
+#[test]
+fn a_range_and_the_rest_add_up_to_the_whole() {
+    let whole = of_build("A B 3\nA d 2\nA B 4\nC 1\nA e 6\nC B 2", None);
+    let side = |side| {
+        let range = Some(TimeRange { start: 1, end: 4, side });
+        CallTree::new(&whole.profile, &whole.symbols, &Query { range, ..ungrouped() })
+    };
+    let trees = [side(RangeSide::Outside), side(RangeSide::Inside)];
+    let sources = [source(&whole, &trees[0]), source(&whole, &trees[1])];
+    // Without a build-id too: an address of one recording is the same wherever it is met.
+    let comparison = Comparison::new(&sources[0], &sources[1], Recordings::One);
+    let sums = by_compared_path(&comparison).into_iter().map(|(path, (total, own))| {
+        let sum = |sums: Sums| sums.before.weight + sums.after.weight;
+        (path, (sum(total), sum(own)))
+    });
+    assert_eq!(sums.collect::<BTreeMap<_, _>>(), by_path(&whole));
+    let inside = comparison.totals().sums;
+    assert_eq!((inside.before.weight, inside.after.weight), (11, 7));
 }
 
 #[test]
