@@ -154,10 +154,7 @@ describe("comparison", () => {
   scene("a16 perftab view serves two and both get their names", async () => {
     const address = await parts.view(lowData, raisedData);
     const tab = await Tab.open(address);
-    await tab.page.locator(".served-row", { hasText: "low.data" }).getByRole("button", { name: "Open" }).click();
-    await tab.opened();
-    await tab.page.getByRole("button", { name: "Compare…" }).click();
-    await tab.page.getByRole("button", { name: "With raised.data" }).click();
+    await tab.page.getByRole("button", { name: "Open both to compare" }).click();
     await tab.page.locator(".changes .row", { hasText: "flood_lock" }).waitFor();
     assert.match(await tab.page.locator(".status-network").textContent(), /Nothing was sent/);
     await tab.close();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::NameArgs;
+use super::{FilterArgs, NameArgs};
 
 /// What makes weights of two recordings comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,6 +64,9 @@ pub struct DiffArgs {
     /// Count inlined functions as part of their caller
     #[arg(long)]
     pub no_inline: bool,
+    /// Which samples of both count.
+    #[command(flatten)]
+    pub filters: FilterArgs,
     /// Sources of names for both.
     #[command(flatten)]
     pub images: NameArgs,

@@ -5,14 +5,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use perftab_core::session::{CompareView, Comparing, DiffFunction, DsoPairRow, Session, SideTotal};
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, Relation};
 use perftab_core::views::{Group, Inlines, Query};
 use serde::Serialize;
 
-use super::finish_named;
+use super::{filter, finish_named};
 use crate::cli::{DiffArgs, DiffBasis, DiffSort, NameArgs};
 use crate::images::search;
 use crate::output::{self, Outcome, Results, printable};
@@ -59,14 +59,15 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let before = read(&args.before, &args.images, depth)?;
     let after = read(&args.after, &args.images, depth)?;
     let event = event(&before, &after, args.event.as_deref())?;
-    let query = |side: &Named| Query {
-        event: side.session.event_named(&event).unwrap_or(0),
-        group: Group::None,
-        inlines,
-        ..Query::default()
+    let query = |side: &Named| -> anyhow::Result<Query> {
+        let event = side.session.event_named(&event).unwrap_or(0);
+        let mut query = Query { event, group: Group::None, inlines, ..Query::default() };
+        filter::apply(&args.filters, &side.session, &mut query)
+            .with_context(|| side.file.clone())?;
+        Ok(query)
     };
-    let comparing =
-        Comparing::new((&before.session, &query(&before)), (&after.session, &query(&after)));
+    let queries = [query(&before)?, query(&after)?];
+    let comparing = Comparing::new((&before.session, &queries[0]), (&after.session, &queries[1]));
     let basis = basis(args.basis);
     let totals = comparing.sides();
     for (side, total) in [&before, &after].into_iter().zip(totals) {

@@ -21,6 +21,8 @@ import { openServed, takeFiles, waiting } from "./open.ts";
 import { pickFiles } from "./pick.ts";
 import { Recent } from "./Recent.tsx";
 import { Sample } from "./Sample.tsx";
+import { compareWithServed } from "../compare/second.ts";
+import type { ServedProfile } from "./served.ts";
 import { served, servedSize } from "./served.ts";
 
 export function OpenScreen(): JSX.Element {
@@ -173,12 +175,20 @@ function Waiting(): JSX.Element | null {
   );
 }
 
+async function openBoth(first: ServedProfile, other: ServedProfile): Promise<void> {
+  await openServed(first);
+  if (phase.peek().kind === "open") {
+    await compareWithServed(other);
+  }
+}
+
 /** The files of `perftab view`, where it serves more than one. */
 function ServedProfiles(): JSX.Element | null {
   const profiles = served.value?.profiles ?? [];
   if (profiles.length === 0) {
     return null;
   }
+  const [first, other, ...more] = profiles;
   return (
     <section class="card">
       <h2 class="card-head">Served here <span>by perftab view</span></h2>
@@ -190,6 +200,12 @@ function ServedProfiles(): JSX.Element | null {
             <button type="button" class="push-right" onClick={() => void openServed(profile)}>Open</button>
           </li>
         ))}
+        {first !== undefined && other !== undefined && more.length === 0 && (
+          <li class="served-row">
+            <span class="ink-mute">The first is before, the second after.</span>
+            <button type="button" class="push-right" onClick={() => void openBoth(first, other)}>Open both to compare</button>
+          </li>
+        )}
       </ul>
     </section>
   );

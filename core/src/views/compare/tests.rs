@@ -6,9 +6,9 @@ use super::*;
 use crate::format::BuildId;
 use crate::profile::{DsoId, DsoKind, Identity};
 use crate::symbolize::{Inlining, Level, Provenance, Symbols};
-use crate::views::fixture::{Fixture, fixture, lines, ungrouped};
 use crate::views::Query;
 use crate::views::filter::{RangeSide, TimeRange};
+use crate::views::fixture::{Fixture, fixture, lines, ungrouped};
 use crate::views::functions;
 use crate::views::label::Labels;
 
