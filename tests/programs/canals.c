@@ -13,27 +13,24 @@
 
 static volatile uint64_t water = 88172645463325252u;
 
-static inline uint64_t splash(uint64_t drop) {
-    drop ^= drop << 13;
-    drop ^= drop >> 7;
-    return drop ^ drop << 17;
-}
+/* A macro and no function: what is inlined would count for itself. */
+#define SPLASH(drop) ((drop) * 6364136223846793005u + 1442695040888963407u)
 
 NOINLINE void dig_canal(uint32_t spades) {
-    for (uint32_t i = 0; i < spades; i++) water = splash(water);
+    for (uint32_t i = 0; i < spades; i++) water = SPLASH(water);
 }
 
 NOINLINE void lift_boat(uint32_t metres) {
-    for (uint32_t i = 0; i < metres; i++) water = splash(water) + 1;
+    for (uint32_t i = 0; i < metres; i++) water = SPLASH(water) + 1;
 }
 
 #ifdef RAISED
 NOINLINE void flood_lock(uint32_t barrels) {
-    for (uint32_t i = 0; i < barrels; i++) water = splash(water) + 2;
+    for (uint32_t i = 0; i < barrels; i++) water = SPLASH(water) + 2;
 }
 #else
 NOINLINE void drain_lock(uint32_t barrels) {
-    for (uint32_t i = 0; i < barrels; i++) water = splash(water) + 3;
+    for (uint32_t i = 0; i < barrels; i++) water = SPLASH(water) + 3;
 }
 #endif
 
@@ -48,7 +45,7 @@ NOINLINE void pass_lock(void) {
 }
 
 int main(void) {
-    for (int boat = 0; boat < 60; boat++) {
+    for (int boat = 0; boat < 500; boat++) {
         dig_canal(500000);
         pass_lock();
     }
