@@ -29,11 +29,24 @@ export const flow = computed<Flow>(() => (rootAt.value === "top" ? "down" : "up"
 
 /** The DSOs with colours of their own, most samples first. */
 export const largestDsos = computed(() =>
-  [...dsos.value].filter((row) => row.samples > 0).sort((a, b) => b.samples - a.samples).slice(0, LARGEST_DSOS),
+  dsos.value
+    .filter((row) => row.samples > 0)
+    .sort((a, b) => b.leaf_samples - a.leaf_samples || b.samples - a.samples)
+    .slice(0, LARGEST_DSOS),
 );
 
+/** Without hues there are textures for kinds only. */
+const forcedColours = globalThis.matchMedia?.("(forced-colors: active)");
+const areColoursForced = signal(forcedColours?.matches ?? false);
+forcedColours?.addEventListener("change", ({ matches }) => {
+  areColoursForced.value = matches;
+});
+
+/** What colours tell: what was chosen, where there are colours. */
+export const shownColours = computed(() => (areColoursForced.value ? "kind" : colourBy.value));
+
 export const colouring = computed<Colouring>(() => {
-  switch (colourBy.value) {
+  switch (shownColours.value) {
     case "kind":
       return BY_KIND;
     case "heat":

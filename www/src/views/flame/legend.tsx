@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { forcedRows } from "../../state/app.ts";
-import { colourBy, largestDsos } from "../options.ts";
+import { largestDsos, shownColours } from "../options.ts";
 
 const KINDS = [
   ["own", "own code"],
@@ -26,7 +26,7 @@ export function Legend(): JSX.Element {
 }
 
 function Entries(): JSX.Element {
-  switch (colourBy.value) {
+  switch (shownColours.value) {
     case "kind":
       return <>{KINDS.map(([kind, words]) => <Entry key={kind} look={kind} words={words} />)}</>;
     case "dso":

@@ -16,6 +16,7 @@ import { useAround } from "../flame/tree_mirror.ts";
 import { findSelectedFunction } from "../find_function.ts";
 import { nothing, thread, timeAt, timeHost, whole } from "./time_host.ts";
 import { timeMirrorItems } from "./time_mirror.ts";
+import { textScale } from "../text_scale.ts";
 import { ticks, timeSpan } from "./time_words.ts";
 
 /** CSS pixels between two times of the axis, at least. */
@@ -109,7 +110,7 @@ function ThreadChooser(): JSX.Element {
 }
 
 function Axis({ start, end, width }: { start: number; end: number; width: number }): JSX.Element {
-  const all = end > start ? ticks(start, end, width / TICK_PX) : [];
+  const all = end > start ? ticks(start, end, width / (TICK_PX * textScale())) : [];
   return (
     <div class="time-axis" aria-hidden="true" style={{ width: `${width}px` }}>
       {all.map(({ at, label }) => (
