@@ -39,6 +39,31 @@ async function open(options) {
 
 const shown = (share) => `${(share * 100).toFixed(1)} %`;
 
+describe("flame graph", () => {
+  scene("the card says where an inlined frame comes from and what it costs, and goes at once", async () => {
+    const tab = await open({});
+    const { page } = tab;
+    const place = await page.locator(".flame-sticky").boundingBox();
+    const card = page.locator(".hover-card");
+    let words = "";
+    // The hottest path goes down at the left.
+    for (let row = 1; row < 12 && !words.startsWith("raise_swell"); row++) {
+      await page.mouse.move(place.x + 60, place.y + row * 18 + 9);
+      await card.waitFor();
+      words = (await card.innerText()).replaceAll(/[\u202f\u2009]/g, " ");
+    }
+    assert.match(words, /^raise_swell \(inlined\)/);
+    assert.match(words, /Matched/);
+    assert.match(words, /tides · .*tests\/programs\/tides\.c:\d+ · inlined: yes/);
+    assert.match(words, /Total\s+[\d.]+ %\s+[\d,]+ samples\s+[\d.]+ m?s/);
+    assert.match(words, /Self\s+(< )?[\d.]+ %\s+[\d,]+ samples?\s+[\d.]+ [mµ]?s/);
+    assert.equal((await card.boundingBox()).width, 344);
+    await page.mouse.move(place.x + 60, place.y - 40);
+    await card.waitFor({ state: "detached" });
+    await tab.close();
+  });
+});
+
 describe("functions", () => {
   scene("the table has the numbers of perftab report", async () => {
     const tab = await open({ spy: true });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import sheet from "../src/style/tokens.css" with { type: "text" };
+import { readable } from "../src/views/flame/palette.ts";
 import { contrast, darken, distance, VISION } from "./colour.ts";
 
 const THEMES = ["light", "dark"] as const;
@@ -71,6 +72,18 @@ test("a20 labels read on kinds, DSO colours, changes, matches and hatching", () 
   promise({ light: 6.05, dark: 4.65 }, cross(["frame-ink"], DSOS));
   promise({ light: 6.73, dark: 4.92 }, cross(["frame-ink"], [...LESS, "d-same", ...MORE]));
   promise({ light: 8.56, dark: 5.24 }, [["frame-ink", "search"]]);
+});
+
+test("a20 labels read on heat, with black or white where the usual ink does not", () => {
+  const rgb = (hex: string): string => `rgb(${[1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(", ")})`;
+  const hex = (text: string): string => `#${(text.match(/\d+/g) ?? []).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
+  for (const theme of THEMES) {
+    for (const heat of ["h1", "h2", "h3", "h4", "h5"]) {
+      const ground = colour(heat, theme);
+      const ink = hex(readable(rgb(ground), rgb(colour("frame-ink", theme))));
+      assert.ok(contrast(ink, ground) >= 4.5, `${theme}: ${ink} on ${heat} has ${contrast(ink, ground).toFixed(2)}`);
+    }
+  }
 });
 
 test("a20 labels read on frames that are shaded: 5 and 10 % black, which only ever darkens", () => {

@@ -9,7 +9,7 @@ import {
   widestChild,
 } from "../src/views/flame/hit_test.ts";
 import { seenOfTree } from "../src/views/flame/host.ts";
-import { clearest, darken, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_MATCH } from "../src/views/flame/palette.ts";
+import { darken, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_MATCH, readable } from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
 import { layoutX, rowAtTop, rowTop, screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
 import { hairline, snap, widthWithGap } from "../src/views/flame/snap.ts";
@@ -207,9 +207,10 @@ test("change has a fill for each step", () => {
   assert.deepEqual([-3, 0, 3].map(fill), [FILL_CHANGE, FILL_CHANGE + 3, FILL_CHANGE + 6]);
 });
 
-test("of two inks the one with more contrast is taken", () => {
-  assert.equal(clearest("rgb(127, 29, 14)", ["rgb(20, 24, 31)", "rgb(255, 255, 255)"]), "rgb(255, 255, 255)");
-  assert.equal(clearest("rgb(251, 201, 129)", ["rgb(20, 24, 31)", "rgb(255, 255, 255)"]), "rgb(20, 24, 31)");
+test("the usual ink is kept where it reads, else black or white is taken", () => {
+  assert.equal(readable("rgb(127, 29, 14)", "rgb(20, 24, 31)"), "rgb(255, 255, 255)");
+  assert.equal(readable("rgb(251, 201, 129)", "rgb(20, 24, 31)"), "rgb(20, 24, 31)");
+  assert.equal(readable("rgb(201, 87, 26)", "rgb(20, 24, 31)"), "rgb(0, 0, 0)");
 });
 
 test("edges snap to device pixels, the gap is cut off the right, nothing visible vanishes", () => {

@@ -93,8 +93,8 @@ function themePalette(ratio: number): Palette {
     fills[FILL_HEAT + step] = step === 0 ? t["g-proc"] : colour;
     fills[FILL_HEAT_UNNAMED + step] = step === 0 ? unnamed : hatched(colour, darken(colour, HATCH_BLACK), ratio);
     plain.set(FILL_HEAT_UNNAMED + step, step === 0 ? t["g-unk"] : darken(colour, HATCH_BLACK * HATCH_SHARE));
-    // The ends of the scale are as dark as the usual ink.
-    const ink = step === 0 ? t["frame-ink"] : clearest(colour, [t["frame-ink"], t.panel]);
+    // The end of the scale is as dark, or as light, as the usual ink.
+    const ink = step === 0 ? t["frame-ink"] : readable(colour, t["frame-ink"]);
     inks[FILL_HEAT + step] = inks[FILL_HEAT_UNNAMED + step] = ink;
   });
   [t["d-less-3"], t["d-less-2"], t["d-less-1"], t["d-same"], t["d-more-1"], t["d-more-2"], t["d-more-3"]].forEach(
@@ -164,7 +164,7 @@ function channels(colour: string): number[] {
   return colour.match(/[\d.]+/g)?.slice(0, 3).map(Number) ?? [0, 0, 0];
 }
 
-/** As WCAG 2 defines it. */
+/** Relative luminance, as WCAG 2 defines it. */
 function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = channels(colour).map((channel) => {
     const part = channel / 255;
@@ -173,13 +173,22 @@ function luminance(colour: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** The ink that is read best on a ground. */
-export function clearest(ground: string, inks: readonly [string, ...string[]]): string {
-  const contrast = (ink: string): number => {
-    const [light, dark] = [luminance(ink), luminance(ground)].sort((a, b) => b - a) as [number, number];
-    return (light + 0.05) / (dark + 0.05);
-  };
-  return inks.reduce((best, ink) => (contrast(ink) > contrast(best) ? ink : best), inks[0]);
+/** As WCAG 2 defines it. */
+function contrast(ink: string, ground: string): number {
+  const [light, dark] = [luminance(ink), luminance(ground)].sort((a, b) => b - a) as [number, number];
+  return (light + 0.05) / (dark + 0.05);
+}
+
+const READABLE = 4.5;
+const BLACK = "rgb(0, 0, 0)";
+const WHITE = "rgb(255, 255, 255)";
+
+/** The usual ink where it reads on a ground, else black or white, of which one always does. */
+export function readable(ground: string, ink: string): string {
+  if (contrast(ink, ground) >= READABLE) {
+    return ink;
+  }
+  return contrast(BLACK, ground) > contrast(WHITE, ground) ? BLACK : WHITE;
 }
 
 /** A colour between two, `part` of the way to the second. */
