@@ -17,7 +17,8 @@ use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
-use perftab_core::session::{FlameWindow, OfferStep, Session};
+use perftab_core::session::{FlameWindow, OfferStep, Session, TimeWindow};
+use perftab_core::views::breakdown::Key;
 use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::flame_graph::Unnamed;
 use perftab_core::views::functions::FunctionOrder;
@@ -104,10 +105,23 @@ fn answers(mut session: Session) -> String {
         };
         texts.push(format!("{:?}", session.total(&query)));
         texts.push(format!("{:?}", session.flame_graph(&query, &window)));
-        texts.push(format!(
-            "{:?}",
-            session.functions(&query, FunctionOrder::default(), GroupBy::Function, 0, 100)
-        ));
+        let order = FunctionOrder::default();
+        for by in [GroupBy::Function, GroupBy::File, GroupBy::Dso, GroupBy::Thread] {
+            texts.push(format!("{:?}", session.functions(&query, order, by, 0, 100)));
+        }
+        let threads = &session.profile().threads.threads;
+        let window = TimeWindow {
+            thread: threads.first().map_or(0, |thread| thread.tid),
+            start: 0.0,
+            end: 1e18,
+            width_px: 1000.0,
+            min_px: 0.5,
+            search: String::from("e"),
+        };
+        texts.push(format!("{:?}", session.time_order(&query, &window)));
+        let keys = [Key::Comm, Key::Pid, Key::Tid, Key::Cpu, Key::Dso, Key::File, Key::Function];
+        texts.push(format!("{:?}", session.breakdown(&query, &keys, order, 100)));
+        texts.push(format!("{:?}", session.callers(&query, 100)));
         texts.push(format!("{:?}", session.search(&query, "a")));
         texts.push(session.export_collapsed(&query));
     }

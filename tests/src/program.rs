@@ -4,6 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// A program of several tasks with names of their own: `workload` with the threads `worker` and
+/// `other worker`, and the process `helper`. They sort, recurse and read files.
+pub const TASKS: &str = include_str!("tasks.c");
+
 /// Compiles C source in `folder` with gcc to `folder/NAME`, from `folder/NAME.c`, with this
 /// build-id (hex digits), DWARF and frame pointers.
 pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathBuf {

@@ -115,8 +115,8 @@ struct Made {
     account: Account,
     functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
     grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
-    /// Where samples end; for queries of callees.
-    ends: Option<Ends>,
+    /// Where samples end, if that was asked for.
+    ends: Ends,
 }
 
 /// A file that passed the gate.
@@ -374,10 +374,39 @@ impl Session {
 
     /// Where the call tree of a query is, made if it was not there; the last one.
     fn made(&mut self, query: &Query) -> usize {
-        if let Some(known) = self.made.iter().position(|made| made.query == *query) {
-            self.made[known..].rotate_left(1);
-            return self.made.len() - 1;
+        self.find(query).unwrap_or_else(|| {
+            self.make_room(query);
+            let built = self
+                .ranges
+                .build(&self.profile, &self.symbols, query)
+                .unwrap_or_else(|| build(&self.profile, &self.symbols, query));
+            self.keep(query, built, Ends::default())
+        })
+    }
+
+    /// The same, with what is known of where samples end; for a query of callees. Few trees are
+    /// asked for that, and it takes memory for each stack: a tree without it is made again.
+    fn made_with_ends(&mut self, query: &Query) -> usize {
+        if let Some(known) = self.find(query) {
+            if self.made[known].ends.are_known() {
+                return known;
+            }
+            self.made.pop();
         }
+        self.make_room(query);
+        let (built, ends) = build_with_ends(&self.profile, &self.symbols, query);
+        self.keep(query, built, ends)
+    }
+
+    /// Puts a query's tree last, if it was made.
+    fn find(&mut self, query: &Query) -> Option<usize> {
+        let known = self.made.iter().position(|made| made.query == *query)?;
+        self.made[known..].rotate_left(1);
+        Some(self.made.len() - 1)
+    }
+
+    /// Before a tree is made: in WebAssembly memory is never given back.
+    fn make_room(&mut self, query: &Query) {
         // Of one range after the other only the last two are of use.
         let is_of_other_range = |made: &Made| {
             made.query.range.is_some() && query.range.is_some() && {
@@ -388,20 +417,17 @@ impl Session {
             let mut place = 0..;
             self.made.retain(|made| place.next() == Some(last) || !is_of_other_range(made));
         }
-        // Before the new one is made: in WebAssembly memory is never given back.
         let nodes = |made: &[Made]| made.iter().map(|made| made.tree.len()).sum::<usize>();
         while self.made.len() >= TREES_KEPT
             || (self.made.len() >= LARGE_TREES_KEPT && nodes(&self.made) > LARGE_TREES)
         {
             self.made.remove(0);
         }
-        let Built { tree, account } = self
-            .ranges
-            .build(&self.profile, &self.symbols, query)
-            .unwrap_or_else(|| build(&self.profile, &self.symbols, query));
-        let query = query.clone();
-        let (functions, grouped, ends) = (None, None, None);
-        self.made.push(Made { query, tree, account, functions, grouped, ends });
+    }
+
+    fn keep(&mut self, query: &Query, built: Built, ends: Ends) -> usize {
+        let (Built { tree, account }, query) = (built, query.clone());
+        self.made.push(Made { query, tree, account, functions: None, grouped: None, ends });
         self.made.len() - 1
     }
 
@@ -419,16 +445,9 @@ impl Session {
 
     /// The same, and in which call node each sample ends; for a query of callees.
     fn parts_and_ends(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree, &Ends) {
-        let made = self.made(query);
-        let (profile, symbols) = (&self.profile, &self.symbols);
-        let Made { tree, ends, .. } = &mut self.made[made];
-        // Made again, since few trees are asked for this: it takes memory for each stack.
-        let ends = ends.get_or_insert_with(|| {
-            let (built, ends) = build_with_ends(profile, symbols, query);
-            *tree = built.tree;
-            ends
-        });
-        (profile, symbols, tree, ends)
+        let made = self.made_with_ends(query);
+        let Made { tree, ends, .. } = &self.made[made];
+        (&self.profile, &self.symbols, tree, ends)
     }
 
     /// The functions of a query in order. A table that scrolls asks for the same ones again.
@@ -454,22 +473,22 @@ impl Session {
 
     /// The files, DSOs or threads of a query in order; no functions.
     fn grouped(&mut self, query: &Query, order: FunctionOrder, by: GroupBy) -> &[GroupRow] {
-        let made = self.made(query);
-        let known = self.made[made].grouped.as_ref();
-        if known.is_none_or(|known| (known.0, known.1) != (order, by)) {
-            let (profile, symbols, tree) = self.parts(query);
+        let made = match by {
+            GroupBy::Thread => self.made_with_ends(query),
+            GroupBy::Function | GroupBy::File | GroupBy::Dso => self.made(query),
+        };
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let Made { tree, ends, grouped, .. } = &mut self.made[made];
+        if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
             let rows = match by {
                 GroupBy::Function => Vec::new(),
                 GroupBy::File => grouped::by_file(profile, symbols, tree, order),
                 GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
-                GroupBy::Thread => {
-                    let (profile, symbols, _, ends) = self.parts_and_ends(query);
-                    grouped::by_thread(profile, symbols, query, ends, order)
-                }
+                GroupBy::Thread => grouped::by_thread(profile, symbols, query, ends, order),
             };
-            self.made[made].grouped = Some((order, by, rows));
+            *grouped = Some((order, by, rows));
         }
-        self.made[made].grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
+        grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
     }
 
     /// What was lost or is doubtful.

@@ -29,7 +29,7 @@ pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
 pub fn build_with_ends(profile: &Profile, symbols: &Symbols, query: &Query) -> (Built, Ends) {
     debug_assert!(query.direction == Direction::Callees && query.around.is_none());
     let (built, ends) = make(profile, symbols, query, Noting::Ends);
-    (built, ends.unwrap_or_else(|| Ends::new(Vec::new(), 0)))
+    (built, ends.unwrap_or_default())
 }
 
 /// What is noted while a tree is made.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use crate::profile::{StackId, ThreadId};
 use crate::views::call_tree::CallNodeId;
 
-/// Call nodes of a query's tree of callees by group and stack. Nearly every stack is of one group, so
+/// Call nodes of a query's tree of callees by group and stack; none by default. Nearly every stack is of one group, so
 /// that one stands in a column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ends {
     group_of_thread: Vec<u32>,
     /// By stack: the group that had it first, and where its samples end.
@@ -23,6 +23,11 @@ impl Ends {
     pub(super) fn new(group_of_thread: Vec<u32>, stacks: usize) -> Self {
         let first = vec![(NONE, CallNodeId(NONE)); stacks];
         Self { group_of_thread, first, others: HashMap::new() }
+    }
+
+    /// False if nobody has noted them.
+    pub fn are_known(&self) -> bool {
+        !self.first.is_empty()
     }
 
     /// Samples of a group with this stack end here.

@@ -17,7 +17,8 @@ pub enum SortKey {
     Name,
     /// Row: the thread's name.
     Comm,
-    /// Row: the process.
+    /// Row: the process, as with `--pid`. perf has threads under this key, and processes under `tgid`.
+    #[value(alias = "tgid")]
     Pid,
     /// Row: the thread.
     Tid,

@@ -43,9 +43,10 @@ struct Json<'a> {
 /// Prints where the samples of one event ended.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let sort = Sort::of(args)?;
-    let (inlines, depth) = match args.no_inline {
-        true => (Inlines::Merged, NamingDepth::Functions),
-        false => (Inlines::Shown, NamingDepth::Inlined),
+    let inlines = if args.no_inline { Inlines::Merged } else { Inlines::Shown };
+    let depth = match args.no_inline && !sort.rows.contains(&Key::File) {
+        true => NamingDepth::Functions,
+        false => NamingDepth::Inlined,
     };
     let mut session = read_named(&args.input, &args.images, depth)?;
     let mut query = Query {

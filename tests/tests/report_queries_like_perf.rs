@@ -1,0 +1,376 @@
+//! `perftab report` and `perf report` agree on one recording for the same question: filters, sort
+//! keys, callees counted in, callers below. To the sample and the last digit of the weight.
+//!
+//! perf adds filtered samples to a row that others are in too unless a sort key tells them apart, so
+//! it is asked for all keys that a filter could be about, and its rows are added up here. What has no
+//! name is compared by DSO (see `report_like_perf.rs`).
+//!
+//! perf looks a return address up as it is, so that a call which is the last instruction of a function
+//! is the next function's. That happens in the kernel and in the dynamic linker's `_start`, so callers
+//! are compared in the program and in libc.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use perftab_tests::folder::TestFolder;
+use perftab_tests::perftab_at;
+use perftab_tests::program::{TASKS, compile, is_installed};
+use serde_json::Value;
+
+/// Samples and weight by the texts of a row.
+type Rows = BTreeMap<Vec<String>, (u64, u64)>;
+
+struct Recorded {
+    folder: TestFolder,
+    recording: PathBuf,
+}
+
+/// What a recording was made by. perf notes CPUs if asked to, but where it notes build-ids as files
+/// are mapped it does not note when the first and the last sample were, which it asks for later.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Perf,
+    Perftab,
+}
+
+impl Recorded {
+    /// `None` if perf is not installed.
+    fn new(test: &str, by: By) -> Option<Self> {
+        if !is_installed(test, "perf") {
+            return None;
+        }
+        let folder = TestFolder::new();
+        let id = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
+        let program = compile(&folder, "workload", id, TASKS);
+        let recording = folder.join("perf.data");
+        let event = ["record", "-e", "cpu-clock", "-F", "1999", "-g"];
+        let mut command = match by {
+            By::Perftab => perftab_at(&folder, &event),
+            By::Perf => {
+                let mut command = Command::new("perf");
+                let arguments = ["-q", "--sample-cpu", "--buildid-mmap"];
+                command.args(event).args(arguments).env("HOME", &*folder);
+                command
+            }
+        };
+        let output = command.arg("-o").arg(&recording).arg("--").arg(&program).output();
+        let output = output.expect("the recorder runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "recording fails: {stderr}");
+        Some(Self { folder, recording })
+    }
+
+    /// What `perftab report --json` says.
+    fn ours(&self, arguments: &[&str]) -> Value {
+        let arguments = [&["report", "--json", "--no-inline"], arguments].concat();
+        let output = perftab_at(&self.folder, &arguments).arg(&self.recording).output();
+        let output = output.expect("perftab runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {stderr}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// Lines of `perf report`.
+    fn perfs(&self, arguments: &[&str]) -> Vec<String> {
+        let output = Command::new("perf")
+            .args(["report", "--stdio", "--no-inline", "-t", "|", "-i"])
+            .arg(&self.recording)
+            .args(arguments)
+            .env("HOME", &*self.folder)
+            .output()
+            .expect("perf runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {stderr}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+        lines.map(str::to_owned).collect()
+    }
+
+    /// Rows of perf by `keys`, after filters. Those that `more` tells apart are added up.
+    fn perf_rows(&self, filters: &[&str], keys: &[&str]) -> Rows {
+        const MORE: [&str; 4] = ["comm", "pid", "cpu", "dso"];
+        let more = MORE.iter().filter(|more| !keys.contains(more));
+        let fields: Vec<&str> =
+            ["sample", "period"].iter().chain(keys).chain(more).copied().collect();
+        let fields = fields.join(",");
+        let asked = [&["--no-children", "-g", "none", "-F", &fields], filters].concat();
+        let mut rows = Rows::new();
+        for line in self.perfs(&asked) {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let number = |text: &str| text.parse::<u64>().expect("a number");
+            let texts = cells[2..].iter().zip(keys).map(|(cell, key)| perf_text(key, cell));
+            add(&mut rows, texts.collect(), number(cells[0]), number(cells[1]));
+        }
+        rows
+    }
+
+    /// How many samples a filter leaves: the same functions as in perf.
+    fn left_by(&self, filter: &[&str], all: usize) -> u64 {
+        let report = self.ours(filter);
+        let ours = our_rows(&report, "functions", &["dso", "name"]);
+        let perfs = self.perf_rows(filter, &["dso", "sym"]);
+        assert_same(&ours, &perfs, filter);
+        let samples: u64 = perfs.values().map(|(samples, _)| samples).sum();
+        assert_eq!(report["samples"].as_u64(), Some(samples), "{filter:?}");
+        assert_eq!(report["all_samples"].as_u64(), Some(all as u64));
+        samples
+    }
+
+    /// A time of `perf script`, which has the thread's name and number before it.
+    fn threads_and_times(&self) -> Vec<(String, u32, String)> {
+        let output = Command::new("perf")
+            .args(["script", "--ns", "-G", "-F", "comm,tid,time", "-i"])
+            .arg(&self.recording)
+            .env("HOME", &*self.folder)
+            .output()
+            .expect("perf runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = |line: &str| {
+            let line = line.trim().trim_end_matches(':');
+            let (rest, time) = line.rsplit_once(' ')?;
+            let (comm, tid) = rest.trim().rsplit_once(' ')?;
+            Some((comm.trim().to_owned(), tid.parse().ok()?, time.to_owned()))
+        };
+        text.lines().filter_map(line).collect()
+    }
+}
+
+const NO_NAME: &str = "no name";
+
+/// A cell of perf as ours has it.
+fn perf_text(key: &str, cell: &str) -> String {
+    match key {
+        // `[.] name`, `[k] name`
+        "sym" => named(cell.split_once("] ").map_or(cell, |(_, name)| name.trim())).to_owned(),
+        // `4711:name`
+        "pid" => cell.split(':').next().unwrap_or(cell).trim().to_owned(),
+        "cpu" => cell.trim_start_matches('0').to_owned(),
+        _ => cell.to_owned(),
+    }
+}
+
+fn named(name: &str) -> &str {
+    if name == "_dl_start_user" {
+        return "_start";
+    }
+    let is_address = name.starts_with("0x") || name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_address || name == "@plt" { NO_NAME } else { name }
+}
+
+fn add(rows: &mut Rows, texts: Vec<String>, samples: u64, weight: u64) {
+    if samples > 0 {
+        let sums = rows.entry(texts).or_default();
+        *sums = (sums.0 + samples, sums.1 + weight);
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    if path.starts_with('[') { path } else { path.rsplit('/').next().unwrap_or(path) }
+}
+
+/// The rows of a report by some members.
+fn our_rows(report: &Value, list: &str, members: &[&str]) -> Rows {
+    let mut rows = Rows::new();
+    for row in report[list].as_array().expect("rows") {
+        let text = |member: &&str| match (*member, &row[*member]) {
+            ("dso", Value::Null) => "[unknown]".to_owned(),
+            ("name", Value::Null) => NO_NAME.to_owned(),
+            ("cpu", value) => value.to_string().trim_start_matches('0').to_owned(),
+            ("dso" | "file", Value::String(path)) => file_name(path).to_owned(),
+            (_, Value::String(text)) => text.clone(),
+            (_, value) => value.to_string(),
+        };
+        let number = |member: &str| row[member].as_u64().expect("a number");
+        let texts = members.iter().map(text).collect();
+        add(&mut rows, texts, number("self_samples"), number("self"));
+    }
+    rows
+}
+
+#[track_caller]
+fn assert_same(ours: &Rows, perfs: &Rows, asked: &[&str]) {
+    for row in ours.keys().chain(perfs.keys()) {
+        assert_eq!(ours.get(row), perfs.get(row), "ours, perf's: {row:?} of {asked:?}");
+    }
+}
+
+#[test]
+fn the_same_filters_leave_the_same_samples() {
+    let test = "the_same_filters_leave_the_same_samples";
+    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let all = recorded.threads_and_times();
+    let tid_of = |name: &str| {
+        let found = all.iter().find(|(comm, _, _)| comm == name);
+        found.unwrap_or_else(|| panic!("no thread {name} in {all:?}")).1.to_string()
+    };
+    let (helper, worker) = (tid_of("helper"), tid_of("worker"));
+    let both = format!("{helper},{worker}");
+    let time = |part: usize| all[all.len() * part / 8].2.as_str();
+    // From a sample to a sample, both of them in it; to the microsecond, between samples.
+    let exact = format!("{},{}", time(2), time(5));
+    let from = format!("{},", &time(3)[..time(3).len() - 3]);
+    let to = format!(",{}", &time(6)[..time(6).len() - 3]);
+    // perf leaves the column of a DSO out that is the only one asked for.
+    let filters: [&[&str]; 15] = [
+        &[],
+        &["--comm", "worker"],
+        &["--comm", "worker,helper"],
+        &["--comm", "nobody"],
+        &["--pid", &helper],
+        &["--tid", &worker],
+        &["--tid", &both],
+        &["--cpu", "0"],
+        &["--cpu", "0-1"],
+        &["--dsos", "workload,none"],
+        &["--dsos", "workload,[kernel.kallsyms]"],
+        &["--time", &exact],
+        &["--time", &from],
+        &["--time", &to],
+        &["--comm", "worker,other worker", "--time", &from, "--dsos", "workload,none"],
+    ];
+    let counts = filters.map(|filter| recorded.left_by(filter, all.len()));
+    // Something was left by most, and taken away by most.
+    let partly = counts.iter().filter(|&&count| 0 < count && count < counts[0]).count();
+    assert!(partly >= 11, "{counts:?}");
+}
+
+#[test]
+fn parts_of_the_time_are_those_of_perf() {
+    let test = "parts_of_the_time_are_those_of_perf";
+    let Some(recorded) = Recorded::new(test, By::Perftab) else { return };
+    let all = recorded.threads_and_times().len();
+    let of = |part: &str| recorded.left_by(&["--time", part], all);
+    let quarters: u64 = ["25%/1", "25%/2", "25%/3", "25%/4"].into_iter().map(of).sum();
+    assert_eq!(quarters, all as u64, "each sample is in one quarter");
+    for part in ["10%-35%", "0%-10%", "70%-100%", "33%", "12.5%/3"] {
+        assert!((1..all as u64).contains(&of(part)), "{part}");
+    }
+}
+
+#[test]
+fn the_same_sort_keys_have_the_same_rows() {
+    let test = "the_same_sort_keys_have_the_same_rows";
+    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let all = recorded.threads_and_times();
+    let time = format!("{},{}", all[all.len() / 5].2, all[all.len() * 4 / 5].2);
+    // What a thread's number is called by perf is `pid`.
+    let sorts: [(&str, &[&str], &[&str]); 7] = [
+        ("comm", &["comm"], &["comm"]),
+        ("dso", &["dso"], &["dso"]),
+        ("comm,dso", &["comm", "dso"], &["comm", "dso"]),
+        ("tid", &["tid"], &["pid"]),
+        ("cpu", &["cpu"], &["cpu"]),
+        ("cpu,comm", &["cpu", "comm"], &["cpu", "comm"]),
+        ("comm,tid,sym,dso", &["comm", "tid", "name", "dso"], &["comm", "pid", "sym", "dso"]),
+    ];
+    for (sort, members, keys) in sorts {
+        for filter in [&[][..], &["--time", &time], &["--comm", "worker,helper"]] {
+            let asked = [&["--sort", sort], filter].concat();
+            let ours = our_rows(&recorded.ours(&asked), "rows", members);
+            assert_same(&ours, &recorded.perf_rows(filter, keys), &asked);
+            assert!(ours.len() > 1, "{asked:?}: {ours:?}");
+        }
+    }
+    let of_program = ["--dsos", "workload,none"];
+    let asked = ["--sort", "srcfile", "--dsos", "workload,none"];
+    let ours = our_rows(&recorded.ours(&asked), "rows", &["file"]);
+    assert_same(&ours, &recorded.perf_rows(&of_program, &["srcfile"]), &asked);
+    assert!(ours.contains_key(&vec!["workload.c".to_owned()]), "{ours:?}");
+}
+
+#[test]
+fn callees_count_for_their_callers_as_in_perf() {
+    let test = "callees_count_for_their_callers_as_in_perf";
+    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let report = recorded.ours(&["--children"]);
+    let whole = report["weight"].as_u64().expect("a weight");
+    let functions = report["functions"].as_array().expect("functions");
+    let totals: Vec<u64> = functions.iter().filter_map(|row| row["total"].as_u64()).collect();
+    assert!(totals.is_sorted_by(|a, b| a >= b), "by total");
+    let is_compared = |dso: &str| dso == "workload" || dso.starts_with("libc.");
+    let mut ours: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for row in functions {
+        let dso = row["dso"].as_str().filter(|path| is_compared(file_name(path)));
+        if let (Some(dso), Some(name)) = (dso, row["name"].as_str()) {
+            let share = |member: &str| {
+                let part = row[member].as_u64().expect("a weight");
+                format!("{:.2}%", 100.0 * part as f64 / whole as f64)
+            };
+            let shares = vec![share("total"), share("self")];
+            assert_eq!(ours.insert((file_name(dso), name), shares), None, "{name} is there once");
+        }
+    }
+    let fields = "overhead_children,overhead,dso,sym";
+    let mut compared = 0;
+    for line in recorded.perfs(&["--children", "-g", "none", "-F", fields]) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let name = perf_text("sym", cells[3]);
+        if name != NO_NAME && is_compared(cells[2]) {
+            let known = ours.get(&(cells[2], name.as_str()));
+            let shares = known.unwrap_or_else(|| panic!("perf has {line}"));
+            assert_eq!(shares, &cells[..2], "ours, perf's: {line}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, ours.len(), "perf has all of ours");
+    assert!(["main", "work", "descend", "qsort_r"].iter().any(|name| {
+        ours.get(&("workload", *name)).is_some_and(|shares| shares[0] != shares[1])
+    }));
+}
+
+#[test]
+fn ways_to_a_function_are_those_of_perf() {
+    let test = "ways_to_a_function_are_those_of_perf";
+    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    for filter in [&[][..], &["--comm", "worker"], &["--comm", "helper,worker"]] {
+        let report = recorded.ours(&[&["--inverted"], filter].concat());
+        let mut ours = Rows::new();
+        for function in report["inverted"].as_array().expect("functions") {
+            ways(function, &mut Vec::new(), &mut ours);
+        }
+        let mut perfs = Rows::new();
+        let chains = "folded,0,callee,function,count";
+        let keys = "sample,comm,dso,sym";
+        let asked = [&["--no-children", "-g", chains, "-F", keys], filter].concat();
+        for line in recorded.perfs(&asked) {
+            // `12 leaf;caller;…`: the separator given is that of names, too.
+            let way = line
+                .split_once(' ')
+                .filter(|(count, _)| !line.starts_with(' ') && !count.is_empty());
+            let Some((count, way)) = way else { continue };
+            let names = shortened(way.split('|').map(named));
+            add(&mut perfs, names, count.parse().expect("a number"), 0);
+        }
+        assert_same(&ours, &perfs, &asked);
+        assert!(perfs.len() > 5, "{perfs:?}");
+    }
+}
+
+/// Every way that samples took to a function, with those that began there.
+fn ways(call: &Value, path: &mut Vec<String>, found: &mut Rows) {
+    path.push(call["name"].as_str().unwrap_or(NO_NAME).to_owned());
+    let callers = call["callers"].as_array().expect("callers");
+    let samples = |call: &Value| call["samples"].as_u64().expect("a number");
+    let further: u64 = callers.iter().map(samples).sum();
+    add(found, shortened(path.iter().map(String::as_str)), samples(call) - further, 0);
+    callers.iter().for_each(|caller| ways(caller, path, found));
+    path.pop();
+}
+
+/// Without the kernel's functions between the one that was sampled and the way into the kernel, and
+/// with runs of what has no name as one: perf prints each word of a chain that is in no mapping, of
+/// which ours are counted in one.
+fn shortened<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let names: Vec<&str> = names.collect();
+    let ways_in = ["asm_", "entry_", "ret_from_fork"];
+    let is_way_in = |name: &&str| ways_in.iter().any(|way| name.starts_with(way));
+    let rest = names.iter().rposition(is_way_in).unwrap_or(1).max(1).min(names.len());
+    let mut short: Vec<String> = Vec::new();
+    for &name in names[..1].iter().chain(&names[rest..]) {
+        if name != NO_NAME || short.last().is_none_or(|last| last != NO_NAME) {
+            short.push(name.to_owned());
+        }
+    }
+    short
+}
