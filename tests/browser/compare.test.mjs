@@ -118,21 +118,22 @@ describe("comparison", () => {
     await tab.close();
   });
 
-  scene("a16 a range and the rest add up to the whole", async () => {
-    const tab = await Tab.open(host);
-    await tab.drop(lowData, low);
-    await tab.opened();
-    const { samples, time } = await tab.ask("info");
-    const third = Math.round((time.end - time.start) / 3);
-    // As the timeline would: a range in the address, which Back and Forward go through too.
-    const query = { event: 0, direction: "callees", group: "process", inlines: "shown", range: { start: 0, end: third, side: "inside" } };
-    const rest = { ...query, range: { ...query.range, side: "outside" } };
-    const sides = await tab.ask("comparedSides", {
-      request: { before: { which: "first", query: rest }, after: { which: "first", query } },
-    });
-    assert.equal(sides[0].samples + sides[1].samples, samples);
-    assert.ok(sides.every(({ samples }) => samples > 0));
-    assert.ok(Math.abs(sides[0].seconds + sides[1].seconds - (time.end - time.start) / 1e9) < 1e-6);
+  scene("a16 a range and the rest add up to the whole, and the address holds them", async () => {
+    const address = await parts.view(lowData);
+    const tab = await Tab.open(`${address}#s2&range=0.05-0.2&compare=rest.raw.both`);
+    await tab.page.getByRole("heading", { name: "Comparing a range with the rest" }).waitFor();
+    await tab.page.locator(".changes .row", { hasText: "dig_canal" }).waitFor();
+    const boxes = await tab.page.locator(".side-box").allTextContents();
+    assert.match(boxes[0], /Before.*The rest/);
+    assert.match(boxes[1], /After.*The range.*150 ms|After.*The range.*0\.15 s/);
+    const samples = boxes.map((text) => Number(/([\d,]+)$/.exec(text)[1].replaceAll(",", "")));
+    const { samples: all } = await tab.ask("info");
+    assert.equal(samples[0] + samples[1], all);
+    assert.ok(samples.every((count) => count > 0));
+    assert.equal(await tab.page.locator(".pair", { hasText: "canals" }).getByText("same build").count(), 1);
+    // Without the range there is nothing to compare with the rest.
+    await tab.page.getByRole("button", { name: /^Remove|^Clear/ }).first().click();
+    await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
     await tab.close();
   });
 

@@ -8,13 +8,13 @@ import type { CompareRequest, Which } from "../session/types.ts";
 
 export class Compared {
   #second: Session | null = null;
-  /** Counts second sessions, so that no two of them have a generation in common. */
-  #opened = 0;
+  /** The generations of second sessions that were closed, so that none comes twice. */
+  #past = 0;
   #kept: { key: string; comparison: Comparison } | null = null;
 
   /** Changes whenever its names do, and when another is opened. */
   get generation(): number {
-    return this.#opened * 1e3 + (this.#second?.generation ?? 0);
+    return this.#past + (this.#second?.generation ?? 0);
   }
 
   get second(): Session {
@@ -31,9 +31,9 @@ export class Compared {
   /** Null closes it. */
   replace(second: Session | null): void {
     this.#forget();
+    this.#past = this.generation + 1;
     this.#second?.free();
     this.#second = second;
-    this.#opened += 1;
   }
 
   /** The comparison of a request, made if it was not the last one. `generation` tells names from other names. */
