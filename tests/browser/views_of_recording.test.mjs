@@ -116,6 +116,26 @@ describe("functions", () => {
     await tab.close();
   });
 
+  scene("names that arrive leave the selected function where it is", async () => {
+    const tab = await Tab.open(host);
+    const { page } = tab;
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.view(/Functions/);
+    const dso = page.locator(".dso", { hasText: /^tides$/ });
+    await page.locator(".functions .row:not(.loading)", { has: dso }).first().click();
+    const band = page.locator(".sandwich-band strong");
+    await band.waitFor();
+    const address = await band.innerText();
+    assert.match(address, /^0x[0-9a-f]+$/);
+    await tab.drop(program);
+    await tab.status("tides", "matched");
+    await band.filter({ hasText: /^[a-z_]+$/ }).waitFor();
+    await page.locator(".functions .row.selected").waitFor();
+    assert.equal(await page.locator(".functions .row.selected .frame-name").innerText(), await band.innerText());
+    await tab.close();
+  });
+
   scene("what was inlined into a function is shown as parts of its own code", async () => {
     const tab = await open({});
     const { page } = tab;

@@ -3,9 +3,9 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { computed, effect, signal } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
+import type { CallNodeDetail, FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
-import { namesGeneration, phase, query, selection, session } from "../../state/app.ts";
+import { functionsGroup, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
 
 export type Side = "callers" | "callees";
@@ -40,6 +40,29 @@ const references = latest<CentreQuestion, FunctionRef | null>({
   },
 });
 
+interface CallQuestion {
+  session: Session;
+  query: Query;
+  callNode: number;
+}
+
+/** A search, and names that arrive, leave a selection that knows its call only. */
+const functions = latest<CallQuestion, CallNodeDetail | null>({
+  ask: ({ session, query, callNode }) => session.call("callNodeDetail", { query, callNode }),
+  deliver: (detail, { callNode }) => {
+    const chosen = selection.peek();
+    if (chosen?.callNode !== callNode || chosen.functionId !== null) {
+      return;
+    }
+    const functionId = detail?.functionId ?? null;
+    if (functionId === null) {
+      centre.value = null;
+    } else {
+      selection.value = { ...chosen, functionId };
+    }
+  },
+});
+
 interface FactsQuestion {
   session: Session;
   query: Query;
@@ -63,13 +86,18 @@ export function followCentre(): () => void {
   const stops = [
     effect(() => {
       void namesGeneration.value;
-      const functionId = selection.value?.functionId ?? null;
+      const { callNode = null, functionId = null } = selection.value ?? {};
       const asked = session.value;
-      if (functionId === null || asked === null || phase.value.kind !== "open") {
-        references.drop();
-        centre.value = null;
-      } else {
+      functions.drop();
+      if (asked !== null && phase.value.kind === "open" && functionId !== null) {
         references.ask({ session: asked, functionId });
+        return;
+      }
+      references.drop();
+      if (asked !== null && callNode !== null && functionsGroup.value === "function") {
+        functions.ask({ session: asked, query: query.peek(), callNode });
+      } else {
+        centre.value = null;
       }
     }),
     effect(() => {
