@@ -475,6 +475,8 @@ describe("a21 everyone", () => {
       await tab.view(/Functions/);
       await page.locator(".row:not(.loading)").first().waitFor();
       await look("functions");
+      const cell = await page.locator(".functions .row:not(.loading) .name").first().boundingBox();
+      assert.ok(cell.width >= 80, `functions: ${cell.width} px are left for names`);
       await tab.view(/Call tree/);
       await page.locator(".row").first().waitFor();
       await look("tree");
