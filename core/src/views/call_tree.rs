@@ -300,17 +300,17 @@ impl CallTree {
     /// query in different ways have the same numbers.
     /// With them comes where each call node is now.
     pub(super) fn in_order_of_weight(mut self) -> (Self, Vec<CallNodeId>) {
-        self.sort_children();
-        let mut order = vec![CallNodeId::ROOT];
+        self.find_children();
+        let mut order = Vec::with_capacity(self.len());
+        order.push(CallNodeId::ROOT);
         let mut next = 0;
         while let Some(&id) = order.get(next) {
             let place = |row: usize| self.child_start[row] as usize;
             let children = &mut self.children[place(id.index())..place(id.index() + 1)];
-            children.sort_by_key(|child| {
-                (
-                    std::cmp::Reverse(self.total[child.index()].weight),
-                    self.label[child.index()].key(),
-                )
+            // No two of one call node have the same label.
+            children.sort_unstable_by_key(|child| {
+                let weight = self.total[child.index()].weight;
+                (std::cmp::Reverse(weight), self.label[child.index()].key())
             });
             order.extend_from_slice(children);
             next += 1;
@@ -356,6 +356,17 @@ impl CallTree {
     }
 
     fn sort_children(&mut self) {
+        self.find_children();
+        for row in 0..self.len() {
+            let of_row = self.child_start[row] as usize..self.child_start[row + 1] as usize;
+            // Equal weights stay in the order in which they were met first.
+            self.children[of_row]
+                .sort_by_key(|child| std::cmp::Reverse(self.total[child.index()].weight));
+        }
+    }
+
+    /// By call node its children, in the order in which they were met.
+    fn find_children(&mut self) {
         let count = self.label.len();
         let mut start = vec![0u32; count + 1];
         for parent in self.parent.iter().skip(1) {
@@ -370,11 +381,6 @@ impl CallTree {
             let slot = &mut next[parent.index()];
             children[*slot as usize] = CallNodeId(row as u32);
             *slot += 1;
-        }
-        for row in 0..count {
-            let children = &mut children[start[row] as usize..start[row + 1] as usize];
-            // Equal weights stay in the order in which they were met first.
-            children.sort_by_key(|child| std::cmp::Reverse(self.total[child.index()].weight));
         }
         self.child_start = start;
         self.children = children;

@@ -1,0 +1,170 @@
+//! What a recording says of time: marks, units, time on and off the CPU, and what became of samples.
+//! Synthesised, in both byte orders.
+
+use perf_event_open_sys::bindings as kernel;
+use perftab_core::profile::{Funnel, Unit};
+use perftab_core::session::Session;
+use perftab_core::views::Query;
+use perftab_tests::open::open;
+use perftab_tests::synth::{At, Attr, Event, Order, Recording, Sample, context};
+
+const ORDERS: [Order; 2] = [Order::Little, Order::Big];
+const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
+    | kernel::PERF_SAMPLE_TID
+    | kernel::PERF_SAMPLE_TIME
+    | kernel::PERF_SAMPLE_CPU
+    | kernel::PERF_SAMPLE_PERIOD
+    | kernel::PERF_SAMPLE_CALLCHAIN;
+const USER: u16 = kernel::PERF_RECORD_MISC_USER as u16;
+const EXEC: u16 = kernel::PERF_RECORD_MISC_COMM_EXEC as u16;
+const SWITCH_OUT: u16 = kernel::PERF_RECORD_MISC_SWITCH_OUT as u16;
+const PREEMPTED: u16 = kernel::PERF_RECORD_MISC_SWITCH_OUT_PREEMPT as u16;
+const CONTEXT_SWITCHES: u64 = 3;
+
+fn at(time: u64) -> At {
+    At { pid: 7, tid: 7, time, ..At::default() }
+}
+
+fn sample(time: u64, addresses: u64) -> Sample {
+    let chain = [context::USER].into_iter().chain((0..addresses).map(|it| 0x1000 + it)).collect();
+    Sample { misc: USER, ip: 0x1000, pid: 7, tid: 7, time, period: 100, chain, ..Sample::default() }
+}
+
+fn recording(order: Order, change: impl FnOnce(&mut Attr)) -> Recording {
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, SAMPLE_TYPE).with(change);
+    let mut recording = Recording::new(order, vec![Event::new(0, "cpu-clock", attr, 1)]);
+    recording.feature_string(3, "host");
+    recording
+}
+
+fn session(recording: &Recording) -> Session {
+    open(&recording.file()).expect("it opens")
+}
+
+#[test]
+fn losses_execs_and_forks_are_marks_at_their_time() {
+    for order in ORDERS {
+        let mut it = recording(order, |_| {});
+        // What was there before was made up by the recorder, and has no time.
+        it.comm(at(0), EXEC, "before").fork(At { pid: 6, tid: 6, ..at(0) }, (1, 1));
+        it.comm(at(40), 0, "shell");
+        it.sample(0, &sample(100, 2));
+        it.fork(At { pid: 8, tid: 8, ..at(150) }, (7, 7));
+        // A thread, and a name without a new program, are not marked.
+        it.fork(At { pid: 8, tid: 9, ..at(160) }, (8, 8));
+        it.comm(At { pid: 8, tid: 9, ..at(170) }, 0, "thread");
+        it.comm(At { pid: 8, tid: 8, ..at(200) }, EXEC, "make");
+        it.lost(at(250), 0, 12).lost_samples(at(300), 5).lost(at(310), 0, 0);
+        it.sample(0, &sample(400, 2));
+        let marks = session(&it).marks(0, 1000);
+        let rows: Vec<_> = (0..marks.time.len())
+            .map(|row| (marks.time[row], marks.kind[row], marks.count[row], &marks.text[row][..]))
+            .collect();
+        let expected = [
+            (50.0, 2, 1.0, "shell"),
+            (100.0, 1, 1.0, "make"),
+            (150.0, 0, 12.0, ""),
+            (200.0, 0, 5.0, ""),
+        ];
+        assert_eq!(rows, expected, "{order:?}");
+        let some = session(&it).marks(100, 200);
+        assert_eq!(some.time, [100.0, 150.0]);
+    }
+}
+
+#[test]
+fn the_funnel_says_what_became_of_samples() {
+    for order in ORDERS {
+        let mut it = recording(order, |_| {});
+        it.lost(at(10), 0, 3).lost_samples(at(11), 2);
+        for (time, addresses) in [(100, 2), (101, 126), (102, 127), (103, 127)] {
+            it.sample(0, &sample(time, addresses));
+        }
+        // A sample that says it has more words than there are.
+        it.record(kernel::PERF_RECORD_SAMPLE, USER, &[0xff; 48]);
+        let session = session(&it);
+        let funnel = Funnel { recorded: 10, lost: 5, unreadable: 1, truncated: 2, shown: 4 };
+        assert_eq!(session.info().funnel, Some(funnel), "{order:?}");
+        assert_eq!(session.coverage().truncated_stacks, 2);
+    }
+}
+
+#[test]
+fn a_stack_is_truncated_at_what_the_event_asked_for() {
+    for order in ORDERS {
+        let mut it = recording(order, |attr| attr.kernel.sample_max_stack = 16);
+        for addresses in [15, 16, 127] {
+            it.sample(0, &sample(100 + addresses, addresses));
+        }
+        assert_eq!(session(&it).coverage().truncated_stacks, 2);
+    }
+}
+
+#[test]
+fn losses_that_the_kernel_counts_by_event_are_the_same_once_more() {
+    for (read_format, lost) in [(0, 9), (1 << 4, 5)] {
+        let mut it = recording(Order::Little, |attr| attr.kernel.read_format = read_format);
+        it.lost(at(10), 0, 5).lost_samples(at(11), 4);
+        it.sample(0, &sample(100, 2));
+        let funnel = session(&it).info().funnel.expect("it is a recording");
+        assert_eq!((funnel.lost, funnel.recorded), (lost, lost + 1));
+    }
+}
+
+#[test]
+fn time_off_the_cpu_ends_in_why_and_adds_up_to_the_wall_clock() {
+    for order in ORDERS {
+        let clock = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, SAMPLE_TYPE | kernel::PERF_SAMPLE_ID);
+        let switches = Attr::new(
+            kernel::PERF_TYPE_SOFTWARE,
+            CONTEXT_SWITCHES,
+            SAMPLE_TYPE | kernel::PERF_SAMPLE_ID,
+        );
+        let events = vec![
+            Event::new(0, "cpu-clock", clock, 1),
+            Event::new(1, "context-switches", switches, 1),
+        ];
+        let ids: Vec<u64> = events.iter().map(|event| event.ids[0]).collect();
+        let mut it = Recording::new(order, events);
+        it.feature_string(3, "host");
+        it.comm(at(1), 0, "sleeper");
+        it.sample(0, &Sample { id: ids[0], ..sample(100, 3) });
+        it.sample(1, &Sample { id: ids[1], period: 1, ..sample(200, 2) });
+        it.switch(at(201), SWITCH_OUT).switch(at(900), 0);
+        it.sample(1, &Sample { id: ids[1], period: 1, ..sample(1000, 2) });
+        it.switch(at(1001), SWITCH_OUT | PREEMPTED).switch(at(1030), 0);
+        it.sample(0, &Sample { id: ids[0], ..sample(1100, 3) });
+        let mut session = session(&it);
+        let info = session.info();
+        let events = info.events.iter().chain(&info.derived_events);
+        let events: Vec<_> =
+            events.map(|it| (&it.name[..], it.samples, it.weight, it.unit)).collect();
+        let expected = [
+            ("cpu-clock", 2, 200, Unit::Ns),
+            ("context-switches", 2, 2, Unit::Events),
+            ("offcpu-time", 1, 700, Unit::Ns),
+            ("preempted-time", 1, 30, Unit::Ns),
+            ("wall-clock", 4, 930, Unit::Ns),
+        ];
+        assert_eq!(events, expected, "{order:?}");
+        let text = session.export_collapsed(&Query { event: 4, ..Query::default() });
+        let ends = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
+        assert_eq!(
+            (ends(";off-CPU: blocked 700"), ends(";off-CPU: preempted 30")),
+            (1, 1),
+            "{text}"
+        );
+        // The link has it too.
+        let options = perftab_core::session::ShareOptions {
+            characters: 10_000,
+            paths: perftab_core::snapshot::Paths::Names,
+            host: perftab_core::snapshot::HostFields::None,
+        };
+        let link = session.share(&options).expect("it fits");
+        let mut opened = Session::from_snapshot(&link.payload).expect("it is one");
+        assert_eq!(opened.export_collapsed(&Query { event: 4, ..Query::default() }), text);
+        assert_eq!(opened.info().derived_events, info.derived_events);
+        assert_eq!(opened.info().funnel, None);
+        assert!(opened.dsos().iter().all(|dso| dso.path != "[off-CPU]"));
+    }
+}
