@@ -168,6 +168,30 @@ describe("what the page says of a profile", () => {
   });
 });
 
+describe("where filters act", () => {
+  scene("the ledger counts what they leave, says so, and counts the whole profile when asked", async () => {
+    const tab = await Tab.open(`${host}#s2&comms=tides`);
+    const { page } = tab;
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.drop(files.tides);
+    await tab.status("tides", "matched");
+    const scope = page.locator(".scope-button");
+    await scope.getByText("what is shown").waitFor();
+    const part = await tab.ledger();
+    // The sample ended in one DSO each; perf says in which.
+    const perf = parts.leaves(recording, "tides");
+    assert.ok(!("ripple" in part) && "tides" in part);
+    assert.equal(part.tides.share.replace(/\s/g, ""), `${((perf.tides / perf.all) * 100).toFixed(1)}%`);
+    assert.equal(Object.values(await legend(tab)).reduce((sum, each) => sum + inTenths(each), 0), 1000);
+    await tab.picture("ledger-of-a-part");
+    await scope.click();
+    await scope.getByText("whole profile").waitFor();
+    assert.ok("ripple" in (await tab.ledger()));
+    await tab.close();
+  });
+});
+
 describe("without colour", () => {
   scene("a20 statuses and unnamed code are told apart in grey", async () => {
     for (const colorScheme of ["light", "dark"]) {

@@ -256,6 +256,50 @@ describe("a debuginfod asked by the page itself", () => {
     server.end();
   });
 
+  scene("11i once ticked, a server is asked as soon as a profile opens, until the tick or the server goes", async () => {
+    const server = await serve((path, response) => {
+      response.writeHead(path === `/buildid/${wanted}/debuginfo` ? 200 : 404, READABLE);
+      response.end(path === `/buildid/${wanted}/debuginfo` ? program : "");
+    });
+    const tab = await Tab.open(host);
+    const { page } = tab;
+    const askAll = async () => {
+      await page.getByRole("button", { name: /^DSOs: / }).click();
+      await page.getByRole("button", { name: "Debuginfod servers…" }).click();
+      return page.getByRole("dialog", { name: "Fetch from debuginfod" });
+    };
+    const again = async () => {
+      await page.reload();
+      await page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+      server.asked.length = 0;
+      await tab.drop(recording);
+      await tab.opened();
+    };
+    await tab.drop(recording);
+    await tab.opened();
+    const dialog = await askAll();
+    await dialog.getByRole("textbox").fill(server.address);
+    await dialog.getByRole("checkbox", { name: /^Fetch automatically/ }).check();
+    await tab.settled();
+    assert.deepEqual(server.asked, [], "nothing before the button that says what is sent");
+    await dialog.getByRole("button", { name: /^Fetch \d/ }).click();
+    await tab.status("tides", "matched");
+    await again();
+    await tab.status("tides", "matched");
+    assert.ok(server.asked.length > 0);
+
+    const second = await askAll();
+    await second.getByRole("checkbox", { name: /^Fetch automatically/ }).uncheck();
+    await second.getByRole("button", { name: "Not now" }).click();
+    await again();
+    await tab.settled();
+    assert.deepEqual(server.asked, []);
+    assert.equal((await tab.ledger()).tides.status, "missing");
+    tab.browser.errors.length = 0;
+    await tab.close();
+    server.end();
+  });
+
   scene("11h elfutils' own server does not let pages read it, and that is said", async (t) => {
     if (!isInstalled("debuginfod")) {
       console.log("SKIPPED: a real debuginfod asked by a page: debuginfod is not installed");

@@ -107,6 +107,19 @@ export class Parts {
     return JSON.parse(execFileSync(binary, options, { encoding: "utf8", env: environment(this.folder), maxBuffer: 1 << 30 }));
   }
 
+  /** Samples of threads of this name, in all and by the DSO that they ended in, as perf reads them. */
+  leaves(recording, comm) {
+    const options = ["script", "-i", recording, "--comms", comm, "-G", "-F", "ip,dso"];
+    const lines = execFileSync("perf", options, { encoding: "utf8", maxBuffer: 1 << 30, env: environment(this.folder) });
+    const counts = { all: 0 };
+    for (const [, dso] of lines.matchAll(/^\s*[0-9a-f]+ \((.+)\)\s*$/gm)) {
+      const name = dso.split("/").at(-1);
+      counts[name] = (counts[name] ?? 0) + 1;
+      counts.all += 1;
+    }
+    return counts;
+  }
+
   /** Records with perf, which has forms of recordings that ours has not. */
   perf(name, options, command) {
     const recording = this.path(name);
