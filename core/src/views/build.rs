@@ -8,6 +8,7 @@ use crate::symbolize::{Inlining, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::views::ends::Ends;
 use crate::views::function_ref::Resolver;
+use crate::views::inverted::Inverter;
 use crate::views::shown::Account;
 use crate::views::weights::{GroupWeights, Levels, take};
 use crate::views::{Direction, Inlines, Query, rewrite, turn};
@@ -55,9 +56,7 @@ fn make(
     if noting == Noting::Ends {
         builder.ends = Some(Ends::new(taken.group_of_thread, profile.stacks.len()));
     }
-    for group in taken.groups {
-        builder.add_group(&group, direction);
-    }
+    builder.add_groups(taken.groups, direction);
     let account = |steps| Account { left: taken.sum, by_filter: taken.removed, steps };
     if is_plain {
         let (mut ends, tree) = (builder.ends, builder.tree.add_up());
@@ -127,14 +126,18 @@ impl<'a> Builder<'a> {
         Self { profile, symbols, inlines, tree, of_stack: Vec::new(), ends: None }
     }
 
-    fn add_group(&mut self, group: &GroupWeights, direction: Direction) {
-        let mut root = CallNodeId::ROOT;
-        for &name in &group.groups {
-            root = self.tree.child(root, Label::Group(name), None);
-        }
-        match direction {
-            Direction::Callees => self.add_callees(root, group),
-            Direction::Inverted => self.add_inverted(root, group),
+    fn add_groups(&mut self, groups: Vec<GroupWeights>, direction: Direction) {
+        let root = |group: &GroupWeights| {
+            let names = group.groups.iter();
+            names.fold(CallNodeId::ROOT, |at, &name| self.tree.child(at, Label::Group(name), None))
+        };
+        let roots: Vec<CallNodeId> = groups.iter().map(root).collect();
+        let mut inverter = Inverter::new(self.profile, self.symbols, self.inlines);
+        for (group, root) in groups.into_iter().zip(roots) {
+            match direction {
+                Direction::Callees => self.add_callees(root, &group),
+                Direction::Inverted => inverter.add(&mut self.tree, root, &group),
+            }
         }
     }
 
@@ -155,7 +158,7 @@ impl<'a> Builder<'a> {
             };
             while let Some(stack) = missing.pop() {
                 if let Some((_, frame)) = self.profile.stacks.get(stack) {
-                    node = self.descend(node, frame, Order::OutermostFirst);
+                    node = self.descend(node, frame);
                 }
                 self.of_stack[stack.index()] = node;
                 made.push(stack);
@@ -170,22 +173,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn add_inverted(&mut self, root: CallNodeId, group: &GroupWeights) {
-        for &(leaf, sum) in &group.stacks {
-            let mut node = root;
-            for frame in self.profile.stacks.frames(leaf) {
-                node = self.descend(node, frame, Order::InnermostFirst);
-            }
-            self.tree.add_self(node, sum);
-        }
-    }
-
     fn prefix(&self, stack: StackId) -> StackId {
         self.profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix)
     }
 
-    fn descend(&mut self, node: CallNodeId, frame: FrameId, order: Order) -> CallNodeId {
-        descend(self.profile, self.symbols, self.inlines, &mut self.tree, node, frame, order)
+    fn descend(&mut self, node: CallNodeId, frame: FrameId) -> CallNodeId {
+        descend(self.profile, self.symbols, self.inlines, &mut self.tree, node, frame)
     }
 }
 
@@ -197,7 +190,6 @@ pub(super) fn descend(
     tree: &mut GrowingTree,
     node: CallNodeId,
     frame: FrameId,
-    order: Order,
 ) -> CallNodeId {
     let dso = profile.frames.get(frame).dso;
     if profile.dsos.get(dso).kind == DsoKind::Unmapped {
@@ -206,24 +198,11 @@ pub(super) fn descend(
     if inlines == Inlines::Merged {
         return tree.child(node, Label::Function(symbols.merged(frame)), Some(frame));
     }
-    let levels = symbols.levels(frame);
-    let mut add = |node, index: usize| {
-        let function = levels[index].function;
-        let label = match levels[index].inlining {
-            Inlining::Called => Label::Function(function),
-            Inlining::Inlined => Label::Inlined(function),
+    symbols.levels(frame).iter().fold(node, |node, level| {
+        let label = match level.inlining {
+            Inlining::Called => Label::Function(level.function),
+            Inlining::Inlined => Label::Inlined(level.function),
         };
         tree.child(node, label, Some(frame))
-    };
-    match order {
-        Order::OutermostFirst => (0..levels.len()).fold(node, &mut add),
-        Order::InnermostFirst => (0..levels.len()).rev().fold(node, &mut add),
-    }
-}
-
-/// In which order the levels of one frame are added.
-#[derive(Clone, Copy)]
-pub(super) enum Order {
-    OutermostFirst,
-    InnermostFirst,
+    })
 }

@@ -44,7 +44,8 @@ impl Label {
         }
     }
 
-    fn key(self) -> u64 {
+    /// Another one for each label.
+    pub(super) fn key(self) -> u64 {
         match self {
             Self::All => 0,
             Self::NoMapping => 1,
@@ -208,6 +209,18 @@ impl GrowingTree {
         CallNodeId(row)
     }
 
+    /// A call node that is known to be new. Where [`Self::child`] is asked for others afterwards, it
+    /// goes through all of them first.
+    pub fn new_child(
+        &mut self,
+        parent: CallNodeId,
+        label: Label,
+        frame: Option<FrameId>,
+    ) -> CallNodeId {
+        self.push(parent, label, frame);
+        CallNodeId(self.tree.label.len() as u32 - 1)
+    }
+
     /// Adds samples that ended in a call node.
     pub fn add_self(&mut self, id: CallNodeId, sum: Sum) {
         self.tree.self_sum[id.index()].add(sum);
@@ -262,7 +275,8 @@ impl GrowingTree {
 
     /// Adds up totals, without the order of children.
     pub fn add_up(self) -> CallTree {
-        let mut tree = self.tree;
+        let Self { mut tree, index, moved } = self;
+        drop((index, moved));
         tree.parent.shrink_to_fit();
         tree.label.shrink_to_fit();
         tree.frame.shrink_to_fit();

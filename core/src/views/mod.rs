@@ -18,6 +18,7 @@ pub mod function_ref;
 pub mod functions;
 pub mod grouped;
 pub mod heat_map;
+mod inverted;
 pub mod label;
 pub mod placed;
 pub mod rewrite;

@@ -150,8 +150,7 @@ impl Placing {
         while let Some(stack) = missing.pop() {
             if let Some((_, frame)) = profile.stacks.get(stack) {
                 let (inlines, tree) = (self.by.inlines, &mut self.tree);
-                let order = build::Order::OutermostFirst;
-                at = build::descend(profile, symbols, inlines, tree, at, frame, order);
+                at = build::descend(profile, symbols, inlines, tree, at, frame);
             }
             self.of_stack.insert(group, stack, at);
         }
