@@ -2,8 +2,8 @@
 //!
 //! Without names nearly every stack has callers of its own, so there may be ten times as many call
 //! nodes as stacks. None of them is looked up: the stacks below a call node are parted by what called
-//! it, and each part is a new call node. Looking them up by hash took three times as long, and half
-//! of the memory for the index alone.
+//! it, and each part is a new call node. Looking them up by hash took more than twice as long on nine
+//! million samples, and a third more memory.
 
 use std::ops::Range;
 
