@@ -5,7 +5,7 @@ import { Icon } from "../shell/icons.tsx";
 import { bytes, count } from "../state/format.ts";
 import { toast } from "../state/toasts.ts";
 import { openAgain, takeFiles } from "./open.ts";
-import { pickFiles } from "./pick.ts";
+import { pickRemembered } from "./pick.ts";
 import type { RecentFile } from "./recent.ts";
 import { clearRecent, describeDay, filesBehind, forgetHandles, recent } from "./recent.ts";
 
@@ -50,7 +50,7 @@ const POOR = 50;
 
 async function reopen(file: RecentFile): Promise<void> {
   if (file.handles.length === 0) {
-    return pickFiles("files").then(takeFiles);
+    return pickRemembered().then(takeFiles);
   }
   const files = await filesBehind(file);
   if (files === null) {

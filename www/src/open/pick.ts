@@ -3,18 +3,25 @@
 import type { Given } from "./given.ts";
 import { folderOf } from "./given.ts";
 
-/** Not in every browser; where it is, files come with handles, which lead back to them another day. */
-type Picker = Window & { showOpenFilePicker?: (options: { multiple: boolean }) => Promise<FileSystemFileHandle[]> };
-
 /** Opens the picker. Resolves to nothing if the user closes it. */
 export function pickFiles(what: "files" | "folder"): Promise<Given[]> {
-  const { showOpenFilePicker } = window as Picker;
-  return what === "files" && showOpenFilePicker !== undefined ? pickHandles(showOpenFilePicker) : pickWithInput(what);
+  return pickWithInput(what);
 }
 
-async function pickHandles(pick: NonNullable<Picker["showOpenFilePicker"]>): Promise<Given[]> {
+/** Not in every browser. */
+type Picker = Window & { showOpenFilePicker?: (options: { multiple: boolean }) => Promise<FileSystemFileHandle[]> };
+
+/**
+ * The same for a file that is to be found again another day: where the browser has such a picker, files come with handles.
+ * Not for every choice: what hands out handles refuses folders of the system, where binaries and kernels lie.
+ */
+export async function pickRemembered(): Promise<Given[]> {
+  const { showOpenFilePicker } = window as Picker;
+  if (showOpenFilePicker === undefined) {
+    return pickWithInput("files");
+  }
   try {
-    const handles = await pick.call(window, { multiple: true });
+    const handles = await showOpenFilePicker.call(window, { multiple: true });
     return await Promise.all(handles.map(async (handle) => ({ file: await handle.getFile(), folder: "", handle })));
   } catch (error) {
     // The user closed it; what else goes wrong, as in a frame of another page, a plain picker may still do.
