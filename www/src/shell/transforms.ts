@@ -1,15 +1,15 @@
 // What can be done to the stacks, and doing it to what is selected, from whichever view.
 
-import { effect } from "@preact/signals";
 import { labelOfDso, labelOfFunction, labelOfPath } from "../state/function_words.ts";
 import { query, selection, session } from "../state/app.ts";
 import { percent } from "../state/format.ts";
 import { undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
 import { toast } from "../state/toasts.ts";
-import type { FunctionRef, PathPart, Transform } from "../session/types.ts";
+import type { FunctionRef, PathPart, Shown, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { addStep } from "../views/query_steps.ts";
+import { share } from "../views/words.ts";
 
 export type TransformKind = Exclude<Transform["kind"], "search">;
 
@@ -129,26 +129,31 @@ function add(transform: Transform, words: string): void {
 /** "Dropped epoll_wait, 4.1 %", as soon as the session has counted; nothing if something else was asked by then. */
 function sayWhenKnown(words: string, transform: Transform): void {
   const asked = query.peek();
-  let stop: (() => void) | null = null;
-  let isDone = false;
-  stop = effect(() => {
-    const said = shown.value;
-    if (query.value !== asked) {
-      isDone = true;
-    } else if (said?.query === asked && !isDone) {
-      isDone = true;
-      const { samples, allSamples, removed } = said.answer;
-      const own = removed.find(({ what }) => what === asked.steps.length - 1);
-      const share = (part: number): string => percent(allSamples > 0 ? part / allSamples : 0);
-      const amount =
-        own?.effect === "none" ? ": nothing changed"
-          : transform.kind === "drop" ? `, ${share(own?.samples ?? 0)}`
-            : transform.kind === "focus" || transform.kind === "focus-subtree" ? `, ${share(samples)} shown`
-              : "";
+  const stop = shown.subscribe((said) => {
+    if (said?.query === asked) {
+      const amount = amountOf(transform, said.answer, asked.steps.length - 1);
       toast("undo", words + amount, { label: "Undo", run: undo });
     }
-    if (isDone) {
-      queueMicrotask(() => stop?.());
+    if (said?.query === asked || query.peek() !== asked) {
+      // It may be called before there is anything to stop.
+      queueMicrotask(() => stop());
     }
   });
+}
+
+/** What the step at a place did, as the end of a sentence. */
+function amountOf(transform: Transform, { samples, allSamples, removed }: Shown, place: number): string {
+  const own = removed.find(({ what }) => what === place);
+  if (own?.effect === "none") {
+    return ": nothing changed";
+  }
+  switch (transform.kind) {
+    case "drop":
+      return `, ${percent(share(own?.samples ?? 0, allSamples))}`;
+    case "focus":
+    case "focus-subtree":
+      return `, ${percent(share(samples, allSamples))} shown`;
+    default:
+      return "";
+  }
 }
