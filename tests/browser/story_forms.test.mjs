@@ -178,7 +178,7 @@ describe("12 forms of recordings", () => {
     writeFileSync(cut, readFileSync(recording).subarray(0, Math.floor(statSync(recording).size * 0.7)));
     const tab = await opened(cut);
     const { warnings } = await tab.ask("info");
-    await tab.page.locator(".banner", { hasText: /samples were read, up to [\d.]+ (k?B|MB) of the file/ }).waitFor();
+    await tab.page.locator(".banner", { hasText: /^Read up to [\d.]+ (k?B|MB); the rest could not be read \(the file was cut at 0x[0-9a-f]+\)\. [\d,]+ samples are shown\.$/ }).waitFor();
     await tab.page.getByRole("button", { name: /warnings?$/ }).click();
     const list = tab.page.getByRole("region", { name: /Warnings/ });
     for (const { message } of warnings) await list.getByText(message).first().waitFor();

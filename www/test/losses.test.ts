@@ -55,11 +55,14 @@ test("the text has every warning with its kind, count, place and words", () => {
 });
 
 test("what ended the reading early says what was read", () => {
-  assert.equal(describeDamage(PROFILE), "Read up to 61.3 MB. The file was cut. 412,794 samples are shown.");
+  assert.equal(describeDamage(PROFILE), "Read up to 61.3 MB; the rest could not be read (the file was cut at 0x3a75d20). 412,794 samples are shown.");
   const message = "The rest could not be read: record size 0. What came before it is shown.";
   const damaged = { ...PROFILE, samples: 198_112, warnings: [warning("damaged", message, 1, 0x3a75d20)] };
   assert.equal(describeDamage(damaged),
     "Read up to 61.3 MB; the rest could not be read (record size 0 at 0x3a75d20). 198,112 samples are shown.");
+  const another = "Another recording follows on the first, and was left out: open it by itself.";
+  assert.equal(describeDamage({ ...damaged, warnings: [warning("damaged", another, 1, 0x3a75d20)] }),
+    `Read up to 61.3 MB. ${another} 198,112 samples are shown.`);
   const unfinished = { ...PROFILE, warnings: [warning("unfinished", "The recorder did not finish.", 1, 0x68)] };
   assert.equal(describeDamage(unfinished), "The recorder did not finish.");
   assert.equal(describeDamage({ ...PROFILE, warnings: [warning("lost", "3 samples were lost.")] }), null);

@@ -105,7 +105,7 @@ export function describeDamage(profile: ProfileInfo): string | null {
     return message;
   }
   const shown = `${count(shownOf(profile))} samples are shown.`;
-  const [, why] = NOT_READ.exec(message) ?? [];
+  const why = kind === "truncated" ? "the file was cut" : NOT_READ.exec(message)?.[1];
   return why === undefined
     ? `Read up to ${bytes(offset)}. ${message} ${shown}`
     : `Read up to ${bytes(offset)}; the rest could not be read (${why} at 0x${offset.toString(16)}). ${shown}`;
