@@ -58,11 +58,13 @@ pub struct TimelineWork {
     query: Query,
     request: TimelineRequest,
     state: TimelineState,
+    /// Rows gone through.
+    done: usize,
 }
 
 enum TimelineState {
     Sums(TaskSums),
-    Bins { scan: TimelineScan, rows: usize },
+    Bins(Box<TimelineScan>),
     Done,
 }
 
@@ -74,26 +76,29 @@ impl Scan for TimelineWork {
         let all = profile.samples.len();
         match std::mem::replace(&mut self.state, TimelineState::Done) {
             TimelineState::Sums(mut sums) => {
-                if !sums.step(profile, &self.query, rows) {
-                    let done = sums.rows_done();
+                let is_done = sums.step(profile, &self.query, rows);
+                self.done = sums.rows_done();
+                if !is_done {
                     self.state = TimelineState::Sums(sums);
-                    return ScanStep::More { done, total: 2 * all };
+                    return ScanStep::More { done: self.done, total: 2 * all };
                 }
                 let scan = TimelineScan::new(profile, &self.query, &self.request, &sums);
                 times.keep(&self.query, sums);
-                let rows = scan.rows_left();
-                self.state = TimelineState::Bins { scan, rows };
-                ScanStep::More { done: all, total: all + rows }
+                let total = self.done + scan.rows_left();
+                self.state = TimelineState::Bins(Box::new(scan));
+                ScanStep::More { done: self.done, total }
             }
-            TimelineState::Bins { mut scan, rows: total } => {
+            TimelineState::Bins(mut scan) => {
                 let kinds =
                     times.leaf_kinds.get_or_insert_with(|| timeline::leaf_kinds(profile, symbols));
+                let before = scan.rows_left();
                 if scan.step(profile, kinds, rows) {
                     return ScanStep::Done(scan.finish());
                 }
                 let left = scan.rows_left();
-                self.state = TimelineState::Bins { scan, rows: total };
-                ScanStep::More { done: total - left, total }
+                self.done += before - left;
+                self.state = TimelineState::Bins(scan);
+                ScanStep::More { done: self.done, total: self.done + left }
             }
             TimelineState::Done => ScanStep::Done(Timeline::default()),
         }
@@ -167,13 +172,14 @@ impl Session {
         let known = self.times.known(&TaskSums::key(query));
         let state = match known {
             None => TimelineState::Sums(TaskSums::default()),
-            Some(sums) => {
-                let scan = TimelineScan::new(&self.profile, query, &request, sums);
-                let rows = scan.rows_left();
-                TimelineState::Bins { scan, rows }
-            }
+            Some(sums) => TimelineState::Bins(Box::new(TimelineScan::new(
+                &self.profile,
+                query,
+                &request,
+                sums,
+            ))),
         };
-        TimelineWork { query: query.clone(), request, state }
+        TimelineWork { query: query.clone(), request, state, done: 0 }
     }
 
     /// Begins a heat map of the samples that pass the query's filters, its range apart.

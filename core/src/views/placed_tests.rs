@@ -43,9 +43,12 @@ fn placed(fixture: &Fixture, query: &Query, rows: usize) -> Placed {
     }
 }
 
+/// Label, caller, self, total and children of a call node.
+type Row = (Label, Option<CallNodeId>, Sum, Sum, Vec<CallNodeId>);
+
 /// All that a tree is, but for the frames that led to its call nodes: the first of several, in the
 /// order in which samples were gone through.
-fn columns(tree: &CallTree) -> Vec<(Label, Option<CallNodeId>, Sum, Sum, Vec<CallNodeId>)> {
+fn columns(tree: &CallTree) -> Vec<Row> {
     let row = |id| {
         let (label, parent) = (tree.label(id), tree.parent(id));
         (label, parent, tree.self_sum(id), tree.total(id), tree.children(id).to_vec())
