@@ -8,13 +8,14 @@ import { servers } from "../ledger/servers.ts";
 import { pickBinaries } from "../open/pick.ts";
 import type { Session } from "../session/client.ts";
 import type { CompareRequest, DsoPairRow } from "../session/types.ts";
-import { dockOpen, event, namesGeneration, session } from "../state/app.ts";
+import { dockOpen, event, namesGeneration, query, session } from "../state/app.ts";
 import { count, shortId } from "../state/format.ts";
+import { chipsOf } from "../shell/chips.ts";
 import { Icon } from "../shell/icons.tsx";
 import { narrow } from "../state/width.ts";
 import { latest } from "../views/latest.ts";
 import { fetchableForSecond, fetchForSecond, refreshSecond } from "./second.ts";
-import { comparing, compareView, isInAddress, request } from "./state.ts";
+import { comparing, compareView, isInAddress, request, second } from "./state.ts";
 import { amount, howCompared, RELATION_WORDS } from "./words.ts";
 
 interface Question {
@@ -69,6 +70,10 @@ export function DsoPairs(): JSX.Element {
           A pair with equal build-ids is compared by address, names or not. Two builds are compared by function name; code
           that moved between functions shows as both. Forced names are of one side only.
         </p>
+        <WarningsOfSecond />
+        {comparing.value?.with === "second" && chipsOf(query.value).length > 0 && (
+          <p class="pairs-foot">Filters and transforms are of one recording: two are compared as a whole.</p>
+        )}
         {!isInAddress.value && (
           <p class="pairs-foot">
             The address does not hold the second file: after a reload, or for somebody else, it must be opened again.
@@ -76,6 +81,20 @@ export function DsoPairs(): JSX.Element {
         )}
       </div>
     </aside>
+  );
+}
+
+/** What was lost or is doubtful of the second profile; the first one's warnings are in the top bar. */
+function WarningsOfSecond(): JSX.Element | null {
+  const warnings = comparing.value?.with === "second" ? (second.value?.info.warnings ?? []) : [];
+  if (warnings.length === 0) {
+    return null;
+  }
+  return (
+    <details class="pairs-foot ink-warn">
+      <summary>{count(warnings.length)} {warnings.length === 1 ? "warning" : "warnings"} of {second.value?.name}</summary>
+      <ul>{warnings.map(({ message }, index) => <li key={index}>{message}</li>)}</ul>
+    </details>
   );
 }
 

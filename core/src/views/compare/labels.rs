@@ -271,6 +271,8 @@ fn is_same(one: &ComparedLabel, other: &ComparedLabel) -> bool {
             (Name::Address { compared: one, .. }, Name::Address { compared: other, .. }) => {
                 one == other
             }
+            // A process may be called what stands for words in no mapping.
+            (Name::Other(text), Name::Other(same)) => text == same && one.kind == other.kind,
             (one, other) => one == other,
         }
 }
