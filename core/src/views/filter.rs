@@ -170,11 +170,6 @@ impl<'a> Filter<'a> {
         self.dsos.as_ref().is_some_and(|dsos| !takes(dsos)).then_some(FilterKind::Dsos)
     }
 
-    /// True if every sample of the event passes.
-    pub fn is_empty(&self) -> bool {
-        self.range.is_none() && self.threads.is_none() && self.cpus.is_none() && self.dsos.is_none()
-    }
-
     /// What the sample of this row counts for.
     pub fn sum(&self, row: usize) -> Sum {
         let samples = &self.profile.samples;
