@@ -3,8 +3,8 @@
 // Boxes come first, sorted by fill, then their marks; then labels, sorted by font. The two halves are apart because
 // labels may come one frame later when boxes took long. No step allocates per box.
 //
-// A frame of 20,000 boxes and 3,000 labels takes 3 ms of script in Chromium 156 on a server core; what filling its
-// pixels takes is the GPU's business, or without one 14 ms for 1,440 × 900 at 2×. `www/test/harness/shoot.mjs` measures.
+// A frame of 20,000 boxes and 3,000 labels takes 3 ms of script in Chromium 156 on a busy server core; with its pixels
+// filled without a GPU it is about 17 ms for 1,440 × 900 at 2×. `www/test/harness/shoot.mjs` measures.
 
 import { Flag } from "../../session/types.ts";
 import type { Change } from "./colouring.ts";
