@@ -1,46 +1,22 @@
 // Both profiles as one flame graph: the width of one side, coloured by how much the other differs.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
-import { ALL } from "../session/types.ts";
-import { Crumbs, rootName } from "../views/flame/breadcrumb.tsx";
-import { HoverCardView } from "../views/flame/hover_card.tsx";
+import { useMemo, useRef } from "preact/hooks";
+import { Crumbs } from "../views/flame/breadcrumb.tsx";
+import { GraphPane } from "../views/flame/graph_pane.tsx";
+import { treeBases } from "../views/flame/hover_card.tsx";
 import { Minimap } from "../views/flame/minimap.tsx";
 import { FlameModel } from "../views/flame/model.ts";
 import { COMPARED_GRAPH } from "./graph_host.ts";
-import { ComparedMirror } from "./Mirror.tsx";
 import { comparing, sideWords, request, comparedSides } from "./state.ts";
+import { useComparedMirror } from "./tree_mirror.ts";
 import { legendEnds } from "./words.ts";
 
 export function CompareGraph(): JSX.Element {
   const model = useMemo(() => new FlameModel(COMPARED_GRAPH), []);
   const area = useRef<HTMLElement>(null);
-  const scroller = useRef<HTMLDivElement>(null);
-  const content = useRef<HTMLDivElement>(null);
-  const frames = useRef<HTMLCanvasElement>(null);
-  const overlay = useRef<HTMLCanvasElement>(null);
-  const tree = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    if (!area.current || !scroller.current || !content.current || !frames.current || !overlay.current) {
-      return;
-    }
-    const elements = { scroller: scroller.current, content: content.current, frames: frames.current, overlay: overlay.current };
-    return model.start(area.current, elements, () => {
-      const el = tree.current;
-      if (el && document.activeElement !== el) {
-        // Focus that a pointer brought shows no ring until a key is pressed.
-        el.dataset["pointed"] = "";
-        el.focus({ preventScroll: true });
-      }
-    });
-  }, [model]);
+  const items = useComparedMirror(model);
   const laid = model.laid.value;
-  const bases = {
-    all: laid?.graph.allTotal ?? 0,
-    allName: "what is shown",
-    root: laid?.graph.rootTotal ?? 0,
-    rootName: laid === null || laid.root === ALL ? null : rootName(laid),
-  };
   return (
     <section class="flame-view compare-graph" ref={area} aria-label="Flame graph of both profiles">
       <div class="breadcrumb-row">
@@ -50,18 +26,7 @@ export function CompareGraph(): JSX.Element {
       </div>
       <Empty failure={model.failure.value} />
       <Minimap model={model} />
-      <div class="flame-viewport">
-        <ComparedMirror model={model} tree={tree} />
-        <div class="flame-scroller" ref={scroller}>
-          <div class="flame-content" ref={content}>
-            <div class="flame-sticky">
-              <canvas ref={frames} aria-hidden="true" />
-              <canvas ref={overlay} aria-hidden="true" />
-            </div>
-          </div>
-        </div>
-      </div>
-      <HoverCardView card={model.card} bases={bases} />
+      <GraphPane model={model} area={area} label="Flame graph of both profiles" items={items} bases={treeBases(laid)} />
     </section>
   );
 }

@@ -2,13 +2,13 @@
 
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
-import { ALL } from "../session/types.ts";
 import { query, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import { emptyWords } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
-import { Breadcrumb, rootName } from "./flame/breadcrumb.tsx";
+import { Breadcrumb } from "./flame/breadcrumb.tsx";
 import { GraphPane } from "./flame/graph_pane.tsx";
+import { treeBases } from "./flame/hover_card.tsx";
 import { Minimap } from "./flame/minimap.tsx";
 import { FlameModel } from "./flame/model.ts";
 import { useTreeMirror } from "./flame/tree_mirror.ts";
@@ -18,12 +18,6 @@ export function FlameGraphView(): JSX.Element {
   const area = useRef<HTMLElement>(null);
   const items = useTreeMirror(model);
   const laid = model.laid.value;
-  const bases = {
-    all: laid?.graph.allTotal ?? 0,
-    allName: "what is shown",
-    root: laid?.graph.rootTotal ?? 0,
-    rootName: laid === null || laid.root === ALL ? null : rootName(laid),
-  };
   return (
     <section class="flame-view" ref={area} aria-label="Flame graph">
       <Breadcrumb laid={laid} onZoom={model.host.zoomTo} />
@@ -34,7 +28,7 @@ export function FlameGraphView(): JSX.Element {
         area={area}
         label={query.value.direction === "callees" ? "Flame graph of callees" : "Flame graph, inverted"}
         items={items}
-        bases={bases}
+        bases={treeBases(laid)}
       >
         <button type="button" class="mirror-button" onClick={() => step(() => (view.value = "tree"))}>
           Open as call tree

@@ -3,14 +3,17 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { CallNodeDetail } from "../../session/types.ts";
+import { ALL } from "../../session/types.ts";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { event } from "../../state/app.ts";
 import { percent, weight } from "../../state/format.ts";
 import { ForcedMark } from "../forced_name.tsx";
 import { countSamples, nameClass, share, swatchClass } from "../words.ts";
 import { ComparedCard } from "../../compare/ComparedCard.tsx";
+import { rootName } from "./breadcrumb.tsx";
 import type { HoverCard } from "./hover.ts";
 import { placeCard } from "./place_card.ts";
+import type { Laid } from "./stage.ts";
 
 /** Weights that shares are of. */
 export interface Bases {
@@ -20,6 +23,16 @@ export interface Bases {
   root: number;
   /** Name of the frame that is zoomed into, null where all is shown. */
   rootName: string | null;
+}
+
+/** The bases of a graph of a tree. */
+export function treeBases(laid: Laid | null): Bases {
+  return {
+    all: laid?.graph.allTotal ?? 0,
+    allName: "what is shown",
+    root: laid?.graph.rootTotal ?? 0,
+    rootName: laid === null || laid.root === ALL ? null : rootName(laid),
+  };
 }
 
 export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }): JSX.Element | null {
