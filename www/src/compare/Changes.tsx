@@ -1,14 +1,12 @@
 // What changed, function by function: largest increase first, unless another order is chosen.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useId, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { event, namesGeneration, session } from "../state/app.ts";
 import { Segmented } from "../shell/Segmented.tsx";
-import { ForcedMark, markedName } from "../views/forced_name.tsx";
-import { RowsBody, useVirtualRows } from "../views/rows/virtual_rows.tsx";
-import { rowAfterKey } from "../views/rows/window.ts";
-import { idAt, nameClass, swatchClass } from "../views/words.ts";
+import { NameCell, RowsGrid } from "../views/rows/rows_grid.tsx";
+import { idAt } from "../views/words.ts";
 import type { ChangeRow } from "./changes_model.ts";
 import { ChangesModel } from "./changes_model.ts";
 import type { ChangeOrder } from "./state.ts";
@@ -36,71 +34,30 @@ export function Changes(): JSX.Element {
       model.ask({ session: present, request: asked, view, key, order, names });
     }
   });
-  void model.arrivals.value;
-  const list = useVirtualRows(model.count.value, ROW_HEIGHT);
-  useEffect(() => model.want(list.from, list.to), [model, list.from, list.to]);
-  const selected = comparedSelection.value?.functionId ?? null;
-  // A row that keys moved to may not be loaded yet; it is selected when it is.
-  const focused = useSignal(-1);
-  useSignalEffect(() => {
-    void model.arrivals.value;
-    const row = focused.value < 0 ? null : model.row(focused.value);
-    if (row) {
-      focused.value = -1;
-      selectRow(row);
-    }
-  });
-  const at = selected === null ? -1 : model.indexOf(selected);
-  const isLoaded = at >= 0;
-  useEffect(() => {
-    if (isLoaded) {
-      list.reveal(at);
-    }
-  }, [selected, isLoaded]);
-  const prefix = useId();
-  const onKeyDown = (pressed: KeyboardEvent): void => {
-    const plain = !pressed.ctrlKey && !pressed.metaKey && !pressed.altKey;
-    const to = plain ? rowAfterKey(pressed.key, focused.peek() >= 0 ? focused.peek() : at, list.size) : null;
-    if (to !== null) {
-      pressed.preventDefault();
-      focused.value = to;
-      list.reveal(to);
-    } else if (plain && pressed.key === "Escape" && comparedSelection.peek()) {
-      pressed.stopPropagation();
-      comparedSelection.value = null;
-    }
-  };
-  const indexes = Array.from({ length: list.to - list.from }, (_, i) => list.from + i);
   return (
     <section class="table-view changes" aria-label="Changes">
       <Head />
       {model.failure.value !== null && <p class="view-empty" role="status">{model.failure.value}</p>}
-      <div
-        class="rows"
-        role="grid"
-        tabIndex={0}
-        ref={list.scroller}
-        aria-label="Changes by function"
-        aria-rowcount={list.size.count + 1}
-        aria-activedescendant={at >= list.from && at < list.to ? `${prefix}${at}` : undefined}
-        onScroll={list.onScroll}
-        onKeyDown={onKeyDown}
-      >
-        <div class="row-head" role="row" aria-rowindex={1}>
-          <span role="columnheader" class="number">Change</span>
-          <span aria-hidden="true" />
-          <span role="columnheader" class="number">Before</span>
-          <span role="columnheader" class="number">After</span>
-          <span role="columnheader">Function</span>
-          <span role="columnheader" class="dso">DSO</span>
-          <span role="columnheader" class="certainty">Certainty</span>
-        </div>
-        <RowsBody rows={list}>
-          {indexes.map((index) => (
-            <Row key={index} id={`${prefix}${index}`} index={index} row={model.row(index)} isSelected={index === at} model={model} />
-          ))}
-        </RowsBody>
-      </div>
+      <RowsGrid
+        model={model}
+        rowHeight={ROW_HEIGHT}
+        label="Changes by function"
+        head={(
+          <>
+            <span role="columnheader" class="number">Change</span>
+            <span aria-hidden="true" />
+            <span role="columnheader" class="number">Before</span>
+            <span role="columnheader" class="number">After</span>
+            <span role="columnheader">Function</span>
+            <span role="columnheader" class="dso">DSO</span>
+            <span role="columnheader" class="certainty">Certainty</span>
+          </>
+        )}
+        cells={(row) => <Cells row={row} />}
+        selection={comparedSelection}
+        selected={comparedSelection.value?.functionId ?? null}
+        onSelect={selectRow}
+      />
     </section>
   );
 }
@@ -131,51 +88,26 @@ function selectRow({ columns, index }: ChangeRow): void {
   comparedSelection.value = { callNode: idAt(columns.heaviest, index), functionId: idAt(columns.functionId, index) };
 }
 
-interface RowProps {
-  id: string;
-  index: number;
-  /** null while it is loading. */
-  row: ChangeRow | null;
-  isSelected: boolean;
-  model: ChangesModel;
-}
-
-function Row({ id, index, row, isSelected, model }: RowProps): JSX.Element {
-  if (row === null) {
-    return <div class="row loading" role="row" aria-rowindex={index + 2} aria-busy="true" />;
-  }
-  const { columns, index: at } = row;
+function Cells({ row: { columns, index: at } }: { row: ChangeRow }): JSX.Element {
   const { basis } = compareView.value;
   const unit = event.value?.name ?? "";
-  const [kind, flags] = [columns.kind[at] as number, columns.flags[at] as number];
   const change = columns.change[at] as number;
   const presence = PRESENCES[columns.presence[at] as number] ?? "both";
-  const name = columns.names[at] ?? "";
   const side = (value: number): JSX.Element => (
     <span role="gridcell" class={value === 0 ? "number ink-mute" : "number"}>{amount(value, basis, unit)}</span>
   );
   return (
-    <div
-      id={id}
-      class={isSelected ? "row selected" : "row"}
-      role="row"
-      aria-rowindex={index + 2}
-      aria-selected={isSelected}
-      onClick={() => selectRow(row)}
-    >
+    <>
       <span role="gridcell" class="number strong">{difference(change, basis, unit)}</span>
-      <ChangeBar part={model.largest.value > 0 ? change / model.largest.value : 0} />
+      <ChangeBar part={columns.largest > 0 ? change / columns.largest : 0} />
       {side(columns.before[at] as number)}
       {side(columns.after[at] as number)}
-      <span role="gridcell" class="name">
-        <span class={swatchClass(kind, flags)} />
-        <ForcedMark flags={flags} />
-        <span class={nameClass(kind, flags)} title={markedName(name, flags)}>{name}</span>
+      <NameCell name={columns.names[at] ?? ""} kind={columns.kind[at] as number} flags={columns.flags[at] as number}>
         {presence !== "both" && <span class="only-tag">{PRESENCE_WORDS[presence]}</span>}
-      </span>
+      </NameCell>
       <span role="gridcell" class="dso">{columns.dsos[at]}</span>
       <span role="gridcell" class="certainty">{columns.certain[at] === 1 ? "beyond noise" : "within noise"}</span>
-    </div>
+    </>
   );
 }
 
