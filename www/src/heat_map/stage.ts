@@ -1,7 +1,7 @@
 // The canvases of the heat map: their sizes, and the one animation frame in which anything is painted.
 
 import { signal } from "@preact/signals";
-import { deviceSize, fitBacking } from "../views/backing.ts";
+import { fitBacking, followSize, NO_SIZE } from "../views/backing.ts";
 import { textScale } from "../views/text_scale.ts";
 import type { HeatMap } from "../session/types.ts";
 import type { Grid } from "./grid.ts";
@@ -26,11 +26,11 @@ export class HeatStage {
   readonly #cells: CanvasRenderingContext2D;
   readonly #chosen: CanvasRenderingContext2D;
   readonly #side: CanvasRenderingContext2D;
-  readonly #resizes: ResizeObserver;
-  readonly #devices = new Map<Element, { width: number; height: number }>();
+  readonly #unfollow: readonly (() => void)[];
   readonly #onScroll = (): void => this.#invalidate("cells");
   #palette: HeatPalette | null = null;
-  #ratio = 1;
+  #cellsSize = NO_SIZE;
+  #sideSize = NO_SIZE;
   #font = "";
   #grid: Grid | null = null;
   #answer: HeatMap | null = null;
@@ -46,20 +46,25 @@ export class HeatStage {
     }
     this.#el = elements;
     [this.#cells, this.#chosen, this.#side] = [cells, chosen, side];
-    this.#resizes = new ResizeObserver((entries) => this.#resized(entries));
-    for (const canvas of [elements.cells, elements.side]) {
-      try {
-        this.#resizes.observe(canvas, { box: "device-pixel-content-box" });
-      } catch {
-        this.#resizes.observe(canvas); // Safari knows no device pixel box.
-      }
-    }
+    this.#unfollow = [
+      followSize(elements.cells, (size) => {
+        this.#cellsSize = size;
+        this.width.value = Math.max(0, size.width - 2 * EDGE);
+        this.#invalidate("cells");
+      }),
+      followSize(elements.side, (size) => {
+        this.#sideSize = size;
+        this.#invalidate("cells");
+      }),
+    ];
     elements.scroller.addEventListener("scroll", this.#onScroll, { passive: true });
   }
 
   dispose(): void {
     cancelAnimationFrame(this.#frame);
-    this.#resizes.disconnect();
+    for (const end of this.#unfollow) {
+      end();
+    }
     this.#el.scroller.removeEventListener("scroll", this.#onScroll);
   }
 
@@ -102,18 +107,6 @@ export class HeatStage {
     }
   }
 
-  #resized(entries: ResizeObserverEntry[]): void {
-    for (const entry of entries) {
-      this.#devices.set(entry.target, deviceSize(entry));
-      if (entry.target === this.#el.cells) {
-        const { width } = entry.contentRect;
-        this.#ratio = width > 0 ? deviceSize(entry).width / width : devicePixelRatio;
-        this.width.value = Math.max(0, width - 2 * EDGE);
-      }
-    }
-    this.#invalidate("cells");
-  }
-
   #invalidate(what: "chosen" | "cells"): void {
     if (this.#dirty !== "cells") {
       this.#dirty = what;
@@ -125,14 +118,13 @@ export class HeatStage {
     this.#frame = 0;
     const dirty = this.#dirty;
     this.#dirty = "nothing";
-    const [cells, side] = [this.#devices.get(this.#el.cells), this.#devices.get(this.#el.side)];
     const width = this.width.peek();
-    if (this.#grid === null || cells === undefined || side === undefined || width < 1) {
+    if (this.#grid === null || width < 1) {
       return;
     }
-    fitBacking(this.#el.cells, cells);
-    fitBacking(this.#el.chosen, cells);
-    fitBacking(this.#el.side, side);
+    fitBacking(this.#el.cells, this.#cellsSize);
+    fitBacking(this.#el.chosen, this.#cellsSize);
+    fitBacking(this.#el.side, this.#sideSize);
     if (this.#palette === null) {
       this.#palette = readHeatPalette();
       this.#font = getComputedStyle(document.body).fontFamily;
@@ -142,7 +134,7 @@ export class HeatStage {
       answer: this.#answer,
       scrollLeft: this.#el.scroller.scrollLeft,
       width,
-      ratio: this.#ratio,
+      ratio: this.#cellsSize.ratio,
       textScale: textScale(),
       font: this.#font,
     };

@@ -2,7 +2,8 @@
 // frame in which anything is painted.
 
 import { signal } from "@preact/signals";
-import { deviceSize, fitBacking } from "../views/backing.ts";
+import type { CanvasSize } from "../views/backing.ts";
+import { fitBacking, followSize, NO_SIZE } from "../views/backing.ts";
 import { textScale } from "../views/text_scale.ts";
 import type { Marks, Timeline } from "../session/types.ts";
 import { paintOverlay } from "./paint_overlay.ts";
@@ -36,12 +37,10 @@ export class TimeStage {
   readonly #form: TimelineForm;
   readonly #tracks: CanvasRenderingContext2D;
   readonly #overlay: CanvasRenderingContext2D;
-  readonly #resizes: ResizeObserver;
+  readonly #unfollow: () => void;
   readonly #onScroll = (): void => this.#invalidate("tracks");
   #palette: TimePalette | null = null;
-  #height = 0;
-  #ratio = 1;
-  #device = { width: 0, height: 0 };
+  #size = NO_SIZE;
   #textScale = textScale();
   #answer: Timeline | null = null;
   #rows: Scene["rows"] = [];
@@ -62,18 +61,13 @@ export class TimeStage {
     this.#form = form;
     this.#tracks = tracks;
     this.#overlay = overlay;
-    this.#resizes = new ResizeObserver((entries) => this.#resized(entries));
-    try {
-      this.#resizes.observe(elements.tracks, { box: "device-pixel-content-box" });
-    } catch {
-      this.#resizes.observe(elements.tracks); // Safari knows no device pixel box.
-    }
+    this.#unfollow = followSize(elements.tracks, (size) => this.#resized(size));
     elements.scroller?.addEventListener("scroll", this.#onScroll, { passive: true });
   }
 
   dispose(): void {
     cancelAnimationFrame(this.#frame);
-    this.#resizes.disconnect();
+    this.#unfollow();
     this.#el.scroller?.removeEventListener("scroll", this.#onScroll);
   }
 
@@ -130,10 +124,10 @@ export class TimeStage {
       marks: this.#marks,
       window: this.#window,
       width,
-      height: this.#height,
+      height: this.#size.height,
       scrollTop: this.#el.scroller?.scrollTop ?? 0,
       sizes: this.#sizes(),
-      ratio: this.#ratio,
+      ratio: this.#size.ratio,
       textScale: this.#textScale,
     };
   }
@@ -143,27 +137,19 @@ export class TimeStage {
       case "tracks":
         return trackSizes(this.#textScale);
       case "strip":
-        return aloneSizes(this.#height, 0);
+        return aloneSizes(this.#size.height, 0);
       case "phone":
-        return aloneSizes(this.#height, RULER * this.#textScale);
+        return aloneSizes(this.#size.height, RULER * this.#textScale);
     }
   }
 
-  #resized(entries: ResizeObserverEntry[]): void {
-    const entry = entries.at(-1);
-    if (!entry) {
-      return;
-    }
-    const { width, height } = entry.contentRect;
-    this.#device = deviceSize(entry);
-    this.#height = height;
-    const ratio = width > 0 ? this.#device.width / width : devicePixelRatio;
-    if (ratio !== this.#ratio) {
-      this.#ratio = ratio;
+  #resized(size: CanvasSize): void {
+    if (size.ratio !== this.#size.ratio) {
       this.#palette = null;
     }
+    this.#size = size;
     this.#textScale = textScale();
-    this.width.value = Math.max(0, width - MARGIN);
+    this.width.value = Math.max(0, size.width - MARGIN);
     this.#invalidate("tracks");
   }
 
@@ -178,13 +164,13 @@ export class TimeStage {
     this.#frame = 0;
     const dirty = this.#dirty;
     this.#dirty = "nothing";
-    fitBacking(this.#el.tracks, this.#device);
-    fitBacking(this.#el.overlay, this.#device);
+    fitBacking(this.#el.tracks, this.#size);
+    fitBacking(this.#el.overlay, this.#size);
     const { scene } = this;
     if (!scene) {
       return;
     }
-    this.#palette ??= readTimePalette(this.#ratio);
+    this.#palette ??= readTimePalette(this.#size.ratio);
     if (dirty === "tracks") {
       paintTracks(this.#tracks, scene, this.#palette);
       if (!this.#painted && scene.answer !== null) {

@@ -8,7 +8,8 @@
 import { signal } from "@preact/signals";
 import type { FlameGraph } from "../../session/types.ts";
 import { NONE } from "../../session/types.ts";
-import { deviceSize, fitBacking } from "../backing.ts";
+import type { CanvasSize } from "../backing.ts";
+import { fitBacking, followSize, NO_SIZE } from "../backing.ts";
 import { textScale } from "../text_scale.ts";
 import { boxAt, boxOfCallNode, heaviestOfFunction, NO_BOX, rowOf } from "./hit_test.ts";
 import type { Colouring } from "./colouring.ts";
@@ -79,7 +80,7 @@ export class FlameStage {
   readonly #el: StageElements;
   readonly #overlay: CanvasRenderingContext2D;
   readonly #painter: FlamePainter;
-  readonly #resizes: ResizeObserver;
+  readonly #unfollow: () => void;
   readonly #touch = matchMedia("(pointer: coarse), (max-width: 719px)");
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   readonly #onScroll = (): void => this.#invalidate("frames");
@@ -88,11 +89,9 @@ export class FlameStage {
   #view: View = WHOLE;
   #animation: Animation | null = null;
   readonly #smallestSpan: number;
-  #height = 0;
+  #size = NO_SIZE;
   #contentHeight = 0;
   #look: Look = { row: 18, flow: "down", colouring: BY_KIND };
-  #ratio = 1;
-  #device = { width: 0, height: 0 };
   #hovered = NO_BOX;
   #selection: { callNode: number; functionId: number } = { callNode: NONE, functionId: NONE };
   #selected = NO_BOX;
@@ -115,19 +114,14 @@ export class FlameStage {
     this.#el = elements;
     this.#overlay = overlay;
     this.#painter = new FlamePainter(frames);
-    this.#resizes = new ResizeObserver((entries) => this.#resized(entries));
-    try {
-      this.#resizes.observe(elements.frames, { box: "device-pixel-content-box" });
-    } catch {
-      this.#resizes.observe(elements.frames); // Safari knows no device pixel box.
-    }
+    this.#unfollow = followSize(elements.frames, (size) => this.#resized(size));
     elements.scroller.addEventListener("scroll", this.#onScroll, { passive: true });
     this.#touch.addEventListener("change", this.#onRowHeight);
   }
 
   dispose(): void {
     cancelAnimationFrame(this.#frame);
-    this.#resizes.disconnect();
+    this.#unfollow();
     this.#el.scroller.removeEventListener("scroll", this.#onScroll);
     this.#touch.removeEventListener("change", this.#onRowHeight);
   }
@@ -258,8 +252,8 @@ export class FlameStage {
     const top = scene ? rowTop(scene, rowOf(graph, box)) : 0;
     if (top < scroller.scrollTop) {
       scroller.scrollTop = top;
-    } else if (top + this.rowHeight > scroller.scrollTop + this.#height) {
-      scroller.scrollTop = top + this.rowHeight - this.#height + BELOW;
+    } else if (top + this.rowHeight > scroller.scrollTop + this.#size.height) {
+      scroller.scrollTop = top + this.rowHeight - this.#size.height + BELOW;
     }
   }
 
@@ -315,13 +309,13 @@ export class FlameStage {
   #setHeight(): void {
     const { scroller, content } = this.#el;
     const before = this.#contentHeight;
-    const below = before - this.#height - scroller.scrollTop;
+    const below = before - this.#size.height - scroller.scrollTop;
     const rows = this.#laid?.graph.depths ?? 0;
     const height = rows * this.rowHeight + BELOW;
     content.style.height = `${height}px`;
-    this.#contentHeight = Math.max(height, this.#height);
+    this.#contentHeight = Math.max(height, this.#size.height);
     if (this.#look.flow === "up" && this.#contentHeight !== before) {
-      scroller.scrollTop = this.#contentHeight - this.#height - Math.max(0, below);
+      scroller.scrollTop = this.#contentHeight - this.#size.height - Math.max(0, below);
     }
   }
 
@@ -330,20 +324,12 @@ export class FlameStage {
     this.#el.scroller.scrollTop = this.#look.flow === "down" ? 0 : this.#contentHeight;
   }
 
-  #resized(entries: ResizeObserverEntry[]): void {
-    const entry = entries.at(-1);
-    if (!entry) {
-      return;
-    }
-    const { width, height } = entry.contentRect;
-    this.#device = deviceSize(entry);
-    this.#height = height;
-    const ratio = width > 0 ? this.#device.width / width : devicePixelRatio;
-    if (ratio !== this.#ratio) {
-      this.#ratio = ratio;
+  #resized(size: CanvasSize): void {
+    if (size.ratio !== this.#size.ratio) {
       this.#palette = null;
     }
-    this.width.value = width;
+    this.#size = size;
+    this.width.value = size.width;
     this.#textScale = textScale();
     this.#setHeight();
     this.#invalidate("frames");
@@ -367,10 +353,10 @@ export class FlameStage {
       part: this.#laid.part,
       view: this.#view,
       width,
-      height: this.#height,
+      height: this.#size.height,
       scrollTop: this.#el.scroller.scrollTop,
       rowHeight: this.rowHeight,
-      ratio: this.#ratio,
+      ratio: this.#size.ratio,
       textScale: this.#textScale,
       flow: this.#look.flow,
       contentHeight: this.#contentHeight,
@@ -383,14 +369,14 @@ export class FlameStage {
     const dirty = this.#dirty;
     this.#dirty = "nothing";
     const lift = this.#advance(now);
-    fitBacking(this.#el.frames, this.#device);
-    fitBacking(this.#el.overlay, this.#device);
+    fitBacking(this.#el.frames, this.#size);
+    fitBacking(this.#el.overlay, this.#size);
     const scene = this.#scene();
     if (!scene || !this.#laid) {
       return;
     }
     scene.scrollTop -= lift;
-    this.#palette ??= readPalette(this.#ratio);
+    this.#palette ??= readPalette(this.#size.ratio);
     const { searching } = this.#laid;
     let labels = dirty === "labels";
     if (dirty === "frames") {
