@@ -79,10 +79,12 @@ fn switch_records_alone_give_times_without_stacks() {
     let profile = session.profile();
     assert!(expected.keys().any(|(event, ..)| event == "offcpu-time"), "{expected:?}");
     assert_eq!(times(profile), expected);
+    // Nothing but why the thread left the CPU.
     for row in derived_rows(profile) {
-        assert!(
-            profile.stacks.frames(profile.samples.get(row).expect("a row").stack).next().is_none()
-        );
+        let stack = profile.samples.get(row).expect("a row").stack;
+        let dsos = profile.stacks.frames(stack).map(|frame| profile.frames.get(frame).dso);
+        let kinds: Vec<_> = dsos.map(|dso| profile.dsos.get(dso).kind).collect();
+        assert_eq!(kinds, [DsoKind::OffCpu]);
     }
 }
 

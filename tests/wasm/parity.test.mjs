@@ -42,7 +42,7 @@ const native = (...words) => JSON.parse(execFileSync(perftab, words, { maxBuffer
 /** Rows of the page's functions table, in words of `report --json`. */
 function functions(session, inlines) {
   const query = { event: 0, direction: "callees", group: "none", inlines };
-  const rows = session.functions(query, { key: "self", direction: "descending" }, 0, 2 ** 31);
+  const rows = session.functions(query, { key: "self", direction: "descending" }, "function", 0, 2 ** 31);
   return rows.names.map((name, i) => [name, rows.dsos[i], rows.self[i], rows.total[i]]);
 }
 

@@ -55,8 +55,9 @@ pub struct DiffArgs {
     /// Compare totals, callees included, instead of selves
     #[arg(long)]
     pub total: bool,
-    /// Order of the rows: increase, decrease, change, before, after or name
-    #[arg(long, value_name = "KEY", default_value = "increase", hide_possible_values = true)]
+    /// Order by increase, decrease, change, before, after or name
+    #[arg(long, value_name = "KEY", default_value = "increase")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     pub sort: DiffSort,
     /// Print at most this many functions
     #[arg(long, value_name = "N")]
