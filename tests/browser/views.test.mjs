@@ -231,6 +231,22 @@ describe("call tree", () => {
 });
 
 describe("functions", () => {
+  test("rows are as high as the list reckons, compact and comfortable", async () => {
+    const heights = [];
+    for (const density of ["comfortable", "compact"]) {
+      await tab.evaluate((density) => localStorage.setItem("perftab.density", density), density);
+      await open("view=functions", ".row:not(.loading)");
+      const [row, all, count] = await tab.evaluate(() => [
+        document.querySelector(".row").getBoundingClientRect().height,
+        document.querySelector(".rows-body").getBoundingClientRect().height,
+        Number(document.querySelector(".rows").getAttribute("aria-rowcount")) - 1,
+      ]);
+      assert.ok(Math.abs(row - all / count) < 0.1, `rows of ${row} px, ${count} of them in ${all} px`);
+      heights.push(row);
+    }
+    assert.ok(heights[0] > heights[1], "comfortable rows are higher");
+  });
+
   test("headers sort, and say so", async () => {
     await open("view=functions", ".row:not(.loading)");
     const names = () => tab.locator(".row .frame-name").allInnerTexts();

@@ -7,7 +7,6 @@ import type { FunctionsOrder } from "../session/types.ts";
 import { openTransformMenu, openTransformMenuAt } from "../shell/ContextMenu.tsx";
 import { functionsGroup, functionsOrder, namesGeneration, phase, query, selection, session } from "../state/app.ts";
 import { count, percent } from "../state/format.ts";
-import { rowExtra } from "../state/layout.ts";
 import type { FunctionGroup } from "../state/url.ts";
 import { noSamples } from "./empty.ts";
 import { EmptyView } from "./empty_view.tsx";
@@ -56,7 +55,7 @@ export function FunctionsTable(): JSX.Element {
       <EmptyView words={failure === null ? noSamples() : { text: failure, event: null }} />
       <RowsGrid
         model={model}
-        rowHeight={ROW_HEIGHT + rowExtra.value}
+        rowHeight={ROW_HEIGHT}
         label="Functions"
         head={(
           <>

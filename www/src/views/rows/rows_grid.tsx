@@ -14,7 +14,7 @@ import { rowAfterKey } from "./window.ts";
 
 interface Props<Question, Rows extends Columns> {
   model: LoadedRows<Question, Rows>;
-  /** With a mouse, in 1/16 rem. */
+  /** As `useVirtualRows` takes it. */
   rowHeight: number;
   /** What the table is called. */
   label: string;

@@ -10,7 +10,6 @@ import { ALL } from "../../session/types.ts";
 import { openTransformMenu, openTransformMenuAt } from "../../shell/ContextMenu.tsx";
 import type { Selection } from "../../state/app.ts";
 import { namesGeneration, phase, session } from "../../state/app.ts";
-import { rowExtra } from "../../state/layout.ts";
 import { percent } from "../../state/format.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import { idAt, nameClass, share, swatchClass } from "../words.ts";
@@ -44,7 +43,7 @@ export function TreeTable({ model, query, selection, label, shape, onEnter }: Pr
     }
   });
   const rows = model.rows.value;
-  const list = useVirtualRows(rows.length, ROW_HEIGHT[shape] + rowExtra.value);
+  const list = useVirtualRows(rows.length, ROW_HEIGHT[shape]);
   const selected = selection.value?.callNode ?? null;
   const at = selected === null ? -1 : rows.findIndex((row) => row.callNode === selected);
   const isShown = at >= 0;

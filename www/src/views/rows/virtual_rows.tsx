@@ -4,6 +4,7 @@
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ListSize } from "./window.ts";
+import { rowExtra } from "../../state/layout.ts";
 import { textScale } from "../text_scale.ts";
 import { rowWindow, scrollToRow } from "./window.ts";
 
@@ -21,7 +22,7 @@ export interface VirtualRows {
 const TOUCH_ROWS = "(pointer: coarse), (max-width: 719px)";
 const TOUCH_ROW = 44;
 
-/** `rowHeight` with a mouse, in 1/16 rem as the style sheet has it; rows for fingers are 44. */
+/** `rowHeight` is of compact rows for a mouse, in 1/16 rem; rows for fingers are 44. */
 export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null);
   const [scrollTop, setScrollTop] = useState(0);
@@ -50,7 +51,7 @@ export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
       media.removeEventListener("change", onMedia);
     };
   }, []);
-  const size = { count, rowHeight: (touch ? TOUCH_ROW : rowHeight) * scale, height };
+  const size = { count, rowHeight: (touch ? TOUCH_ROW : rowHeight + rowExtra.value) * scale, height };
   const latest = useRef(size);
   latest.current = size;
   const [from, to] = rowWindow(scrollTop, size);
@@ -70,11 +71,11 @@ function usableHeight(scroller: HTMLElement): number {
   return scroller.clientHeight - (header instanceof HTMLElement ? header.offsetHeight : 0);
 }
 
-/** The body of the list: as high as all rows, holding those in sight. */
+/** The body of the list: as high as all rows, holding those in sight. The style sheet takes a row's height from here. */
 export function RowsBody({ rows, children }: { rows: VirtualRows; children: ComponentChildren }): JSX.Element {
   const { size, from } = rows;
   return (
-    <div class="rows-body" role="rowgroup" style={{ height: `${size.count * size.rowHeight}px` }}>
+    <div class="rows-body" role="rowgroup" style={{ height: `${size.count * size.rowHeight}px`, "--row-height": `${size.rowHeight}px` }}>
       <div class="rows-shift" role="presentation" style={{ transform: `translateY(${from * size.rowHeight}px)` }}>
         {children}
       </div>
