@@ -25,8 +25,9 @@ export function Chips(): JSX.Element {
   const chips = chipsOf(query.value);
   const names = chips.map(({ word, text }) => `${word} ${text}`).join("\n");
   useLayoutEffect(() => {
-    const element = row.current;
-    if (element === null) {
+    // The row is as wide as what it shows; what it could take is its parent's.
+    const element = row.current?.parentElement;
+    if (!element) {
       return;
     }
     // Another width: all are laid out again, measured, and those without room taken away before anything is painted.

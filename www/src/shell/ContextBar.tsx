@@ -22,19 +22,21 @@ export function ContextBar(): JSX.Element {
       <ProcessesMenu />
       <CpusMenu />
       {isFiltered && <span class="context-divider" aria-hidden="true" />}
-      <Chips />
-      {(isFiltered || canUndo.value) && (
-        <button
-          type="button"
-          class="quiet undo-button"
-          disabled={!canUndo.value}
-          aria-label="Undo"
-          title={withKey("Undo the last step", "undo")}
-          onClick={undo}
-        >
-          <Icon name="back" size={14} /> <span class="undo-words">Undo</span>
-        </button>
-      )}
+      <span class="filters">
+        <Chips />
+        {(isFiltered || canUndo.value) && (
+          <button
+            type="button"
+            class="quiet undo-button"
+            disabled={!canUndo.value}
+            aria-label="Undo"
+            title={withKey("Undo the last step", "undo")}
+            onClick={undo}
+          >
+            <Icon name="back" size={14} /> <span class="undo-words">Undo</span>
+          </button>
+        )}
+      </span>
       <Showing />
     </div>
   );

@@ -40,7 +40,7 @@ export function FunctionsView(): JSX.Element {
 function OnlyThis(): JSX.Element {
   const chosen = chosenRow.value?.group === functionsGroup.value ? chosenRow.value : null;
   return (
-    <section class="sandwich" aria-label="Selected row">
+    <section class="sandwich sandwich-empty" aria-label="Selected row">
       <p class="view-empty" role="status">
         {chosen === null ? "Select a row." : `${chosen.name} is selected. Callers and callees are those of functions.`}{" "}
         {chosen?.group === "dso" && (

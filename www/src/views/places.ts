@@ -18,6 +18,7 @@ interface Question {
 
 class Remembered {
   place: Place | null = null;
+  #movedTo: number | null = null;
   readonly #details = latest<Question, CallNodeDetail | null>({
     ask: (question) => question.session.call("callNodeDetail", { query: question.query, callNode: question.callNode }),
     deliver: (detail) => {
@@ -25,9 +26,18 @@ class Remembered {
     },
   });
 
+  /** Names gave the place this number: what is known of it holds until the session has said it anew. */
+  movedTo(callNode: number): void {
+    this.#movedTo = callNode;
+  }
+
   /** Remembers a call node of the present generation; null for none. */
   remember(callNode: number | null): void {
-    this.place = null;
+    // While many files are read names arrive again before a question about the last ones is answered.
+    if (callNode === null || callNode !== this.#movedTo) {
+      this.place = null;
+    }
+    this.#movedTo = null;
     const asked = session.peek();
     if (callNode === null || callNode === ALL || asked === null) {
       this.#details.drop();
@@ -67,6 +77,8 @@ export async function findPlaces(asked: Session): Promise<() => void> {
     place === null ? ALL : asked.call("findCallNode", { query: query.peek(), place });
   const [selectedNow, zoom] = await Promise.all([find(selected), find(zoomed)]);
   return () => {
+    zoomed.movedTo(zoom);
+    selected.movedTo(selectedNow);
     zoomRoot.value = zoom;
     if (selection.peek() !== null) {
       selection.value = selectedNow === ALL ? null : { callNode: selectedNow, functionId: null };

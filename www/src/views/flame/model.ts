@@ -287,6 +287,9 @@ export class FlameModel {
 
   #select(box: number): void {
     const laid = this.#current();
+    if (laid === null && box !== NO_BOX) {
+      return; // What is selected stays so: the graph on screen cannot say what a box is until the next one is there.
+    }
     const graph = laid?.graph;
     this.#exact = null;
     if (laid && box !== NO_BOX) {

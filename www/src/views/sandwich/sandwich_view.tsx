@@ -56,7 +56,7 @@ export function Sandwich(): JSX.Element {
 }
 
 function Nothing({ words }: { words: string }): JSX.Element {
-  return <section class="sandwich" aria-label="Callers and callees"><p class="view-empty" role="status">{words}</p></section>;
+  return <section class="sandwich sandwich-empty" aria-label="Callers and callees"><p class="view-empty" role="status">{words}</p></section>;
 }
 
 interface SidePaneProps {
