@@ -146,6 +146,23 @@ describe("context bar", () => {
     for (const box of await page.locator(".context-bar > *, .chips > *").evaluateAll((all) => all.map((each) => each.getBoundingClientRect().right))) {
       assert.ok(box <= row.x + row.width + 0.5, "nothing leaves the bar");
     }
+    const chipsDrawn = (least, most) => page.waitForFunction(([least, most]) => {
+      const now = document.querySelectorAll(".chips > .filter-chip").length;
+      return least <= now && now <= most;
+    }, [least, most]);
+    const gap = () => page.evaluate(() => document.querySelector(".undo-button").getBoundingClientRect().left
+      - document.querySelector(".chips").lastElementChild.getBoundingClientRect().right);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Remove / }).first().click();
+    await showing(tab, stacks.length);
+    await page.locator(".undo-button:enabled").waitFor();
+    const size = page.viewportSize();
+    await chipsDrawn(drawn, drawn);
+    assert.ok(await gap() >= 0 && await gap() < 16, `Undo stands ${await gap()} px behind the chips`);
+    await page.setViewportSize({ width: 1030, height: size.height });
+    await chipsDrawn(0, drawn - 1);
+    await page.setViewportSize(size);
+    await chipsDrawn(drawn, drawn);
     await tab.close();
   });
 

@@ -10,6 +10,7 @@ import { Icon } from "../shell/icons.tsx";
 import { givenFor } from "./admit.ts";
 import { answersFor } from "./debuginfod.ts";
 import { stopForcing, stoppable } from "./forced.ts";
+import { isPart } from "./filtered.ts";
 import { groupId } from "./identity.ts";
 import { describeWhen } from "./modified.ts";
 import { whatItDid } from "./outcome.ts";
@@ -76,7 +77,9 @@ function title(row: DsoRow): string {
 }
 
 function meaning(row: DsoRow): string {
-  const stay = `${percent(row.leaf_share)} of samples stay as addresses.`;
+  // Where the ledger counts what is shown alone, its row has another share.
+  const base = isPart.value ? "all samples" : "samples";
+  const stay = `${percent(row.leaf_share)} of ${base} stay as addresses.`;
   switch (row.status) {
     case "matched":
       return `Its build-id equals the one recorded, so its names are right. It gives ${row.gives ?? "names"}.`;

@@ -55,9 +55,12 @@ export function Chips(): JSX.Element {
   );
 }
 
-/** How many of the chips, which all are laid out, end before the row does. */
-function measure(row: HTMLElement, number: number): number {
+/** How many of the chips end before the row does; null while not all of them are laid out. */
+function measure(row: HTMLElement, number: number): number | null {
   const elements = [...row.querySelectorAll<HTMLElement>(":scope > .filter-chip")];
+  if (elements.length < number) {
+    return null;
+  }
   const end = row.getBoundingClientRect().right;
   const fits = (element: HTMLElement, limit: number): boolean => element.getBoundingClientRect().right <= limit;
   if (elements.every((element) => fits(element, end))) {

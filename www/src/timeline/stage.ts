@@ -138,8 +138,11 @@ export class TimeStage {
         return trackSizes(this.#textScale);
       case "strip":
         return aloneSizes(this.#size.height, 0);
-      case "phone":
-        return aloneSizes(this.#size.height, RULER * this.#textScale);
+      case "phone": {
+        // Collapsed it is as low as the strip, which has no ruler.
+        const ruler = RULER * this.#textScale;
+        return aloneSizes(this.#size.height, 2 * ruler < this.#size.height ? ruler : 0);
+      }
     }
   }
 
