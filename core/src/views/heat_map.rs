@@ -5,6 +5,10 @@
 //! two samples of a thread ([`super::time_order::usual_distance`]), since most lie between samples of
 //! a thread that ran all the time. The idle threads do not count, and no more CPUs are busy than there
 //! are.
+//!
+//! **Threads off the CPU.** A sample of a derived event is a wait, which ends when the sample was taken
+//! and lasts for its weight: each moment of it counts where it lies, and any number of threads may
+//! wait at once.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{DsoKind, Profile, Thread, Unit};
+use crate::profile::{DsoKind, EventOrigin, Profile, Thread, Unit};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
@@ -48,9 +52,10 @@ pub struct HeatMap {
     pub rows: u32,
     /// Samples of each cell.
     pub samples: Vec<u32>,
-    /// CPUs that were busy in each.
+    /// CPUs that were busy in each, or threads that waited.
     pub busy: Vec<f32>,
-    /// CPUs that there are; if that is not known, as many as were busy at once; at least 1.
+    /// CPUs that there are; if that is not known, and of waits, as many as [`Self::busy`] says at
+    /// once; at least 1.
     pub cpus: u32,
     /// Samples of each row, over all seconds.
     pub row_totals: Vec<f64>,
@@ -63,7 +68,7 @@ pub struct HeatMap {
 pub struct HeatCell {
     /// How many samples.
     pub samples: u64,
-    /// How many CPUs were busy.
+    /// How many CPUs were busy, or threads waited.
     pub cpus_busy: f64,
     /// The function that most of them ended in: its name, or its DSO and address.
     pub mostly: Option<String>,
@@ -82,10 +87,12 @@ enum Busy {
 #[derive(Clone)]
 pub struct Load {
     busy: Busy,
-    /// 0 if it is not known.
+    /// 0 if it is not known, or no limit.
     cpus: u32,
     /// By thread: it is what a CPU does that has nothing to do.
     idle: Arc<[bool]>,
+    /// By event: its samples are waits.
+    waits: Arc<[bool]>,
 }
 
 impl Load {
@@ -96,14 +103,34 @@ impl Load {
         let threads = profile.threads.threads.iter();
         let is_idle =
             |thread: &Thread| thread.tid == 0 && profile.threads.process(thread.process).pid == 0;
-        let cpus = profile.host.cpus.or(profile.machine.cpus_available).unwrap_or(0);
-        Self { busy, cpus: cpus.max(cpus_met(profile)), idle: threads.map(is_idle).collect() }
+        let waits: Arc<[bool]> =
+            profile.events.iter().map(|event| event.origin == EventOrigin::Derived).collect();
+        let origin = profile.event(event).map(|event| event.origin);
+        let cpus = match origin.unwrap_or_default() {
+            EventOrigin::Derived => 0,
+            EventOrigin::Recorded => {
+                let known = profile.host.cpus.or(profile.machine.cpus_available).unwrap_or(0);
+                known.max(cpus_met(profile))
+            }
+        };
+        Self { busy, cpus, idle: threads.map(is_idle).collect(), waits }
+    }
+
+    /// Since when the sample of a row has waited, in nanoseconds since the first of the recording;
+    /// `None` if it is no wait.
+    fn waits_since(&self, profile: &Profile, row: usize, time: u64) -> Option<u64> {
+        let is_wait = *self.waits.get(usize::from(profile.samples.event[row]))?;
+        is_wait.then(|| time.saturating_sub(profile.samples.weight[row]))
+    }
+
+    fn is_idle(&self, profile: &Profile, row: usize) -> bool {
+        self.idle[profile.samples.thread[row].index()]
     }
 
     /// Nanoseconds of a CPU that the sample of a row stands for.
     fn nanos(&self, profile: &Profile, row: usize) -> f64 {
         let samples = &profile.samples;
-        if self.idle[samples.thread[row].index()] {
+        if self.is_idle(profile, row) {
             return 0.0;
         }
         match self.busy {
@@ -135,6 +162,8 @@ pub struct HeatScan {
     load: Load,
     /// [`Profile::first_time`], or 0.
     first_time: u64,
+    /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
+    filled: Vec<f32>,
     rows: Range<usize>,
 }
 
@@ -165,7 +194,8 @@ impl HeatScan {
             row_totals: vec![0.0; rows_of_second as usize],
         };
         let first_time = profile.first_time().unwrap_or_default();
-        Self { query, map, cell_nanos: row_ms * 1_000_000, load, first_time, rows }
+        let filled = vec![0.0; cells + 1];
+        Self { query, map, cell_nanos: row_ms * 1_000_000, load, first_time, filled, rows }
     }
 
     /// Goes through so many more rows; true when there are none left.
@@ -178,17 +208,44 @@ impl HeatScan {
             if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
                 continue;
             }
-            let time = samples.time_nanos[row].saturating_sub(first).saturating_sub(self.map.start);
+            let time = samples.time_nanos[row].saturating_sub(first);
+            let since = self.load.waits_since(profile, row, time);
+            if let Some(since) = since.filter(|_| !self.load.is_idle(profile, row)) {
+                self.add_wait(since..time);
+            }
+            let time = time.saturating_sub(self.map.start);
             let row_of_second = (time % SECOND / self.cell_nanos) as usize;
             let cell = (time / SECOND) as usize * self.map.rows as usize + row_of_second;
             let Some(count) = self.map.samples.get_mut(cell) else { continue };
             let samples = samples.count(row);
             *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
-            self.map.busy[cell] += self.load.nanos(profile, row) as f32;
+            if since.is_none() {
+                self.map.busy[cell] += self.load.nanos(profile, row) as f32;
+            }
             self.map.row_totals[row_of_second] += samples as f64;
         }
         self.rows.start = to;
         self.rows.is_empty()
+    }
+
+    /// Adds a wait to the cells that it lies in: in part to the first and the last, and to all between
+    /// by where they begin and end, since a wait may be as long as the recording.
+    fn add_wait(&mut self, times: Range<u64>) {
+        let cells = self.map.busy.len() as u64;
+        let start = times.start.saturating_sub(self.map.start).min(cells * self.cell_nanos);
+        let end = times.end.saturating_sub(self.map.start).min(cells * self.cell_nanos);
+        if start >= end {
+            return;
+        }
+        let (first, last) = (start / self.cell_nanos, (end - 1) / self.cell_nanos);
+        if first == last {
+            self.map.busy[first as usize] += (end - start) as f32;
+            return;
+        }
+        self.map.busy[first as usize] += ((first + 1) * self.cell_nanos - start) as f32;
+        self.map.busy[last as usize] += (end - last * self.cell_nanos) as f32;
+        self.filled[first as usize + 1] += 1.0;
+        self.filled[last as usize] -= 1.0;
     }
 
     /// Rows that are left.
@@ -198,9 +255,11 @@ impl HeatScan {
 
     /// What [`Self::step`] has added up.
     pub fn finish(self) -> HeatMap {
-        let Self { mut map, load, cell_nanos, .. } = self;
-        for busy in &mut map.busy {
-            *busy = load.at_most(f64::from(*busy) / cell_nanos as f64) as f32;
+        let Self { mut map, load, cell_nanos, filled, .. } = self;
+        let mut waits = 0.0;
+        for (busy, more) in map.busy.iter_mut().zip(filled) {
+            waits += more;
+            *busy = load.at_most(f64::from(*busy) / cell_nanos as f64) as f32 + waits;
         }
         let most = map.busy.iter().copied().fold(1.0, f32::max);
         map.cpus = if load.cpus == 0 { most.ceil() as u32 } else { load.cpus };
@@ -220,7 +279,7 @@ pub fn cell(
     let query = Query { range: Some(range), ..TaskSums::key(query) };
     let filter = Filter::new(profile, &query);
     let samples = &profile.samples;
-    let (mut count, mut nanos) = (0_u64, 0.0);
+    let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, &times));
     // Leaves are few where samples are many.
     let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
     for row in filter.rows() {
@@ -229,7 +288,9 @@ pub fn cell(
         }
         let samples_of_row = samples.count(row);
         count = count.saturating_add(samples_of_row);
-        nanos += load.nanos(profile, row);
+        if load.waits_since(profile, row, 0).is_none() {
+            nanos += load.nanos(profile, row);
+        }
         let frame = profile.stacks.get(samples.stack[row]).map(|(_, frame)| frame);
         let leaf = frame.and_then(|frame| symbols.levels(frame).last());
         let leaf = leaf.map(|level| Leaf(level.function));
@@ -243,6 +304,28 @@ pub fn cell(
         cpus_busy: load.at_most(nanos / length),
         mostly: most.and_then(|(leaf, _)| Some(leaf?.text(profile, symbols))),
     }
+}
+
+/// For how many nanoseconds threads waited in a time, also in waits that ended after it.
+fn waited(profile: &Profile, query: &Query, load: &Load, times: &Range<u64>) -> f64 {
+    if !load.waits.contains(&true) {
+        return 0.0;
+    }
+    let query = Query { range: None, ..query.clone() };
+    let filter = Filter::new(profile, &query);
+    let first = profile.first_time().unwrap_or_default();
+    let mut nanos = 0.0;
+    for row in filter.rows() {
+        if !filter.is_of_event(row) {
+            continue;
+        }
+        let end = profile.samples.time_nanos[row].saturating_sub(first);
+        let Some(start) = load.waits_since(profile, row, end) else { continue };
+        if filter.removed_by(row).is_none() && !load.is_idle(profile, row) {
+            nanos += end.min(times.end).saturating_sub(start.max(times.start)) as f64;
+        }
+    }
+    nanos
 }
 
 /// The function that a stack ends in.

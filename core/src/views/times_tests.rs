@@ -292,6 +292,23 @@ fn a_sample_of_cycles_stands_for_the_usual_time_between_two() {
 }
 
 #[test]
+fn a_wait_counts_in_every_cell_that_it_lies_in_and_any_number_of_threads_wait() {
+    let story = recorded(
+        "0  a/1/1 0 cpu-clock 10 app
+         30 a/1/1 0 offcpu-time 25000000 app
+         30 b/2/2 1 offcpu-time 30000000 app
+         30 c/3/3 1 offcpu-time 30000000 app",
+    );
+    let waits = Query { event: 1, ..Query::default() };
+    let map = heat_map(&story, &waits, &rows_of(10));
+    assert_eq!((&map.busy[..4], map.cpus), (&[2.5, 3.0, 3.0, 0.0][..], 3));
+    assert_eq!(map.samples[..4], [0, 0, 0, 3]);
+    let load = Load::new(&story.0, 1, 0);
+    let cell = heat_map::cell(&story.0, &story.1, &waits, &load, 0..20 * MS);
+    assert_eq!((cell.samples, cell.cpus_busy), (0, (15.0 + 20.0 + 20.0) / 20.0));
+}
+
+#[test]
 fn a_cell_says_what_most_samples_ended_in() {
     let (profile, symbols) = recorded(STORY);
     let load = Load::new(&profile, 0, usual_distance(&profile, 0));

@@ -1,15 +1,17 @@
 //! The filters and steps of a command line as a query.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use perftab_core::profile::Dso;
 use perftab_core::session::Session;
 use perftab_core::symbolize::FunctionId;
 use perftab_core::views::Query;
 use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::function_ref::{DsoRef, FunctionRef};
+use perftab_core::views::search::Pattern;
 use perftab_core::views::transform::Transform;
 
 use crate::cli::{FilterArgs, TimeSpan};
+use crate::output::printable;
 
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
 pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow::Result<()> {
@@ -30,7 +32,10 @@ pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow:
         let functions = functions(session, name)?.into_iter();
         query.steps.extend(functions.map(|function| Transform::Merge { function }));
     }
-    query.steps.extend(args.search.iter().map(|text| Transform::Search { text: text.clone() }));
+    for text in &args.search {
+        Pattern::parse(text).with_context(|| format!("--search {}", printable(text)))?;
+        query.steps.push(Transform::Search { text: text.clone() });
+    }
     Ok(())
 }
 
