@@ -103,6 +103,34 @@ describe("context bar", () => {
     await tab.close();
   });
 
+  scene("a toast that offers to undo a step goes with its step", async () => {
+    const tab = await opened();
+    const { page } = tab;
+    const toasts = page.locator(".toast-undo");
+    const drop = async (name) => {
+      await selectIn(tab, name);
+      await page.keyboard.press("d");
+      await toasts.filter({ hasText: `Dropped ${name}` }).waitFor();
+    };
+    const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null, null, { timeout: 3000 });
+    for (const leave of [
+      () => page.keyboard.press("Control+z"),
+      () => page.goBack(),
+      () => page.getByRole("tab", { name: /Call tree/ }).click(),
+      () => page.evaluate(() => { location.hash = "#s2&direction=inverted"; }),
+    ]) {
+      await drop("rolling_sea");
+      await leave();
+      await gone();
+      await page.evaluate(() => { location.hash = "#s2&view=flame"; });
+      await showing(tab, stacks.length);
+    }
+    await drop("rolling_sea");
+    await tab.drop(recording);
+    await gone();
+    await tab.close();
+  });
+
   scene("each transform by its key, in order of effect, each removed alone", async () => {
     const tab = await opened();
     const { page } = tab;

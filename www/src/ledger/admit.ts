@@ -6,7 +6,7 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DropReport, Rejection } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { runTask } from "../state/tasks.ts";
-import { toast } from "../state/toasts.ts";
+import { passingToast, toast } from "../state/toasts.ts";
 import { findPlaces } from "../views/places.ts";
 import { describeDrop } from "./outcome.ts";
 
@@ -15,6 +15,9 @@ export const notUsed = signal<DropReport["notUsed"]>([]);
 export const notUsedOpen = signal(false);
 /** What became of the last drop, as long as the profile is open: a toast is gone in a moment. */
 export const lastDrop = signal("");
+
+/** Takes the toast away that leads to what was not used. */
+let dismissNotUsed = (): void => {};
 
 /** By DSO the file that was given for it and is another build: to explain, and to be used if the user insists. */
 export const givenFor = signal<ReadonlyMap<number, File>>(new Map());
@@ -27,6 +30,7 @@ export function forgetDrops(): void {
   notUsed.value = [];
   notUsedOpen.value = false;
   lastDrop.value = "";
+  dismissNotUsed();
   givenFor.value = new Map();
 }
 
@@ -49,7 +53,7 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
       const show = (): void => {
         notUsedOpen.value = true;
       };
-      toast("info", text, { label: "Not used", run: show });
+      dismissNotUsed = passingToast("info", text, { label: "Not used", run: show });
     }
   } catch (error) {
     if (error instanceof SessionError) {

@@ -1,11 +1,12 @@
 // What can be done to the stacks, and doing it to what is selected, from whichever view.
 
+import { effect, untracked } from "@preact/signals";
 import { labelOfDso, labelOfFunction, labelOfPath } from "../state/function_words.ts";
 import { query, selection, session } from "../state/app.ts";
 import { percent } from "../state/format.ts";
-import { undo } from "../state/history.ts";
+import { shownStep, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
-import { toast } from "../state/toasts.ts";
+import { passingToast, toast } from "../state/toasts.ts";
 import type { FunctionRef, PathPart, Shown, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { addStep } from "../views/query_steps.ts";
@@ -126,16 +127,23 @@ function add(transform: Transform, words: string): void {
   sayWhenKnown(words, transform);
 }
 
-/** "Dropped epoll_wait, 4.1 %", as soon as the session has counted; nothing if something else was asked by then. */
+/**
+ * "Dropped epoll_wait, 4.1 %", as soon as the session has counted; nothing if another step is shown by then. It goes with
+ * its step, so that its Undo never takes back another.
+ */
 function sayWhenKnown(words: string, transform: Transform): void {
-  const asked = query.peek();
-  const stop = shown.subscribe((said) => {
-    if (said?.query === asked) {
+  const [asked, own] = [query.peek(), shownStep.peek()];
+  let dismiss: (() => void) | null = null;
+  const stop = effect(() => {
+    const said = shown.value;
+    const isOver = shownStep.value !== own;
+    if (!isOver && dismiss === null && said?.query === asked) {
       const amount = amountOf(transform, said.answer, asked.steps.length - 1);
-      toast("undo", words + amount, { label: "Undo", run: undo });
+      dismiss = untracked(() => passingToast("undo", words + amount, { label: "Undo", run: undo }));
     }
-    if (said?.query === asked || query.peek() !== asked) {
-      // It may be called before there is anything to stop.
+    if (isOver) {
+      untracked(() => dismiss?.());
+      // It may run before there is anything to stop.
       queueMicrotask(() => stop());
     }
   });

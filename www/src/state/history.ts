@@ -36,6 +36,8 @@ let [first, at, last] = [0, 0, 0];
 /** Whether there is a step to take back, and one to take again. */
 export const canUndo = signal(false);
 export const canRedo = signal(false);
+/** Another number with every step that comes to be shown, and with every profile: what belongs to one step ends with it. */
+export const shownStep = signal(0);
 /** Whether the browser was asked for another entry and has not shown it yet. */
 let moving = false;
 
@@ -49,6 +51,7 @@ export function keepProfile(text: string | null, name: string): void {
   payload = fits ? text : null;
   if (profile !== name) {
     [first, last] = [at, at];
+    shownStep.value += 1;
   }
   profile = name;
   write("replace");
@@ -89,6 +92,7 @@ export function step(change: () => void): void {
   batch(change);
   at += 1;
   [last, moving] = [at, false];
+  shownStep.value += 1;
   write("push");
 }
 
@@ -127,6 +131,7 @@ function show(entry: Entry | null): void {
   const isOther = entry !== null && entry.profile !== profile && profile !== "";
   // An address that was typed has no entry yet.
   at = entry?.step ?? at + 1;
+  shownStep.value += 1;
   if (address.payload !== null && address.payload !== payload) {
     // Another link, which opens: followLinks in main.tsx.
     around(() => apply(address.state));

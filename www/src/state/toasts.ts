@@ -19,6 +19,11 @@ const LINGER_MS = 6000;
 let lastId = 0;
 
 export function toast(tone: Toast["tone"], text: string, action?: Toast["action"]): void {
+  passingToast(tone, text, action);
+}
+
+/** A toast that is of no use beyond something else: what it returns takes it away. */
+export function passingToast(tone: Toast["tone"], text: string, action?: Toast["action"]): () => void {
   const id = ++lastId;
   // News replaces news: only errors wait for somebody to read them.
   const errors = toasts.value.filter((each) => each.tone === "error");
@@ -28,6 +33,7 @@ export function toast(tone: Toast["tone"], text: string, action?: Toast["action"
   if (tone === "undo" || (tone === "info" && action === undefined)) {
     setTimeout(() => dismissToast(id), LINGER_MS);
   }
+  return () => dismissToast(id);
 }
 
 export function dismissToast(id: number): void {
