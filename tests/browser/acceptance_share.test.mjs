@@ -57,6 +57,26 @@ describe("a link", () => {
     await tab.picture("a17-share");
     await tab.close();
   });
+
+  scene("says what it holds while filters act", async () => {
+    const tab = await Tab.open(`${host}#s2&range=0.1-500&step=collapse-recursion`);
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.settled();
+    const { page } = tab;
+    const [, left, all] = /Showing ([\d,]+) of ([\d,]+) samples/.exec(await page.locator(".showing").innerText());
+    assert.notEqual(left, all);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share this profile" });
+    const whole = "Holds the whole profile: the 2 filters here are not part of it.";
+    await dialog.getByText(whole).waitFor();
+    await dialog.getByRole("button", { name: "Page", exact: true }).click();
+    await dialog.getByText(whole).waitFor();
+    await dialog.getByRole("button", { name: "Export", exact: true }).click();
+    await dialog.getByText(`Holds what 2 filters leave: ${left} of ${all} samples.`).waitFor();
+    await tab.picture("share-holds");
+    await tab.close();
+  });
 });
 
 describe("the page from a disk", () => {

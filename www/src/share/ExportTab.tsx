@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { forcedRows, query } from "../state/app.ts";
+import { Holds } from "./Holds.tsx";
 import { SaveButton } from "./save.tsx";
 
 export function ExportTab(): JSX.Element {
@@ -15,6 +16,7 @@ export function ExportTab(): JSX.Element {
               One line a stack, for flamegraph.pl, inferno and speedscope. It cannot hold build-ids, source lines or times.
               {forcedRows.value.length > 0 && " A forced name is written as [forced] name."}
             </p>
+            <Holds what="shown" />
             <SaveButton
               label="Save as text"
               kind=""

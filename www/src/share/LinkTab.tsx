@@ -7,6 +7,7 @@ import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { BUDGETS, LONGEST_EVERYWHERE } from "./budgets.ts";
+import { Holds } from "./Holds.tsx";
 import { Readable } from "./Readable.tsx";
 import { base, baseField, budget, chosen, link, MADE_UNASKED, made } from "./links.ts";
 
@@ -15,6 +16,7 @@ export function LinkTab(): JSX.Element {
     <div class="share-body">
       <div class="share-main">
         <p>The profile is in the link itself, after the #. No server stores it, and any perftab page opens it.</p>
+        <Holds what="whole" />
         <Budgets />
         <Keeps />
         <LinkText />

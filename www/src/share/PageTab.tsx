@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import type { CallOptions, Session } from "../session/client.ts";
+import { Holds } from "./Holds.tsx";
 import { parts } from "./links.ts";
 import { pageWith } from "./page.ts";
 import { Readable } from "./Readable.tsx";
@@ -22,6 +23,7 @@ export function PageTab(): JSX.Element {
           It keeps every call. Code that has no name yet stays as addresses, and a binary dropped on the page later still
           names it.
         </p>
+        <Holds what="whole" />
         <SaveButton label="Save as one HTML page" kind="primary tall" ending="html" make={makePage} />
       </div>
       <Readable />

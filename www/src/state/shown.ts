@@ -3,6 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Query, Removed, Shown } from "../session/types.ts";
 import { event, namesGeneration, phase, query, session } from "./app.ts";
+import { count } from "./format.ts";
 
 /** The session's last answer, with the query that it was asked; the bar shows it until the next one is there. */
 export const shown = signal<{ query: Query; answer: Shown } | null>(null);
@@ -24,6 +25,9 @@ export const filterCount = computed(() => {
   const lists = [processes, threads, cpus, comms, dsos].filter((list) => list.length > 0);
   return (range === null ? 0 : 1) + lists.length + steps.length;
 });
+
+/** "2 filters" */
+export const filtersInWords = computed(() => `${count(filterCount.value)} ${filterCount.value === 1 ? "filter" : "filters"}`);
 
 /** Asks whenever the query or the names change. Call once. */
 export function followShown(): void {
