@@ -35,9 +35,9 @@ function selfByPerf(recording, name) {
 }
 
 /** Opens both as they are dropped together, and gives the programs their names. */
-async function compared(first, second, options = {}) {
+async function compared(first, second, options = {}, fragment = "") {
   // High enough for every row of the table.
-  const tab = await Tab.open(host, { height: 3000, ...options });
+  const tab = await Tab.open(host + fragment, { height: 3000, ...options });
   await tab.drop(first, second);
   await tab.page.getByRole("button", { name: "Open both to compare" }).click();
   await tab.page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
@@ -115,6 +115,14 @@ describe("comparison", () => {
       }
     }
     assert.equal(await tab.page.locator(".only-tag").count(), 0);
+    await tab.close();
+  });
+
+  scene("a16 the bar says that two are compared whole while filters act on the first", async () => {
+    const tab = await compared(lowData, raisedData, {}, "#s2&range=0.1-500&step=collapse-recursion");
+    await tab.page.locator(".compare-bar").getByText("Compared whole: the 2 filters of the first are not applied").waitFor();
+    await tab.view(/Flame graph/);
+    await tab.picture("compare-whole");
     await tab.close();
   });
 

@@ -10,6 +10,7 @@ import type { Session } from "../session/client.ts";
 import type { CompareRequest, SideTotal } from "../session/types.ts";
 import { event, namesGeneration, query, session } from "../state/app.ts";
 import { bytes, count, seconds } from "../state/format.ts";
+import { filterCount, filtersInWords } from "../state/shown.ts";
 import type { ComparisonState } from "../state/url.ts";
 import { latest } from "../views/latest.ts";
 import { setEvent } from "../views/index.ts";
@@ -27,7 +28,7 @@ export function CompareBar(): JSX.Element {
       <button type="button" onClick={swapSides} title="Before becomes after">Swap</button>
       {after !== undefined && <SideBox role="After" side={after} total={totals?.[1] ?? null} />}
       <EventChoice />
-      {comparing.value?.with === "rest" && <Chips />}
+      {comparing.value?.with === "rest" ? <Chips /> : <NotApplied />}
       <BasisChoice />
     </div>
   );
@@ -53,6 +54,16 @@ function useSides(): void {
       questions.ask({ session: present, request: asked });
     }
   });
+}
+
+/** Filters and transforms are of one recording, and here are two. */
+function NotApplied(): JSX.Element | null {
+  const isOne = filterCount.value === 1;
+  return filterCount.value === 0 ? null : (
+    <span class="not-applied">
+      Compared whole: the {filtersInWords.value} of the first {isOne ? "is" : "are"} not applied
+    </span>
+  );
 }
 
 function SideBox({ role, side, total }: { role: string; side: SideWords; total: SideTotal | null }): JSX.Element {
