@@ -273,6 +273,22 @@ describe("filters", () => {
     await other.close();
   });
 
+  scene("a step that names what has no name yet says so, until it has one", async () => {
+    const tab = await Tab.open(host);
+    await tab.drop(recording);
+    await tab.opened();
+    const { page } = tab;
+    const { build_id } = (await tab.ask("info")).dsos.find(({ path }) => path === program);
+    await page.evaluate((address) => { location.hash = address; }, `#s2&files=${program};${build_id}&step=drop;not_there;0&step=focus;rolling_sea;0`);
+    await page.getByText(/No function of tides is called “rolling_sea” here\. [\d.]+\s% of samples have no name yet\./).waitFor();
+    assert.match(await chip(tab, "Drop").getAttribute("title"), /has no effect here: no function of tides is called “not_there” here$/);
+    assert.match(await chip(tab, "Focus").getAttribute("title"), /samples: no function of tides is called “rolling_sea” here$/);
+    await tab.drop(program);
+    await showing(tab, withFunction("rolling_sea"));
+    assert.ok(!(await chip(tab, "Focus").getAttribute("title")).includes("no function"));
+    await tab.close();
+  });
+
   scene("an address that nobody's page wrote breaks nothing", async () => {
     const deep = ",;f;0".repeat(1000);
     const addresses = [

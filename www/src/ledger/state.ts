@@ -16,7 +16,12 @@ export const parts = computed(() => (coverage.value === null ? [] : coveragePart
 
 /** Percent of samples that end in a named frame. */
 export const namedPercent = computed(() => namedAmong(parts.value));
-/** The same of what the ledger counts. */
+/** "68.0 % of samples have no name yet."; empty where all have one. */
+export const unnamedWords = computed(() => {
+  const unnamed = 100 - namedPercent.value;
+  return unnamed >= 0.05 ? `${unnamed.toFixed(1)}\u2009% of samples have no name yet.` : "";
+});
+/** Percent that end in a named frame, of what the ledger counts. */
 export const ledgerNamedPercent = computed(() => namedAmong(ledgerParts.value));
 
 function namedAmong(all: readonly CoveragePart[]): number {

@@ -7,7 +7,7 @@ import { compareWithRest } from "../compare/state.ts";
 import type { Removed } from "../session/types.ts";
 import { query } from "../state/app.ts";
 import { percent } from "../state/format.ts";
-import { removedBy, shown } from "../state/shown.ts";
+import { notCalled, removedBy, shown } from "../state/shown.ts";
 import { narrow } from "../state/width.ts";
 import { clearFilters, setRange } from "../views/query_steps.ts";
 import { countSamples, share } from "../views/words.ts";
@@ -96,11 +96,16 @@ function OneChip({ chip }: { chip: Chip }): JSX.Element {
   );
 }
 
-/** "removes 4.1 %" */
+/** "removes 4.1 %, 12 samples", and why it may be all or nothing. */
 function effectWords(removed: Removed | null): string {
   if (removed === null) {
     return "counting";
   }
+  const why = notCalled(removed.what);
+  return why === null ? amountWords(removed) : `${amountWords(removed)}: ${why}`;
+}
+
+function amountWords(removed: Removed): string {
   if (removed.effect === "none") {
     return "has no effect here";
   }

@@ -9,7 +9,7 @@ import { keyOf, withKey } from "../state/commands.ts";
 import { count, percent } from "../state/format.ts";
 import { stepSearch } from "../state/search.ts";
 import { narrow } from "../state/width.ts";
-import { namedPercent } from "../ledger/state.ts";
+import { unnamedWords } from "../ledger/state.ts";
 import { focusView } from "./focus_view.ts";
 import { Icon } from "./icons.tsx";
 import { activeOption, LIST, Palette, paletteKey, resetPalette } from "./Palette.tsx";
@@ -213,14 +213,13 @@ function Panel(): JSX.Element | null {
 }
 
 function NothingFound(): JSX.Element {
-  const unnamed = 100 - namedPercent.value;
   return (
     <div class="search-panel" id="search-panel" role="status">
       <p>
         Nothing named “{search.value}”.
-        {unnamed >= 0.05 && ` ${unnamed.toFixed(1)}\u2009% of samples have no name yet.`}
+        {unnamedWords.value !== "" && ` ${unnamedWords.value}`}
       </p>
-      {unnamed >= 0.05 && (
+      {unnamedWords.value !== "" && (
         <button
           type="button"
           class="link"

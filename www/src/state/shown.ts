@@ -2,8 +2,9 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import type { Query, Removed, Shown } from "../session/types.ts";
-import { event, namesGeneration, phase, query, session } from "./app.ts";
+import { dsos, event, namesGeneration, phase, query, session } from "./app.ts";
 import { count } from "./format.ts";
+import { labelOfDso } from "./function_words.ts";
 
 /** The session's last answer, with the query that it was asked; the bar shows it until the next one is there. */
 export const shown = signal<{ query: Query; answer: Shown } | null>(null);
@@ -17,6 +18,32 @@ export function isUnfiltered({ range, processes, threads, cpus, comms, dsos, ste
 export function removedBy(what: Removed["what"]): Removed | null {
   const said = shown.value;
   return said?.query === query.value ? (said.answer.removed.find((each) => each.what === what) ?? null) : null;
+}
+
+/**
+ * "no function of tides is called “recur” here", where a step names a function that is on no stack that reached it; null
+ * where it found it, and where the step's effect does not tell.
+ */
+export function notCalled(what: Removed["what"]): string | null {
+  const answer = shown.value?.query === query.value ? shown.value.answer : null;
+  const step = typeof what === "number" ? query.value.steps[what] : undefined;
+  if (answer === null || step === undefined || !("function" in step) || step.function.name === null) {
+    return null;
+  }
+  // Of another build nothing is known here.
+  const { dso } = step.function;
+  if (!dsos.value.some(({ path, build_id }) => path === dso.path && build_id === dso.buildId)) {
+    return null;
+  }
+  const place = answer.removed.findIndex((each) => each.what === what);
+  const own = answer.removed[place];
+  const before = answer.removed.slice(0, place).reduce((left, { samples }) => left - samples, answer.allSamples);
+  const isMissed = step.kind === "focus"
+    ? own?.samples === before
+    : own?.effect === "none" && (step.kind === "merge" || step.kind === "drop");
+  return before > 0 && isMissed
+    ? `no function of ${labelOfDso(dso)} is called “${step.function.name}” here`
+    : null;
 }
 
 /** How many filters and steps there are. */

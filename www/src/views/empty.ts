@@ -1,10 +1,11 @@
 // What a view says when there is nothing, or only one level, to show.
 
+import { unnamedWords } from "../ledger/state.ts";
 import { ALL } from "../session/types.ts";
 import { chipsOf } from "../shell/chips.ts";
 import { draggedRange, events, info, query } from "../state/app.ts";
 import { count } from "../state/format.ts";
-import { shown } from "../state/shown.ts";
+import { notCalled, shown } from "../state/shown.ts";
 import { noSamplesIn } from "../timeline/words.ts";
 import type { Laid } from "./flame/stage.ts";
 import { clearFilters, setRange } from "./query_steps.ts";
@@ -33,7 +34,7 @@ export function noSamples(): EmptyWords | null {
   return { text: `${none} It has ${count(other.samples)} of ${other.name}.`, event: { index, name: other.name } };
 }
 
-/** "Nothing is left after 3 filters.", where that is so; null until the session has counted. */
+/** "Nothing is left after 3 filters.", or of which function there is none, where that is so; null until the session has counted. */
 function filteredAway(): EmptyWords | null {
   const counted = shown.value;
   if (counted?.query !== query.value || counted.answer.samples > 0) {
@@ -46,13 +47,20 @@ function filteredAway(): EmptyWords | null {
     return { text: noSamplesIn(range), event: null, actions: [all] };
   }
   return {
-    text: `Nothing is left after ${count(filters.length)} ${filters.length === 1 ? "filter" : "filters"}.`,
+    text: focusedOnNothing() ?? `Nothing is left after ${count(filters.length)} ${filters.length === 1 ? "filter" : "filters"}.`,
     event: null,
     actions: [
       { label: "Undo the last", run: () => filters.at(-1)?.remove() },
       { label: "Clear all", run: clearFilters },
     ],
   };
+}
+
+/** What was focused on may get its name later. */
+function focusedOnNothing(): string | null {
+  const missed = query.value.steps.map(({ kind }, index) => (kind === "focus" ? notCalled(index) : null));
+  const why = missed.find((words) => words !== null);
+  return why === undefined ? null : `N${why.slice(1)}. ${unnamedWords.value}`.trimEnd();
 }
 
 /** While a range is dragged over a gap, and before the session has counted. */
