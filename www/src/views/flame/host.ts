@@ -124,6 +124,12 @@ function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
     ask: async (session) => {
       const graph = await session.call("rangePreview", { query: asked, range, window });
       graph.callNode.fill(NONE, 1);
+      // What fills the width is the same call, whatever number the tree of the range gives it.
+      graph.callNode[0] = window.root;
+      const last = graph.path.at(-1);
+      if (last) {
+        last.callNode = window.root;
+      }
       return { graph, root: window.root };
     },
   };
