@@ -54,8 +54,9 @@ async function reopen(file: RecentFile): Promise<void> {
   }
   const files = await filesBehind(file);
   if (files === null) {
+    await forgetHandles(file);
     toast("error", `${file.name} could not be read: it was moved, or the browser was not allowed to. Choose the file again.`);
-    return forgetHandles(file);
+    return;
   }
   return openAgain(file, files);
 }

@@ -57,8 +57,9 @@ export function followRecent(): void {
 }
 
 export async function clearRecent(): Promise<void> {
-  recent.value = [];
+  // Gone from the screen when it is gone.
   await within("readwrite", (store) => store.clear());
+  recent.value = [];
 }
 
 /** The file is not where it was, or may not be read: from now on it is chosen again. */
