@@ -116,11 +116,8 @@ impl Load {
         Self { busy, cpus, idle: threads.map(is_idle).collect(), waits }
     }
 
-    /// Since when the sample of a row has waited, in nanoseconds since the first of the recording;
-    /// `None` if it is no wait.
-    fn waits_since(&self, profile: &Profile, row: usize, time: u64) -> Option<u64> {
-        let is_wait = *self.waits.get(usize::from(profile.samples.event[row]))?;
-        is_wait.then(|| time.saturating_sub(profile.samples.weight[row]))
+    fn is_wait(&self, profile: &Profile, row: usize) -> bool {
+        self.waits.get(usize::from(profile.samples.event[row])).is_some_and(|&is_wait| is_wait)
     }
 
     fn is_idle(&self, profile: &Profile, row: usize) -> bool {
@@ -209,9 +206,9 @@ impl HeatScan {
                 continue;
             }
             let time = samples.time_nanos[row].saturating_sub(first);
-            let since = self.load.waits_since(profile, row, time);
-            if let Some(since) = since.filter(|_| !self.load.is_idle(profile, row)) {
-                self.add_wait(since..time);
+            let is_wait = self.load.is_wait(profile, row);
+            if is_wait && !self.load.is_idle(profile, row) {
+                self.add_wait(time.saturating_sub(samples.weight[row])..time);
             }
             let time = time.saturating_sub(self.map.start);
             let row_of_second = (time % SECOND / self.cell_nanos) as usize;
@@ -219,7 +216,7 @@ impl HeatScan {
             let Some(count) = self.map.samples.get_mut(cell) else { continue };
             let samples = samples.count(row);
             *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
-            if since.is_none() {
+            if !is_wait {
                 self.map.busy[cell] += self.load.nanos(profile, row) as f32;
             }
             self.map.row_totals[row_of_second] += samples as f64;
@@ -288,7 +285,7 @@ pub fn cell(
         }
         let samples_of_row = samples.count(row);
         count = count.saturating_add(samples_of_row);
-        if load.waits_since(profile, row, 0).is_none() {
+        if !load.is_wait(profile, row) {
             nanos += load.nanos(profile, row);
         }
         let frame = profile.stacks.get(samples.stack[row]).map(|(_, frame)| frame);
@@ -308,19 +305,19 @@ pub fn cell(
 
 /// For how many nanoseconds threads waited in a time, also in waits that ended after it.
 fn waited(profile: &Profile, query: &Query, load: &Load, times: &Range<u64>) -> f64 {
-    if !load.waits.contains(&true) {
-        return 0.0;
-    }
     let query = Query { range: None, ..query.clone() };
     let filter = Filter::new(profile, &query);
+    if !filter.has_any(&load.waits) {
+        return 0.0; // Nor is every sample to be looked at.
+    }
     let first = profile.first_time().unwrap_or_default();
     let mut nanos = 0.0;
     for row in filter.rows() {
-        if !filter.is_of_event(row) {
+        if !filter.is_of_event(row) || !load.is_wait(profile, row) {
             continue;
         }
         let end = profile.samples.time_nanos[row].saturating_sub(first);
-        let Some(start) = load.waits_since(profile, row, end) else { continue };
+        let start = end.saturating_sub(profile.samples.weight[row]);
         if filter.removed_by(row).is_none() && !load.is_idle(profile, row) {
             nanos += end.min(times.end).saturating_sub(start.max(times.start)) as f64;
         }
