@@ -3,38 +3,25 @@
 import { computed } from "@preact/signals";
 import type { ComparedGraph, FlameWindow, Query } from "../session/types.ts";
 import { ALL, NONE } from "../session/types.ts";
-import { event, search } from "../state/app.ts";
+import { event } from "../state/app.ts";
 import type { Colouring } from "../views/flame/colouring.ts";
 import type { GraphHost, Layout } from "../views/flame/host.ts";
-import { seenOfTree, treePx, treeWindow, TREE_SPAN } from "../views/flame/host.ts";
-import { flow } from "../views/options.ts";
-import { WHOLE } from "../views/flame/zoom.ts";
+import { treeLayout, treePx, treeWindow, treeZoom } from "../views/flame/host.ts";
 import { comparedSelection, comparedZoom, comparing, compareView, request } from "./state.ts";
 import { amount, difference } from "./words.ts";
 
 /** Stands for the trees that are compared: another object whenever they are others. */
 const identity = computed<Query | null>(() => (request.value === null ? null : { ...request.value.after.query }));
 
-const zoomTo = (callNode: number): void => {
-  comparedZoom.value = callNode;
-};
-
 export const COMPARED_GRAPH: GraphHost = {
+  ...treeZoom((callNode) => {
+    comparedZoom.value = callNode;
+  }),
   query: identity,
   selection: comparedSelection,
-  flow,
-  smallestSpan: TREE_SPAN,
   menu: "none",
   layout: (canvas) => layoutOf(treeWindow(comparedZoom.value, treePx(canvas))),
   map: (widthPx) => layoutOf({ ...treeWindow(ALL, widthPx), minPx: 1 }),
-  seen: seenOfTree,
-  zoomTo,
-  enter({ callNode }) {
-    zoomTo(callNode);
-    return null;
-  },
-  note: () => "",
-  outOne: (above) => zoomTo(above.at(-1) ?? ALL),
   colouring: (graph) => colouringOf(graph as ComparedGraph),
   about: async (session, callNode) => {
     const asked = request.peek();
@@ -48,17 +35,9 @@ function layoutOf(window: FlameWindow): Layout | null {
   if (asked === null || tree === null) {
     return null;
   }
-  return {
-    query: tree,
-    layoutPx: window.widthPx,
-    part: WHOLE,
-    searching: search.value !== "",
-    key: "",
-    ask: async (session) => {
-      const graph = await session.call("comparedGraph", { request: asked, view, window });
-      return { graph: nameRoot(graph, view.width), root: window.root };
-    },
-  };
+  return treeLayout(tree, window, async (session) =>
+    nameRoot(await session.call("comparedGraph", { request: asked, view, window }), view.width),
+  );
 }
 
 /** The root says whose widths these are. */

@@ -108,73 +108,69 @@ export function seenOfTree(all: FlameGraph, laid: Laid, view: View): [number, nu
   return [start + view.left * width, start + (view.left + view.span) * width];
 }
 
+/** A layout of all below the root of a window. */
+export function treeLayout(query: Query, window: FlameWindow, ask: (session: Session) => Promise<FlameGraph>): Layout {
+  return {
+    query,
+    layoutPx: window.widthPx,
+    part: WHOLE,
+    searching: window.search !== "",
+    key: "",
+    ask: async (session) => ({ graph: await ask(session), root: window.root }),
+  };
+}
+
+/** What every host has whose graph is a whole tree, of which `zoomTo` makes a call node fill the width. */
+export function treeZoom(zoomTo: (callNode: number) => void) {
+  return {
+    flow,
+    smallestSpan: TREE_SPAN,
+    seen: seenOfTree,
+    zoomTo,
+    enter({ callNode }) {
+      zoomTo(callNode);
+      return null;
+    },
+    note: () => "",
+    outOne: (above) => zoomTo(above.at(-1) ?? ALL),
+  } satisfies Partial<GraphHost>;
+}
+
 /**
  * The graph of a range that is being dragged, below the call that fills the width. Its call nodes have no numbers that
  * anything else knows: none can be selected until the drag ends.
  */
 function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
   const window = treeWindow(zoomRoot.value, treePx(canvas));
-  return {
-    // A query that nobody asks: nothing can be chosen by its call nodes.
-    query: { ...asked, range },
-    layoutPx: window.widthPx,
-    part: WHOLE,
-    searching: window.search !== "",
-    key: "",
-    ask: async (session) => {
-      const graph = await session.call("rangePreview", { query: asked, range, window });
-      graph.callNode.fill(NONE, 1);
-      // What fills the width is the same call, whatever number the tree of the range gives it.
-      graph.callNode[0] = window.root;
-      const last = graph.path.at(-1);
-      if (last) {
-        last.callNode = window.root;
-      }
-      return { graph, root: window.root };
-    },
-  };
+  // A query that nobody asks: nothing can be chosen by its call nodes.
+  return treeLayout({ ...asked, range }, window, async (session) => {
+    const graph = await session.call("rangePreview", { query: asked, range, window });
+    graph.callNode.fill(NONE, 1);
+    // What fills the width is the same call, whatever number the tree of the range gives it.
+    graph.callNode[0] = window.root;
+    const last = graph.path.at(-1);
+    if (last) {
+      last.callNode = window.root;
+    }
+    return graph;
+  });
+}
+
+/** The flame graph of a query, as the page shows it when nothing is dragged. */
+function whole(asked: Query, window: FlameWindow): Layout {
+  return treeLayout(asked, window, (session) => session.call("flameGraph", { query: asked, window }));
 }
 
 /** The flame graph of the page. */
 export const PAGE_GRAPH: GraphHost = {
+  ...treeZoom(zoomTo),
   query,
   selection,
-  flow,
-  smallestSpan: TREE_SPAN,
   menu: "transforms",
   layout(canvas) {
     const asked = query.value;
-    if (draggedRange.value !== null) {
-      return preview(canvas, asked, draggedRange.value);
-    }
-    const window = treeWindow(zoomRoot.value, treePx(canvas));
-    return {
-      query: asked,
-      layoutPx: window.widthPx,
-      part: WHOLE,
-      searching: window.search !== "",
-      key: "",
-      ask: async (session) => ({ graph: await session.call("flameGraph", { query: asked, window }), root: window.root }),
-    };
+    const range = draggedRange.value;
+    return range === null ? whole(asked, treeWindow(zoomRoot.value, treePx(canvas))) : preview(canvas, asked, range);
   },
-  map(widthPx) {
-    const window = { ...treeWindow(ALL, widthPx), minPx: 1 };
-    const asked = query.value;
-    return {
-      query: asked,
-      layoutPx: widthPx,
-      part: WHOLE,
-      searching: window.search !== "",
-      key: "",
-      ask: async (session) => ({ graph: await session.call("flameGraph", { query: asked, window }), root: ALL }),
-    };
-  },
-  seen: seenOfTree,
-  zoomTo,
-  enter({ callNode }) {
-    zoomTo(callNode);
-    return null;
-  },
-  note: () => "",
-  outOne: (above) => zoomTo(above.at(-1) ?? ALL),
+  map: (widthPx) => whole(query.value, { ...treeWindow(ALL, widthPx), minPx: 1 }),
 };
