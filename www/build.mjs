@@ -2,10 +2,11 @@
 // `perftab view`, hosted as a static site, and opened from file:// (where a browser refuses to
 // fetch siblings, and Chromium refuses module workers).
 //
-//   node build.mjs page OUT.html WASM.gz  bundle src/ and write the page; beside it, in the same
-//                                         folder, what a static host serves: index.html, which is
-//                                         the page with a manifest, a service worker, icons
-//   node build.mjs tests OUT_DIR          bundle test/*.test.ts for `node --test`
+//   node build.mjs page OUT.html WASM.gz [SITE_DIR]
+//                                 bundle src/ and write the page; and into a folder what a static
+//                                 host serves: index.html, which is the page with a manifest, a
+//                                 service worker, icons
+//   node build.mjs tests OUT_DIR  bundle test/*.test.ts for `node --test`
 //
 // In the page the wasm is a data block, gzip in base64: `DecompressionStream('gzip')` opens it.
 // The worker is a data block too: its text becomes a Blob and a classic worker. Data blocks do not
@@ -75,7 +76,7 @@ function policy(script, style, kind) {
   ].join("; ");
 }
 
-async function page(out, wasmGzip) {
+async function page(out, wasmGzip, site) {
   const [main, worker, style] = await Promise.all([
     bundle("src/main.tsx", browser),
     bundle("src/worker/worker.ts", browser),
@@ -86,7 +87,7 @@ async function page(out, wasmGzip) {
   const html = fill({ ...parts, kind: "alone" });
   mkdirSync(dirname(out), { recursive: true });
   writeFileSync(out, html);
-  writeSite(dirname(out), fill({ ...parts, kind: "hosted" }));
+  if (site !== undefined) writeSite(site, fill({ ...parts, kind: "hosted" }));
 
   report("script", gzip(main).length, main.length);
   report("worker", gzip(worker).length, worker.length);
@@ -140,6 +141,10 @@ function writeSite(folder, html) {
     "icon-192.png": png(192),
     "icon-512.png": png(512),
   };
+  // For hosts that read them. GitHub Pages passes over files that Jekyll would not take, unless told so.
+  const forHosts = { "_headers": readFileSync(join(www, "site/_headers")), ".nojekyll": "" };
+  mkdirSync(folder, { recursive: true });
+  for (const [name, content] of Object.entries(forHosts)) writeFileSync(join(folder, name), content);
   const hash = createHash("sha256");
   for (const [name, content] of Object.entries(files)) {
     writeFileSync(join(folder, name), content);
@@ -175,9 +180,9 @@ async function tests(outDir) {
 }
 
 const [what, ...rest] = process.argv.slice(2);
-if (what === "page" && rest.length === 2) await page(rest[0], rest[1]);
+if (what === "page" && (rest.length === 2 || rest.length === 3)) await page(...rest);
 else if (what === "tests" && rest.length === 1) await tests(rest[0]);
 else {
-  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM.gz | tests OUT_DIR`);
+  console.error(`usage: ${basename(process.argv[1])} page OUT.html WASM.gz [SITE_DIR] | tests OUT_DIR`);
   process.exit(2);
 }

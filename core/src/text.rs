@@ -1,4 +1,4 @@
-//! Text for people: names, which come from files of strangers, and times.
+//! Text for people: names, which come from files of strangers, numbers and times.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,23 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        // Soft hyphens, blanks that count as letters, and tags.
+        || matches!(c, '\u{ad}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+/// `412806` as `412,806`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Nanoseconds since 1970 as date and time (RFC 3339): `2026-11-20T12:34:56.123456789Z`.
@@ -51,7 +67,15 @@ pub fn utc(nanos: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{printable, utc};
+    use super::{grouped, printable, utc};
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(412_806), "412,806");
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
 
     /// Seconds by date(1).
     #[test]
@@ -74,6 +98,7 @@ mod tests {
     fn what_cannot_be_seen_is_escaped() {
         assert_eq!(printable("a\u{1b}[31m\tb\nc"), "a\\u{1b}[31m\\tb\\nc");
         assert_eq!(printable("\u{202e}gnp.exe\u{200b}"), "\\u{202e}gnp.exe\\u{200b}");
+        assert_eq!(printable("pay\u{ad}\u{3164}\u{e0041}"), "pay\\u{ad}\\u{3164}\\u{e0041}");
         assert_eq!(printable("sort<größe, 中>::~it"), "sort<größe, 中>::~it");
     }
 }

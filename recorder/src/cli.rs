@@ -6,7 +6,9 @@
 mod buildid;
 mod diff;
 mod filter;
+mod privacy;
 mod report;
+mod share;
 
 use std::path::PathBuf;
 
@@ -15,6 +17,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, TimeSpan};
 pub use report::{ReportArgs, SortKey};
+pub use share::{ShareArgs, TellArgs, TimesTold};
 
 pub use buildid::{
     AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
@@ -80,10 +83,10 @@ pub enum Command {
     Share(ShareArgs),
 }
 
-/// The recording to read.
+/// What to read.
 #[derive(Debug, Clone, Args)]
 pub struct InputArgs {
-    /// The recording; - is standard input
+    /// A recording, a saved page or a link; - is standard input
     #[arg(value_name = "FILE", default_value = "perf.data", hide_default_value = false)]
     pub file: PathBuf,
 }
@@ -122,7 +125,7 @@ pub struct NameArgs {
 /// `perftab view`.
 #[derive(Debug, Args)]
 pub struct ViewArgs {
-    /// Recordings; - is standard input [default: perf.data if there is one]
+    /// Recordings, pages or links; - is standard input [default: perf.data]
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Listen on this port of 127.0.0.1 [default: a free one]
@@ -174,9 +177,17 @@ Output, one block a sample, ended by an empty line:
 /// What `export` can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// One line a stack, `a;b;c WEIGHT`, as flame graph scripts read it.
+    /// One line a stack, `a;b;c WEIGHT`, as flame graph scripts read it
     Collapsed,
-    /// One self-contained page that opens from disk.
+    /// For `go tool pprof` and what reads the same; packed
+    Pprof,
+    /// For profiler.firefox.com; packed
+    Firefox,
+    /// For speedscope
+    Speedscope,
+    /// A flame graph as a picture
+    Svg,
+    /// One self-contained page that opens from disk
     Html,
 }
 
@@ -186,35 +197,21 @@ pub struct ExportArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// What to write
-    #[arg(long, value_name = "FORMAT")]
+    /// collapsed, pprof, firefox, speedscope, svg or html
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub to: ExportFormat,
     /// Write here; - is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Export this event [default: the first with samples]
+    /// Export this event only [default: all, or the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// Which samples are exported as collapsed stacks.
+    /// What a page tells.
+    #[command(flatten)]
+    pub tells: TellArgs,
+    /// Which samples are exported.
     #[command(flatten)]
     pub filters: FilterArgs,
-    /// Sources of names.
-    #[command(flatten)]
-    pub images: NameArgs,
-}
-
-/// `perftab share`.
-#[derive(Debug, Args)]
-pub struct ShareArgs {
-    /// The recording.
-    #[command(flatten)]
-    pub input: InputArgs,
-    /// chat, email, slack, github, max or a number
-    #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
-    pub budget: u32,
-    /// Address of a perftab page [default: $PERFTAB_BASE_URL]
-    #[arg(long, value_name = "URL", value_parser = http_url)]
-    pub base: Option<String>,
     /// Sources of names.
     #[command(flatten)]
     pub images: NameArgs,
@@ -223,19 +220,6 @@ pub struct ShareArgs {
 /// The URL of a server or page.
 fn http_url(text: &str) -> Result<String, &'static str> {
     if is_http(text) { Ok(text.to_owned()) } else { Err("not an http or https URL") }
-}
-
-/// Characters a link may have where it is pasted. `max` is what Chromium takes as a URL.
-fn link_budget(text: &str) -> Result<u32, String> {
-    Ok(match text {
-        "chat" | "email" => 2_000,
-        "slack" => 4_000,
-        "github" => 65_536,
-        "max" => 2_097_152,
-        number => number
-            .parse()
-            .map_err(|_| "not chat, email, slack, github, max or a number of characters")?,
-    })
 }
 
 #[cfg(test)]
@@ -266,13 +250,5 @@ mod tests {
         let command = Cli::command();
         command.clone().debug_assert();
         check_help(&["perftab".to_owned()], &command);
-    }
-
-    #[test]
-    fn budgets_have_names_and_numbers() {
-        assert_eq!(link_budget("slack"), Ok(4_000));
-        assert_eq!(link_budget("123"), Ok(123));
-        assert!(link_budget("fax").is_err());
-        assert!(link_budget("-1").is_err());
     }
 }

@@ -12,6 +12,7 @@ mod commands;
 mod debuginfod_client;
 mod file_source;
 mod images;
+mod input;
 mod late_ids;
 mod output;
 mod page;

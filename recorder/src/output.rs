@@ -4,12 +4,16 @@
 //! ([`printable`]); a reader that went away ([`is_closed`]) is no failure.
 
 use std::fmt;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-pub use perftab_core::text::printable;
+pub use perftab_core::text::{grouped, printable};
 
 /// How a command ended when it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +63,38 @@ impl Write for Results {
     }
 }
 
+/// Writes results into a file, or to standard output where that is named `-`.
+pub fn write(output: &Path, pieces: &[&[u8]]) -> anyhow::Result<()> {
+    let write_all = |to: &mut dyn Write| {
+        pieces.iter().try_for_each(|piece| to.write_all(piece))?;
+        to.flush()
+    };
+    if output == Path::new("-") {
+        return Ok(write_all(&mut Results::new())?);
+    }
+    let written = File::create(output).and_then(|mut file| write_all(&mut file));
+    written.with_context(|| format!("writing {}", output.display()))
+}
+
+/// A file for results that come piece by piece, or standard output where it is named `-`.
+pub fn open(output: &Path) -> io::Result<Box<dyn Write>> {
+    match output == Path::new("-") {
+        true => Ok(Box::new(Results::new())),
+        false => Ok(Box::new(BufWriter::new(File::create(output)?))),
+    }
+}
+
+/// An error if what is to be written would take the place of what is read.
+pub fn refuse_input(output: &Path, input: &Path) -> anyhow::Result<()> {
+    let identity = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    match (identity(output), identity(input)) {
+        (Ok(output_file), Ok(input_file)) if output_file == input_file => {
+            bail!("{} is the recording itself; name another file with -o", output.display())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether a command ended because the reader of its standard output had enough. A broken pipe of
 /// anything else (a socket, a child) is an error like others.
 pub fn is_closed(error: &anyhow::Error) -> bool {
@@ -77,19 +113,6 @@ pub fn notice(text: impl fmt::Display) {
 /// The one line of a failed command: what failed, then why.
 pub fn failure(error: &anyhow::Error) {
     notice(format_args!("{error:#}"));
-}
-
-/// `412806` as `412,806`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The share of `part` in `whole` as `7.8 %`, with one decimal and a thin space.
@@ -166,14 +189,6 @@ impl Drop for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(412_806), "412,806");
-        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
-    }
 
     #[test]
     fn shares_and_sizes() {

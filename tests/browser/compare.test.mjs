@@ -34,6 +34,13 @@ function selfByPerf(recording, name) {
   return 100 * sum(rows.filter(([, symbol]) => symbol.trim().endsWith(`] ${name}`))) / sum(rows);
 }
 
+/** The share of samples with a function anywhere on their stack, in percent, as perf counts it. */
+function totalByPerf(recording, name) {
+  const output = execFileSync("perf", ["script", "--no-inline", "-i", recording, "-F", "comm,ip,sym"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const stacks = output.split(/\n\s*\n/).filter((block) => block.trim() !== "");
+  return (100 * stacks.filter((block) => new RegExp(`^\\s*[0-9a-f]+ ${name}$`, "m").test(block)).length) / stacks.length;
+}
+
 /** Opens both as they are dropped together, and gives the programs their names. */
 async function compared(first, second, options = {}, fragment = "") {
   // High enough for every row of the table.
@@ -115,6 +122,46 @@ describe("comparison", () => {
       }
     }
     assert.equal(await tab.page.locator(".only-tag").count(), 0);
+    await tab.close();
+  });
+
+  scene("a16 the call tree of both says of each call what changed", async () => {
+    const tab = await compared(lowData, raisedData, { initPath: axe, height: 900 });
+    await tab.page.keyboard.press("4");
+    const tree = tab.page.getByRole("treegrid", { name: "Call tree of both profiles" });
+    await tree.getByRole("row", { name: /canals/ }).first().waitFor();
+    await tab.page.getByRole("button", { name: "Expand to the largest change" }).click();
+    await tree.locator(".row.selected", { hasText: "drain_lock" }).waitFor();
+    const rows = await tree.locator(".rows-body .row").evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent)));
+    for (const name of ["dig_canal", "flood_lock", "drain_lock"]) {
+      const [change, before, after] = rows.find(([, , , call]) => call.startsWith(name));
+      const [then, now] = [lowData, raisedData].map((data) => totalByPerf(data, name));
+      assert.ok(Math.abs(percent(before) - then) < 0.06 && Math.abs(percent(after) - now) < 0.06, `${name} ${before} ${after}, by perf ${then} ${now}`);
+      assert.ok(Math.abs(number(change) - (now - then)) < 0.06, `${name} ${change}`);
+    }
+    await tree.focus();
+    for (const key of ["Home", "ArrowLeft"]) await tab.page.keyboard.press(key);
+    await tab.page.waitForFunction(() => document.querySelectorAll("[role=treegrid] .rows-body .row").length === 1);
+    await tab.page.keyboard.press("ArrowRight");
+    await tree.getByRole("row", { name: /main/ }).waitFor();
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("16-compare-tree");
+    // The selection is that of the graph.
+    await tab.view(/Flame graph/);
+    await tab.page.locator('[role=treeitem][aria-selected="true"][aria-label^="canals"]').waitFor();
+    await tab.close();
+  });
+
+  scene("a16 where two are compared, what cannot be had says why", async () => {
+    const tab = await compared(lowData, raisedData, { height: 900 });
+    await tab.page.getByText("Time order and heat map show one profile").waitFor();
+    await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+    await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
+    await tab.page.getByRole("button", { name: "Compare…" }).click();
+    const item = tab.page.getByRole("button", { name: /The range with the rest/ });
+    await item.getByText("select a range in the timeline first").waitFor();
+    assert.ok(await item.isDisabled());
     await tab.close();
   });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe } from "node:test";
-import { Parts, html, samplesByPerf } from "./recording.mjs";
+import { Parts, html, samplesByPerf, siteFolder } from "./recording.mjs";
 import { Tab, axe, scene } from "./tab.mjs";
 
 const parts = new Parts();
@@ -168,11 +168,11 @@ describe("the open screen", () => {
 describe("a hosted copy", () => {
   const files = ["index.html", "sw.js", "manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"];
 
-  /** A folder with what `cargo xtask build` leaves for static hosts. */
+  /** A folder with what `cargo xtask site` leaves for static hosts. */
   function copied(name) {
     const folder = dirname(parts.path(name, "index.html"));
     mkdirSync(folder, { recursive: true });
-    for (const file of files) copyFileSync(join(dirname(html), file), join(folder, file));
+    for (const file of files) copyFileSync(join(siteFolder, file), join(folder, file));
     return folder;
   }
 

@@ -13,6 +13,8 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export const binary = process.env.PERFTAB_BIN ?? join(root, "target/release/perftab");
 export const html = process.env.PERFTAB_HTML ?? join(root, "target/page/perftab.html");
+/** What a static host serves. */
+export const siteFolder = process.env.PERFTAB_SITE ?? join(root, "target/site");
 export const tidesSource = join(root, "tests/programs/tides.c");
 
 /** Nothing of the person who runs the tests: no servers, no cache. */
@@ -149,14 +151,15 @@ export class Parts {
     return packed;
   }
 
-  /** Serves a folder as a static host does; answers its address, and the paths that were asked for. */
-  async site(folder) {
+  /** Serves a folder below `path` as a static host does; answers its address, and the paths that were asked for. */
+  async site(folder, path = "/") {
     const types = { html: "text/html", js: "text/javascript", webmanifest: "application/manifest+json", svg: "image/svg+xml", png: "image/png" };
     const asked = [];
     const server = createServer((request, response) => {
       const { pathname } = new URL(request.url, "http://localhost");
       asked.push(pathname);
-      const file = join(folder, pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+      const below = pathname.startsWith(path) ? pathname.slice(path.length) : "nothing is outside";
+      const file = join(folder, below === "" || below.endsWith("/") ? `${below}index.html` : below);
       const found = existsSync(file);
       response.writeHead(found ? 200 : 404, { "content-type": types[file.split(".").at(-1)] ?? "text/plain" });
       response.end(found ? readFileSync(file) : "");
@@ -167,7 +170,7 @@ export class Parts {
       server.closeAllConnections();
     });
     this.#ends.push(end);
-    return { address: `http://127.0.0.1:${server.address().port}/`, asked, end };
+    return { address: `http://127.0.0.1:${server.address().port}${path}`, asked, end };
   }
 
   /** Serves the page as a static host does; answers its address. */

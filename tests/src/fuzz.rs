@@ -15,9 +15,11 @@ use perftab_core::decode::tracing_data::TracingData;
 use perftab_core::decode::unpack::UnpackErrorKind;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
+use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
-use perftab_core::session::{FlameWindow, OfferStep, Session, TimeWindow};
+use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
+use perftab_core::snapshot::{self, ShareOptions, SnapshotError};
 use perftab_core::views::breakdown::Key;
 use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::flame_graph::Unnamed;
@@ -41,6 +43,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("tracing_data", tracing_data),
     ("decompress", decompress),
     ("archive", archive),
+    ("snapshot", snapshot),
+    ("snapshot_packed", snapshot_packed),
+    ("snapshot_body", snapshot_body),
 ];
 
 /// How a warning of damaged packing begins in what `info --json` prints.
@@ -123,7 +128,16 @@ fn answers(mut session: Session) -> String {
         texts.push(format!("{:?}", session.breakdown(&query, &keys, order, 100)));
         texts.push(format!("{:?}", session.callers(&query, 100)));
         texts.push(format!("{:?}", session.search(&query, "a")));
-        texts.push(session.export_collapsed(&query));
+        for format in Format::ALL {
+            let (query, name) = (query.clone(), String::new());
+            let request = ExportRequest { format, query, events: Events::All, name };
+            let mut export = session.export(request);
+            let mut file = Vec::new();
+            while let ExportStep::More { .. } = export.step(&mut session, 1000, &mut file) {}
+            if !format.is_packed() {
+                texts.push(String::from_utf8(file).expect("it is text"));
+            }
+        }
     }
     texts.push(with_steps(&mut session));
     texts.join("\n")
@@ -220,6 +234,49 @@ pub fn tracing_data(bytes: &[u8]) {
         used(SchedSwitchFields::of(format).as_ref().and_then(|fields| fields.read(raw)));
         used(SchedWakeupFields::of(format).and_then(|fields| fields.tid(raw)));
     }
+}
+
+/// A text with a link in it, or a saved page.
+pub fn snapshot(text: &[u8]) {
+    if let Some(carried) = snapshot::find(text) {
+        shared(Session::from_carried(carried));
+    }
+}
+
+/// What stands in a link behind the checksum: how its streams are packed, and they.
+pub fn snapshot_packed(packed: &[u8]) {
+    shared(Session::from_snapshot(&snapshot::seal(packed)));
+}
+
+/// What stands in a link behind checksum and coder: its streams, each behind its length in two bytes.
+pub fn snapshot_body(bytes: &[u8]) {
+    let mut streams = Vec::new();
+    let mut rest = bytes;
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let length = usize::from(u16::from_le_bytes(*length)).min(after.len());
+        let (stream, after) = after.split_at(length);
+        streams.push(stream.to_vec());
+        rest = after;
+    }
+    shared(Session::from_snapshot(&snapshot::payload_of(&streams)));
+}
+
+/// All that is asked of what was shared. It may be shared again, and opens then, however strange it is.
+fn shared(opened: Result<Session, SnapshotError>) {
+    let session = match opened {
+        Ok(session) => session,
+        Err(error) => return used(error.to_string()),
+    };
+    for characters in [2_000, usize::MAX] {
+        let options = ShareOptions { characters, ..ShareOptions::default() };
+        if let Ok(again) = session.share(&options) {
+            assert!(again.payload.len() <= characters, "a link is within its budget");
+            if let Err(error) = Session::from_snapshot(&again.payload) {
+                panic!("what was shared again does not open: {error}");
+            }
+        }
+    }
+    used(answers(session));
 }
 
 /// Packed bytes: as a whole recording in each of its formats, and as a stream of chunks.

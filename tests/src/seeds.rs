@@ -2,7 +2,9 @@
 //! ([`crate::fuzz`]).
 //!
 //! Recordings of file mode with the sections where every recorder puts them are enough here, so
-//! nothing of core is needed to find them.
+//! nothing of core is needed to find them; of links it is.
+
+use perftab_core::snapshot;
 
 /// Inputs of targets, by the target's name.
 pub type Seeds = Vec<(&'static str, Vec<u8>)>;
@@ -28,6 +30,33 @@ pub fn of_recording(file: &[u8]) -> Seeds {
         }
     }
     seeds
+}
+
+/// A link: its text, what is packed in it, and its streams, as the fuzzer takes them.
+pub fn of_link(payload: &str) -> Seeds {
+    let mut body = Vec::new();
+    for stream in snapshot::streams_of(payload).expect("a whole link") {
+        // What does not fit its length teaches nothing that its beginning does not.
+        let kept = &stream[..stream.len().min(usize::from(u16::MAX))];
+        body.extend((kept.len() as u16).to_le_bytes());
+        body.extend_from_slice(kept);
+    }
+    let packed = sealed_in(payload.strip_prefix("p1.").expect("version 1"));
+    let text = format!("https://host/#{payload}").into_bytes();
+    vec![("snapshot", text), ("snapshot_packed", packed), ("snapshot_body", body)]
+}
+
+/// The bytes behind version, length and checksum: base64url (RFC 4648), of which nine are 12 characters.
+fn sealed_in(characters: &str) -> Vec<u8> {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let value = |character: u8| ALPHABET.iter().position(|&known| known == character);
+    let mut bytes = Vec::new();
+    for group in characters.as_bytes()[12..].chunks(4) {
+        let bits = group.iter().fold(0, |bits, &c| bits << 6 | value(c).expect("base64url"));
+        let bits = bits << (6 * (4 - group.len()));
+        bytes.extend_from_slice(&(bits as u32).to_be_bytes()[1..group.len()]);
+    }
+    bytes
 }
 
 struct Parts<'a> {

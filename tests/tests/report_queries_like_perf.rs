@@ -276,7 +276,9 @@ fn the_same_sort_keys_have_the_same_rows() {
     }
     let of_program = ["--dsos", "workload,none"];
     let asked = ["--sort", "srcfile", "--dsos", "workload,none"];
-    let ours = our_rows(&recorded.ours(&asked), "rows", &["file"]);
+    let mut ours = our_rows(&recorded.ours(&asked), "rows", &["file"]);
+    // A sample at the very start or in a stub is in no source file; perf has no row for it.
+    ours.remove(&vec!["null".to_owned()]);
     assert_same(&ours, &recorded.perf_rows(&of_program, &["srcfile"]), &asked);
     assert!(ours.contains_key(&vec!["workload.c".to_owned()]), "{ours:?}");
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use perftab_core::snapshot::ShareOptions;
+use perftab_tests::open::open_in_blocks;
 use perftab_tests::{fuzz, seeds};
 
 fn root() -> &'static Path {
@@ -45,9 +47,46 @@ fn the_parts_of_every_fixture_are_survived() {
             continue;
         }
         let name = fixture.display().to_string();
-        for (part, input) in seeds::of_recording(&fs::read(&fixture).expect("the fixture")) {
+        let bytes = fs::read(&fixture).expect("the fixture");
+        let mut parts = seeds::of_recording(&bytes);
+        if let Ok(session) = open_in_blocks(&bytes, 1 << 20) {
+            let options = ShareOptions { characters: 4_000, ..ShareOptions::default() };
+            let link = session.share(&options).expect("a short link has room for a little");
+            parts.extend(seeds::of_link(&link.payload));
+        }
+        for (part, input) in parts {
             let (_, target) = fuzz::TARGETS.iter().find(|(name, _)| *name == part).expect(part);
             replay(*target, &format!("{part} of {name}"), &input);
+        }
+    }
+}
+
+/// A little of what the fuzzer does, on every machine: numbers and lengths that are others, and bytes
+/// that are missing, behind a checksum that is right.
+#[test]
+fn damaged_links_are_survived() {
+    let fixture = root().join("tests/fixtures/perf-several.perf.data");
+    let session = open_in_blocks(&fs::read(fixture).expect("the fixture"), 1 << 20);
+    let options = ShareOptions { characters: 2_000, ..ShareOptions::default() };
+    let link = session.expect("it opens").share(&options).expect("there is room");
+    for (name, whole) in seeds::of_link(&link.payload) {
+        let (_, target) = fuzz::TARGETS.iter().find(|(known, _)| *known == name).expect(name);
+        let mut state = 1_u32;
+        let mut below = |limit: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % limit
+        };
+        for number in 0..200 {
+            let mut damaged = whole.clone();
+            for _ in 0..1 + below(4) {
+                let at = below(damaged.len());
+                match below(3) {
+                    0 => damaged[at] = [0, 1, 0x7f, 0x80, 0xff][below(5)],
+                    1 => damaged[at] = below(256) as u8,
+                    _ => drop(damaged.remove(at)),
+                }
+            }
+            replay(*target, &format!("{name}, {number}"), &damaged);
         }
     }
 }

@@ -155,11 +155,8 @@ fn time_off_the_cpu_ends_in_why_and_adds_up_to_the_wall_clock() {
             "{text}"
         );
         // The link has it too.
-        let options = perftab_core::session::ShareOptions {
-            characters: 10_000,
-            paths: perftab_core::snapshot::Paths::Names,
-            host: perftab_core::snapshot::HostFields::None,
-        };
+        let options =
+            perftab_core::snapshot::ShareOptions { characters: 10_000, ..Default::default() };
         let link = session.share(&options).expect("it fits");
         let mut opened = Session::from_snapshot(&link.payload).expect("it is one");
         assert_eq!(opened.export_collapsed(&Query { event: 4, ..Query::default() }), text);

@@ -1,11 +1,14 @@
 //! Two sessions compared, for the worker.
 
 use js_sys::{Float64Array, Int8Array, Object, Uint8Array, Uint32Array};
-use perftab_core::session::{ChangeRows, CompareView, Comparing, FlameWindow};
+use perftab_core::session::{
+    ChangeRows, CompareView, ComparedTreeRows, Comparing, ComparingWork, FlameWindow,
+};
 use perftab_core::views::Query;
 use perftab_core::views::compare::ComparedGraph;
 use wasm_bindgen::prelude::*;
 
+use crate::time::step_object;
 use crate::{Session, columns, from_js, to_js};
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -19,6 +22,25 @@ export interface ComparedGraph extends FlameGraph {
   step: Int8Array;
   /** 0 both, 1 only after, 2 only before. */
   presence: Uint8Array;
+}
+/** Call nodes of both sides: samples through each, on the basis. */
+export interface ComparedTreeRows {
+  callNode: Uint32Array;
+  functionId: Uint32Array;
+  childCount: Uint32Array;
+  posInSet: Uint32Array;
+  setSize: Uint32Array;
+  before: Float64Array;
+  after: Float64Array;
+  change: Float64Array;
+  /** 1 if the change is beyond noise. */
+  certain: Uint8Array;
+  /** 0 both, 1 only after, 2 only before. */
+  presence: Uint8Array;
+  kind: Uint8Array;
+  flags: Uint8Array;
+  names: string[];
+  dsos: string[];
 }
 export interface ChangeRows {
   totalCount: number;
@@ -41,12 +63,12 @@ export interface ChangeRows {
 }
 ";
 
-/// What two queries show, beside each other; made anew when names change.
+/// A comparison to be. Whoever wants no more of it frees it.
 #[wasm_bindgen]
-pub struct Comparison(Comparing);
+pub struct ComparisonWork(ComparingWork);
 
 #[wasm_bindgen]
-impl Comparison {
+impl ComparisonWork {
     /// Both sides may be of one session.
     #[wasm_bindgen(constructor)]
     pub fn new(
@@ -54,12 +76,33 @@ impl Comparison {
         #[wasm_bindgen(unchecked_param_type = "Query")] before_query: JsValue,
         after: &Session,
         #[wasm_bindgen(unchecked_param_type = "Query")] after_query: JsValue,
-    ) -> Result<Comparison, JsValue> {
+    ) -> Result<ComparisonWork, JsValue> {
         let queries: [Query; 2] = [from_js(before_query)?, from_js(after_query)?];
         let (before, after) = ((&before.0, &queries[0]), (&after.0, &queries[1]));
-        Ok(Self(Comparing::new(before, after)))
+        Ok(Self(ComparingWork::new(before, after)))
     }
 
+    /// Goes on for about as long as so many rows of samples take; the answer comes with the last step.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ done: number; total: number; answer: Comparison | null }"
+    )]
+    pub fn step(
+        &mut self,
+        before: &Session,
+        after: &Session,
+        rows: usize,
+    ) -> Result<Object, JsValue> {
+        let step = self.0.step([&before.0, &after.0], rows);
+        step_object(step, |comparing| Ok(Comparison(comparing).into()))
+    }
+}
+
+/// What two queries show, beside each other; made anew when names change.
+#[wasm_bindgen]
+pub struct Comparison(Comparing);
+
+#[wasm_bindgen]
+impl Comparison {
     /// What each side has in all: before, after.
     #[wasm_bindgen(unchecked_return_type = "[SideTotal, SideTotal]")]
     pub fn sides(&self) -> Result<JsValue, JsValue> {
@@ -94,6 +137,17 @@ impl Comparison {
         call_node: u32,
     ) -> Result<JsValue, JsValue> {
         to_js(&self.0.detail(from_js(view)?, call_node))
+    }
+
+    /// The callees of a call node, those with most weight on both sides first; at most so many.
+    #[wasm_bindgen(unchecked_return_type = "ComparedTreeRows")]
+    pub fn children(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
+        call_node: u32,
+        most: usize,
+    ) -> Result<Object, JsValue> {
+        Ok(tree_rows(&self.0.children(from_js(view)?, call_node, most)))
     }
 
     /// Functions and how they changed.
@@ -135,6 +189,25 @@ fn compared_graph(graph: &ComparedGraph) -> Object {
     // Numbers of call nodes are those of the comparison, which its maker counts.
     columns::add(&answer, "generation", 0);
     answer
+}
+
+fn tree_rows(rows: &ComparedTreeRows) -> Object {
+    columns::object(&[
+        ("callNode", Uint32Array::from(&rows.call_node[..]).into()),
+        ("functionId", Uint32Array::from(&rows.function[..]).into()),
+        ("childCount", Uint32Array::from(&rows.child_count[..]).into()),
+        ("posInSet", Uint32Array::from(&rows.pos_in_set[..]).into()),
+        ("setSize", Uint32Array::from(&rows.set_size[..]).into()),
+        ("before", Float64Array::from(&rows.before[..]).into()),
+        ("after", Float64Array::from(&rows.after[..]).into()),
+        ("change", Float64Array::from(&rows.change[..]).into()),
+        ("certain", Uint8Array::from(&rows.certain[..]).into()),
+        ("presence", Uint8Array::from(&rows.presence[..]).into()),
+        ("kind", Uint8Array::from(&rows.kind[..]).into()),
+        ("flags", Uint8Array::from(&rows.marks[..]).into()),
+        ("names", columns::texts(&rows.names)),
+        ("dsos", columns::texts(&rows.dsos)),
+    ])
 }
 
 fn change_rows(rows: &ChangeRows) -> Object {

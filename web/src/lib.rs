@@ -7,6 +7,7 @@
 
 mod columns;
 mod compare;
+mod export;
 mod failure;
 mod source;
 mod time;
@@ -15,14 +16,14 @@ use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::profile::{CountedAs, DsoId};
-use perftab_core::session::{self, FlameWindow, Forced, OfferStep, ShareOptions, TimeWindow};
-use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::session::{self, FlameWindow, Forced, OfferStep, TimeWindow};
+use perftab_core::snapshot::{self, Rename, SnapshotError};
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
+use perftab_core::views::weights::Sum;
 use perftab_core::views::{Direction, Query};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use tsify::Tsify;
 use wasm_bindgen::prelude::*;
 
 use failure::{Failure, to_failure};
@@ -152,10 +153,10 @@ impl Session {
         to_js(&self.0.coverage())
     }
 
-    /// How much of what passes the filters of a query has names.
+    /// How much of what the filters and steps of a query leave has names.
     #[wasm_bindgen(js_name = filteredCoverage, unchecked_return_type = "FilteredCoverage")]
     pub fn filtered_coverage(
-        &self,
+        &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
     ) -> Result<JsValue, JsValue> {
         to_js(&self.0.filtered_coverage(&from_js(query)?))
@@ -262,11 +263,7 @@ impl Session {
             (root.total_weight, root.total_samples)
         });
         let answer = columns::flame_graph(&graph);
-        columns::add(&answer, "path", path);
-        columns::add(&answer, "rootTotal", root.0);
-        columns::add(&answer, "rootSamples", root.1 as f64);
-        columns::add(&answer, "allTotal", all.weight as f64);
-        columns::add(&answer, "allSamples", all.samples as f64);
+        add_totals(&answer, path, root, all);
         columns::add(&answer, "generation", self.0.generation());
         Ok(answer)
     }
@@ -401,41 +398,38 @@ impl Session {
         to_js(&self.0.call_node_path(&from_js(query)?, call_node))
     }
 
-    /// Opens a link's payload (`p1.…`). Throws a `Failure` if it cannot be read.
+    /// Opens the profile in a link, a text with one, or the source of a saved page. Throws a
+    /// `Failure` if there is none or it cannot be read.
     #[wasm_bindgen(js_name = openLink)]
-    pub fn open_link(payload: &str) -> Result<Session, JsValue> {
-        match session::Session::from_snapshot(payload) {
+    pub fn open_link(text: &str) -> Result<Session, JsValue> {
+        let opened = match snapshot::find(text.as_bytes()) {
+            Some(carried) => session::Session::from_carried(carried),
+            None => Err(SnapshotError::NotASnapshot),
+        };
+        match opened {
             Ok(session) => Ok(Self(session)),
             Err(error) => Err(Failure::thrown(error.name(), error.to_string())),
         }
     }
 
-    /// A link's payload of at most so many characters; throws a `Failure` if nothing fits.
+    /// Why a pattern cannot rename, as a sentence; null if it can.
+    #[wasm_bindgen(js_name = renameProblem)]
+    pub fn rename_problem(pattern: &str) -> Option<String> {
+        Rename::new(pattern, "").err().map(|problem| problem.to_string())
+    }
+
+    /// A link's payload; throws a `Failure` if nothing fits, or a pattern cannot rename.
     #[wasm_bindgen(unchecked_return_type = "SharedLink")]
     pub fn share(
         &self,
-        characters: usize,
-        #[wasm_bindgen(unchecked_param_type = "SharedParts")] parts: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "ShareOptions")] options: JsValue,
     ) -> Result<JsValue, JsValue> {
-        let parts: SharedParts = from_js(parts)?;
-        let options = ShareOptions {
-            characters,
-            paths: if parts.folders { Paths::Full } else { Paths::Names },
-            host: if parts.host { HostFields::All } else { HostFields::None },
-        };
+        let options = serde_wasm_bindgen::from_value(options)
+            .map_err(|error| Failure::thrown("bad-options", error.to_string()))?;
         match self.0.share(&options) {
             Ok(shared) => to_js(&shared),
             Err(error) => Err(Failure::thrown("too-small", error.to_string())),
         }
-    }
-
-    /// Stacks as text, one a line.
-    #[wasm_bindgen(js_name = exportCollapsed)]
-    pub fn export_collapsed(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-    ) -> Result<String, JsValue> {
-        Ok(self.0.export_collapsed(&from_js(query)?))
     }
 }
 
@@ -463,13 +457,13 @@ impl Offer {
     }
 }
 
-/// What a link may tell beyond names and numbers; ticks of a dialog.
-#[derive(Clone, Copy, Debug, Deserialize, Tsify)]
-pub struct SharedParts {
-    /// Folders of DSOs and sources.
-    pub folders: bool,
-    /// Host name, kernel and command line.
-    pub host: bool,
+/// What fills the width of a graph, and what is shown in all.
+fn add_totals(answer: &Object, path: JsValue, root: (f64, u64), all: Sum) {
+    columns::add(answer, "path", path);
+    columns::add(answer, "rootTotal", root.0);
+    columns::add(answer, "rootSamples", root.1 as f64);
+    columns::add(answer, "allTotal", all.weight as f64);
+    columns::add(answer, "allSamples", all.samples as f64);
 }
 
 /// As JSON has it: absent values are null, maps are objects.

@@ -1,7 +1,10 @@
 //! Timeline, heat map and marks for the worker, which goes on with long ones step by step.
 
 use js_sys::{Array, Float32Array, Float64Array, Object, Uint8Array, Uint32Array};
-use perftab_core::session::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
+use perftab_core::session::{
+    FlameWindow, HeatMapWork, MarkRows, Noted, OccurrenceRequest, OccurrenceWork, RangePreview,
+    Scan, ScanStep, TimelineWork,
+};
 use perftab_core::views::Query;
 use perftab_core::views::heat_map::{HeatMap, HeatRequest};
 use perftab_core::views::timeline::{KINDS, Timeline, TimelineRequest};
@@ -70,12 +73,23 @@ impl Session {
     /// Begins a heat map; [`HeatMapScan::step`] goes on with it.
     #[wasm_bindgen(js_name = heatMap)]
     pub fn heat_map(
-        &mut self,
+        &self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         #[wasm_bindgen(unchecked_param_type = "HeatRequest")] request: JsValue,
     ) -> Result<HeatMapScan, JsValue> {
         let (query, request): (Query, HeatRequest) = (from_js(query)?, from_js(request)?);
         Ok(HeatMapScan(self.0.heat_map(&query, &request)))
+    }
+
+    /// Begins to look for who ran a call node or a function, and when; [`OccurrenceScan::step`] goes
+    /// on with it.
+    pub fn occurrence(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "OccurrenceRequest")] request: JsValue,
+    ) -> Result<OccurrenceScan, JsValue> {
+        let (query, request): (Query, OccurrenceRequest) = (from_js(query)?, from_js(request)?);
+        Ok(OccurrenceScan(self.0.occurrence(&query, &request)))
     }
 
     /// What was sampled from a time on and before another.
@@ -104,15 +118,38 @@ impl Session {
         step_object(step, |()| Ok(JsValue::TRUE))
     }
 
-    /// Where a call node of a query is when it has another range.
-    #[wasm_bindgen(js_name = callNodeInRange)]
-    pub fn call_node_in_range(
+    /// Makes the call tree of a query: goes on for about as long as so many rows of samples take.
+    #[wasm_bindgen(
+        js_name = makeTree,
+        unchecked_return_type = "{ done: number; total: number; answer: true | null }"
+    )]
+    pub fn make_tree(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        call_node: u32,
-        #[wasm_bindgen(unchecked_param_type = "Query")] ranged: JsValue,
-    ) -> Result<u32, JsValue> {
-        Ok(self.0.call_node_in_range(&from_js(query)?, call_node, &from_js(ranged)?))
+        #[wasm_bindgen(unchecked_param_type = "\"tree\" | \"ends\"")] noted: &str,
+        rows: usize,
+    ) -> Result<Object, JsValue> {
+        let noted = if noted == "ends" { Noted::Ends } else { Noted::Tree };
+        step_object(self.0.make_tree(&from_js(query)?, noted, rows), |()| Ok(JsValue::TRUE))
+    }
+
+    /// The graph of a query with this range instead of its own; null if samples are not placed.
+    #[wasm_bindgen(js_name = rangePreview, unchecked_return_type = "FlameGraph | null")]
+    pub fn range_preview(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "TimeRange")] range: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FlameWindow")] window: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        let window: FlameWindow = from_js(window)?;
+        let preview = self.0.range_preview(&from_js(query)?, from_js(range)?, &window);
+        let Some(RangePreview { graph, path, root, all }) = preview else {
+            return Ok(JsValue::NULL);
+        };
+        let answer = crate::columns::flame_graph(&graph);
+        crate::add_totals(&answer, to_js(&path)?, (root.weight as f64, root.samples), all);
+        crate::columns::add(&answer, "generation", self.0.generation());
+        Ok(answer.into())
     }
 
     /// What is worth a mark from a time on and before another.
@@ -152,7 +189,24 @@ impl HeatMapScan {
     }
 }
 
-fn step_object<T>(
+/// Who ran something, to be known. Whoever wants no more of it frees it.
+#[wasm_bindgen]
+pub struct OccurrenceScan(OccurrenceWork);
+
+#[wasm_bindgen]
+impl OccurrenceScan {
+    /// Goes through about so many rows of samples; the answer comes with the last step: a list of
+    /// one, or of none where there is nothing that it could be asked of.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ done: number; total: number; answer: Occurrence[] | null }"
+    )]
+    pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
+        step_object(self.0.step(&mut session.0, rows), |it| to_js(&Vec::from_iter(it)))
+    }
+}
+
+/// A step as the worker knows it.
+pub fn step_object<T>(
     step: ScanStep<T>,
     to_js: impl FnOnce(T) -> Result<JsValue, JsValue>,
 ) -> Result<Object, JsValue> {

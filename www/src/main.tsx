@@ -7,7 +7,7 @@ import { followComparison } from "./compare/second.ts";
 import { followDrops, followPastes } from "./open/drop.ts";
 import { payloadOf } from "./open/failure.ts";
 import { keepOffline } from "./open/offline.ts";
-import { openPayload, openServed } from "./open/open.ts";
+import { openPayload, openServed, reopen } from "./open/open.ts";
 import { followRecent } from "./open/recent.ts";
 import { askServer } from "./open/served.ts";
 import { dataBlock, startSession } from "./session/start.ts";
@@ -16,6 +16,7 @@ import { followCommands } from "./shell/all_commands.ts";
 import { followKeys } from "./shell/keys.ts";
 import { followTitle } from "./shell/TopBar.tsx";
 import { followShare } from "./share/links.ts";
+import { followPage } from "./share/pages.ts";
 import { phase, session } from "./state/app.ts";
 import { followSelection } from "./state/detail.ts";
 import { followEventTasks } from "./state/event_tasks.ts";
@@ -24,7 +25,7 @@ import { followLayout } from "./state/layout.ts";
 import { followSearch } from "./state/search.ts";
 import { followShown } from "./state/shown.ts";
 import { followTheme } from "./state/theme.ts";
-import { readFragment } from "./state/url.ts";
+import { readFragment, saysView } from "./state/url.ts";
 import { followMarks } from "./timeline/marks.ts";
 import { followTime } from "./timeline/state.ts";
 import { followPlaces } from "./views/places.ts";
@@ -32,12 +33,13 @@ import { keepSelection } from "./views/query_steps.ts";
 
 /** What the page opens by itself: a link before the profile that the page carries before what a server offers. */
 async function openWhatIsHere(): Promise<void> {
-  const { payload } = readFragment(location.hash);
+  const address = readFragment(location.hash);
   const embedded = payloadOf(dataBlock("profile") ?? "");
-  if (payload !== null) {
-    await openPayload(payload, "link");
+  const state = saysView(address) ? address.state : null;
+  if (address.payload !== null) {
+    await openPayload(address.payload, "link", state);
   } else if (embedded !== null) {
-    await openPayload(embedded, "page");
+    await openPayload(embedded, "page", state);
   } else {
     const here = await askServer();
     const [only, ...others] = here?.profiles ?? [];
@@ -51,9 +53,10 @@ async function openWhatIsHere(): Promise<void> {
 function followLinks(): void {
   window.addEventListener("hashchange", (event) => {
     const before = readFragment(new URL(event.oldURL).hash).payload;
-    const { payload } = readFragment(location.hash);
-    if (payload !== null && payload !== before) {
-      void openPayload(payload, "link");
+    // As it was given: what is open may have written its own address over it since.
+    const address = readFragment(new URL(event.newURL).hash);
+    if (address.payload !== null && address.payload !== before) {
+      void openPayload(address.payload, "link", saysView(address) ? address.state : null);
     }
   });
 }
@@ -69,7 +72,7 @@ const root = document.getElementById("app");
 if (root !== null) {
   followTheme();
   followLayout();
-  followHistory(keepSelection);
+  followHistory(keepSelection, reopen);
   followLinks();
   followSearch();
   followShown();
@@ -79,6 +82,7 @@ if (root !== null) {
   followTime();
   followMarks();
   followShare();
+  followPage();
   followComparison();
   followTitle();
   followCommands();

@@ -140,14 +140,16 @@ test("what perftab view serves is read with suspicion", () => {
   assert.deepEqual(readServed("t&", { profiles: [{ name: "a", size: 3 }], debuginfod: ["https://d"] }), {
     token: "t&",
     profiles: [
-      { name: "a", parts: [{ url: "/profile/0?token=t%26", size: 3 }], lateIds: "/profile/0/late-ids?token=t%26" },
+      { name: "a", carrier: null, parts: [{ url: "/profile/0?token=t%26", size: 3 }], lateIds: "/profile/0/late-ids?token=t%26" },
     ],
     debuginfod: ["https://d"],
   });
   const folder = readServed("t", { profiles: [{ name: "d", size: 9, parts: [{ name: "data", size: 4 }, { name: "data.0", size: 5 }] }] });
   const parts = [{ url: "/profile/0/0?token=t", size: 4 }, { url: "/profile/0/1?token=t", size: 5 }];
-  assert.deepEqual(folder?.profiles, [{ name: "d", parts, lateIds: "/profile/0/late-ids?token=t" }]);
+  assert.deepEqual(folder?.profiles, [{ name: "d", carrier: null, parts, lateIds: "/profile/0/late-ids?token=t" }]);
   assert.deepEqual(folder?.profiles.map(servedSize), [9]);
+  const shared = readServed("t", { profiles: ["link", "page", "ftp"].map((carrier) => ({ name: "s", size: 9, carrier })) });
+  assert.deepEqual(shared?.profiles.map(({ carrier }) => carrier), ["link", "page", null]);
   for (const reply of [null, 3, "x", {}, { profiles: {} }]) {
     assert.equal(readServed("t", reply), null);
   }

@@ -124,7 +124,7 @@ test("a range that keys make keeps its other edge, and is one step", () => {
   assert.equal(kept.length, 3);
 });
 
-const TRACK: Track = { key: "", label: "", sub: "", samples: 1, weight: 1, level: 0, pid: null, tid: null, cpu: null, peak: 10 };
+const TRACK: Track = { key: "", label: "", sub: "", samples: 1, weight: 1, level: 0, threads: 0, pid: null, tid: null, cpu: null, peak: 10 };
 
 function answerOf(tracks: Partial<Track>[]): Timeline {
   const all = [{ ...TRACK, key: "all" }, ...tracks.map((each) => ({ ...TRACK, ...each }))];

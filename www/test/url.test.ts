@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { DsoRef, FunctionRef, Query, Transform } from "../src/session/types.ts";
 import { DEFAULT_QUERY, readSeconds, writeSeconds } from "../src/state/query_text.ts";
 import type { ViewState } from "../src/state/url.ts";
-import { DEFAULT_VIEW_STATE, readFragment, writeFragment } from "../src/state/url.ts";
+import { DEFAULT_VIEW_STATE, readFragment, readView, writeFragment, writeView } from "../src/state/url.ts";
 
 const NGINX: DsoRef = { path: "/usr/sbin/nginx", buildId: "9f31c07ad05e" };
 const LIBZ: DsoRef = { path: "/opt/my libs;1,2/libz.so&=.1", buildId: null };
@@ -63,7 +63,7 @@ const queryOf = (fields: string): Query => readFragment(`#s2&${fields}`).state.q
 test("an address comes back as it was written", () => {
   for (const payload of [null, "p1.AbC-_9"]) {
     for (const state of [STATE, DEFAULT_VIEW_STATE]) {
-      assert.deepEqual(readFragment(writeFragment({ payload, state })), { payload, state });
+      assert.deepEqual(readFragment(writeFragment({ payload, state })), { payload, state, passedOver: [] });
     }
   }
 });
@@ -71,11 +71,11 @@ test("an address comes back as it was written", () => {
 test("each filter and each step comes back alone", () => {
   for (const steps of STEPS.map((step) => [step])) {
     const state = { ...DEFAULT_VIEW_STATE, query: { ...DEFAULT_QUERY, steps } };
-    assert.deepEqual(readFragment(writeFragment({ payload: null, state })).state, state, steps[0]?.kind);
+    assert.deepEqual(readFragment(writeFragment({ payload: null, state })), { payload: null, state, passedOver: [] }, steps[0]?.kind);
   }
   for (const key of Object.keys(QUERY) as (keyof Query)[]) {
     const state = { ...DEFAULT_VIEW_STATE, query: { ...DEFAULT_QUERY, [key]: QUERY[key] } };
-    assert.deepEqual(readFragment(writeFragment({ payload: null, state })).state, state, key);
+    assert.deepEqual(readFragment(writeFragment({ payload: null, state })), { payload: null, state, passedOver: [] }, key);
   }
 });
 
@@ -119,23 +119,42 @@ test("addresses of the first version are read", () => {
       search: "a b&c",
       order: { key: "dso", descending: false },
     },
+    passedOver: [],
   });
 });
 
 test("a newer payload version is handed on, a newer view version is passed over", () => {
-  assert.deepEqual(readFragment("#p7.xyz"), { payload: "p7.xyz", state: DEFAULT_VIEW_STATE });
-  assert.deepEqual(readFragment("#p1.xyz&s9&view=tree"), { payload: "p1.xyz", state: DEFAULT_VIEW_STATE });
+  assert.deepEqual(readFragment("#p7.xyz"), { payload: "p7.xyz", state: DEFAULT_VIEW_STATE, passedOver: [] });
+  assert.deepEqual(readFragment("#p1.xyz&s9&view=tree"), { payload: "p1.xyz", state: DEFAULT_VIEW_STATE, passedOver: ["s9&view=tree"] });
 });
 
-test("what is not understood keeps its default", () => {
+test("what is not understood keeps its default, and is noted", () => {
   for (const version of ["s1", "s2"]) {
-    const { payload, state } = readFragment(`#${version}&view=pie&event=-1&direction=up&group=cpu&inlines=&order=age.up&extra=1`);
+    const { payload, state, passedOver } = readFragment(`#${version}&view=pie&event=-1&direction=up&group=cpu&inlines=&order=age.up&extra=1`);
     assert.equal(payload, null);
-    assert.deepEqual({ ...state, order: { ...state.order, descending: true } }, DEFAULT_VIEW_STATE);
+    assert.deepEqual(state, DEFAULT_VIEW_STATE);
+    assert.deepEqual(passedOver, ["view=pie", "event=-1", "direction=up", "group=cpu", "order=age.up", "extra=1"]);
   }
-  for (const hash of ["", "#", "#top", "#s1&&&=", "#s2&&&=", "#%E0%A4%A", "#s2&search=%E0%A4%A", "#s2&view"]) {
-    assert.deepEqual(readFragment(hash), { payload: null, state: DEFAULT_VIEW_STATE }, hash);
+  const noted: [string, string[]][] = [
+    ["", []], ["#", []], ["#s1&&&=", []], ["#s2&&&=", []], ["#s2&view", []],
+    ["#top", ["top"]], ["#%E0%A4%A", ["%E0%A4%A"]], ["#s2&search=%E0%A4%A", ["search=%E0%A4%A"]], ["#s2&vie", ["vie"]],
+  ];
+  for (const [hash, passedOver] of noted) {
+    assert.deepEqual(readFragment(hash), { payload: null, state: DEFAULT_VIEW_STATE, passedOver }, hash);
   }
+});
+
+test("where an address is cut off, the part that makes no sense any more is noted", () => {
+  const whole = writeFragment({ payload: null, state: STATE });
+  for (let end = 0; end < whole.length; end++) {
+    const { state, passedOver } = readFragment(whole.slice(0, end));
+    // Written again, what was read lacks what was passed over.
+    const again = readFragment(writeFragment({ payload: null, state }));
+    assert.deepEqual([again.state, again.passedOver], [state, []], whole.slice(0, end));
+    assert.ok(passedOver.length <= 1, `${whole.slice(0, end)}: ${passedOver.join()}`);
+  }
+  const { state, passedOver } = readFragment("#s2&files=/a&step=drop;main;0&step=focus;lo");
+  assert.deepEqual([state.query.steps.length, passedOver], [1, ["step=focus;lo"]]);
 });
 
 test("of a query, what makes no sense is passed over and the rest holds", () => {
@@ -143,6 +162,7 @@ test("of a query, what makes no sense is passed over and the rest holds", () => 
     assert.equal(queryOf(`range=${range}`).range, null, range);
   }
   assert.deepEqual(queryOf("processes=1,x,,2,99999999999,1&cpus=65536,7,-1"), { ...DEFAULT_QUERY, processes: [1, 2], cpus: [7] });
+  assert.deepEqual(readFragment("#s2&processes=1,x,2").passedOver, ["processes=1,x,2"]);
   assert.deepEqual(queryOf("comms=,a,%E0%A4%A"), { ...DEFAULT_QUERY, comms: ["a"] });
   assert.deepEqual(queryOf("files=/a,;x,/b;%,/c&dsos=0,1,2,3,4,x").dsos, [{ path: "/a", buildId: null }, { path: "/c", buildId: null }]);
   const steps = [
@@ -161,4 +181,19 @@ test("no address is read without bounds", () => {
   assert.deepEqual(queryOf(`files=/a&step=focus-subtree;callees${",;f;0".repeat(5000)}`).steps, []);
   assert.deepEqual(queryOf(`step=search;${"x".repeat(5000)}`).steps, []);
   assert.deepEqual(readFragment(`#s2&view=tree&search=${"x".repeat(300_000)}`).state, DEFAULT_VIEW_STATE);
+  assert.equal(readFragment(`#s2${"&step=fly".repeat(10_000)}`).passedOver.length, 10_000);
+});
+
+test("a view that a link holds is read again, with its zoom", () => {
+  const view = { state: STATE, zoom: ["nginx", "a,b;c&d=e", "std::map<int>"] };
+  const text = writeView(view);
+  assert.match(text, /^[\x21-\x7e]+$/, "as the format asks");
+  assert.deepEqual(readView(text), view);
+  assert.deepEqual(readView(""), { state: DEFAULT_VIEW_STATE, zoom: [] });
+});
+
+test("a view that makes no sense is the usual one", () => {
+  for (const hostile of ["<script>alert(1)</script>", "view=__proto__&zoom=%zz", "zoom=%E0%A4", "&&&===", "event=-1&range=9-1", "x".repeat(1e6)]) {
+    assert.deepEqual(readView(hostile), { state: DEFAULT_VIEW_STATE, zoom: [] }, hostile.slice(0, 40));
+  }
 });

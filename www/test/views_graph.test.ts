@@ -5,7 +5,7 @@ import { Flag, Kind, NONE } from "../src/session/types.ts";
 import { BoxList } from "../src/views/flame/box_list.ts";
 import { BY_KIND, fillOf, heatStep } from "../src/views/flame/colouring.ts";
 import {
-  boxAt, boxOfCallNode, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowOf, siblingBox,
+  boxAt, boxOfCallNode, boxWithEdges, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowOf, siblingBox,
   widestChild,
 } from "../src/views/flame/hit_test.ts";
 import { seenOfTree } from "../src/views/flame/host.ts";
@@ -55,6 +55,15 @@ const letters = graph(
   "ddd.##eee.",
   ".......f..",
 );
+
+test("a box is found again by its edges, and no other in its place", () => {
+  assert.equal(boxWithEdges(letters, 1, 4, 9), boxAt(letters, 1, 5));
+  assert.equal(boxWithEdges(letters, 1, 4.4, 9.3), boxAt(letters, 1, 5));
+  assert.equal(boxWithEdges(letters, 1, 4, 7), NO_BOX, "narrower");
+  assert.equal(boxWithEdges(letters, 1, 2, 9), NO_BOX, "wider");
+  assert.equal(boxWithEdges(letters, 2, 3, 4), NO_BOX, "a gap");
+  assert.equal(boxWithEdges(letters, 4, 0, 1), NO_BOX, "no such row");
+});
 
 test("a point finds its box, folded ones too, gaps none", () => {
   assert.equal(boxAt(letters, 0, 0), 0);

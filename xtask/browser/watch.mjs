@@ -22,6 +22,45 @@ export function observe() {
   }).observe({ type: "longtask", buffered: true });
 }
 
+/** Runs in the page before its own script, too: counts what its workers are asked and have not answered. */
+export function observeCalls() {
+  const calls = { open: new Set(), asked: 0, answered: 0 };
+  window.measuredCalls = calls;
+  window.Worker = class extends window.Worker {
+    constructor(...args) {
+      super(...args);
+      this.addEventListener("message", ({ data }) => {
+        if (!("progress" in data) && calls.open.delete(data.id)) calls.answered = performance.now();
+      });
+    }
+    postMessage(message, ...rest) {
+      if (message.type === "call") {
+        calls.asked += 1;
+        calls.open.add(message.id);
+      } else if (message.type === "cancel") {
+        calls.open.delete(message.id);
+      }
+      super.postMessage(message, ...rest);
+    }
+  };
+}
+
+/** Does something and gives the time until the last answer to what it made the page ask. */
+export async function answersTo(page, act) {
+  const [begun, before] = await page.evaluate(() => [performance.now(), window.measuredCalls.asked]);
+  await act();
+  // One answer may lead to the next question: a moment without either ends it.
+  await page.waitForFunction(
+    (before) => {
+      const { open, asked, answered } = window.measuredCalls;
+      return asked > before && open.size === 0 && performance.now() - answered > 500;
+    },
+    before,
+    { timeout: 300_000, polling: 50 },
+  );
+  return page.evaluate((begun) => Math.round(window.measuredCalls.answered - begun), begun);
+}
+
 /** Long tasks since the last call: how many over 50 ms, and the longest. */
 export async function longTasks(page) {
   return page.evaluate(() => {

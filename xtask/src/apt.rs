@@ -25,7 +25,8 @@ pub const WASM: &[Package] = &[Named("rustc-web"), Named("cargo-web"), Named("ru
 pub const WORKLOADS: &[Package] = &[ForCommand("gcc", "gcc"), Named("libc6-dev")];
 
 /// For tests: real compilers, real peers, a real debuginfod, debug files of the libc that runs
-/// here, what packs recordings, a machine to boot another kernel in, and a real browser.
+/// here, what packs recordings, Go for its pprof, a machine to boot another kernel in, and a real
+/// browser.
 pub const TEST: &[Package] = &[
     Named("binutils"),
     ForCommand("gcc", "gcc"),
@@ -42,6 +43,7 @@ pub const TEST: &[Package] = &[
     ForCommand("bzip2", "bzip2"),
     ForCommand("zip", "zip"),
     ForCommand("dwz", "dwz"),
+    ForCommand("golang-go", "go"),
     ForCommand("qemu-system-x86", "qemu-system-x86_64"),
     ForCommand("busybox-static", "busybox"),
     Named("chromium"),

@@ -35,6 +35,8 @@ struct Arguments {
 enum Command {
     /// Build the WebAssembly, the page and the binary that carries the page
     Build(page::BuildOptions),
+    /// Build what a static host serves, without the binary
+    Site(page::BuildOptions),
     /// Install what tests need and run all of them
     Test(test::TestOptions),
     /// Record a real workload and show it
@@ -54,6 +56,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Build(options) => page::build(&options).map(|_| ExitCode::SUCCESS),
+        Command::Site(options) => page::site(&options).map(|_| ExitCode::SUCCESS),
         Command::Test(options) => test::test(&options),
         Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
         Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),

@@ -1,4 +1,4 @@
-//! The page, and the binary that carries it.
+//! The page, as one file and as a site, and the binary that carries it.
 
 use crate::steps::{output, root, run, step, step_once, target};
 use crate::{apt, npm, steps, wasm};
@@ -18,13 +18,21 @@ pub struct BuildOptions {
     wasm_std: Option<wasm::Std>,
 }
 
-/// Builds everything that users get; gives the path of the binary.
-pub fn build(options: &BuildOptions) -> Result<PathBuf> {
+/// Builds what a static host serves; gives its folder.
+pub fn site(options: &BuildOptions) -> Result<PathBuf> {
     apt::install(&[apt::BUILD])?;
     npm::install()?;
     let wasm = wasm::build(options.wasm_std)?;
     check_types()?;
     bundle(&wasm)?;
+    let site = target("site");
+    println!("    {}", site.display());
+    Ok(site)
+}
+
+/// Builds everything that users get; gives the path of the binary.
+pub fn build(options: &BuildOptions) -> Result<PathBuf> {
+    site(options)?;
     step("Build the binary", || {
         run(steps::cargo().args(["build", "--quiet", "--locked", "--release", "--package=perftab"]))
     })?;
@@ -55,12 +63,16 @@ fn check_types() -> Result<()> {
 fn bundle(wasm: &Path) -> Result<()> {
     let www = root().join("www");
     let page = target("page/perftab.html");
+    let site = target("site");
     let inputs = ["src", "sample", "site", "index.html", "build.mjs", "package-lock.json"]
         .map(|name| www.join(name));
     let mut inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
     inputs.push(wasm);
-    step_once("page", "Bundle the page into one file", &inputs, &[&page], || {
-        let sizes = output(npm::node().args(["build.mjs", "page"]).arg(&page).arg(wasm))?;
+    let index = site.join("index.html");
+    let outputs = [&*page, &index];
+    step_once("page", "Bundle the page into one file", &inputs, &outputs, || {
+        let command = ["build.mjs", "page"];
+        let sizes = output(npm::node().args(command).arg(&page).arg(wasm).arg(&site))?;
         report(&sizes)
     })
 }

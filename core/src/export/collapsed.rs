@@ -1,37 +1,50 @@
 //! Collapsed stacks, the text that flame graph tools read: `process;outer;inner weight`, one line
-//! for each stack that samples ended in. Forced names are marked `[forced] name`.
+//! for each stack that samples ended in, heaviest subtrees first.
 //!
-//! The format has no way to quote, so `;` in a name is written `:` and line breaks as spaces.
+//! The format has no way to quote, so `;` in a name is written `:` and line breaks as escapes.
 
-use std::fmt::Write;
+use std::io::Write;
 
+use super::Next;
+use super::names::Names;
 use crate::profile::Profile;
 use crate::symbolize::Symbols;
-use crate::views::call_tree::{CallNodeId, CallTree, Visit};
-use crate::views::label::{Labels, mark};
+use crate::views::call_tree::{CallNodeId, CallTree};
 
-/// All stacks of a call tree, heaviest subtrees first.
-pub fn export(profile: &Profile, symbols: &Symbols, tree: &CallTree) -> String {
-    let labels = Labels::new(profile, symbols);
-    let mut text = String::new();
-    let mut path: Vec<String> = Vec::new();
-    tree.walk(|id, visit| {
+/// A walk through the tree, a call node a piece.
+#[derive(Default)]
+pub(crate) struct Collapsed {
+    /// Call nodes to be visited, the next one last, each with how deep it lies.
+    open: Option<Vec<(CallNodeId, usize)>>,
+    /// Names from the root's child to the call node visited last.
+    path: Vec<String>,
+}
+
+impl Collapsed {
+    pub fn next(
+        &mut self,
+        profile: &Profile,
+        symbols: &Symbols,
+        tree: &CallTree,
+        out: &mut Vec<u8>,
+    ) -> Next {
+        let open = self.open.get_or_insert_with(|| {
+            if tree.is_empty() { Vec::new() } else { vec![(CallNodeId::ROOT, 0)] }
+        });
+        let Some((id, depth)) = open.pop() else { return Next::End };
+        let children = tree.children(id).iter().rev();
+        open.extend(children.map(|&child| (child, depth + 1)));
         if id == CallNodeId::ROOT {
-            return;
+            return Next::Piece;
         }
-        if visit == Visit::Leave {
-            path.pop();
-            return;
-        }
-        let label = tree.label(id);
-        let forced = if labels.marks(label) & mark::FORCED != 0 { "[forced] " } else { "" };
-        path.push(format!("{forced}{}", escape(&labels.text(label))));
+        self.path.truncate(depth - 1);
+        self.path.push(escape(&Names::new(profile, symbols).text(tree.label(id))));
         let weight = tree.self_sum(id).weight;
         if weight > 0 {
-            let _ = writeln!(text, "{} {weight}", path.join(";"));
+            let _ = writeln!(out, "{} {weight}", self.path.join(";"));
         }
-    });
-    text
+        Next::Piece
+    }
 }
 
 fn escape(name: &str) -> String {

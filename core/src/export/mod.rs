@@ -1,4 +1,195 @@
 //! A profile in the formats of other tools.
+//!
+//! Every format is written piece by piece ([`Pieces`]), so that what comes out may be larger than
+//! memory and a page stays alive while millions of samples are written. Collapsed stacks and the
+//! picture show the call tree of a query; the others have samples by thread, and take the stacks
+//! themselves where no step rewrites them: with them go addresses, source lines and inlining.
+//!
+//! All names go through [`names`]: control and bidirectional characters are written as escapes,
+//! code without a name as its DSO and address, and forced names as `[forced] name`.
 
-pub mod collapsed;
+mod calls;
+mod collapsed;
+mod firefox;
+mod json;
+mod limits;
+mod names;
+mod pprof;
+mod protobuf;
 pub mod script;
+mod speedscope;
+mod svg;
+mod taken;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::Profile;
+use crate::symbolize::Symbols;
+use crate::views::Query;
+use crate::views::call_tree::CallTree;
+
+pub(crate) use calls::Calls;
+pub(crate) use limits::{ForcedNames, limits};
+pub(crate) use taken::{Gathering, Taken};
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// `outer;inner weight`, one line a stack.
+    Collapsed,
+    /// `profile.proto` of pprof, in gzip.
+    Pprof,
+    /// The processed format of Firefox Profiler, in gzip.
+    Firefox,
+    /// The file format of speedscope.
+    Speedscope,
+    /// A flame graph that stands alone.
+    Svg,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Collapsed, Self::Pprof, Self::Firefox, Self::Speedscope, Self::Svg];
+
+    /// How a file's name ends, without a dot before it, as the tools expect it.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Collapsed => "collapsed.txt",
+            Self::Pprof => "pb.gz",
+            Self::Firefox => "json.gz",
+            Self::Speedscope => "speedscope.json",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// Whether a terminal can show it.
+    pub fn is_text(self) -> bool {
+        !self.is_packed()
+    }
+
+    /// Whether it is gzip outside.
+    pub fn is_packed(self) -> bool {
+        matches!(self, Self::Pprof | Self::Firefox)
+    }
+
+    /// Whether it holds samples of several events.
+    pub fn holds_events(self) -> bool {
+        matches!(self, Self::Pprof | Self::Firefox | Self::Speedscope)
+    }
+}
+
+/// Which events are written, where a format holds several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Events {
+    /// That of the query.
+    #[default]
+    One,
+    /// That of the query first, then all others that have samples.
+    All,
+}
+
+/// What is to be written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct ExportRequest {
+    /// How.
+    pub format: Format,
+    /// Which samples, and what is done to their stacks. Collapsed stacks and the picture are of
+    /// the tree as it asks for it; the others are always written from the outermost caller on.
+    pub query: Query,
+    /// Of which events.
+    pub events: Events,
+    /// What the profile is called.
+    pub name: String,
+}
+
+impl ExportRequest {
+    /// A query for each event that is written: the outermost caller is the root, ungrouped.
+    pub(crate) fn queries(&self, profile: &Profile) -> Vec<Query> {
+        use crate::views::{Direction, Group};
+        let of_event = |event: u32| Query {
+            event,
+            direction: Direction::Callees,
+            group: Group::None,
+            around: None,
+            ..self.query.clone()
+        };
+        let others = (0..).zip(&profile.events).filter(|(number, event)| {
+            self.events == Events::All && *number != self.query.event && event.samples > 0
+        });
+        let numbers = std::iter::once(self.query.event).chain(others.map(|(number, _)| number));
+        numbers.map(of_event).collect()
+    }
+}
+
+/// Whether there is more to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A piece was written, or work was done for one.
+    Piece,
+    /// That was all.
+    End,
+}
+
+/// A format that is written from samples by thread.
+pub(crate) trait Pieces {
+    /// The event, by its place among those written, whose calls the next piece needs.
+    fn event(&self) -> usize;
+
+    /// Writes the next small piece.
+    fn next(&mut self, calls: &Calls<'_>, taken: &Taken, out: &mut Vec<u8>) -> Next;
+}
+
+/// The writer of a format that is written from samples by thread; `None` for the others.
+pub(crate) fn pieces(
+    request: &ExportRequest,
+    profile: &Profile,
+    taken: &Taken,
+    distance: u64,
+) -> Option<Box<dyn Pieces>> {
+    Some(match request.format {
+        Format::Collapsed | Format::Svg => return None,
+        Format::Pprof => Box::new(pprof::Pprof::new(request)),
+        Format::Firefox => Box::new(firefox::Firefox::new(request, profile, taken, distance)),
+        Format::Speedscope => Box::new(speedscope::Speedscope::new(request)),
+    })
+}
+
+/// A format that is written from a call tree.
+pub(crate) enum TreePieces {
+    Collapsed(collapsed::Collapsed),
+    Svg(Box<svg::Svg>),
+}
+
+impl TreePieces {
+    /// `None` for the other formats.
+    pub fn new(request: &ExportRequest) -> Option<Self> {
+        match request.format {
+            Format::Collapsed => Some(Self::Collapsed(collapsed::Collapsed::default())),
+            Format::Svg => Some(Self::Svg(Box::new(svg::Svg::new(request)))),
+            Format::Pprof | Format::Firefox | Format::Speedscope => None,
+        }
+    }
+
+    /// Writes the next small piece.
+    pub fn next(
+        &mut self,
+        profile: &Profile,
+        symbols: &Symbols,
+        tree: &CallTree,
+        out: &mut Vec<u8>,
+    ) -> Next {
+        match self {
+            Self::Collapsed(pieces) => pieces.next(profile, symbols, tree, out),
+            Self::Svg(pieces) => pieces.next(profile, symbols, tree, out),
+        }
+    }
+}

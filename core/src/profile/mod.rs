@@ -4,6 +4,7 @@
 //! Everything is interned and refers to each other by index; the index types are distinct, so
 //! that a frame cannot be taken for a stack. Tables only grow while `ingest` fills them.
 
+mod bins;
 mod column;
 mod digest;
 mod dsos;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+pub use bins::{BinCell, BinTrack, BinsOf, TimeBins};
 pub use column::Column;
 pub use dsos::{
     ContentHash, CountedAs, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, OffCpu,
@@ -173,6 +175,8 @@ pub struct Profile {
     pub aux: AuxData,
     /// Moments worth a mark.
     pub marks: Marks,
+    /// When there was how much, in a link whose samples have no times.
+    pub bins: Option<TimeBins>,
     /// Time on and off the CPU together, where both are known. Its number is that after `events`.
     pub wall_clock: Option<WallClockTime>,
     /// What became of samples on the way here; `None`: not known, as in a link.

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::FrameId;
+use crate::profile::{DsoKind, Frame, FrameId};
 use crate::session::Session;
+use crate::session::trees::Tree;
 use crate::symbolize::{Level, Status};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
@@ -34,6 +35,19 @@ pub struct FlameWindow {
     /// How code without names is drawn.
     #[serde(default)]
     pub unnamed: Unnamed,
+}
+
+impl FlameWindow {
+    /// The same below another root.
+    pub(super) fn in_tree(&self, root: CallNodeId) -> Window {
+        Window {
+            root,
+            width: self.width_px.clamp(0.0, 100_000.0),
+            min_width: self.min_px.max(0.1),
+            search: Pattern::new(&self.search),
+            unnamed: self.unnamed,
+        }
+    }
 }
 
 /// An ancestor of the call node that fills the width.
@@ -79,6 +93,9 @@ pub struct CallNodeDetail {
     pub dso_status: Option<Status>,
     /// Recorded build-id of the DSO.
     pub build_id: Option<String>,
+    /// One of the addresses that led here, as code without a name is called: hexadecimal. Null for
+    /// what is no code, and where a link has left addresses out.
+    pub address: Option<String>,
     /// Source file, of one of the addresses that led here.
     pub file: Option<String>,
     /// Line in it.
@@ -99,6 +116,8 @@ pub struct CallNodeDetail {
     pub self_samples: u64,
     /// Texts from the first level down to it.
     pub path: Vec<String>,
+    /// [`Kind`] of each.
+    pub path_kinds: Vec<u8>,
     /// Bits of [`crate::views::label::mark`] of each: a forced name is marked wherever it stands.
     pub path_flags: Vec<u8>,
     /// The same, as ids.
@@ -210,15 +229,14 @@ impl Session {
 
     /// Boxes for the width that is there. An unknown root stands for all.
     pub fn flame_graph(&mut self, query: &Query, window: &FlameWindow) -> FlameGraph {
-        let (profile, symbols, tree) = self.parts(query);
-        let window = Window {
-            root: tree.id(window.root).unwrap_or(CallNodeId::ROOT),
-            width: window.width_px.clamp(0.0, 100_000.0),
-            min_width: window.min_px.max(0.1),
-            search: Pattern::new(&window.search),
-            unnamed: window.unnamed,
-        };
-        flame_graph::layout(profile, symbols, tree, &window)
+        let made = self.made(query);
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let tree = &mut self.trees.made[made].tree;
+        let window = window.in_tree(tree.get().id(window.root).unwrap_or(CallNodeId::ROOT));
+        match tree {
+            Tree::Whole(tree) => flame_graph::layout(profile, symbols, &**tree, &window),
+            Tree::Inverted(tree) => flame_graph::layout(profile, symbols, &mut **tree, &window),
+        }
     }
 
     /// The way from the root to a call node, both included.
@@ -236,35 +254,23 @@ impl Session {
     /// Where a call node of an earlier generation is now: the end of its path, as far as that is
     /// still there. `place` is what [`CallNodeDetail`] said of it then.
     pub fn find_call_node(&mut self, query: &Query, place: &Place) -> u32 {
-        let (profile, symbols, tree) = self.parts(query);
-        let labels = Labels::new(profile, symbols);
-        let leads_to = |frame: u32, child: CallNodeId| {
-            let known = (frame as usize) < profile.frames.len();
-            known.then_some(FrameId(frame)).zip(tree.label(child).function()).is_some_and(
-                |(frame, function)| {
-                    let mut levels = symbols.levels(frame).iter();
-                    levels.any(|level| level.function == function)
-                        || symbols.merged(frame) == function
-                },
-            )
-        };
-        let by_frame = |at: CallNodeId, frame: Option<u32>| {
-            let mut children = tree.children(at).iter().copied();
-            frame.and_then(|frame| children.find(|&child| leads_to(frame, child)))
-        };
-        let child = |at: CallNodeId, name: &String, frame: Option<u32>| {
-            let mut children = tree.children(at).iter().copied();
-            children
-                .find(|&child| labels.text(tree.label(child)) == *name)
-                .or_else(|| by_frame(at, frame))
-        };
         let mut at = CallNodeId::ROOT;
         let mut before = None;
         for (index, name) in place.path.iter().enumerate() {
             let frame = place.path_frames.get(index).copied().flatten();
-            // Names may have brought inlined levels of the frame before: the way leads past them.
-            let levels = std::iter::successors(Some(at), |&at| by_frame(at, before));
-            match levels.into_iter().find_map(|at| child(at, name, frame)) {
+            let mut from = at;
+            let found = loop {
+                let child = self.child_named(query, from, name);
+                if let Some(child) = child.or_else(|| self.child_with_frame(query, from, frame)) {
+                    break Some(child);
+                }
+                // Names may have brought inlined levels of the frame before: the way leads past them.
+                match self.child_with_frame(query, from, before) {
+                    Some(level) => from = level,
+                    None => break None,
+                }
+            };
+            match found {
                 Some(found) => at = found,
                 None => break,
             }
@@ -273,11 +279,36 @@ impl Session {
         at.0
     }
 
+    fn child_named(&mut self, query: &Query, at: CallNodeId, name: &str) -> Option<CallNodeId> {
+        let children = self.children(query, at).to_vec();
+        let (profile, symbols, tree) = self.parts(query);
+        let labels = Labels::new(profile, symbols);
+        children.into_iter().find(|&child| labels.text(tree.label(child)) == name)
+    }
+
+    /// The child that a frame leads to.
+    fn child_with_frame(
+        &mut self,
+        query: &Query,
+        at: CallNodeId,
+        frame: Option<u32>,
+    ) -> Option<CallNodeId> {
+        let children = self.children(query, at).to_vec();
+        let (profile, symbols, tree) = self.parts(query);
+        let frame = frame.filter(|&frame| (frame as usize) < profile.frames.len()).map(FrameId)?;
+        let leads_to = |function| {
+            let mut levels = symbols.levels(frame).iter();
+            levels.any(|level| level.function == function) || symbols.merged(frame) == function
+        };
+        children.into_iter().find(|&child| tree.label(child).function().is_some_and(leads_to))
+    }
+
     /// Everything about a call node; `None` if there is none with this id.
     pub fn call_node_detail(&mut self, query: &Query, call_node: u32) -> Option<CallNodeDetail> {
         let made = self.made(query);
-        let tree = &self.made[made].tree;
-        let id = tree.id(call_node)?;
+        let id = self.trees.made[made].tree.get().id(call_node)?;
+        self.trees.made[made].tree.open(id);
+        let tree = self.trees.made[made].tree.get();
         let label = tree.label(id);
         let labels = Labels::new(&self.profile, &self.symbols);
         let dso = labels.dso(label);
@@ -296,6 +327,10 @@ impl Session {
             dso: recorded.map(|dso| printable(dso.name()).into_owned()),
             dso_status: dso.map(|dso| self.ledger.row(dso).status),
             build_id: recorded.and_then(|dso| dso.identity).map(|identity| identity.to_string()),
+            address: tree
+                .frame(id)
+                .filter(|_| label.function().is_some())
+                .and_then(|frame| self.address(frame)),
             file: level
                 .and_then(|level| level.file)
                 .map(|id| printable(self.symbols.file(id)).into_owned()),
@@ -308,6 +343,7 @@ impl Session {
             total_samples: total.samples,
             self_samples: self_sum.samples,
             path: labels.path(tree, id),
+            path_kinds: path.iter().skip(1).map(|&id| labels.kind(tree.label(id)) as u8).collect(),
             path_flags: path.iter().skip(1).map(|&id| labels.marks(tree.label(id))).collect(),
             path_nodes: path.iter().skip(1).map(|id| id.0).collect(),
             path_frames: path.iter().skip(1).map(|&id| tree.frame(id).map(|id| id.0)).collect(),
@@ -320,6 +356,20 @@ impl Session {
             pos_in_set: place as u32 + 1,
             child_count: tree.children(id).len() as u32,
         })
+    }
+
+    /// Where a frame lies in its DSO. Of code with a name, a link has no addresses but made-up ones.
+    fn address(&self, frame: FrameId) -> Option<String> {
+        let is_named = || {
+            let mut levels = self.symbols.levels(frame).iter();
+            levels.any(|level| self.symbols.function(level.function).name.is_some())
+        };
+        let Frame { dso, address } = self.profile.frames.get(frame);
+        let is_code = match self.profile.dsos.get(dso).kind {
+            DsoKind::Folded | DsoKind::OffCpu | DsoKind::Unmapped => false,
+            _ => self.fidelity.is_none() || !is_named(),
+        };
+        is_code.then(|| format!("{address:#x}"))
     }
 
     /// The level of `frame` that a call node stands for.
@@ -341,28 +391,35 @@ impl Session {
         call_node: u32,
         places: Range<usize>,
     ) -> CallTreeRows {
+        let mut rows = CallTreeRows::default();
+        let Some(parent) = self.tree(query).id(call_node) else { return rows };
+        let children = self.children(query, parent);
+        let count = children.len();
+        let to = places.end.min(count);
+        let from = places.start.min(to);
+        let wanted = children[from..to].to_vec();
+        // A row says how many callees there are.
+        for &id in &wanted {
+            self.children(query, id);
+        }
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
-        let mut rows = CallTreeRows::default();
-        let Some(parent) = tree.id(call_node) else { return rows };
         let depth = tree.path(parent).len() as u16;
-        let children = tree.children(parent);
-        let to = places.end.min(children.len());
-        let from = places.start.min(to);
-        for &id in &children[from..to] {
+        for id in wanted {
             rows.push(tree, &labels, id, depth);
         }
         rows.pos_in_set = (from as u32 + 1..=to as u32).collect();
-        rows.set_size = vec![children.len() as u32; to - from];
+        rows.set_size = vec![count as u32; to - from];
         rows
     }
 
     /// The root, its child on the way to a call node, and so on down to that itself.
     pub fn call_tree_path(&mut self, query: &Query, call_node: u32) -> CallTreeRows {
+        let mut rows = CallTreeRows::default();
+        let Some(last) = self.tree(query).id(call_node) else { return rows };
+        self.children(query, last);
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
-        let mut rows = CallTreeRows::default();
-        let Some(last) = tree.id(call_node) else { return rows };
         for (depth, id) in tree.path(last).into_iter().enumerate() {
             rows.push(tree, &labels, id, depth as u16);
         }
@@ -400,15 +457,22 @@ impl Session {
 
     /// What a text finds; nothing for an empty one.
     pub fn search(&mut self, query: &Query, text: &str) -> SearchResult {
-        let (profile, symbols, tree) = self.parts(query);
+        let made = self.made(query);
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let tree = &mut self.trees.made[made].tree;
         let parsed = Pattern::parse(text);
-        let found = match &parsed {
-            Ok(Some(pattern)) => search::search(profile, symbols, tree, pattern),
-            _ => search::Found { sum: Sum::default(), matches: Vec::new() },
+        let found = match (&parsed, &mut *tree) {
+            (Ok(Some(pattern)), Tree::Whole(tree)) => {
+                search::search(profile, symbols, tree, pattern)
+            }
+            (Ok(Some(pattern)), Tree::Inverted(inverted)) => {
+                search::search_inverted(profile, symbols, inverted, pattern)
+            }
+            _ => search::Found { sum: Sum::default(), functions: 0, matches: Vec::new() },
         };
-        let all = tree.total(CallNodeId::ROOT).weight;
+        let all = tree.get().total(CallNodeId::ROOT).weight;
         SearchResult {
-            functions: found.matches.len() as u32,
+            functions: found.functions,
             samples: found.sum.samples,
             weight: found.sum.weight as f64,
             share: found.sum.weight as f64 / all.max(1) as f64,

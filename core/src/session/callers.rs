@@ -39,6 +39,11 @@ impl Session {
     pub fn callers(&mut self, query: &Query, limit: usize) -> Vec<Caller> {
         let (direction, group) = (Direction::Inverted, Group::None);
         let query = Query { direction, group, around: None, ..query.clone() };
+        let leaves = self.children(&query, CallNodeId::ROOT);
+        let mut wanted = leaves[..limit.min(leaves.len())].to_vec();
+        for _ in 0..MOST_LEVELS {
+            wanted = wanted.iter().flat_map(|&id| self.children(&query, id).to_vec()).collect();
+        }
         let (profile, symbols, tree) = self.parts(&query);
         let leaves = tree.children(CallNodeId::ROOT).iter().take(limit);
         leaves.map(|&id| caller(profile, symbols, tree, id, MOST_LEVELS)).collect()

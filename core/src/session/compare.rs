@@ -1,17 +1,19 @@
 //! Two sessions, or two queries of one, compared: columns and small structs for hosts.
 //!
-//! A host makes a [`Comparing`] once for two sessions and queries, and asks it for any basis and
-//! width; it is to be made anew when names of either session change.
+//! A host makes a [`Comparing`] once for two sessions and queries, in steps ([`ComparingWork`]) where they
+//! are large, and asks it for any basis and width; it is to be made anew when names of either session
+//! change.
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::{FlameWindow, PathStep, Session};
+use crate::session::times::ScanStep;
+use crate::session::{ComparingWork, FlameWindow, PathStep, Session};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::compare::{
     Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedWindow,
-    Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence, Recordings,
-    Relation, Source, Sums, Width,
+    Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence, Relation, Source,
+    Sums, Width,
 };
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::label::mark;
@@ -235,15 +237,12 @@ pub struct Comparing {
 impl Comparing {
     /// Compares what a query shows of a session with what one shows of another, or of the same.
     pub fn new(before: (&Session, &Query), after: (&Session, &Query)) -> Self {
-        let recordings = match std::ptr::eq(before.0, after.0) {
-            true => Recordings::One,
-            false => Recordings::Two,
-        };
-        let trees = [before, after].map(|(session, query)| session.new_tree(query));
-        let first = before.0.source(before.1, &trees[0]);
-        let second = after.0.source(after.1, &trees[1]);
-        let comparison = Comparison::new(&first, &second, recordings);
-        Self { comparison }
+        let mut work = ComparingWork::new(before, after);
+        loop {
+            if let ScanStep::Done(comparing) = work.step([before.0, after.0], usize::MAX) {
+                return comparing;
+            }
+        }
     }
 
     /// The comparison itself.
@@ -488,12 +487,7 @@ impl ChangeRows {
 }
 
 impl Session {
-    /// A tree that is not kept: a comparison has all that is needed of it.
-    fn new_tree(&self, query: &Query) -> CallTree {
-        CallTree::new(&self.profile, &self.symbols, query)
-    }
-
-    fn source<'a>(&'a self, query: &Query, tree: &'a CallTree) -> Source<'a> {
+    pub(super) fn source<'a>(&'a self, query: &Query, tree: &'a CallTree) -> Source<'a> {
         Source {
             profile: &self.profile,
             symbols: &self.symbols,

@@ -14,11 +14,13 @@ use crate::profile::{
 };
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
+use crate::snapshot::Carrier;
 use crate::symbolize::{Attempt, Hint, Status, hints};
 use crate::text::{printable, utc};
 use crate::views::coverage::{self, DsoUse};
 use crate::views::dso_users::{self, DsoUsers};
 use crate::views::serialize_weight;
+use crate::views::weights::Sum;
 
 /// Everything that `perftab info --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,13 +71,16 @@ pub struct ProfileInfo {
     pub warnings: Vec<Warning>,
     /// What a link holds of its recording; null for a recording.
     pub fidelity: Option<FidelityInfo>,
+    /// How the sender of a link looked at it, as a page's address says it; null if that is not
+    /// known. Nothing of it is checked.
+    pub view: Option<String>,
 }
 
 /// How a recording is made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct FormatInfo {
-    /// `file`, `pipe` or `directory`; `link` for a snapshot.
+    /// `file`, `pipe` or `directory`; `link` or `page` for a snapshot, by what carried it.
     pub mode: &'static str,
     /// Byte order.
     pub byte_order: ByteOrder,
@@ -96,9 +101,13 @@ impl FormatInfo {
     }
 
     /// A snapshot.
-    pub fn of_link() -> Self {
+    pub fn of_snapshot(carrier: Carrier) -> Self {
+        let mode = match carrier {
+            Carrier::Link => "link",
+            Carrier::Page => "page",
+        };
         let byte_order = ByteOrder::Little;
-        Self { mode: "link", byte_order, compression: "none", wrapper: "none" }
+        Self { mode, byte_order, compression: "none", wrapper: "none" }
     }
 }
 
@@ -165,7 +174,7 @@ impl NamespaceCounts {
 
 /// An event and how much of it there is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 pub struct EventInfo {
     /// Name.
     pub name: String,
@@ -176,15 +185,32 @@ pub struct EventInfo {
     pub weight: u64,
     /// What weights count.
     pub unit: Unit,
+    /// What the recording has of it, where this is a part of that; null where it is all.
+    pub part_of: Option<EventTotal>,
 }
 
-impl From<&Event> for EventInfo {
-    fn from(event: &Event) -> Self {
+/// How much there is of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct EventTotal {
+    /// Samples.
+    #[serde(serialize_with = "serialize_weight")]
+    pub samples: u64,
+    /// Sum of their weights, in the event's unit.
+    #[serde(serialize_with = "serialize_weight")]
+    pub weight: u64,
+}
+
+impl EventInfo {
+    /// `part_of` is what the recording has of it, where that is more.
+    fn new(event: &Event, part_of: Option<&Sum>) -> Self {
+        let total = |sum: &Sum| EventTotal { samples: sum.samples, weight: sum.weight };
         Self {
             name: printable(&event.name).into_owned(),
             samples: event.samples,
             weight: event.weight,
             unit: event.unit(),
+            part_of: part_of.map(total),
         }
     }
 }
@@ -321,8 +347,10 @@ impl Session {
         let host = profile.host.clone();
         let wall_clock = profile.wall_clock.as_ref().map(|wall| &wall.event);
         let events = |origin: EventOrigin| {
-            let events = profile.events.iter().chain(wall_clock);
-            events.filter(|event| event.origin == origin).map(EventInfo::from).collect()
+            let events = profile.events.iter().chain(wall_clock).enumerate();
+            let events = events.filter(|(_, event)| event.origin == origin);
+            let part_of = |index: usize| self.facts.part_of.get(index);
+            events.map(|(index, event)| EventInfo::new(event, part_of(index))).collect()
         };
         let time = self.facts.time;
         ProfileInfo {
@@ -359,6 +387,7 @@ impl Session {
             dsos: self.dsos(),
             warnings: self.warnings.clone(),
             fidelity: self.fidelity.map(FidelityInfo::from),
+            view: (!self.view.is_empty()).then(|| self.view.clone()),
         }
     }
 

@@ -9,10 +9,14 @@ mod answers;
 mod breakdown;
 mod callers;
 mod compare;
+mod compare_rows;
+mod comparing;
 mod diff;
+mod export;
 mod force;
 mod info;
 mod namesakes;
+mod occurrence;
 mod offer;
 mod opening;
 mod query;
@@ -22,12 +26,13 @@ mod sandwich;
 mod share;
 mod time_order;
 mod times;
+mod trees;
 
 use std::collections::{BTreeMap, HashSet};
 
 use crate::decode::ByteSource;
 use crate::error::{Warning, WarningKind};
-use crate::export::{collapsed, script};
+use crate::export::script;
 use crate::ingest::{Ingested, RecordCompression};
 use crate::profile::{CountedAs, DsoId, Profile};
 use crate::snapshot::{Facts, Fidelity};
@@ -36,13 +41,6 @@ use crate::symbolize::{
     NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, SupplementaryLink, Symbols,
 };
 use crate::text::printable;
-use crate::views::Query;
-use crate::views::build::{Built, build, build_with_ends};
-use crate::views::call_tree::CallTree;
-use crate::views::ends::Ends;
-use crate::views::functions::{self, FunctionOrder, FunctionSum};
-use crate::views::grouped::{self, GroupBy, GroupRow};
-use crate::views::shown::Account;
 
 pub use crate::ingest::{SampleWatcher, WatchedSample};
 
@@ -55,27 +53,25 @@ pub use compare::{
     ChangeDetail, ChangeRows, ChangesRequest, CompareSearch, CompareView, ComparedDetail,
     ComparedRow, Comparing, DsoPairRow, SideTotal,
 };
+pub use compare_rows::ComparedTreeRows;
+pub use comparing::ComparingWork;
 pub use diff::{DiffFunction, DiffTotal};
+pub use export::{Export, ExportStep};
 pub use force::Forced;
 pub use info::{
-    AuxInfo, DsoRow, EventInfo, FormatInfo, HostInfo, IdentityKind, LostInfo, ProfileInfo,
-    TimeInfo, Wanted,
+    AuxInfo, DsoRow, EventInfo, EventTotal, FormatInfo, HostInfo, IdentityKind, LostInfo,
+    ProfileInfo, TimeInfo, Wanted,
 };
+pub use occurrence::{OccurrenceRequest, OccurrenceWork};
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
+pub use ranges::RangePreview;
 pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
 pub use sandwich::{CodePart, SandwichFacts};
-pub use share::{FidelityInfo, ShareOptions, SharedLink};
+pub use share::{FidelityInfo, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
-
-/// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
-/// each is asked for again while the page scrolls or is drawn anew.
-const TREES_KEPT: usize = 4;
-/// Of trees that have more than [`LARGE_TREES`] call nodes together.
-const LARGE_TREES_KEPT: usize = 2;
-/// Call nodes, of about 60 bytes each.
-const LARGE_TREES: usize = 1 << 20;
+pub use trees::Noted;
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {
@@ -86,6 +82,8 @@ pub struct Session {
     facts: Facts,
     /// What a link holds of its recording; `None` for a recording.
     fidelity: Option<Fidelity>,
+    /// How the sender of a link looked at it; empty if that is not known.
+    view: String,
     symbols: Symbols,
     ledger: Ledger,
     recorded: RecordedIdentities,
@@ -99,24 +97,13 @@ pub struct Session {
     to_name: Vec<NamingWork>,
     /// What views of time are made from.
     times: times::Times,
-    made: Vec<Made>,
+    trees: trees::Trees,
     /// What trees of ranges are made from, if any were asked for.
     ranges: ranges::Ranges,
     /// By event: the usual distance between samples.
     distances: BTreeMap<u32, u64>,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
-}
-
-/// What has been made for a query.
-struct Made {
-    query: Query,
-    tree: CallTree,
-    account: Account,
-    functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
-    grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
-    /// Where samples end, if that was asked for.
-    ends: Ends,
 }
 
 /// A file that passed the gate.
@@ -161,6 +148,7 @@ impl Session {
             warnings,
             facts,
             fidelity: None,
+            view: String::new(),
             symbols,
             ledger,
             recorded,
@@ -169,7 +157,7 @@ impl Session {
             vouched: HashSet::new(),
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
-            made: Vec::new(),
+            trees: trees::Trees::default(),
             distances: BTreeMap::new(),
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
@@ -368,127 +356,8 @@ impl Session {
     fn names_changed(&mut self) {
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
-        self.made.clear();
+        self.trees.names_changed();
         self.generation = self.generation.wrapping_add(1);
-    }
-
-    /// Where the call tree of a query is, made if it was not there; the last one.
-    fn made(&mut self, query: &Query) -> usize {
-        self.find(query).unwrap_or_else(|| {
-            self.make_room(query);
-            let built = self
-                .ranges
-                .build(&self.profile, &self.symbols, query)
-                .unwrap_or_else(|| build(&self.profile, &self.symbols, query));
-            self.keep(query, built, Ends::default())
-        })
-    }
-
-    /// The same, with what is known of where samples end; for a query of callees. Few trees are
-    /// asked for that, and it takes memory for each stack: a tree without it is made again.
-    fn made_with_ends(&mut self, query: &Query) -> usize {
-        if let Some(known) = self.find(query) {
-            if self.made[known].ends.are_known() {
-                return known;
-            }
-            self.made.pop();
-        }
-        self.make_room(query);
-        let (built, ends) = build_with_ends(&self.profile, &self.symbols, query);
-        self.keep(query, built, ends)
-    }
-
-    /// Puts a query's tree last, if it was made.
-    fn find(&mut self, query: &Query) -> Option<usize> {
-        let known = self.made.iter().position(|made| made.query == *query)?;
-        self.made[known..].rotate_left(1);
-        Some(self.made.len() - 1)
-    }
-
-    /// Before a tree is made: in WebAssembly memory is never given back.
-    fn make_room(&mut self, query: &Query) {
-        // Of one range after the other only the last two are of use.
-        let is_of_other_range = |made: &Made| {
-            made.query.range.is_some() && query.range.is_some() && {
-                Query { range: query.range, ..made.query.clone() } == *query
-            }
-        };
-        if let Some(last) = self.made.iter().rposition(is_of_other_range) {
-            let mut place = 0..;
-            self.made.retain(|made| place.next() == Some(last) || !is_of_other_range(made));
-        }
-        let nodes = |made: &[Made]| made.iter().map(|made| made.tree.len()).sum::<usize>();
-        while self.made.len() >= TREES_KEPT
-            || (self.made.len() >= LARGE_TREES_KEPT && nodes(&self.made) > LARGE_TREES)
-        {
-            self.made.remove(0);
-        }
-    }
-
-    fn keep(&mut self, query: &Query, built: Built, ends: Ends) -> usize {
-        let (Built { tree, account }, query) = (built, query.clone());
-        self.made.push(Made { query, tree, account, functions: None, grouped: None, ends });
-        self.made.len() - 1
-    }
-
-    /// The call tree of a query.
-    fn tree(&mut self, query: &Query) -> &CallTree {
-        let made = self.made(query);
-        &self.made[made].tree
-    }
-
-    /// Everything that the views of a query are made from.
-    fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
-        let made = self.made(query);
-        (&self.profile, &self.symbols, &self.made[made].tree)
-    }
-
-    /// The same, and in which call node each sample ends; for a query of callees.
-    fn parts_and_ends(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree, &Ends) {
-        let made = self.made_with_ends(query);
-        let Made { tree, ends, .. } = &self.made[made];
-        (&self.profile, &self.symbols, tree, ends)
-    }
-
-    /// The functions of a query in order. A table that scrolls asks for the same ones again.
-    fn ordered_functions(&mut self, query: &Query, order: FunctionOrder) -> &[FunctionSum] {
-        self.order_functions(query, order);
-        self.functions_in_order(query)
-    }
-
-    fn order_functions(&mut self, query: &Query, order: FunctionOrder) {
-        let made = self.made(query);
-        let Made { tree, functions, .. } = &mut self.made[made];
-        if functions.as_ref().is_none_or(|(known, _)| *known != order) {
-            let ordered = functions::ordered(&self.profile, &self.symbols, tree, order);
-            *functions = Some((order, ordered));
-        }
-    }
-
-    /// Those that [`Self::order_functions`] has put in order.
-    fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
-        let made = self.made.iter().find(|made| made.query == *query);
-        made.and_then(|made| made.functions.as_ref()).map_or(&[], |(_, functions)| functions)
-    }
-
-    /// The files, DSOs or threads of a query in order; no functions.
-    fn grouped(&mut self, query: &Query, order: FunctionOrder, by: GroupBy) -> &[GroupRow] {
-        let made = match by {
-            GroupBy::Thread => self.made_with_ends(query),
-            GroupBy::Function | GroupBy::File | GroupBy::Dso => self.made(query),
-        };
-        let (profile, symbols) = (&self.profile, &self.symbols);
-        let Made { tree, ends, grouped, .. } = &mut self.made[made];
-        if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
-            let rows = match by {
-                GroupBy::Function => Vec::new(),
-                GroupBy::File => grouped::by_file(profile, symbols, tree, order),
-                GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
-                GroupBy::Thread => grouped::by_thread(profile, symbols, query, ends, order),
-            };
-            *grouped = Some((order, by, rows));
-        }
-        grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
     }
 
     /// What was lost or is doubtful.
@@ -510,11 +379,5 @@ impl Session {
     /// recording shows ([`Opening::watch`]): names may come from the recording's end.
     pub fn write_sample(&self, sample: &WatchedSample<'_>, text: &mut String) {
         script::write_sample(&self.profile, &self.symbols, sample, text);
-    }
-
-    /// Stacks as text, one a line, outermost function first, with their weight.
-    pub fn export_collapsed(&mut self, query: &Query) -> String {
-        let (profile, symbols, tree) = self.parts(query);
-        collapsed::export(profile, symbols, tree)
     }
 }

@@ -13,7 +13,7 @@ impl Session {
     pub fn shown(&mut self, query: &Query) -> Shown {
         let all = shown::all(&self.profile, query.event);
         let made = self.made(query);
-        Shown::new(query, all, &self.made[made].account)
+        Shown::new(query, all, &self.trees.made[made].account)
     }
 
     /// What a function is called; `None` if there is none of this number.

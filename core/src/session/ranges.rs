@@ -1,14 +1,16 @@
 //! Graphs of one range after the other, as they are asked for while a range is dragged.
 
-use crate::profile::Profile;
-use crate::session::Session;
 use crate::session::times::ScanStep;
-use crate::symbolize::Symbols;
+use crate::session::{FlameWindow, Noted, PathStep, Session};
 use crate::views::Query;
-use crate::views::build::Built;
-use crate::views::placed::{Placed, PlacedBy, Placement, Placing};
+use crate::views::call_tree::{CallNodeId, Label};
+use crate::views::filter::TimeRange;
+use crate::views::flame_graph::{self, FlameGraph};
+use crate::views::label::Labels;
+use crate::views::placed::{self, Placed, Placement, Placing};
+use crate::views::weights::Sum;
 
-/// What makes trees of ranges quick, for one query without its range at a time.
+/// What makes graphs of ranges quick, for one query without its range at a time.
 #[derive(Default)]
 pub(super) enum Ranges {
     /// Nobody asked.
@@ -18,74 +20,103 @@ pub(super) enum Ranges {
     Placing(Placing),
     /// They are.
     Placed(Placed),
-    /// They cannot be: trees of ranges are built as all others.
-    TooMany(PlacedBy),
 }
 
-impl Ranges {
-    /// The tree of a query's range, if samples are placed for it.
-    pub(super) fn build(
-        &mut self,
-        profile: &Profile,
-        symbols: &Symbols,
-        query: &Query,
-    ) -> Option<Built> {
-        match self {
-            Self::Placed(placed)
-                if query.range.is_some() && *placed.by() == PlacedBy::of(query) =>
-            {
-                Some(placed.build(profile, symbols, query))
-            }
-            _ => None,
-        }
-    }
+/// The graph of a range while it is dragged.
+#[derive(Clone, Debug)]
+pub struct RangePreview {
+    /// Its boxes. Their call nodes are of no tree.
+    pub graph: FlameGraph,
+    /// The way from the root to the call node that fills the width, both included.
+    pub path: Vec<PathStep>,
+    /// Samples through that.
+    pub root: Sum,
+    /// All samples of the range.
+    pub all: Sum,
 }
 
 impl Session {
-    /// Makes graphs of a query's ranges quick, whatever range it has now: goes through about so many
+    /// Makes previews of a query's ranges quick, whatever range it has now: makes the tree of its callees
+    /// ([`placed::callees_of`], with [`Noted::Ends`]) if that is not there, and goes through about so many
     /// rows of samples more, until there are none left. Whoever stops in between can go on later, as
     /// long as neither names nor filters have changed; else it begins anew.
     pub fn place_samples(&mut self, query: &Query, rows: usize) -> ScanStep<()> {
-        let by = PlacedBy::of(query);
+        let by = placed::key(query);
+        let total = self.profile.samples.len();
         let placing = match std::mem::take(&mut self.ranges) {
             Ranges::Placing(placing) if *placing.by() == by => placing,
             Ranges::Placed(placed) if *placed.by() == by => {
                 self.ranges = Ranges::Placed(placed);
                 return ScanStep::Done(());
             }
-            Ranges::TooMany(known) if known == by => {
-                self.ranges = Ranges::TooMany(known);
-                return ScanStep::Done(());
+            _ => {
+                let callees = placed::callees_of(query);
+                if let more @ ScanStep::More { .. } = self.make_tree(&callees, Noted::Ends, rows) {
+                    return more;
+                }
+                let Some((tree, ends)) = self.trees.with_ends(&callees) else {
+                    return ScanStep::More { done: 0, total };
+                };
+                Placing::new(query, &tree, ends, placed::MOST_CALL_NODES)
             }
-            _ => Placing::new(&self.profile, query),
         };
-        let total = self.profile.samples.len();
-        self.ranges = match placing.step(&self.profile, &self.symbols, rows) {
+        match placing.step(&self.profile, rows) {
             Placement::More(placing) => {
                 let done = placing.rows_done();
                 self.ranges = Ranges::Placing(placing);
-                return ScanStep::More { done, total };
+                ScanStep::More { done, total }
             }
-            Placement::Done(placed) => Ranges::Placed(placed),
-            Placement::TooMany => Ranges::TooMany(by),
-        };
-        ScanStep::Done(())
-    }
-
-    /// Where a call node of a query is when it has another range: the end of its path, as far as
-    /// samples pass through there.
-    pub fn call_node_in_range(&mut self, query: &Query, call_node: u32, ranged: &Query) -> u32 {
-        let tree = self.tree(query);
-        let Some(id) = tree.id(call_node) else { return 0 };
-        let labels: Vec<_> = tree.path(id).into_iter().skip(1).map(|id| tree.label(id)).collect();
-        let tree = self.tree(ranged);
-        let mut at = crate::views::call_tree::CallNodeId::ROOT;
-        for label in labels {
-            match tree.children(at).iter().find(|&&child| tree.label(child) == label) {
-                Some(&child) => at = child,
-                None => break,
+            Placement::Done(placed) => {
+                self.ranges = Ranges::Placed(placed);
+                ScanStep::Done(())
             }
         }
-        at.0
+    }
+
+    /// The graph of a query with this range instead of its own, below the call node that the window's
+    /// root is in the query's tree, as far as samples pass through there. Totals are exact; what is
+    /// narrow in the whole recording may be missing. `None` if samples are not placed
+    /// ([`Self::place_samples`]).
+    pub fn range_preview(
+        &mut self,
+        query: &Query,
+        range: TimeRange,
+        window: &FlameWindow,
+    ) -> Option<RangePreview> {
+        let way = match window.root {
+            0 => Vec::new(),
+            number => {
+                let tree = self.tree(query);
+                let path = tree.id(number).map_or_else(Vec::new, |id| tree.path(id));
+                path.into_iter().skip(1).map(|id| tree.label(id)).collect()
+            }
+        };
+        let ranged = Query { range: Some(range), ..query.clone() };
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let Ranges::Placed(placed) = &mut self.ranges else { return None };
+        if *placed.by() != placed::key(query) {
+            return None;
+        }
+        let tree = placed.tree(profile, symbols, &ranged);
+        let child = |at: CallNodeId, label: &Label| {
+            tree.children(at).iter().copied().find(|&child| tree.label(child) == *label)
+        };
+        let (mut path, mut root) = (vec![CallNodeId::ROOT], CallNodeId::ROOT);
+        for label in &way {
+            let Some(next) = child(root, label) else { break };
+            path.push(next);
+            root = next;
+        }
+        let labels = Labels::new(profile, symbols);
+        let step = |&id: &CallNodeId| {
+            let label = tree.label(id);
+            PathStep { call_node: id.0, name: labels.text(label), flags: labels.marks(label) }
+        };
+        Some(RangePreview {
+            path: path.iter().map(step).collect(),
+            root: tree.total(root),
+            all: tree.total(CallNodeId::ROOT),
+            graph: flame_graph::layout(profile, symbols, &tree, &window.in_tree(root)),
+        })
     }
 }

@@ -7,17 +7,23 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Warning;
 use crate::profile::{DsoId, Identity, Profile};
-use crate::session::{DsoRow, Session};
+use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
 use crate::views::coverage::{DsoUse, FrameCoverage};
+use crate::views::ends::Left;
 use crate::views::filter::FilterKind;
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
+use crate::views::transform::Transform;
 use crate::views::{Direction, Query, coverage, serialize_weight};
 
 /// Everything that `perftab report --json` prints.
 #[derive(Clone, Serialize)]
 pub struct Report<'a> {
+    /// Where this is from: a recording, a link or a page.
+    pub format: &'a FormatInfo,
+    /// What a link or page holds of its recording; null for a recording.
+    pub fidelity: Option<FidelityInfo>,
     /// The event's name.
     pub event: &'a str,
     /// Its samples that are shown.
@@ -100,7 +106,7 @@ pub struct Coverage {
     pub truncated_stacks: u64,
 }
 
-/// How much of what passes a query's filters has names.
+/// How much of what a query's filters and steps leave has names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
@@ -151,10 +157,17 @@ impl Session {
         Coverage::new(&frames, by_status, truncated)
     }
 
-    /// How much of what passes the filters of a query has names, and how much of it is in each DSO.
-    /// A link does not hold what filters ask about, so of one it is of little use.
-    pub fn filtered_coverage(&self, query: &Query) -> FilteredCoverage {
-        let (frames, uses) = coverage::filtered(&self.profile, &self.symbols, query);
+    /// How much of what the filters and steps of a query leave has names, and how much of it is in each
+    /// DSO. A link does not hold what filters ask about, so of one it is of little use.
+    pub fn filtered_coverage(&mut self, query: &Query) -> FilteredCoverage {
+        let left: Vec<Left> = match query.steps.iter().any(Transform::drops) {
+            true => {
+                let events = 0..self.profile.events.len() as u32;
+                events.map(|event| self.all_left(&Query { event, ..query.clone() })).collect()
+            }
+            false => Vec::new(),
+        };
+        let (frames, uses) = coverage::filtered(&self.profile, &self.symbols, query, &left);
         let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
         FilteredCoverage {
             dsos: used
@@ -178,10 +191,11 @@ impl Session {
     }
 
     /// Functions of a query in order, at most `limit` of them. How much has names is said of what
-    /// passes its filters, of all events.
+    /// its filters and steps leave, of all events.
     pub fn report(&mut self, query: &Query, order: FunctionOrder, limit: usize) -> Report<'_> {
         let query = Query { direction: Direction::Callees, ..query.clone() };
-        let coverage = match FilterKind::ALL.iter().any(|kind| kind.is_set(&query)) {
+        let is_filtered = FilterKind::ALL.iter().any(|kind| kind.is_set(&query));
+        let coverage = match is_filtered || query.steps.iter().any(Transform::drops) {
             true => self.filtered_coverage(&query).coverage,
             false => self.coverage(),
         };
@@ -191,6 +205,8 @@ impl Session {
         let sums = self.functions_in_order(&query);
         let event = self.profile.event(query.event);
         Report {
+            format: &self.format,
+            fidelity: self.fidelity.map(FidelityInfo::from),
             event: event.map_or("", |event| event.name.as_str()),
             samples: shown.samples,
             weight: shown.weight,

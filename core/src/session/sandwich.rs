@@ -82,7 +82,8 @@ impl Session {
     pub fn sandwich(&mut self, query: &Query, function: &FunctionRef) -> Option<SandwichFacts> {
         let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
         let made = self.made(&query);
-        let (profile, symbols, tree) = (&self.profile, &self.symbols, &self.made[made].tree);
+        let (profile, symbols, tree) =
+            (&self.profile, &self.symbols, self.trees.made[made].tree.get());
         let found = sandwich::sandwich(profile, symbols, tree, function)?;
         let label = tree.label(found.heaviest);
         let id = label.function()?;

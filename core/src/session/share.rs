@@ -6,24 +6,15 @@ use std::collections::HashSet;
 
 use crate::error::Warning;
 use crate::profile::WallClockTime;
+use crate::session::trees::Trees;
 use crate::session::{FormatInfo, Session};
 use crate::snapshot::{
-    self, Contents, Fidelity, HostFields, Options, Paths, SnapshotError, TooSmall,
+    self, Carried, Carrier, Contents, Fidelity, ShareOptions, Shared, SharedTexts, SnapshotError,
+    Times, TooSmall,
 };
 use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
 use crate::text::printable;
 use crate::views::serialize_weight;
-
-/// How much a link may hold, and what of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShareOptions {
-    /// Characters that the payload may have, the address before it not counted.
-    pub characters: usize,
-    /// Folders of DSOs and sources.
-    pub paths: Paths,
-    /// Host name, kernel, command line.
-    pub host: HostFields,
-}
 
 /// A link's payload and what it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +25,8 @@ pub struct SharedLink {
     pub payload: String,
     /// What it holds.
     pub fidelity: FidelityInfo,
+    /// Every text in it.
+    pub texts: SharedTexts,
 }
 
 /// What of a recording a link holds.
@@ -49,7 +42,7 @@ pub struct FidelityInfo {
     pub total_nodes: u64,
     /// Weight that ended in kept call nodes, 0 to 1.
     pub kept_weight_share: f64,
-    /// Share of the lightest call node kept; 0 if all were.
+    /// Every call node with a larger share than this was kept; 0 if all were.
     pub threshold_share: f64,
     /// Weight that was folded into callers.
     #[serde(serialize_with = "serialize_weight")]
@@ -60,6 +53,8 @@ pub struct FidelityInfo {
     /// DSOs that samples pass through.
     #[serde(serialize_with = "serialize_weight")]
     pub total_dsos: u64,
+    /// What it tells of when samples were.
+    pub times: Times,
 }
 
 impl From<Fidelity> for FidelityInfo {
@@ -72,6 +67,7 @@ impl From<Fidelity> for FidelityInfo {
             folded_weight: fidelity.folded_weight,
             kept_dsos: fidelity.kept_dsos,
             total_dsos: fidelity.total_dsos,
+            times: fidelity.times,
         }
     }
 }
@@ -88,15 +84,21 @@ impl Session {
     /// Opens a link's payload (`p1.…`). It is a session like any other: files may be offered to
     /// it, and code without names is named behind the same gate.
     pub fn from_snapshot(payload: &str) -> Result<Self, SnapshotError> {
-        let mut snapshot = snapshot::decode(payload)?;
+        Self::from_carried(Carried { carrier: Carrier::Link, payload })
+    }
+
+    /// The same, of a payload that [`snapshot::find`] found.
+    pub fn from_carried(carried: Carried<'_>) -> Result<Self, SnapshotError> {
+        let mut snapshot = snapshot::decode(carried.payload)?;
         snapshot.profile.wall_clock = WallClockTime::of(&snapshot.profile.events);
         let recorded = RecordedIdentities::new(&snapshot.profile.dsos);
         Ok(Self {
             profile: snapshot.profile,
-            format: FormatInfo::of_link(),
+            format: FormatInfo::of_snapshot(carried.carrier),
             warnings: printable_warnings(snapshot.warnings),
             facts: snapshot.facts,
             fidelity: Some(snapshot.fidelity),
+            view: snapshot.view,
             symbols: snapshot.symbols,
             ledger: snapshot.ledger,
             recorded,
@@ -105,7 +107,7 @@ impl Session {
             vouched: HashSet::new(),
             naming_depth: NamingDepth::default(),
             to_name: Vec::new(),
-            made: Vec::new(),
+            trees: Trees::default(),
             distances: Default::default(),
             ranges: Default::default(),
             times: Default::default(),
@@ -118,6 +120,11 @@ impl Session {
         self.fidelity
     }
 
+    /// Where this is from: a recording, a link or a page.
+    pub fn format(&self) -> &FormatInfo {
+        &self.format
+    }
+
     /// Writes a link that holds as much as fits.
     pub fn share(&self, options: &ShareOptions) -> Result<SharedLink, TooSmall> {
         let contents = Contents {
@@ -127,8 +134,8 @@ impl Session {
             warnings: &self.warnings,
             facts: &self.facts,
         };
-        let &ShareOptions { characters, paths, host } = options;
-        let shared = snapshot::encode(&contents, &Options { characters, paths, host })?;
-        Ok(SharedLink { payload: shared.payload, fidelity: shared.fidelity.into() })
+        let shared = snapshot::encode(&contents, options)?;
+        let Shared { payload, fidelity, texts } = shared;
+        Ok(SharedLink { payload, fidelity: fidelity.into(), texts })
     }
 }

@@ -2,12 +2,15 @@
 //! so that a host can stop it.
 
 use crate::profile::{MarkKind, Marks};
-use crate::session::Session;
+use crate::session::{Noted, Session};
 use crate::text::printable;
-use crate::views::Query;
+use crate::views::ends::Left;
 use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
+use crate::views::placed;
 use crate::views::tasks::{self, TaskRows, TaskSums};
 use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
+use crate::views::transform::Transform;
+use crate::views::{Query, binned};
 
 /// Sums kept: those of the query that is shown, and of the one before.
 const SUMS_KEPT: usize = 2;
@@ -15,7 +18,7 @@ const SUMS_KEPT: usize = 2;
 /// What views of time are made from, kept as long as it is true.
 #[derive(Default)]
 pub(super) struct Times {
-    /// By [`TaskSums::key`].
+    /// By [`key`].
     sums: Vec<(Query, TaskSums)>,
     /// [`timeline::leaf_kinds`], until names change.
     leaf_kinds: Option<Vec<u8>>,
@@ -27,6 +30,8 @@ impl Times {
     /// Names have changed.
     pub(super) fn names_changed(&mut self) {
         self.leaf_kinds = None;
+        // Steps name functions.
+        self.sums.retain(|(query, _)| query.steps.is_empty());
     }
 }
 
@@ -63,8 +68,12 @@ pub struct TimelineWork {
 }
 
 enum TimelineState {
+    /// What steps leave is to be found out.
+    Steps,
     Sums(TaskSums),
     Bins(Box<TimelineScan>),
+    /// From the bins that a link has.
+    Drawn(Timeline),
     Done,
 }
 
@@ -72,9 +81,19 @@ impl Scan for TimelineWork {
     type Answer = Timeline;
 
     fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<Timeline> {
+        let all = session.profile.samples.len();
+        let state = match std::mem::replace(&mut self.state, TimelineState::Done) {
+            TimelineState::Steps => match session.left(&self.query, rows) {
+                ScanStep::Done(left) => TimelineState::Sums(TaskSums::of(left)),
+                ScanStep::More { done, total } => {
+                    self.state = TimelineState::Steps;
+                    return ScanStep::More { done, total: total.saturating_add(2 * all) };
+                }
+            },
+            state => state,
+        };
         let Session { profile, symbols, times, .. } = session;
-        let all = profile.samples.len();
-        match std::mem::replace(&mut self.state, TimelineState::Done) {
+        match state {
             TimelineState::Sums(mut sums) => {
                 let is_done = sums.step(profile, &self.query, rows);
                 self.done = sums.rows_done();
@@ -100,27 +119,51 @@ impl Scan for TimelineWork {
                 self.state = TimelineState::Bins(scan);
                 ScanStep::More { done: self.done, total: self.done + left }
             }
-            TimelineState::Done => ScanStep::Done(Timeline::default()),
+            TimelineState::Drawn(timeline) => ScanStep::Done(timeline),
+            TimelineState::Steps | TimelineState::Done => ScanStep::Done(Timeline::default()),
         }
     }
 }
 
 /// A [`HeatMap`] to be.
 pub struct HeatMapWork {
-    scan: Option<HeatScan>,
+    state: HeatMapState,
     rows: usize,
+}
+
+enum HeatMapState {
+    /// What steps leave is to be found out.
+    Steps(Box<(Query, HeatRequest)>),
+    Cells(Box<HeatScan>),
+    Done,
 }
 
 impl Scan for HeatMapWork {
     type Answer = HeatMap;
 
     fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<HeatMap> {
-        let Some(mut scan) = self.scan.take() else { return ScanStep::Done(HeatMap::default()) };
+        let mut scan = match std::mem::replace(&mut self.state, HeatMapState::Done) {
+            HeatMapState::Done => return ScanStep::Done(HeatMap::default()),
+            HeatMapState::Cells(scan) => scan,
+            HeatMapState::Steps(asked) => match session.left(&asked.0, rows) {
+                ScanStep::Done(left) => {
+                    let (query, request) = &*asked;
+                    let load = session.load(query.event);
+                    let scan = HeatScan::new(&session.profile, query, request, load, left);
+                    self.rows = scan.rows_left();
+                    Box::new(scan)
+                }
+                ScanStep::More { done, total } => {
+                    self.state = HeatMapState::Steps(asked);
+                    return ScanStep::More { done, total };
+                }
+            },
+        };
         if scan.step(&session.profile, rows) {
             return ScanStep::Done(scan.finish());
         }
         let left = scan.rows_left();
-        self.scan = Some(scan);
+        self.state = HeatMapState::Cells(scan);
         ScanStep::More { done: self.rows - left, total: self.rows }
     }
 }
@@ -138,13 +181,22 @@ pub struct MarkRows {
     pub text: Vec<String>,
 }
 
+/// Queries that are the same but for what is left out here have the same sums.
+fn key(query: &Query) -> Query {
+    let filters = TaskSums::key(query);
+    match query.steps.iter().any(Transform::drops) {
+        true => Query { steps: query.steps.clone(), inlines: query.inlines, ..filters },
+        false => filters,
+    }
+}
+
 impl Times {
     fn known(&self, key: &Query) -> Option<&TaskSums> {
         self.sums.iter().find(|(known, _)| known == key).map(|(_, sums)| sums)
     }
 
     fn keep(&mut self, query: &Query, sums: TaskSums) {
-        let key = TaskSums::key(query);
+        let key = key(query);
         if self.known(&key).is_none() {
             if self.sums.len() == SUMS_KEPT {
                 self.sums.remove(0);
@@ -167,12 +219,38 @@ impl Session {
         rows
     }
 
-    /// Begins a timeline of the samples that pass the query's filters, its range apart.
+    /// What the steps of a query leave, whatever its range: where any takes samples away, its tree of
+    /// callees is made for that, about so many rows at a time.
+    pub(super) fn left(&mut self, query: &Query, rows: usize) -> ScanStep<Left> {
+        if !query.steps.iter().any(Transform::drops) {
+            return ScanStep::Done(Left::default());
+        }
+        let callees = placed::callees_of(query);
+        if let ScanStep::More { done, total } = self.make_tree(&callees, Noted::Ends, rows) {
+            return ScanStep::More { done, total };
+        }
+        let ends = self.trees.with_ends(&callees).map(|(_, ends)| ends).unwrap_or_default();
+        ScanStep::Done(Left::of(ends))
+    }
+
+    /// The same at once.
+    pub(super) fn all_left(&mut self, query: &Query) -> Left {
+        loop {
+            if let ScanStep::Done(left) = self.left(query, usize::MAX) {
+                return left;
+            }
+        }
+    }
+
+    /// Begins a timeline of what the query's filters and steps leave, its range apart.
     pub fn timeline(&self, query: &Query, request: TimelineRequest) -> TimelineWork {
-        let known = self.times.known(&TaskSums::key(query));
-        let state = match known {
-            None => TimelineState::Sums(TaskSums::default()),
-            Some(sums) => TimelineState::Bins(Box::new(TimelineScan::new(
+        let known = self.times.known(&key(query));
+        let state = match (&self.profile.bins, known) {
+            (Some(bins), _) => {
+                TimelineState::Drawn(binned::timeline(&self.profile, bins, query, &request))
+            }
+            (None, None) => TimelineState::Steps,
+            (None, Some(sums)) => TimelineState::Bins(Box::new(TimelineScan::new(
                 &self.profile,
                 query,
                 &request,
@@ -182,19 +260,17 @@ impl Session {
         TimelineWork { query: query.clone(), request, state, done: 0 }
     }
 
-    /// Begins a heat map of the samples that pass the query's filters, its range apart.
-    pub fn heat_map(&mut self, query: &Query, request: &HeatRequest) -> HeatMapWork {
-        let load = self.load(query.event);
-        let scan = HeatScan::new(&self.profile, query, request, load);
-        let rows = scan.rows_left();
-        HeatMapWork { scan: Some(scan), rows }
+    /// Begins a heat map of what the query's filters and steps leave, its range apart.
+    pub fn heat_map(&self, query: &Query, request: &HeatRequest) -> HeatMapWork {
+        let asked = Box::new((query.clone(), request.clone()));
+        HeatMapWork { state: HeatMapState::Steps(asked), rows: 0 }
     }
 
     /// What was sampled from a time on and before another, in nanoseconds since the first of the
     /// recording; the query's own range counts for nothing.
     pub fn heat_cell(&mut self, query: &Query, start: u64, end: u64) -> HeatCell {
-        let load = self.load(query.event);
-        heat_map::cell(&self.profile, &self.symbols, query, &load, start..end)
+        let (load, left) = (self.load(query.event), self.all_left(query));
+        heat_map::cell(&self.profile, &self.symbols, query, &load, &left, start..end)
     }
 
     /// It takes a pass over all samples, and never changes.

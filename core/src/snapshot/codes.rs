@@ -2,7 +2,8 @@
 //! new ones are appended.
 
 use crate::error::WarningKind;
-use crate::profile::{DsoKind, EventOrigin, RecordedBy};
+use crate::profile::{DsoKind, EventOrigin, MarkKind, RecordedBy};
+use crate::snapshot::Times;
 use crate::symbolize::{Gives, Provenance, Status};
 
 pub(super) const DSO_KINDS: [DsoKind; 7] = [
@@ -43,6 +44,19 @@ pub(super) const WARNING_KINDS: [WarningKind; 9] = [
 ];
 
 pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
+
+pub(super) const MARK_KINDS: [MarkKind; 3] = [MarkKind::Lost, MarkKind::Exec, MarkKind::Fork];
+
+pub(super) const TIMES: [Times; 4] =
+    [Times::None, Times::Processes, Times::Threads, Times::Samples];
+
+/// What of a single sample is otherwise than was expected; its event stands above these bits.
+pub(super) const OTHER_CPU: u64 = 1;
+pub(super) const OTHER_THREAD: u64 = 2;
+/// It has the time of the sample before it.
+pub(super) const SAME_TIME: u64 = 4;
+pub(super) const NO_TIME: u64 = 8;
+pub(super) const EVENT_SHIFT: u32 = 4;
 
 /// Length that says that an identity is a content hash; others are those of build-ids.
 pub(super) const CONTENT_HASH: u8 = 32;

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
+use super::bins::read_pids;
 use super::codes::{self, gives_of};
 use super::container;
 use super::fields::{Field, Reader, unzigzag};
 use super::rebuild::{Rebuild, add_pseudo_dso};
-use super::{Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError};
+use super::{Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
 use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
@@ -17,37 +18,63 @@ use crate::profile::{
 };
 use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
+use crate::views::weights::Sum;
 
 /// Opens a payload (`p1.…`).
 pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
-    let body = container::unpack(payload)?;
-    let mut read = Reader::new(&body)?;
+    let streams = container::unpack(payload)?;
+    let mut read = Reader::new(&streams);
     let mut profile = Profile::default();
     let (facts, fidelity, lost, recorded) = read_facts(&mut read)?;
+    let view = read_view(&mut read)?;
     profile.lost = lost;
     profile.host = read_host(&mut read)?;
     let warnings = read_warnings(&mut read)?;
-    let (mut rows, uses) = read_dsos(&mut read, &mut profile)?;
+    let (mut rows, mut uses) = read_dsos(&mut read, &mut profile)?;
     let functions = read_functions(&mut read, &profile)?;
-    let nodes = read_nodes(&mut read, &functions)?;
+    let nodes = read_nodes(&mut read, &functions, profile.dsos.len())?;
+    let times = match read.left(Field::Times) {
+        0 => Times::None,
+        _ => entry(&codes::TIMES, read.byte(Field::Times)?)?,
+    };
 
     let folded = add_pseudo_dso(&mut profile, DsoKind::Folded, FOLDED);
     let unmapped = add_pseudo_dso(&mut profile, DsoKind::Unmapped, "[no mapping]");
     for dso in [folded, unmapped] {
         rows.push(LedgerRow::new(profile.dsos.get(dso)));
+        uses.push(DsoUse::default());
     }
     let mut builder = Rebuild::new(profile, functions, folded, unmapped);
-    let places = builder.add_nodes(&nodes)?;
-    builder.add_samples(&mut read, &places)?;
+    let pids = match times {
+        Times::Processes | Times::Threads => read_pids(&mut read, processes(&nodes))?,
+        Times::None | Times::Samples => Vec::new(),
+    };
+    let places = builder.add_nodes(&nodes, &pids)?;
+    let units = builder.add_events(&mut read)?;
+    match times {
+        Times::Samples => {
+            builder.add_samples(&mut read, &units, &places, &facts)?;
+        }
+        Times::None => builder.add_sums(&mut read, &units, &places)?,
+        Times::Processes | Times::Threads => {
+            builder.add_sums(&mut read, &units, &places)?;
+            builder.add_bins(&mut read, times, &units)?;
+        }
+    }
     let (profile, symbols) = builder.finish();
+    let part_of = read_part_of(&mut read, profile.events.len())?;
     let ledger = Ledger::from_rows(rows);
     let folded = recorded.without(&coverage::frames(&profile, &symbols));
-    let facts = Facts { uses, folded, ..facts };
+    let facts = Facts { uses, folded, part_of, ..facts };
     // Two of the DSOs are the pseudo ones of this side.
     let kept_dsos = profile.dsos.len() as u64 - 2;
     let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);
-    let fidelity = Fidelity { kept_dsos, total_dsos, ..fidelity };
-    Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity })
+    let fidelity = Fidelity { kept_dsos, total_dsos, times, ..fidelity };
+    Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity, view })
+}
+
+fn processes(nodes: &[Node]) -> usize {
+    nodes.iter().filter(|node| matches!(node.what, What::Group(_))).count()
 }
 
 impl Snapshot {
@@ -111,26 +138,45 @@ fn share(billionths: u64) -> f64 {
     (billionths as f64 / 1e9).min(1.0)
 }
 
+/// How the sender looked at it; what could be in no address is passed over.
+fn read_view(read: &mut Reader<'_>) -> Result<String, SnapshotError> {
+    if read.left(Field::View) == 0 {
+        return Ok(String::new());
+    }
+    let text = read.text(Field::View)?;
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    Ok(if is_plain { text } else { String::new() })
+}
+
+/// What the recording has of each event, if this is a part of it.
+fn read_part_of(read: &mut Reader<'_>, events: usize) -> Result<Vec<Sum>, SnapshotError> {
+    if read.left(Field::PartOf) == 0 {
+        return Ok(Vec::new());
+    }
+    let mut next = || read.number(Field::PartOf);
+    (0..events).map(|_| Ok(Sum { samples: next()?, weight: next()? })).collect()
+}
+
 fn read_host(read: &mut Reader<'_>) -> Result<Host, SnapshotError> {
-    if read.left(Field::Host) == 0 {
+    if read.left(Field::HostNumbers) == 0 {
         return Ok(Host::default());
     }
     let mut text = || read.optional_text(Field::Host);
     let (hostname, os_release, arch) = (text()?, text()?, text()?);
-    let cpus = read.number(Field::Host)?.checked_sub(1).map(|cpus| cpus.min(1 << 20) as u32);
-    let arguments = read.count(Field::Host, Field::Host)?;
+    let cpus = read.number(Field::HostNumbers)?.checked_sub(1).map(|cpus| cpus.min(1 << 20) as u32);
+    let arguments = read.count(Field::HostNumbers, Field::Host)?;
     let cmdline: Result<_, _> = (0..arguments).map(|_| read.text(Field::Host)).collect();
     // Links do not have the distribution: it tells where names are to be had, and links have them.
     Ok(Host { hostname, os_release, arch, cpus, cmdline: cmdline?, distribution: None })
 }
 
 fn read_warnings(read: &mut Reader<'_>) -> Result<Vec<Warning>, SnapshotError> {
-    let count = at_most(MAX_WARNINGS, read.count(Field::Warnings, Field::Warnings)?)?;
+    let count = at_most(MAX_WARNINGS, read.count(Field::WarningNumbers, Field::Warnings)?)?;
     let mut warnings = Vec::new();
     for _ in 0..count {
-        let kind = entry(&codes::WARNING_KINDS, read.byte(Field::Warnings)?)?;
-        let offset = read.number(Field::Warnings)?.checked_sub(1);
-        let count = read.number(Field::Warnings)?;
+        let kind = entry(&codes::WARNING_KINDS, read.byte(Field::WarningNumbers)?)?;
+        let offset = read.number(Field::WarningNumbers)?.checked_sub(1);
+        let count = read.number(Field::WarningNumbers)?;
         warnings.push(Warning { kind, offset, count, message: read.text(Field::Warnings)? });
     }
     Ok(warnings)
@@ -145,7 +191,7 @@ fn read_dsos(
     read: &mut Reader<'_>,
     profile: &mut Profile,
 ) -> Result<(Vec<LedgerRow>, Vec<DsoUse>), SnapshotError> {
-    let count = at_most(MAX_DSOS, read.count(Field::PathLengths, Field::PathLengths)?)?;
+    let count = at_most(MAX_DSOS, read.texts_left(Field::PATHS))?;
     let mut path = String::new();
     let (mut rows, mut uses) = (Vec::new(), Vec::new());
     for _ in 0..count {
@@ -215,7 +261,7 @@ pub(super) struct Functions {
 }
 
 fn read_functions(read: &mut Reader<'_>, profile: &Profile) -> Result<Functions, SnapshotError> {
-    let count = at_most(MAX_NODES, read.count(Field::FileLengths, Field::FileLengths)?)?;
+    let count = at_most(MAX_NODES, read.texts_left(Field::FILES))?;
     let mut files: Vec<String> = Vec::new();
     for _ in 0..count {
         let before = files.last().map_or("", String::as_str);
@@ -258,12 +304,22 @@ pub(super) enum What {
     Group(String),
     Folded,
     NoMapping,
-    Function { index: usize, inlining: Inlining, line: Option<NonZeroU32> },
+    Function {
+        index: usize,
+        inlining: Inlining,
+        line: Option<NonZeroU32>,
+    },
+    /// All functions of a DSO that called each other.
+    Dso(DsoId),
 }
 
 /// Reads the tree; callers come before what they call.
-fn read_nodes(read: &mut Reader<'_>, functions: &Functions) -> Result<Vec<Node>, SnapshotError> {
-    let groups = read.count(Field::GroupLengths, Field::GroupLengths)?;
+fn read_nodes(
+    read: &mut Reader<'_>,
+    functions: &Functions,
+    dsos: usize,
+) -> Result<Vec<Node>, SnapshotError> {
+    let groups = read.texts_left(Field::GROUPS);
     // Each that was kept may have a folded one below it.
     at_most(MAX_NODES * 2, read.left(Field::NodeChildren))?;
     let mut nodes: Vec<Node> = Vec::new();
@@ -288,7 +344,7 @@ fn read_nodes(read: &mut Reader<'_>, functions: &Functions) -> Result<Vec<Node>,
             Some((parent, caller)) => {
                 let call = read_call(read, met.entry(caller).or_default())?;
                 let code = call >> 1;
-                let what = read_what(read, functions, call, &mut lines)?;
+                let what = read_what(read, functions, dsos, call, &mut lines)?;
                 (parent, code, what)
             }
         };
@@ -327,6 +383,7 @@ fn read_call(read: &mut Reader<'_>, met: &mut Vec<u64>) -> Result<u64, SnapshotE
 fn read_what(
     read: &mut Reader<'_>,
     functions: &Functions,
+    dsos: usize,
     call: u64,
     lines: &mut HashMap<u64, i64>,
 ) -> Result<What, SnapshotError> {
@@ -338,7 +395,11 @@ fn read_what(
     let Some(index) = code.checked_sub(codes::CODE_FUNCTIONS) else { return Ok(What::NoMapping) };
     let index = usize::try_from(index).unwrap_or(usize::MAX);
     let line = match functions.known.get(index) {
-        None => return invalid("a function"),
+        None => {
+            let dso = index.checked_sub(functions.known.len()).filter(|&dso| dso < dsos);
+            let dso = dso.ok_or(SnapshotError::Invalid { what: "a function" })?;
+            return Ok(What::Dso(DsoId(dso as u32)));
+        }
         Some(Known::Named { file: Some(_), .. }) => {
             let line = lines.entry(code).or_default();
             *line = line.wrapping_add(unzigzag(read.number(Field::NodeLines)?));

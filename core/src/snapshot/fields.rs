@@ -1,16 +1,16 @@
-//! The body of a snapshot: one stream of bytes for each field, because like next to like deflates
-//! better than records of unlike things (4,348 bytes instead of 4,979 on 20,000 samples).
+//! The body of a snapshot: one stream of bytes for each field, because like next to like is
+//! guessed better than records of unlike things.
 //!
-//! Numbers are LEB128 varints; a text is its length and its bytes.
+//! Numbers are LEB128 varints; a text ends with a 0.
 
-use super::container::Body;
+use super::encode::Told;
 use super::{MAX_TEXT, SnapshotError};
 
 /// All texts of a snapshot together; front coding can make much of little.
 const MAX_TEXTS: usize = 128 << 20;
 
 macro_rules! fields {
-    ($($field:ident $part:ident,)*) => {
+    ($($field:ident $kind:ident,)*) => {
         /// The streams, in the order in which they stand in the body. New ones are appended:
         /// readers leave those that they do not know alone.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,139 +18,227 @@ macro_rules! fields {
             $($field,)*
         }
 
-        /// Where each is.
-        const PARTS: &[Part] = &[$(Part::$part,)*];
+        impl Field {
+            pub const ALL: &[Self] = &[$(Self::$field,)*];
+        }
+
+        const KINDS: &[Kind] = &[$(Kind::$kind,)*];
     };
 }
 
 fields! {
     Facts Numbers,
     Host Texts,
+    HostNumbers Numbers,
     Events Texts,
+    EventNumbers Numbers,
     Warnings Texts,
-    PathPrefixes Numbers,
-    PathLengths Numbers,
-    PathText Texts,
+    WarningNumbers Numbers,
+    SharedOfPaths Shared,
+    Paths Sorted,
     DsoKinds Numbers,
     DsoIdentityLengths Numbers,
-    DsoIdentities Raw,
+    DsoIdentities Noise,
     DsoStatuses Numbers,
     DsoTexts Texts,
     DsoPlaces Numbers,
     DsoUses Numbers,
     DsoFunctions Numbers,
-    FilePrefixes Numbers,
-    FileLengths Numbers,
-    FileText Texts,
-    NamePrefixes Numbers,
-    NameLengths Numbers,
-    NameText Texts,
+    SharedOfFiles Shared,
+    Files Sorted,
+    SharedOfNames Shared,
+    Names Sorted,
     NameProvenances Numbers,
     NameFiles Numbers,
     Addresses Numbers,
-    GroupPrefixes Numbers,
-    GroupLengths Numbers,
-    GroupText Texts,
-    NodeChildren Numbers,
-    NodePairs Numbers,
-    NodeFunctions Numbers,
-    NodeLines Numbers,
-    NodeCounts Numbers,
-    NodeWeights Numbers,
+    SharedOfGroups Shared,
+    Groups Sorted,
+    NodeChildren Tree,
+    NodePairs InTree,
+    NodeFunctions InTree,
+    NodeLines Lines,
+    NodeCounts Sums,
+    NodeWeights Sums,
     EventOrigins Numbers,
+    PartOf Numbers,
+    View Texts,
+    Times Numbers,
+    Tasks Numbers,
+    SharedOfThreads Shared,
+    Threads Sorted,
+    SampleKinds Numbers,
+    SampleCpus Numbers,
+    SampleThreads Numbers,
+    SampleNodes Numbers,
+    SampleNewNodes Numbers,
+    SampleTimes Numbers,
+    SampleTimeLows Noise,
+    SampleWeights Numbers,
+    Bins Numbers,
+    Marks Numbers,
 }
 
-/// A part of the body.
+/// What a stream consists of, and what its parts are guessed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Kind {
+    /// Numbers, from those before in the stream.
     Numbers,
+    /// Texts, each from what stands before in it.
     Texts,
-    Raw,
+    /// Numbers: how many bytes each text of the next stream shares with the one before.
+    Shared,
+    /// The rest of each text.
+    Sorted,
+    /// Bytes that nothing tells of.
+    Noise,
+    /// Numbers of all call nodes in depth-first order, together with the next two streams.
+    Tree,
+    /// A stream of the tree.
+    InTree,
+    /// Numbers of all call nodes whose function has a file.
+    Lines,
+    /// Numbers of all call nodes, for one event after the other.
+    Sums,
 }
+
+/// A table of sorted texts: the stream of kind [`Kind::Shared`], and the one that follows.
+pub(super) type Table = [Field; 2];
 
 impl Field {
-    const COUNT: usize = PARTS.len();
+    pub const COUNT: usize = Self::ALL.len();
 
-    /// The three streams of a table of sorted texts.
-    pub const PATHS: [Self; 3] = [Self::PathPrefixes, Self::PathLengths, Self::PathText];
-    pub const FILES: [Self; 3] = [Self::FilePrefixes, Self::FileLengths, Self::FileText];
-    pub const NAMES: [Self; 3] = [Self::NamePrefixes, Self::NameLengths, Self::NameText];
-    pub const GROUPS: [Self; 3] = [Self::GroupPrefixes, Self::GroupLengths, Self::GroupText];
+    pub const PATHS: Table = [Self::SharedOfPaths, Self::Paths];
+    pub const FILES: Table = [Self::SharedOfFiles, Self::Files];
+    pub const NAMES: Table = [Self::SharedOfNames, Self::Names];
+    pub const GROUPS: Table = [Self::SharedOfGroups, Self::Groups];
+    pub const THREADS: Table = [Self::SharedOfThreads, Self::Threads];
+
+    pub fn kind(self) -> Kind {
+        KINDS[self as usize]
+    }
 }
 
-/// Streams being written.
-pub(super) struct Writer {
+/// The streams' bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Streams {
     fields: Vec<Vec<u8>>,
 }
 
-impl Writer {
-    pub fn new() -> Self {
+impl Default for Streams {
+    fn default() -> Self {
         Self { fields: vec![Vec::new(); Field::COUNT] }
     }
+}
 
-    pub fn byte(&mut self, field: Field, byte: u8) {
-        self.fields[field as usize].push(byte);
+impl Streams {
+    /// Bytes of all of them.
+    pub fn len(&self) -> usize {
+        self.fields.iter().map(Vec::len).sum()
     }
 
-    pub fn bytes(&mut self, field: Field, bytes: &[u8]) {
-        self.fields[field as usize].extend_from_slice(bytes);
+    pub fn get(&self, field: Field) -> &[u8] {
+        &self.fields[field as usize]
     }
 
-    pub fn number(&mut self, field: Field, number: u64) {
+    pub fn get_mut(&mut self, field: Field) -> &mut Vec<u8> {
+        &mut self.fields[field as usize]
+    }
+
+    pub fn push_number(&mut self, field: Field, number: u64) {
         put_varint(&mut self.fields[field as usize], number);
     }
 
-    pub fn text(&mut self, field: Field, text: &str) {
-        let text = cut(text);
-        self.number(field, text.len() as u64);
-        self.bytes(field, text.as_bytes());
+    pub fn iter(&self) -> impl Iterator<Item = (Field, &[u8])> {
+        Field::ALL.iter().map(|&field| (field, self.get(field)))
+    }
+}
+
+/// Streams being written.
+#[derive(Default)]
+pub(super) struct Writer<'a> {
+    streams: Streams,
+    texts: Vec<Told<'a>>,
+}
+
+impl<'a> Writer<'a> {
+    pub fn bytes(&mut self, field: Field, bytes: &[u8]) {
+        self.streams.get_mut(field).extend_from_slice(bytes);
     }
 
-    /// A length of 0 stands for none, so lengths are one more.
-    pub fn optional_text(&mut self, field: Field, text: Option<&str>) {
-        match text.map(cut) {
-            None => self.number(field, 0),
-            Some(text) => {
-                self.number(field, text.len() as u64 + 1);
-                self.bytes(field, text.as_bytes());
-            }
+    pub fn number(&mut self, field: Field, number: u64) {
+        self.streams.push_number(field, number);
+    }
+
+    /// A byte, or a number that is not larger than one.
+    pub fn byte(&mut self, field: Field, byte: u8) {
+        match field.kind() {
+            Kind::Noise => self.bytes(field, &[byte]),
+            _ => self.number(field, u64::from(byte)),
+        }
+    }
+
+    pub fn text(&mut self, field: Field, told: Told<'a>) {
+        self.bytes(field, cut(told.text()).as_bytes());
+        self.bytes(field, &[0]);
+        self.texts.push(told);
+    }
+
+    /// No text and an empty one are the same.
+    pub fn optional_text(&mut self, field: Field, told: Option<Told<'a>>) {
+        match told {
+            None => self.bytes(field, &[0]),
+            Some(told) => self.text(field, told),
         }
     }
 
     /// Texts as the length that each shares with the one before, and the rest.
-    pub fn texts<'a>(&mut self, table: [Field; 3], texts: impl Iterator<Item = &'a str>) {
+    pub fn texts(&mut self, table: Table, texts: impl Iterator<Item = Told<'a>>) {
         let mut before: &[u8] = &[];
-        for text in texts {
-            let text = cut(text).as_bytes();
+        for told in texts {
+            let text = cut(told.text()).as_bytes();
             let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
             self.number(table[0], shared as u64);
-            self.number(table[1], (text.len() - shared) as u64);
-            self.bytes(table[2], &text[shared..]);
+            self.bytes(table[1], &text[shared..]);
+            self.bytes(table[1], &[0]);
+            self.texts.push(told);
             before = text;
         }
     }
 
-    /// The numbers begin with the number of streams and their lengths. The streams of a part
-    /// stand one after the other.
-    pub fn finish(self) -> Body {
-        let mut body = Body::default();
-        put_varint(&mut body.numbers, self.fields.len() as u64);
-        for field in &self.fields {
-            put_varint(&mut body.numbers, field.len() as u64);
+    /// Adds another's streams to the end of these.
+    pub fn append(&mut self, other: Self) {
+        for (field, bytes) in self.streams.fields.iter_mut().zip(other.streams.fields) {
+            field.extend(bytes);
         }
-        for (field, part) in self.fields.iter().zip(PARTS) {
-            match part {
-                Part::Numbers => body.numbers.extend(field),
-                Part::Texts => body.texts.extend(field),
-                Part::Raw => body.raw.extend(field),
-            }
-        }
-        body
+        self.texts.extend(other.texts);
+    }
+
+    /// About as many bytes as all of this is when it is packed, which costs more to find out: the
+    /// entropy of the bytes of each stream.
+    pub fn packed_about(&self) -> usize {
+        let bits = |bytes: &Vec<u8>| {
+            let mut counts = [0usize; 256];
+            bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+            let all = bytes.len() as f64;
+            let each = counts.iter().filter(|&&count| count > 0).map(|&count| count as f64);
+            each.map(|count| count * (all / count).log2()).sum::<f64>()
+        };
+        (self.streams.fields.iter().map(bits).sum::<f64>() / 8.0) as usize
+    }
+
+    /// All texts written so far, in no order.
+    pub fn take_texts(&mut self) -> Vec<Told<'a>> {
+        std::mem::take(&mut self.texts)
+    }
+
+    pub fn finish(self) -> Streams {
+        self.streams
     }
 }
 
-/// The longest start of `text` that is kept.
+/// The longest start of `text` that is kept: up to a 0, which ends texts.
 pub(super) fn cut(text: &str) -> &str {
+    let text = text.split('\0').next().unwrap_or_default();
     let end = (0..=MAX_TEXT.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     &text[..end.unwrap_or_default()]
 }
@@ -175,36 +263,15 @@ pub(super) fn unzigzag(number: u64) -> i64 {
 
 /// Streams being read. Reading beyond the end of one is an error.
 pub(super) struct Reader<'a> {
-    fields: [&'a [u8]; Field::COUNT],
+    fields: Vec<&'a [u8]>,
     texts: usize,
 }
 
 const INVALID: SnapshotError = SnapshotError::Invalid { what: "a stream" };
 
 impl<'a> Reader<'a> {
-    pub fn new(body: &'a Body) -> Result<Self, SnapshotError> {
-        let mut numbers = body.numbers.as_slice();
-        let count = take_varint(&mut numbers)?;
-        // Each length is a byte at least.
-        if count > numbers.len() as u64 {
-            return Err(INVALID);
-        }
-        let mut lengths = Vec::new();
-        for _ in 0..count {
-            lengths.push(usize::try_from(take_varint(&mut numbers)?).map_err(|_| INVALID)?);
-        }
-        let (mut texts, mut raw) = (body.texts.as_slice(), body.raw.as_slice());
-        let mut fields: [&[u8]; Field::COUNT] = [&[]; Field::COUNT];
-        for ((field, part), length) in fields.iter_mut().zip(PARTS).zip(lengths) {
-            let rest = match part {
-                Part::Numbers => &mut numbers,
-                Part::Texts => &mut texts,
-                Part::Raw => &mut raw,
-            };
-            let (bytes, after) = rest.split_at_checked(length).ok_or(INVALID)?;
-            (*field, *rest) = (bytes, after);
-        }
-        Ok(Self { fields, texts: 0 })
+    pub fn new(streams: &'a Streams) -> Self {
+        Self { fields: streams.iter().map(|(_, bytes)| bytes).collect(), texts: 0 }
     }
 
     /// Bytes left in a stream.
@@ -212,10 +279,9 @@ impl<'a> Reader<'a> {
         self.fields[field as usize].len()
     }
 
-    pub fn byte(&mut self, field: Field) -> Result<u8, SnapshotError> {
-        let (&byte, rest) = self.fields[field as usize].split_first().ok_or(INVALID)?;
-        self.fields[field as usize] = rest;
-        Ok(byte)
+    /// Texts left in a table.
+    pub fn texts_left(&self, table: Table) -> usize {
+        self.fields[table[1] as usize].iter().filter(|&&byte| byte == 0).count()
     }
 
     pub fn bytes(&mut self, field: Field, length: usize) -> Result<&'a [u8], SnapshotError> {
@@ -228,6 +294,14 @@ impl<'a> Reader<'a> {
         take_varint(&mut self.fields[field as usize])
     }
 
+    /// A byte, or a number that is not larger than one.
+    pub fn byte(&mut self, field: Field) -> Result<u8, SnapshotError> {
+        if field.kind() == Kind::Noise {
+            return Ok(self.bytes(field, 1)?[0]);
+        }
+        u8::try_from(self.number(field)?).map_err(|_| INVALID)
+    }
+
     /// A number that counts things which are at least a byte each in `counted`.
     pub fn count(&mut self, field: Field, counted: Field) -> Result<usize, SnapshotError> {
         let count = self.number(field)?;
@@ -238,43 +312,33 @@ impl<'a> Reader<'a> {
     }
 
     pub fn text(&mut self, field: Field) -> Result<String, SnapshotError> {
-        let length = self.number(field)?;
-        self.text_of(field, length)
-    }
-
-    pub fn optional_text(&mut self, field: Field) -> Result<Option<String>, SnapshotError> {
-        match self.number(field)?.checked_sub(1) {
-            None => Ok(None),
-            Some(length) => self.text_of(field, length).map(Some),
-        }
-    }
-
-    fn text_of(&mut self, field: Field, length: u64) -> Result<String, SnapshotError> {
-        if length > MAX_TEXT as u64 {
-            return Err(INVALID);
-        }
-        let bytes = self.bytes(field, length as usize)?;
+        let bytes = self.until_zero(field)?;
         self.keep_text(bytes)
     }
 
+    pub fn optional_text(&mut self, field: Field) -> Result<Option<String>, SnapshotError> {
+        Ok(Some(self.text(field)?).filter(|text| !text.is_empty()))
+    }
+
     /// The next text of a table, given the one before.
-    pub fn next_text(&mut self, table: [Field; 3], before: &str) -> Result<String, SnapshotError> {
-        let shared = self.number(table[0])?;
-        let length = self.number(table[1])?;
-        let shared =
-            usize::try_from(shared).ok().and_then(|shared| before.as_bytes().get(..shared));
-        let shared = shared.ok_or(INVALID)?;
-        if length > (MAX_TEXT - shared.len().min(MAX_TEXT)) as u64 {
-            return Err(INVALID);
-        }
-        let rest = self.bytes(table[2], length as usize)?;
+    pub fn next_text(&mut self, table: Table, before: &str) -> Result<String, SnapshotError> {
+        let shared = usize::try_from(self.number(table[0])?).map_err(|_| INVALID)?;
+        let shared = before.as_bytes().get(..shared).ok_or(INVALID)?;
+        let rest = self.until_zero(table[1])?;
         self.keep_text(&[shared, rest].concat())
+    }
+
+    fn until_zero(&mut self, field: Field) -> Result<&'a [u8], SnapshotError> {
+        let left = self.fields[field as usize];
+        let length = left.iter().take(MAX_TEXT + 1).position(|&byte| byte == 0).ok_or(INVALID)?;
+        self.fields[field as usize] = &left[length + 1..];
+        Ok(&left[..length])
     }
 
     fn keep_text(&mut self, bytes: &[u8]) -> Result<String, SnapshotError> {
         self.texts += bytes.len();
         match std::str::from_utf8(bytes) {
-            Ok(text) if self.texts <= MAX_TEXTS => Ok(text.to_owned()),
+            Ok(text) if self.texts <= MAX_TEXTS && text.len() <= MAX_TEXT => Ok(text.to_owned()),
             _ => Err(SnapshotError::Invalid { what: "a text" }),
         }
     }

@@ -8,33 +8,57 @@
 //! and whose samples are their sums, so every view works on it unchanged. Code without a name
 //! keeps DSO and address: whoever opens a link can drop the binary, and the same gate names it.
 //!
-//! **Fidelity.** Call nodes are kept by their share of the weight, heaviest first, as many as fit.
+//! **Fidelity.** Call nodes are kept by their share of the weight and the bytes they take, as many
+//! as fit.
 //! The weight of the rest stays where it was called from, under the name [`FOLDED`], so that every
 //! total is exact.
 //!
 //! **Hostile input.** Counts are bounded by the bytes that are there, inflating, texts, depth and
 //! nodes have caps, and nothing here recurses. A damaged payload is an error, never a panic.
 
+mod bins;
+mod carrier;
+mod coder;
 mod codes;
 mod container;
 mod decode;
 mod encode;
 mod fields;
+mod forecast;
+mod inside;
+mod marks;
+mod options;
+mod privacy;
+#[cfg(test)]
+mod privacy_tests;
 mod rebuild;
+mod samples;
+mod scope;
+#[cfg(test)]
+mod scope_tests;
 mod selection;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod times_tests;
 mod tree;
+mod view_text;
 
 use std::fmt;
 
 use crate::error::Warning;
 use crate::profile::Profile;
 use crate::symbolize::{Ledger, Status, Symbols};
+use crate::text::grouped;
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
+use crate::views::weights::Sum;
 
+pub use carrier::{Carried, Carrier, find, is_page};
 pub use decode::decode;
-pub use encode::encode;
+pub use encode::{InProfile, Part, Renamed, SharedPart, SharedTexts, encode};
+pub use inside::{payload_of, seal, streams_of};
+pub use options::{ShareOptions, Times};
+pub use privacy::{BadRename, Privacy, Rename, RenameText, Tell};
 
 /// Name of the frame, and of the process, that has the weight of what was left out.
 pub const FOLDED: &str = "[folded]";
@@ -47,6 +71,8 @@ const MAX_TEXT: usize = 16 << 10;
 const MAX_DEPTH: usize = 16 << 10;
 /// Call nodes times events; more are folded.
 const MAX_NODES: usize = 1 << 20;
+/// Single samples; of more there are sums.
+const MAX_ROWS: usize = 16 << 20;
 /// More than are ever mapped.
 const MAX_DSOS: usize = 1 << 16;
 /// Later ones are left out.
@@ -76,35 +102,6 @@ impl Contents<'_> {
     }
 }
 
-/// How much may be written, and what of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Characters that the payload may have, the address before it not counted.
-    pub characters: usize,
-    /// What of paths is written.
-    pub paths: Paths,
-    /// What of the host is written.
-    pub host: HostFields,
-}
-
-/// What of paths is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paths {
-    /// File names, and the folders of the system's own objects, which everybody has.
-    Names,
-    /// Folders too: they may tell of users and projects.
-    Full,
-}
-
-/// What of the host is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostFields {
-    /// Architecture and kernel release are left out too.
-    None,
-    /// Host name, kernel release, architecture, CPUs and the recorder's command line.
-    All,
-}
-
 /// A payload and what of the profile it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
@@ -112,6 +109,8 @@ pub struct Shared {
     pub payload: String,
     /// What it holds.
     pub fidelity: Fidelity,
+    /// Every text in it.
+    pub texts: SharedTexts,
 }
 
 /// What of a profile a snapshot holds.
@@ -123,7 +122,7 @@ pub struct Fidelity {
     pub total_nodes: u64,
     /// Weight of the first event that ended in kept call nodes, 0 to 1.
     pub kept_weight_share: f64,
-    /// Share of the lightest call node that was kept; 0 if all were.
+    /// Every call node with a larger share than this was kept; 0 if all were.
     pub threshold_share: f64,
     /// Weight of the first event that was folded.
     pub folded_weight: u64,
@@ -131,6 +130,8 @@ pub struct Fidelity {
     pub kept_dsos: u64,
     /// DSOs that samples pass through.
     pub total_dsos: u64,
+    /// What is known of when samples were.
+    pub times: Times,
 }
 
 /// What is still known of DSOs that are not in a snapshot's ledger.
@@ -170,6 +171,8 @@ pub struct Facts {
     pub folded: FrameCoverage,
     /// DSOs that a snapshot left out.
     pub left_out: LeftOut,
+    /// By event: what the recording has of it, of which this is a part. Empty if it is all.
+    pub part_of: Vec<Sum>,
 }
 
 impl Facts {
@@ -184,6 +187,7 @@ impl Facts {
             uses: coverage::dso_use(profile),
             folded: FrameCoverage::default(),
             left_out: LeftOut::default(),
+            part_of: Vec::new(),
         }
     }
 }
@@ -202,6 +206,8 @@ pub struct Snapshot {
     pub facts: Facts,
     /// What it holds of the recording.
     pub fidelity: Fidelity,
+    /// How the sender looked at it, as [`ShareOptions::view`]; empty if that was not written.
+    pub view: String,
 }
 
 /// Why nothing can be written.
@@ -264,11 +270,13 @@ impl fmt::Display for SnapshotError {
             Self::NotASnapshot => f.write_str("this is not a perftab link"),
             Self::CutOff { arrived, expected: Some(expected) } => write!(
                 f,
-                "this link is cut off: {arrived} of {expected} characters arrived. Send it as a \
-                 file, or make a shorter one"
+                "this link is cut off: {} of {} characters arrived. Send it as a file, or make a \
+                 shorter one",
+                grouped(*arrived as u64),
+                grouped(*expected as u64)
             ),
             Self::CutOff { arrived, expected: None } => {
-                write!(f, "this link is cut off after {arrived} characters")
+                write!(f, "this link is cut off after {} characters", grouped(*arrived as u64))
             }
             Self::NewerVersion { needed } => {
                 write!(f, "this link needs perftab {needed}. This is perftab {VERSION}")

@@ -4,13 +4,15 @@
 //! as in a recording, so that inlines can be merged here too. Frames of code with a name have
 //! addresses made up here; no file names them again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
+use super::bins::read_bins;
 use super::codes;
 use super::decode::{Functions, Known, Node, What, at_most, entry, invalid};
 use super::fields::{Field, Reader};
-use super::{FOLDED, MAX_NODES, SnapshotError};
+use super::samples::{Unit, read_samples};
+use super::{FOLDED, Facts, MAX_NODES, SnapshotError, Times, marks};
 use crate::profile::{
     CountedAs, Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace,
     MappedFrom, Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
@@ -45,8 +47,8 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
 /// Where a call node is in the profile.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// `None` for the root.
-    thread: Option<ThreadId>,
+    /// Number of its process; `None` for the root.
+    group: Option<usize>,
     /// The stack that ends in it.
     stack: StackId,
     /// What its frame was called from: an inlined call node's frame takes the place of its
@@ -57,8 +59,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn outermost(thread: Option<ThreadId>) -> Self {
-        Self { thread, stack: Stacks::EMPTY, below: Stacks::EMPTY, chain: None }
+    fn outermost(group: Option<usize>) -> Self {
+        Self { group, stack: Stacks::EMPTY, below: Stacks::EMPTY, chain: None }
     }
 }
 
@@ -78,12 +80,11 @@ struct Written {
     line: Option<NonZeroU32>,
 }
 
-/// A process of this name, with a thread of this name.
-fn add_thread(profile: &mut Profile, name: &str) -> ThreadId {
-    let name = profile.strings.intern(name);
-    let number = profile.threads.processes.len() as u32;
-    let process = profile.threads.add_process(Process { pid: number, name });
-    profile.threads.add_thread(Thread { process, tid: number, name })
+/// A process of the tree, for which one thread stands as soon as something was sampled of it.
+struct Group {
+    pid: u32,
+    name: String,
+    thread: Option<ThreadId>,
 }
 
 /// The profile as far as it is rebuilt.
@@ -95,9 +96,11 @@ pub(super) struct Rebuild {
     chains: Vec<Chain>,
     chain_ids: HashMap<(Option<usize>, Written), usize>,
     made_up: u64,
+    /// By DSO that was collapsed, its frame.
+    whole_dsos: BTreeMap<DsoId, FrameId>,
     /// Levels of all chains.
     levels: usize,
-    folded_thread: Option<ThreadId>,
+    groups: Vec<Group>,
 }
 
 impl Rebuild {
@@ -115,20 +118,29 @@ impl Rebuild {
             chains: Vec::new(),
             chain_ids: HashMap::new(),
             made_up: MADE_UP,
+            whole_dsos: BTreeMap::new(),
             levels: 0,
-            folded_thread: None,
+            groups: Vec::new(),
         }
     }
 
-    /// Makes the stacks of all call nodes; returns where each is.
-    pub(super) fn add_nodes(&mut self, nodes: &[Node]) -> Result<Vec<Place>, SnapshotError> {
+    /// Makes the stacks of all call nodes; returns where each is. `pids` are the numbers of processes,
+    /// if they are known.
+    pub(super) fn add_nodes(
+        &mut self,
+        nodes: &[Node],
+        pids: &[u32],
+    ) -> Result<Vec<Place>, SnapshotError> {
         let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
         for node in nodes {
             let caller = places.get(node.parent as usize).copied();
             let place = match (&node.what, caller) {
                 (What::Root, _) => Place::outermost(None),
                 (What::Group(name), _) => {
-                    Place::outermost(Some(add_thread(&mut self.profile, name)))
+                    let number = self.groups.len();
+                    let pid = pids.get(number).copied().unwrap_or(number as u32);
+                    self.groups.push(Group { pid, name: name.clone(), thread: None });
+                    Place::outermost(Some(number))
                 }
                 (_, None) => return invalid("a call tree"),
                 (What::Folded, Some(caller)) => {
@@ -139,6 +151,10 @@ impl Rebuild {
                     let frame = self.pseudo_frame(self.unmapped);
                     self.call(caller, frame, None)
                 }
+                (&What::Dso(dso), Some(caller)) => {
+                    let frame = self.whole_dso(dso);
+                    self.call(caller, frame, None)
+                }
                 (&What::Function { index, inlining, line }, Some(caller)) => {
                     let level = Written { index, inlining, line };
                     self.add_function(caller, level)
@@ -146,6 +162,9 @@ impl Rebuild {
             };
             places.push(place);
         }
+        let last = self.groups.iter().map(|group| group.pid).max();
+        let pid = last.map_or(0, |last| last.saturating_add(1));
+        self.groups.push(Group { pid, name: FOLDED.to_owned(), thread: None });
         Ok(places)
     }
 
@@ -153,11 +172,22 @@ impl Rebuild {
         self.profile.frames.intern(Frame { dso, address: 1 })
     }
 
+    /// The frame that stands for all code of a DSO.
+    fn whole_dso(&mut self, dso: DsoId) -> FrameId {
+        if let Some(&frame) = self.whole_dsos.get(&dso) {
+            return frame;
+        }
+        self.made_up += 1;
+        let frame = self.profile.frames.intern(Frame { dso, address: self.made_up });
+        self.whole_dsos.insert(dso, frame);
+        frame
+    }
+
     /// A frame called from where `caller` is.
     fn call(&mut self, caller: Place, frame: FrameId, chain: Option<usize>) -> Place {
         let below = caller.stack;
         let stack = self.profile.stacks.intern(below, frame);
-        Place { thread: caller.thread, stack, below, chain }
+        Place { group: caller.group, stack, below, chain }
     }
 
     fn add_function(&mut self, caller: Place, level: Written) -> Place {
@@ -200,19 +230,17 @@ impl Rebuild {
         self.profile.frames.get(self.chains[chain].frame).dso
     }
 
-    /// Reads the events and, for each, the sums of all call nodes.
-    pub(super) fn add_samples(
-        &mut self,
-        read: &mut Reader<'_>,
-        places: &[Place],
-    ) -> Result<(), SnapshotError> {
-        let events = at_most(MAX_EVENTS, read.count(Field::Events, Field::Events)?)?;
-        for event in 0..events {
+    /// Reads the events.
+    pub(super) fn add_events(&mut self, read: &mut Reader<'_>) -> Result<Vec<Unit>, SnapshotError> {
+        let events = at_most(MAX_EVENTS, read.count(Field::EventNumbers, Field::Events)?)?;
+        let mut units = Vec::new();
+        for _ in 0..events {
             let name = read.text(Field::Events)?;
-            let (samples, weight) = (read.number(Field::Events)?, read.number(Field::Events)?);
-            let unit = read.number(Field::Events)?;
-            let is_regular = read.number(Field::Events)? != 0;
-            // Links from before there were derived events have no origins.
+            let (samples, weight) =
+                (read.number(Field::EventNumbers)?, read.number(Field::EventNumbers)?);
+            let unit = read.number(Field::EventNumbers)?;
+            let is_regular = read.number(Field::EventNumbers)? != 0;
+            // Where all are recorded, there are no origins.
             let origin = match read.left(Field::EventOrigins) {
                 0 => EventOrigin::Recorded,
                 _ => entry(&codes::EVENT_ORIGINS, read.byte(Field::EventOrigins)?)?,
@@ -222,14 +250,42 @@ impl Rebuild {
                 return invalid("an order of events");
             }
             self.profile.events.push(Event { name, origin, samples, weight });
+            units.push(Unit { unit, is_regular });
+        }
+        Ok(units)
+    }
+
+    /// Reads, for each event, the sums of all call nodes.
+    pub(super) fn add_sums(
+        &mut self,
+        read: &mut Reader<'_>,
+        units: &[Unit],
+        places: &[Place],
+    ) -> Result<(), SnapshotError> {
+        for (event, &Unit { unit, is_regular }) in (0..).map(EventId).zip(units) {
             for place in places {
                 let count = read.number(Field::NodeCounts)?;
                 let units = if is_regular { count } else { read.number(Field::NodeWeights)? };
                 let Some(weight) = units.checked_mul(unit) else { return invalid("a weight") };
-                self.add_sum(EventId(event as u32), *place, count, weight)?;
+                self.add_sum(event, *place, count, weight)?;
             }
         }
         Ok(())
+    }
+
+    /// Reads single samples.
+    pub(super) fn add_samples(
+        &mut self,
+        read: &mut Reader<'_>,
+        units: &[Unit],
+        places: &[Place],
+        facts: &Facts,
+    ) -> Result<(), SnapshotError> {
+        let groups: Vec<&str> = self.groups.iter().map(|group| group.name.as_str()).collect();
+        let stacks: Vec<StackId> = places.iter().map(|place| place.stack).collect();
+        let first = facts.time.map_or(0, |(first, _)| first);
+        read_samples(read, &mut self.profile, &groups, &stacks, units, first)?;
+        marks::read(read, &mut self.profile, facts, &groups)
     }
 
     fn add_sum(
@@ -244,13 +300,8 @@ impl Rebuild {
             return Ok(());
         }
         at_most(MAX_NODES * 2, self.profile.samples.len())?;
-        let thread = match place.thread {
-            Some(thread) => thread,
-            // The weight of processes that were left out.
-            None => {
-                *self.folded_thread.get_or_insert_with(|| add_thread(&mut self.profile, FOLDED))
-            }
-        };
+        // The weight of processes that were left out is the root's.
+        let thread = self.thread_of(place.group.unwrap_or(self.groups.len() - 1));
         self.profile.samples.push(Sample {
             time_nanos: 0,
             thread,
@@ -263,9 +314,30 @@ impl Rebuild {
         Ok(())
     }
 
+    fn thread_of(&mut self, group: usize) -> ThreadId {
+        let Group { pid, ref name, ref mut thread } = self.groups[group];
+        *thread.get_or_insert_with(|| {
+            let name = self.profile.strings.intern(name);
+            let process = self.profile.threads.add_process(Process { pid, name });
+            self.profile.threads.add_thread(Thread { process, tid: pid, name })
+        })
+    }
+
+    /// Reads bins of time, when all sums are known.
+    pub(super) fn add_bins(
+        &mut self,
+        read: &mut Reader<'_>,
+        times: Times,
+        units: &[Unit],
+    ) -> Result<(), SnapshotError> {
+        let groups: Vec<Option<ThreadId>> = self.groups.iter().map(|group| group.thread).collect();
+        self.profile.bins = Some(read_bins(read, &mut self.profile, times, &groups, units)?);
+        Ok(())
+    }
+
     /// Names the frames.
     pub(super) fn finish(self) -> (Profile, Symbols) {
-        let Self { profile, functions, folded, chains, .. } = self;
+        let Self { profile, functions, folded, chains, whole_dsos, .. } = self;
         let mut symbols = Symbols::new(&profile);
         let files: Vec<FileId> =
             functions.files.iter().map(|file| symbols.file_of_path(file)).collect();
@@ -305,6 +377,12 @@ impl Rebuild {
             if !is_open {
                 symbols.set_known(chains[index].frame, &levels);
             }
+        }
+        for (dso, frame) in whole_dsos {
+            let name = profile.dsos.get(dso).name();
+            let function = symbols.named(dso, name, Provenance::Unnamed);
+            let level = Level { function, file: None, line: None, inlining: Inlining::Called };
+            symbols.set_known(frame, &[level]);
         }
         let function = symbols.named(folded, FOLDED, Provenance::Unnamed);
         for (id, frame) in profile.frames.iter() {

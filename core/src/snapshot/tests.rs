@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use super::coder::Encoder;
+use super::container::{Method, pack};
+use super::fields::{Field, Streams};
 use super::*;
 use crate::format::BuildId;
 use crate::profile::{
     DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, Identity, MappedFrom, Process,
-    RecordedBy, Sample, Stacks, Thread,
+    RecordedBy, Sample, Stacks, Thread, ThreadId,
 };
 use crate::symbolize::{Gives, Inlining, Level, Provenance};
 use crate::views::call_tree::{CallTree, Label};
@@ -15,46 +18,46 @@ use crate::views::label::Labels;
 use crate::views::weights::Sum;
 use crate::views::{Direction, Group, Inlines, Query};
 
-const UNLIMITED: Options =
-    Options { characters: usize::MAX, paths: Paths::Names, host: HostFields::None };
+/// When the first sample can have been.
+const START: u64 = 77_000_000_000;
 
 /// Xorshift: the same numbers on every run.
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % limit
     }
 
-    fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }
 
-struct Made {
-    profile: Profile,
-    symbols: Symbols,
-    ledger: Ledger,
-    facts: Facts,
-    warnings: Vec<Warning>,
+pub(super) struct Made {
+    pub profile: Profile,
+    pub symbols: Symbols,
+    pub ledger: Ledger,
+    pub facts: Facts,
+    pub warnings: Vec<Warning>,
 }
 
 impl Made {
-    fn contents(&self) -> Contents<'_> {
+    pub fn contents(&self) -> Contents<'_> {
         let Self { profile, symbols, ledger, facts, warnings } = self;
         Contents { profile, symbols, ledger, facts, warnings }
     }
 
-    fn encode(&self, characters: usize) -> Result<Shared, TooSmall> {
-        encode(&self.contents(), &Options { characters, ..UNLIMITED })
+    pub fn encode(&self, characters: usize) -> Result<Shared, TooSmall> {
+        encode(&self.contents(), &ShareOptions { characters, ..ShareOptions::default() })
     }
 }
 
 /// A profile with everything that a snapshot can hold.
-fn made(seed: u64, samples: u64) -> Made {
+pub(super) fn made(seed: u64, samples: u64) -> Made {
     let mut random = Random(seed * 2 + 1);
     let mut profile = Profile::default();
     let dsos = random_dsos(&mut profile);
@@ -69,14 +72,7 @@ fn made(seed: u64, samples: u64) -> Made {
     frames.push(profile.frames.intern(Frame { dso: unmapped, address: 3 }));
     frames.push(profile.frames.intern(Frame { dso: unmapped, address: 8 }));
 
-    let threads: Vec<_> = ["server", "worker", "kswapd0", "ünïcode"]
-        .into_iter()
-        .map(|name| {
-            let name = profile.strings.intern(name);
-            let process = profile.threads.add_process(Process { pid: 1, name });
-            profile.threads.add_thread(Thread { process, tid: 1, name })
-        })
-        .collect();
+    let threads = random_threads(&mut random, &mut profile);
     let regular = random.chance(50);
     for (name, origin) in [("cycles", EventOrigin::Recorded), ("offcpu-time", EventOrigin::Derived)]
     {
@@ -91,8 +87,10 @@ fn made(seed: u64, samples: u64) -> Made {
         }
         let event = EventId(random.below(2) as u32);
         let weight = if regular { 4000 } else { random.below(1 << 34) };
-        let thread = threads[random.below(4) as usize];
-        profile.samples.push(Sample { time_nanos: 5 + time, thread, stack, event, cpu: 0, weight });
+        let thread = threads[random.below(threads.len() as u64) as usize];
+        let time_nanos = START + time * 1_000_000 + random.below(999_000);
+        let cpu = [0, 1, 2, 63, u16::MAX][random.below(5) as usize];
+        profile.samples.push(Sample { time_nanos, thread, stack, event, cpu, weight });
         profile.events[event.index()].samples += 1;
         profile.events[event.index()].weight += weight;
     }
@@ -108,6 +106,22 @@ fn made(seed: u64, samples: u64) -> Made {
         message: "3 samples were lost.".to_owned(),
     }];
     Made { profile, symbols, ledger, facts, warnings }
+}
+
+/// Two processes have the same name, one has several threads, and one thread was renamed.
+fn random_threads(random: &mut Random, profile: &mut Profile) -> Vec<ThreadId> {
+    let mut threads = Vec::new();
+    let processes = [(70, "server"), (7, "worker"), (8, "worker"), (2, "kswapd0"), (99, "ünïcode")];
+    for (pid, name) in processes {
+        let name = profile.strings.intern(name);
+        let process = profile.threads.add_process(Process { pid, name });
+        threads.push(profile.threads.add_thread(Thread { process, tid: pid, name }));
+        for tid in 0..random.below(3) as u32 {
+            let name = profile.strings.intern(["pool", "io", "server"][random.below(3) as usize]);
+            threads.push(profile.threads.add_thread(Thread { process, tid: 100 + tid, name }));
+        }
+    }
+    threads
 }
 
 fn random_dsos(profile: &mut Profile) -> Vec<DsoId> {
@@ -165,7 +179,11 @@ fn random_symbols(random: &mut Random, profile: &Profile) -> Symbols {
 }
 
 /// Every call node by its path: (self, total).
-fn table(profile: &Profile, symbols: &Symbols, query: &Query) -> BTreeMap<String, (Sum, Sum)> {
+pub(super) fn table(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+) -> BTreeMap<String, (Sum, Sum)> {
     let tree = CallTree::new(profile, symbols, query);
     let labels = Labels::new(profile, symbols);
     let text = |label: Label| {
@@ -265,17 +283,17 @@ fn folders_host_and_command_line_are_left_out_unless_asked_for() {
     let mut made = made(2, 300);
     made.profile.host.hostname = Some("build-server-3".to_owned());
     made.profile.host.cmdline = vec!["perftab".to_owned(), "--password".to_owned()];
-    let body = |options: &Options| {
+    let body = |options: &ShareOptions| {
         let shared = encode(&made.contents(), options).expect("no limit");
         let opened = decode(&shared.payload).expect("it opens");
         (container::unpack(&shared.payload).expect("it is whole"), opened)
     };
-    let holds = |body: &container::Body, text: &str| {
-        let bytes = [&body.numbers[..], &body.texts, &body.raw].concat();
-        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    let holds = |streams: &Streams, text: &str| {
+        let mut streams = streams.iter();
+        streams.any(|(_, bytes)| bytes.windows(text.len()).any(|part| part == text.as_bytes()))
     };
 
-    let (bytes, opened) = body(&UNLIMITED);
+    let (bytes, opened) = body(&ShareOptions::default());
     for secret in ["secret-project", "/home", "build-server-3", "password", "/opt", "build/server"]
     {
         assert!(!holds(&bytes, secret), "{secret} is in the link");
@@ -283,11 +301,22 @@ fn folders_host_and_command_line_are_left_out_unless_asked_for() {
     assert!(holds(&bytes, "/usr/lib/x86_64-linux-gnu/libc.so.6"), "everybody has these folders");
     assert_eq!(opened.profile.host, crate::profile::Host::default());
 
-    let all = Options { paths: Paths::Full, host: HostFields::All, ..UNLIMITED };
+    let all = ShareOptions { privacy: Privacy::everything(), ..ShareOptions::default() };
     let (_, opened) = body(&all);
     assert_eq!(opened.profile.host, made.profile.host);
     let mut paths = opened.profile.dsos.iter().map(|(_, dso)| dso.path.as_str());
     assert!(paths.any(|path| path == "/home/me/secret-project/server"));
+}
+
+#[test]
+fn names_are_looked_for_as_for_a_recording() {
+    let made = made(4, 500);
+    let payload = made.encode(2000).expect("it fits").payload;
+    let session = crate::session::Session::from_snapshot(&payload).expect("it opens");
+    let profile = decode(&payload).expect("it opens").profile;
+    let missing = |path: &str| session.wanted().iter().any(|wanted| wanted.path.ends_with(path));
+    assert!(missing("libc.so.6") && !missing("libwithout.so"));
+    assert!(profile.dsos.iter().any(|(_, dso)| dso.kind == DsoKind::Folded), "of no file");
 }
 
 #[test]
@@ -345,7 +374,7 @@ fn a_snapshot_of_a_snapshot_is_the_same() {
     let made = made(7, 2000);
     let first = made.encode(3000).expect("it fits");
     let opened = decode(&first.payload).expect("it opens");
-    let again = encode(&opened.contents(), &UNLIMITED).expect("no limit");
+    let again = encode(&opened.contents(), &ShareOptions::default()).expect("no limit");
     let reopened = decode(&again.payload).expect("it opens");
     for query in queries() {
         let before = table(&opened.profile, &opened.symbols, &query);
@@ -406,14 +435,18 @@ fn a_changed_character_is_noticed() {
     }
 }
 
-/// Behind the checksum everything may be hostile: whatever is in the body, it opens or is
+pub(super) fn deflated(streams: &Streams) -> String {
+    pack(streams, Method::Deflated, &mut Encoder::default())
+}
+
+/// Behind the checksum everything may be hostile: whatever is in the streams, they open or are
 /// refused.
 #[test]
-fn any_body_opens_or_is_refused() {
+fn any_streams_open_or_are_refused() {
     let payload = made(12, 25).encode(usize::MAX).expect("no limit").payload;
-    let body = container::unpack(&payload).expect("it is whole");
+    let streams = container::unpack(&payload).expect("it is whole");
     let (mut opened, mut refused) = (0, 0);
-    let mut try_body = |body: &container::Body| match decode(&container::pack(body)) {
+    let mut try_streams = |streams: &Streams| match decode(&deflated(streams)) {
         Ok(snapshot) => {
             let tree = CallTree::new(&snapshot.profile, &snapshot.symbols, &Query::default());
             assert!(tree.len() < 1 << 20);
@@ -422,32 +455,74 @@ fn any_body_opens_or_is_refused() {
         Err(_) => refused += 1,
     };
     let mut random = Random(13);
-    let parts: [fn(&mut container::Body) -> &mut Vec<u8>; 3] =
-        [|body| &mut body.numbers, |body| &mut body.texts, |body| &mut body.raw];
-    for part in parts {
-        for at in 0..part(&mut body.clone()).len() {
-            let mut damaged = body.clone();
-            part(&mut damaged).truncate(at);
-            try_body(&damaged);
-            let mut damaged = body.clone();
-            part(&mut damaged)[at] = random.below(256) as u8;
-            try_body(&damaged);
-            let other = random.below(body.numbers.len() as u64) as usize;
-            damaged.numbers[other] = 0xff;
-            try_body(&damaged);
+    for &field in Field::ALL {
+        for at in 0..streams.get(field).len() {
+            let mut damaged = streams.clone();
+            damaged.get_mut(field).truncate(at);
+            try_streams(&damaged);
+            let mut damaged = streams.clone();
+            damaged.get_mut(field)[at] = random.below(256) as u8;
+            try_streams(&damaged);
+            let other = Field::ALL[random.below(Field::COUNT as u64) as usize];
+            damaged.get_mut(other).insert(0, 0xff);
+            try_streams(&damaged);
         }
-    }
-    for length in 0..500 {
-        let noise = (0..length).map(|_| random.below(256) as u8).collect();
-        try_body(&container::Body { numbers: noise, ..body.clone() });
+        for length in 0..20 {
+            let mut damaged = streams.clone();
+            *damaged.get_mut(field) = (0..length).map(|_| random.below(256) as u8).collect();
+            try_streams(&damaged);
+        }
     }
     assert!(opened > 100 && refused > 500, "{opened} opened, {refused} refused");
 }
 
+/// The same for what the model reads: damage anywhere makes other streams of it.
 #[test]
-fn a_body_that_inflates_without_end_is_refused() {
-    let numbers = vec![0; MAX_INFLATED / 2 + 1];
-    let bomb = container::pack(&container::Body { texts: numbers.clone(), numbers, raw: vec![] });
+fn any_bytes_of_a_model_open_or_are_refused() {
+    let made = made(12, 25);
+    let payload = made.encode(usize::MAX).expect("no limit").payload;
+    let streams = container::unpack(&payload).expect("it is whole");
+    let bytes = Encoder::default().encode(&streams);
+    assert_eq!(coder::decode(&bytes).as_ref(), Ok(&streams));
+    let (mut other, mut refused) = (0, 0);
+    let mut random = Random(14);
+    for at in (0..bytes.len()).step_by(11) {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << random.below(8);
+        match coder::decode(&damaged) {
+            Ok(damaged) => {
+                assert!(damaged.len() < 32 << 20);
+                // What was read may be anything that streams may be.
+                let _ = decode(&deflated(&damaged));
+                other += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(other + refused > 50 && refused > 10, "{other} others, {refused} refused");
+    assert!(coder::decode(&[]).is_err());
+}
+
+#[test]
+fn what_is_deflated_and_what_is_modelled_are_the_same() {
+    for seed in 20..24 {
+        let payload = made(seed, 200 * (seed - 19)).encode(usize::MAX).expect("no limit").payload;
+        let streams = container::unpack(&payload).expect("it is whole");
+        let methods = [Method::Deflated, Method::Modelled];
+        let packed = methods.map(|method| pack(&streams, method, &mut Encoder::default()));
+        for payload in &packed {
+            assert_eq!(container::unpack(payload).as_ref(), Ok(&streams));
+        }
+        assert!(packed[1].len() * 10 < packed[0].len() * 9, "{:?}", packed.map(|it| it.len()));
+    }
+}
+
+#[test]
+fn streams_that_inflate_without_end_are_refused() {
+    let mut streams = Streams::default();
+    *streams.get_mut(Field::Facts) = vec![0; MAX_INFLATED / 2 + 1];
+    *streams.get_mut(Field::Warnings) = vec![0; MAX_INFLATED / 2 + 1];
+    let bomb = deflated(&streams);
     assert!(bomb.len() < 200_000);
     assert_eq!(decode(&bomb).err(), Some(SnapshotError::Invalid { what: "compressed data" }));
 }

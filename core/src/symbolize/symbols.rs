@@ -201,6 +201,8 @@ impl Symbols {
     pub fn naming(&self, frame: FrameId) -> Naming {
         let innermost = self.levels(frame).last().map(|level| self.function(level.function));
         match innermost {
+            // A word of ours, as for a DSO that was collapsed.
+            Some(Function { provenance: Provenance::Unnamed, .. }) => Naming::Unnamed,
             Some(Function { name: Some(_), provenance: Provenance::Forced, .. }) => Naming::Forced,
             Some(Function { name: Some(_), .. }) => Naming::Named,
             _ => Naming::Unnamed,
@@ -256,7 +258,7 @@ impl Symbols {
     }
 
     /// True if the frame's names came with a link.
-    pub(super) fn came_with_a_link(&self, frame: FrameId) -> bool {
+    pub(crate) fn came_with_a_link(&self, frame: FrameId) -> bool {
         self.known.contains(&frame)
     }
 

@@ -1,17 +1,21 @@
 //! From the samples of a query to its call tree.
 //!
-//! Without steps the tree is grown from the stacks as it is shown. With steps it is grown with the
-//! outermost caller as the root first, goes through them, and is turned in the end.
+//! The tree is grown from the stacks of the samples, the outermost caller as the root, goes through
+//! the steps, and is turned in the end. That takes seconds where samples are many, so [`Building`] does
+//! it in steps, between which a host can let go of it.
 
 use crate::profile::{DsoKind, FrameId, Profile, StackId, Stacks};
 use crate::symbolize::{Inlining, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::views::ends::Ends;
 use crate::views::function_ref::Resolver;
-use crate::views::inverted::Inverter;
+use crate::views::inverted::Inverted;
 use crate::views::shown::Account;
-use crate::views::weights::{GroupWeights, Levels, take};
+use crate::views::weights::{GroupWeights, Levels, Taken, Taking};
 use crate::views::{Direction, Inlines, Query, rewrite, turn};
+
+/// To grow the call nodes of a stack takes about as long as to take so many rows.
+const ROWS_OF_A_STACK: usize = 8;
 
 /// A tree, and how it came to be what it is.
 pub struct Built {
@@ -21,16 +25,40 @@ pub struct Built {
     pub account: Account,
 }
 
-/// Makes the call tree of a query.
+/// Makes the call tree of a query, all of it: of an inverted one too.
 pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
-    make(profile, symbols, query, Noting::Nothing).0
+    let built = all_steps(Building::new(profile, query), profile, symbols).0;
+    match query.direction {
+        Direction::Inverted if query.around.is_none() => {
+            Built { tree: Inverted::new(built.tree.into()).into_whole(), ..built }
+        }
+        _ => built,
+    }
 }
 
 /// Makes the call tree of a query for callees, and notes where each sample ends in it.
 pub fn build_with_ends(profile: &Profile, symbols: &Symbols, query: &Query) -> (Built, Ends) {
     debug_assert!(query.direction == Direction::Callees && query.around.is_none());
-    let (built, ends) = make(profile, symbols, query, Noting::Ends);
-    (built, ends.unwrap_or_default())
+    all_steps(Building::with_ends(profile, query), profile, symbols)
+}
+
+fn all_steps(mut building: Building, profile: &Profile, symbols: &Symbols) -> (Built, Ends) {
+    loop {
+        match building.step(profile, symbols, usize::MAX) {
+            BuildStep::More(more) => building = *more,
+            BuildStep::Done(done) => return *done,
+        }
+    }
+}
+
+/// The call tree of a query to be: that of its callees, which an inverted one is made of.
+pub struct Building {
+    query: Query,
+    levels: Levels,
+    noting: Noting,
+    stage: Stage,
+    rows: usize,
+    stacks: usize,
 }
 
 /// What is noted while a tree is made.
@@ -40,57 +68,135 @@ enum Noting {
     Ends,
 }
 
-fn make(
+enum Stage {
+    /// Samples are summed by stack.
+    Taking(Taking),
+    /// The stacks' call nodes are made.
+    Growing(Growing, Account),
+    /// They go through the steps from this one on.
+    Rewriting(CallTree, Account, Option<Ends>),
+    /// What is left is put in order.
+    Ordering(CallTree, Account, Option<Ends>),
+}
+
+/// What came of a step.
+pub enum BuildStep {
+    /// There is more to do.
+    More(Box<Building>),
+    /// The tree, and where samples end in it if that was to be noted.
+    Done(Box<(Built, Ends)>),
+}
+
+impl Building {
+    /// Of a query, whatever its direction.
+    pub fn new(profile: &Profile, query: &Query) -> Self {
+        Self::noting(profile, query, Noting::Nothing)
+    }
+
+    /// The same, and notes where samples end.
+    pub fn with_ends(profile: &Profile, query: &Query) -> Self {
+        Self::noting(profile, query, Noting::Ends)
+    }
+
+    fn noting(profile: &Profile, query: &Query, noting: Noting) -> Self {
+        let levels = rewrite::levels(query);
+        let taking = Taking::new(profile, query, levels);
+        let (rows, stacks) = (taking.rows_left(), profile.stacks.len());
+        let stage = Stage::Taking(taking);
+        Self { query: query.clone(), levels, noting, stage, rows, stacks }
+    }
+
+    /// How many rows have been gone through, and how many there are; a stack counts as several.
+    pub fn progress(&self) -> (usize, usize) {
+        let stacks = self.stacks * ROWS_OF_A_STACK;
+        let done = match &self.stage {
+            Stage::Taking(taking) => self.rows - taking.rows_left(),
+            Stage::Growing(growing, _) => self.rows + growing.stacks_done * ROWS_OF_A_STACK,
+            Stage::Rewriting(..) | Stage::Ordering(..) => self.rows + stacks,
+        };
+        (done, self.rows + stacks)
+    }
+
+    /// Goes on for about as long as so many rows take, or one pass over the tree.
+    pub fn step(self, profile: &Profile, symbols: &Symbols, rows: usize) -> BuildStep {
+        let Self { query, levels, noting, stage, rows: all_rows, mut stacks } = self;
+        let stage = match stage {
+            Stage::Taking(mut taking) => match taking.step(profile, rows) {
+                false => Stage::Taking(taking),
+                true => {
+                    let taken = taking.finish();
+                    stacks = taken.groups.iter().map(|group| group.stacks.len()).sum();
+                    let steps = Vec::new();
+                    let account = Account { left: taken.sum, by_filter: taken.removed, steps };
+                    Stage::Growing(Growing::new(profile, query.inlines, noting, taken), account)
+                }
+            },
+            Stage::Growing(mut growing, account) => {
+                match growing.step(profile, symbols, (rows / ROWS_OF_A_STACK).max(1)) {
+                    false => Stage::Growing(growing, account),
+                    true => Stage::Rewriting(growing.tree.add_up(), account, growing.ends),
+                }
+            }
+            Stage::Rewriting(tree, mut account, mut ends) => {
+                let mut resolver = Resolver::new(profile, symbols);
+                match query.steps.get(account.steps.len()) {
+                    Some(_) => {
+                        let next = account.steps.len();
+                        let tree =
+                            rewrite::step(&mut resolver, &query, levels, tree, &mut ends, next);
+                        account.steps.push(tree.1);
+                        Stage::Rewriting(tree.0, account, ends)
+                    }
+                    None => {
+                        let tree = turned(&mut resolver, &query, levels, tree, &mut ends);
+                        Stage::Ordering(tree, account, ends)
+                    }
+                }
+            }
+            Stage::Ordering(tree, account, mut ends) => {
+                let tree = in_order(&query, tree, &mut ends);
+                let built = Built { tree, account };
+                return BuildStep::Done(Box::new((built, ends.unwrap_or_default())));
+            }
+        };
+        let more = Self { query, levels, noting, stage, rows: all_rows, stacks };
+        BuildStep::More(Box::new(more))
+    }
+}
+
+/// What a query shows of a tree that went through its steps and has its groups; children are in no
+/// order.
+pub(super) fn placed(
     profile: &Profile,
     symbols: &Symbols,
     query: &Query,
-    noting: Noting,
-) -> (Built, Option<Ends>) {
-    let is_plain = query.steps.is_empty() && query.around.is_none();
-    let (levels, direction) = match is_plain {
-        true => (Levels::of(query.group), query.direction),
-        false => (rewrite::levels(query), Direction::Callees),
-    };
-    let taken = take(profile, query, levels);
-    let mut builder = Builder::new(profile, symbols, query.inlines);
-    if noting == Noting::Ends {
-        builder.ends = Some(Ends::new(taken.group_of_thread, profile.stacks.len()));
+    tree: CallTree,
+) -> CallTree {
+    if query.around.is_none() {
+        return tree.with_children();
     }
-    builder.add_groups(taken.groups, direction);
-    let account = |steps| Account { left: taken.sum, by_filter: taken.removed, steps };
-    if is_plain {
-        let (mut ends, tree) = (builder.ends, builder.tree.add_up());
-        let built = Built { tree: in_order(query, tree, &mut ends), account: account(Vec::new()) };
-        return (built, ends);
-    }
-    let mut ends = builder.ends;
-    let (tree, account) = (builder.tree.add_up(), account(Vec::new()));
-    let built = from_callees(profile, symbols, query, levels, tree, account, &mut ends);
-    (built, ends)
+    let mut resolver = Resolver::new(profile, symbols);
+    let levels = Levels::of(query.group);
+    turn::shown(&mut resolver, query, levels, &tree).add_up().with_children()
 }
 
-/// Makes the call tree of a query out of that of the callees of its samples, below `levels` of
-/// groups; `account` has nothing of steps yet, and `ends` are moved along.
-pub(super) fn from_callees(
-    profile: &Profile,
-    symbols: &Symbols,
+/// With the groups that are shown, or the tree that hangs on a function.
+fn turned(
+    resolver: &mut Resolver<'_>,
     query: &Query,
     levels: Levels,
     tree: CallTree,
-    account: Account,
     ends: &mut Option<Ends>,
-) -> Built {
-    if query.steps.is_empty() && query.around.is_none() && query.direction == Direction::Callees {
-        return Built { tree: in_order(query, tree, ends), account };
+) -> CallTree {
+    // Without steps it has no groups but those that are shown, and no call node without samples.
+    if query.around.is_none() && query.steps.is_empty() {
+        return tree;
     }
-    let mut resolver = Resolver::new(profile, symbols);
-    let (tree, steps) = rewrite::all(&mut resolver, query, levels, tree, ends);
-    let shown = turn::shown(&mut resolver, query, levels, &tree);
+    let shown = turn::shown(resolver, query, levels, &tree);
     if let Some(ends) = ends {
         ends.move_on(shown.moved());
     }
-    let tree = in_order(query, shown.add_up(), ends);
-    Built { tree, account: Account { steps, ..account } }
+    shown.add_up()
 }
 
 /// Trees of ranges are made in two ways ([`super::placed`]), and call nodes are asked for by number.
@@ -105,80 +211,105 @@ fn in_order(query: &Query, tree: CallTree, ends: &mut Option<Ends>) -> CallTree 
     tree
 }
 
-struct Builder<'a> {
-    profile: &'a Profile,
-    symbols: &'a Symbols,
+/// Grows the call nodes of stacks, group after group. Each stack's call node is a descendant of its
+/// prefix's, so each prefix is looked up once.
+struct Growing {
     inlines: Inlines,
     tree: GrowingTree,
-    /// By stack, its call node in the group that is being added, if that has been made.
+    /// Each below its root.
+    groups: std::vec::IntoIter<(CallNodeId, GroupWeights)>,
+    /// The group that is being grown, and how many of its stacks have been.
+    current: Option<(CallNodeId, GroupWeights, usize)>,
+    /// By stack, its call node in that group, if that has been made.
     of_stack: Vec<CallNodeId>,
+    /// The stacks that have one.
+    made: Vec<StackId>,
     /// Filled where it is there.
     ends: Option<Ends>,
+    stacks_done: usize,
 }
 
 /// Not made yet.
 const NONE: CallNodeId = CallNodeId(u32::MAX);
 
-impl<'a> Builder<'a> {
-    fn new(profile: &'a Profile, symbols: &'a Symbols, inlines: Inlines) -> Self {
-        // A call node for each stack is what there is without names.
-        let tree = GrowingTree::with_room_for(profile.stacks.len());
-        Self { profile, symbols, inlines, tree, of_stack: Vec::new(), ends: None }
-    }
-
-    fn add_groups(&mut self, groups: Vec<GroupWeights>, direction: Direction) {
-        let root = |group: &GroupWeights| {
+impl Growing {
+    fn new(profile: &Profile, inlines: Inlines, noting: Noting, taken: Taken) -> Self {
+        let stacks = profile.stacks.len();
+        let ends = (noting == Noting::Ends).then(|| Ends::new(taken.group_of_thread, stacks));
+        // A call node for each stack is what there is without names; short ranges have fewer.
+        let met: usize = taken.groups.iter().map(|group| group.stacks.len()).sum();
+        let mut tree = GrowingTree::with_room_for(stacks.min(met.saturating_mul(4)));
+        let root = |group: GroupWeights| {
             let names = group.groups.iter();
-            names.fold(CallNodeId::ROOT, |at, &name| self.tree.child(at, Label::Group(name), None))
+            let root =
+                names.fold(CallNodeId::ROOT, |at, &name| tree.child(at, Label::Group(name), None));
+            (root, group)
         };
-        let roots: Vec<CallNodeId> = groups.iter().map(root).collect();
-        let mut inverter = Inverter::new(self.profile, self.symbols, self.inlines);
-        for (group, root) in groups.into_iter().zip(roots) {
-            match direction {
-                Direction::Callees => self.add_callees(root, &group),
-                Direction::Inverted => inverter.add(&mut self.tree, root, &group),
-            }
+        let groups: Vec<_> = taken.groups.into_iter().map(root).collect();
+        Self {
+            inlines,
+            tree,
+            groups: groups.into_iter(),
+            current: None,
+            of_stack: vec![NONE; stacks],
+            made: Vec::new(),
+            ends,
+            stacks_done: 0,
         }
     }
 
-    /// Each stack's call node is a descendant of its prefix's, so each prefix is looked up once.
-    fn add_callees(&mut self, root: CallNodeId, group: &GroupWeights) {
-        self.of_stack.resize(self.profile.stacks.len(), NONE);
-        let mut made = Vec::new();
-        let mut missing = Vec::new();
-        for &(leaf, sum) in &group.stacks {
-            let mut stack = leaf;
-            while stack != Stacks::EMPTY && self.of_stack[stack.index()] == NONE {
-                missing.push(stack);
-                stack = self.prefix(stack);
-            }
-            let mut node = match stack {
-                Stacks::EMPTY => root,
-                known => self.of_stack[known.index()],
-            };
-            while let Some(stack) = missing.pop() {
-                if let Some((_, frame)) = self.profile.stacks.get(stack) {
-                    node = self.descend(node, frame);
+    /// Grows those of so many more stacks; true when there are none left.
+    fn step(&mut self, profile: &Profile, symbols: &Symbols, stacks: usize) -> bool {
+        let mut left = stacks;
+        while left > 0 {
+            let next = || self.groups.next().map(|(root, group)| (root, group, 0));
+            let Some((root, group, done)) = self.current.take().or_else(next) else { return true };
+            let to = done.saturating_add(left).min(group.stacks.len());
+            for &(leaf, sum) in &group.stacks[done..to] {
+                let node = self.grow(profile, symbols, root, leaf);
+                self.tree.add_self(node, sum);
+                if let Some(ends) = &mut self.ends {
+                    ends.note(group.number, leaf, node);
                 }
-                self.of_stack[stack.index()] = node;
-                made.push(stack);
             }
-            self.tree.add_self(node, sum);
-            if let Some(ends) = &mut self.ends {
-                ends.note(group.number, leaf, node);
+            left -= to - done;
+            self.stacks_done += to - done;
+            if to < group.stacks.len() {
+                self.current = Some((root, group, to));
+            } else {
+                for stack in self.made.drain(..) {
+                    self.of_stack[stack.index()] = NONE;
+                }
             }
         }
-        for stack in made {
-            self.of_stack[stack.index()] = NONE;
+        false
+    }
+
+    fn grow(
+        &mut self,
+        profile: &Profile,
+        symbols: &Symbols,
+        root: CallNodeId,
+        leaf: StackId,
+    ) -> CallNodeId {
+        let first_missing = self.made.len();
+        let mut stack = leaf;
+        while stack != Stacks::EMPTY && self.of_stack[stack.index()] == NONE {
+            self.made.push(stack);
+            stack = profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix);
         }
-    }
-
-    fn prefix(&self, stack: StackId) -> StackId {
-        self.profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix)
-    }
-
-    fn descend(&mut self, node: CallNodeId, frame: FrameId) -> CallNodeId {
-        descend(self.profile, self.symbols, self.inlines, &mut self.tree, node, frame)
+        let mut node = match stack {
+            Stacks::EMPTY => root,
+            known => self.of_stack[known.index()],
+        };
+        for place in (first_missing..self.made.len()).rev() {
+            let stack = self.made[place];
+            if let Some((_, frame)) = profile.stacks.get(stack) {
+                node = descend(profile, symbols, self.inlines, &mut self.tree, node, frame);
+            }
+            self.of_stack[stack.index()] = node;
+        }
+        node
     }
 }
 

@@ -1,5 +1,7 @@
 //! The call tree: stacks merged by function.
 
+use std::ops::Range;
+
 use crate::profile::{DsoId, FrameId, IdTable, Profile, StringId, hash_pair};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::views::weights::Sum;
@@ -57,6 +59,9 @@ impl Label {
     }
 }
 
+/// Children that have not been made stand nowhere.
+const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
+
 /// A call tree, as columns by [`CallNodeId`]. A parent always has a lower id than its children.
 #[derive(Clone, Debug, Default)]
 pub struct CallTree {
@@ -66,8 +71,8 @@ pub struct CallTree {
     frame: Vec<Option<FrameId>>,
     self_sum: Vec<Sum>,
     total: Vec<Sum>,
-    /// First child of each call node in `children`, and one more.
-    child_start: Vec<u32>,
+    /// Where each call node's children stand in `children`; [`UNKNOWN`] until they are made.
+    child_places: Vec<(u32, u32)>,
     /// Children, each call node's heaviest first.
     children: Vec<CallNodeId>,
 }
@@ -118,11 +123,47 @@ impl CallTree {
         self.total[id.index()]
     }
 
-    /// Its children, heaviest first.
+    /// Its children, heaviest first; none where they have not been made ([`super::inverted`]).
     pub fn children(&self, id: CallNodeId) -> &[CallNodeId] {
-        let start = self.child_start[id.index()] as usize;
-        let end = self.child_start[id.index() + 1] as usize;
-        &self.children[start..end]
+        match self.child_places[id.index()] {
+            UNKNOWN => &[],
+            (start, end) => &self.children[start as usize..end as usize],
+        }
+    }
+
+    /// False if its children have not been made.
+    pub(super) fn has_known_children(&self, id: CallNodeId) -> bool {
+        self.child_places[id.index()] != UNKNOWN
+    }
+
+    /// Adds a call node, whose children are not known; all of one parent follow each other.
+    pub(super) fn push(
+        &mut self,
+        parent: CallNodeId,
+        label: Label,
+        frame: Option<FrameId>,
+        self_sum: Sum,
+        total: Sum,
+    ) {
+        self.children.extend((!self.label.is_empty()).then_some(CallNodeId(self.len() as u32)));
+        self.label.push(label);
+        self.parent.push(parent);
+        self.frame.push(frame);
+        self.self_sum.push(self_sum);
+        self.total.push(total);
+        self.child_places.push(UNKNOWN);
+    }
+
+    /// Says which of the call nodes that were pushed are its children.
+    pub(super) fn set_children(&mut self, id: CallNodeId, children: Range<u32>) {
+        // Every call node but the root has a place among children, so that of a number is one before.
+        self.child_places[id.index()] = (children.start - 1, children.end - 1);
+    }
+
+    /// Says what ends in a call node that was pushed, and what passes through it.
+    pub(super) fn set_sums(&mut self, id: CallNodeId, self_sum: Sum, total: Sum) {
+        self.self_sum[id.index()] = self_sum;
+        self.total[id.index()] = total;
     }
 
     /// All call nodes, parents before children.
@@ -209,18 +250,6 @@ impl GrowingTree {
         CallNodeId(row)
     }
 
-    /// A call node that is known to be new. Where [`Self::child`] is asked for others afterwards, it
-    /// goes through all of them first.
-    pub fn new_child(
-        &mut self,
-        parent: CallNodeId,
-        label: Label,
-        frame: Option<FrameId>,
-    ) -> CallNodeId {
-        self.push(parent, label, frame);
-        CallNodeId(self.tree.label.len() as u32 - 1)
-    }
-
     /// Adds samples that ended in a call node.
     pub fn add_self(&mut self, id: CallNodeId, sum: Sum) {
         self.tree.self_sum[id.index()].add(sum);
@@ -258,21 +287,6 @@ impl GrowingTree {
         self.tree.self_sum.push(Sum::default());
     }
 
-    /// How many call nodes there are.
-    pub fn len(&self) -> usize {
-        self.tree.len()
-    }
-
-    /// The call nodes alone, for [`CallTree::with_sums`].
-    pub fn without_sums(self) -> CallTree {
-        let mut tree = self.tree;
-        tree.parent.shrink_to_fit();
-        tree.label.shrink_to_fit();
-        tree.frame.shrink_to_fit();
-        tree.self_sum = Vec::new();
-        tree
-    }
-
     /// Adds up totals, without the order of children.
     pub fn add_up(self) -> CallTree {
         let Self { mut tree, index, moved } = self;
@@ -287,6 +301,25 @@ impl GrowingTree {
 }
 
 impl CallTree {
+    /// Some of the call nodes, without sums, for [`Self::with_sums`]; the callers of each and the root are
+    /// among them. Also by call node which of them it is, or is below.
+    pub(super) fn part(&self, has: impl Fn(CallNodeId) -> bool) -> (Self, Vec<u32>) {
+        let mut part = Self::default();
+        let mut to: Vec<u32> = Vec::with_capacity(self.len());
+        for id in self.ids() {
+            let parent = self.parent(id).map_or(0, |parent| to[parent.index()]);
+            if id != CallNodeId::ROOT && !has(id) {
+                to.push(parent);
+                continue;
+            }
+            to.push(part.label.len() as u32);
+            part.label.push(self.label[id.index()]);
+            part.frame.push(self.frame[id.index()]);
+            part.parent.push(CallNodeId(parent));
+        }
+        (part, to)
+    }
+
     /// The same call nodes with other samples that ended in them, those apart that none passed
     /// through. Totals are added up; children are in no order.
     pub(super) fn with_sums(&self, self_sums: &[Sum]) -> Self {
@@ -319,8 +352,8 @@ impl CallTree {
         order.push(CallNodeId::ROOT);
         let mut next = 0;
         while let Some(&id) = order.get(next) {
-            let place = |row: usize| self.child_start[row] as usize;
-            let children = &mut self.children[place(id.index())..place(id.index() + 1)];
+            let (start, end) = self.child_places[id.index()];
+            let children = &mut self.children[start as usize..end as usize];
             // No two of one call node have the same label.
             children.sort_unstable_by_key(|child| {
                 let weight = self.total[child.index()].weight;
@@ -332,22 +365,21 @@ impl CallTree {
         let mut to = vec![CallNodeId::ROOT; self.len()];
         (0..).zip(&order).for_each(|(place, id)| to[id.index()] = CallNodeId(place));
         let in_order = || order.iter().map(|id| id.index());
-        let children_of = |row: usize| self.child_start[row + 1] - self.child_start[row];
         // Children follow each other now, those of one call node after those of the one before.
-        let starts = in_order().scan(0, |start, row| {
-            let from = *start;
-            *start += children_of(row);
-            Some(from)
+        let places = in_order().scan(0, |next, row| {
+            let (start, end) = self.child_places[row];
+            let from = *next;
+            *next += end - start;
+            Some((from, *next))
         });
-        let mut child_start: Vec<u32> = starts.collect();
-        child_start.push(self.len() as u32 - 1);
+        let child_places = places.collect();
         let tree = Self {
             label: in_order().map(|row| self.label[row]).collect(),
             parent: in_order().map(|row| to[self.parent[row].index()]).collect(),
             frame: in_order().map(|row| self.frame[row]).collect(),
             self_sum: in_order().map(|row| self.self_sum[row]).collect(),
             total: in_order().map(|row| self.total[row]).collect(),
-            child_start,
+            child_places,
             children: (1..self.len() as u32).map(CallNodeId).collect(),
         };
         (tree, to)
@@ -363,6 +395,12 @@ impl CallTree {
         }
     }
 
+    /// The same, each call node's children in no order.
+    pub(super) fn with_children(mut self) -> Self {
+        self.find_children();
+        self
+    }
+
     /// The same, each call node's children heaviest first.
     pub(super) fn with_children_in_order(mut self) -> Self {
         self.sort_children();
@@ -371,32 +409,33 @@ impl CallTree {
 
     fn sort_children(&mut self) {
         self.find_children();
-        for row in 0..self.len() {
-            let of_row = self.child_start[row] as usize..self.child_start[row + 1] as usize;
+        for &(start, end) in &self.child_places {
             // Equal weights stay in the order in which they were met first.
-            self.children[of_row]
+            self.children[start as usize..end as usize]
                 .sort_by_key(|child| std::cmp::Reverse(self.total[child.index()].weight));
         }
     }
 
     /// By call node its children, in the order in which they were met.
     fn find_children(&mut self) {
-        let count = self.label.len();
-        let mut start = vec![0u32; count + 1];
+        let mut places = vec![(0u32, 0u32); self.len()];
         for parent in self.parent.iter().skip(1) {
-            start[parent.index() + 1] += 1;
+            places[parent.index()].1 += 1;
         }
-        for row in 0..count {
-            start[row + 1] += start[row];
+        let mut next = 0;
+        for (start, end) in &mut places {
+            let count = std::mem::replace(end, next);
+            *start = next;
+            next += count;
         }
-        let mut next = start.clone();
-        let mut children = vec![CallNodeId::ROOT; count.saturating_sub(1)];
+        // Ends go on as children are put in.
+        let mut children = vec![CallNodeId::ROOT; self.len().saturating_sub(1)];
         for (row, parent) in self.parent.iter().enumerate().skip(1) {
-            let slot = &mut next[parent.index()];
-            children[*slot as usize] = CallNodeId(row as u32);
-            *slot += 1;
+            let (_, end) = &mut places[parent.index()];
+            children[*end as usize] = CallNodeId(row as u32);
+            *end += 1;
         }
-        self.child_start = start;
+        self.child_places = places;
         self.children = children;
     }
 }

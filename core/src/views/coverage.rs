@@ -3,6 +3,7 @@
 use crate::profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
 use crate::symbolize::{Naming, Symbols};
 use crate::views::Query;
+use crate::views::ends::Left;
 use crate::views::filter::Filter;
 
 /// How often a DSO was met.
@@ -118,15 +119,20 @@ pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
     frames_of(profile, symbols, &StackCounts::new(profile))
 }
 
-/// The same of what passes the filters of a query, and the use of each DSO by it. Of all recorded
-/// events, as everything here; steps rewrite stacks and change nothing in what has names.
+/// The same of what the filters and steps of a query leave, and the use of each DSO by it. Of all
+/// recorded events, as everything here; `left` has by event what steps leave, all where it has nothing.
+/// Stacks are those that were recorded: steps that rewrite them change nothing in what has names.
 pub fn filtered(
     profile: &Profile,
     symbols: &Symbols,
     query: &Query,
+    left: &[Left],
 ) -> (FrameCoverage, Vec<DsoUse>) {
     let filter = Filter::new(profile, query);
-    let passes = |row: &usize| filter.removed_by(*row).is_none();
+    let passes = |row: &usize| {
+        let left = left.get(usize::from(profile.samples.event[*row]));
+        filter.removed_by(*row).is_none() && left.is_none_or(|left| left.has(profile, *row))
+    };
     let counts = StackCounts::of(profile, profile.recorded_rows().filter(passes));
     (frames_of(profile, symbols, &counts), dso_use_of(profile, &counts))
 }

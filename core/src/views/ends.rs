@@ -1,12 +1,13 @@
 //! In which call node each sample of a query ends, by its thread and stack.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::profile::{StackId, ThreadId};
+use crate::profile::{Profile, StackId, ThreadId};
 use crate::views::call_tree::CallNodeId;
 
-/// Call nodes of a query's tree of callees by group and stack; none by default. Nearly every stack is of one group, so
-/// that one stands in a column.
+/// Call nodes of a query's tree of callees by group and stack; none by default. Nearly every stack is
+/// of one group, so that one stands in a column.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     group_of_thread: Vec<u32>,
@@ -57,5 +58,22 @@ impl Ends {
             false => *self.others.get(&(group, stack))?,
         };
         (end.0 != NONE).then_some(end)
+    }
+}
+
+/// What a query's steps leave of the samples that pass its filters: by default all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Left(Option<Arc<Ends>>);
+
+impl Left {
+    /// Those that end somewhere in its tree of callees.
+    pub fn of(ends: Arc<Ends>) -> Self {
+        Self(Some(ends))
+    }
+
+    /// Whether the sample of a row, which passes the filters, is one of them.
+    pub fn has(&self, profile: &Profile, row: usize) -> bool {
+        let (thread, stack) = (profile.samples.thread[row], profile.samples.stack[row]);
+        self.0.as_ref().is_none_or(|ends| ends.of(thread, stack).is_some())
     }
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{DsoId, EventSet, Profile, StackId};
+use crate::profile::{DsoId, EventSet, Profile, StackId, ThreadId};
 use crate::views::Query;
 use crate::views::weights::Sum;
 
@@ -149,6 +149,11 @@ impl<'a> Filter<'a> {
     pub fn has_any(&self, events: &[bool]) -> bool {
         let mut ids = (0..=u16::MAX).zip(events);
         ids.any(|(id, &is_meant)| is_meant && self.events.has(id))
+    }
+
+    /// False if samples of this thread are taken away whatever else they are.
+    pub fn takes_thread(&self, thread: ThreadId) -> bool {
+        self.threads.as_ref().is_none_or(|kinds| kinds[thread.index()].is_none())
     }
 
     /// The first filter that takes the sample of this row away; `None` if it passes.

@@ -19,12 +19,12 @@ use crate::views::label::Labels;
 use crate::views::{Group, Query};
 
 /// A profile and its names.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub profile: Profile,
     pub symbols: Symbols,
 }
 
-pub(super) fn fixture(text: &str) -> Fixture {
+pub(crate) fn fixture(text: &str) -> Fixture {
     let mut profile = Profile::default();
     let mut dsos = vec![named_dso(&mut profile, "app")];
     let gap = profile.dsos.intern("gap", DsoKind::Unmapped, MappedFrom::Nothing, None);
@@ -137,12 +137,12 @@ fn thread(profile: &mut Profile, name: &str) -> ThreadId {
 }
 
 /// The query of most tests: no first level.
-pub(super) fn ungrouped() -> Query {
+pub(crate) fn ungrouped() -> Query {
     Query { group: Group::None, ..Query::default() }
 }
 
 /// A tree as text: one call node a line, indented, with total and self.
-pub(super) fn tree_text(fixture: &Fixture, query: &Query) -> String {
+pub(crate) fn tree_text(fixture: &Fixture, query: &Query) -> String {
     let tree = CallTree::new(&fixture.profile, &fixture.symbols, query);
     let labels = Labels::new(&fixture.profile, &fixture.symbols);
     let mut text = String::new();
@@ -160,7 +160,7 @@ pub(super) fn tree_text(fixture: &Fixture, query: &Query) -> String {
 }
 
 /// Lines without the indentation that they have in a test's source.
-pub(super) fn lines(text: &str) -> String {
+pub(crate) fn lines(text: &str) -> String {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let indent = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
     lines().map(|line| format!("{}\n", &line[indent..])).collect()

@@ -35,16 +35,21 @@ pub enum Inlining {
     NotAlways,
 }
 
+/// The label of the function itself, where one is of it inlined.
+pub(super) fn function_of(label: Label) -> Label {
+    match label {
+        Label::Inlined(function) => Label::Function(function),
+        label => label,
+    }
+}
+
 /// Sums a call tree (callees, not inverted) by function.
 pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
     let mut rows = Rows::default();
     let mut sums: Vec<FunctionSum> = Vec::new();
     let mut row_of = Vec::with_capacity(tree.len());
     for id in tree.ids() {
-        let label = match tree.label(id) {
-            Label::Inlined(function) => Label::Function(function),
-            label => label,
-        };
+        let label = function_of(tree.label(id));
         let Some(row) = rows.row(label) else {
             row_of.push(NO_ROW);
             continue;

@@ -20,6 +20,7 @@ use crate::profile::{DsoKind, EventOrigin, Profile, Thread, Unit};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
+use crate::views::ends::Left;
 use crate::views::filter::{Filter, RangeSide, TimeRange};
 use crate::views::label::NO_MAPPING;
 use crate::views::tasks::{self, NO_CPU, TaskSums};
@@ -157,6 +158,7 @@ pub struct HeatScan {
     map: HeatMap,
     cell_nanos: u64,
     load: Load,
+    left: Left,
     /// [`Profile::first_time`], or 0.
     first_time: u64,
     /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
@@ -165,8 +167,14 @@ pub struct HeatScan {
 }
 
 impl HeatScan {
-    /// For the samples of `query`, whatever its range.
-    pub fn new(profile: &Profile, query: &Query, request: &HeatRequest, load: Load) -> Self {
+    /// For the samples of `query`, whatever its range, of which its steps leave these.
+    pub fn new(
+        profile: &Profile,
+        query: &Query,
+        request: &HeatRequest,
+        load: Load,
+        left: Left,
+    ) -> Self {
         let row_ms = match request.row_ms {
             50.. => 50,
             20.. => 20,
@@ -192,7 +200,8 @@ impl HeatScan {
         };
         let first_time = profile.first_time().unwrap_or_default();
         let filled = vec![0.0; cells + 1];
-        Self { query, map, cell_nanos: row_ms * 1_000_000, load, first_time, filled, rows }
+        let cell_nanos = row_ms * 1_000_000;
+        Self { query, map, cell_nanos, load, left, first_time, filled, rows }
     }
 
     /// Goes through so many more rows; true when there are none left.
@@ -203,6 +212,9 @@ impl HeatScan {
         let to = self.rows.start.saturating_add(rows).min(self.rows.end);
         for row in self.rows.start..to {
             if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+                continue;
+            }
+            if !self.left.has(profile, row) {
                 continue;
             }
             let time = samples.time_nanos[row].saturating_sub(first);
@@ -264,23 +276,24 @@ impl HeatScan {
     }
 }
 
-/// What was sampled from a time on and before another.
+/// What was sampled from a time on and before another, of what steps leave.
 pub fn cell(
     profile: &Profile,
     symbols: &Symbols,
     query: &Query,
     load: &Load,
+    left: &Left,
     times: Range<u64>,
 ) -> HeatCell {
     let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
     let query = Query { range: Some(range), ..TaskSums::key(query) };
     let filter = Filter::new(profile, &query);
     let samples = &profile.samples;
-    let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, &times));
+    let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, left, &times));
     // Leaves are few where samples are many.
     let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
     for row in filter.rows() {
-        if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+        if !filter.is_of_event(row) || filter.removed_by(row).is_some() || !left.has(profile, row) {
             continue;
         }
         let samples_of_row = samples.count(row);
@@ -304,7 +317,7 @@ pub fn cell(
 }
 
 /// For how many nanoseconds threads waited in a time, also in waits that ended after it.
-fn waited(profile: &Profile, query: &Query, load: &Load, times: &Range<u64>) -> f64 {
+fn waited(profile: &Profile, query: &Query, load: &Load, left: &Left, times: &Range<u64>) -> f64 {
     let query = Query { range: None, ..query.clone() };
     let filter = Filter::new(profile, &query);
     if !filter.has_any(&load.waits) {
@@ -318,7 +331,8 @@ fn waited(profile: &Profile, query: &Query, load: &Load, times: &Range<u64>) -> 
         }
         let end = profile.samples.time_nanos[row].saturating_sub(first);
         let start = end.saturating_sub(profile.samples.weight[row]);
-        if filter.removed_by(row).is_none() && !load.is_idle(profile, row) {
+        let is_taken = filter.removed_by(row).is_none() && left.has(profile, row);
+        if is_taken && !load.is_idle(profile, row) {
             nanos += end.min(times.end).saturating_sub(start.max(times.start)) as f64;
         }
     }

@@ -1,143 +1,359 @@
-//! Grows trees with the innermost frames as roots.
+//! Trees with the innermost frames as roots, made where they are looked at.
 //!
-//! Without names nearly every stack has callers of its own, so there may be ten times as many call
-//! nodes as stacks. None of them is looked up: the stacks below a call node are parted by what called
-//! it, and each part is a new call node. Looking them up by hash took more than twice as long on nine
-//! million samples, and a third more memory.
+//! Without names nearly every stack has callers of its own, so an inverted tree may have ten times as
+//! many call nodes as that of callees, of which a screen shows a few thousand. So a call node's
+//! children are made when it is opened: the samples below it are parted by what called it next, and
+//! each part is a new call node. Of nine million samples the whole tree took 20 seconds and 2.3 GB in
+//! WebAssembly.
+//!
+//! Numbers of call nodes are handed out as they are opened. [`Inverted::opened`] has the order, so that
+//! a tree that is made again can be given the same numbers.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::profile::{DsoKind, FrameId, Profile, StackId, Stacks};
-use crate::symbolize::{Inlining, Symbols};
-use crate::views::Inlines;
-use crate::views::call_tree::{CallNodeId, GrowingTree, Label};
-use crate::views::weights::GroupWeights;
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::flame_graph::Source;
+use crate::views::rewrite::{is_group, leaves};
+use crate::views::weights::Sum;
 
-/// How far a stack has been followed from its leaf.
+/// Samples that end in one call node of callees, and how far their way to the root was followed.
 #[derive(Clone, Copy)]
 struct Cursor {
-    /// Position in the group's stacks.
-    leaf: u32,
-    /// Ends in the frame that is next.
-    stack: StackId,
-    /// How many levels of that frame have been passed, innermost first.
-    levels: u32,
+    end: CallNodeId,
+    /// The call that was passed last; [`Cursor::NONE`] before the first.
+    at: CallNodeId,
 }
 
-/// A call and its frame; `None` where a stack has ended.
-type Call = Option<(Label, FrameId)>;
-
-/// Grows the call nodes of groups, each below its root.
-pub(super) struct Inverter<'a> {
-    profile: &'a Profile,
-    symbols: &'a Symbols,
-    inlines: Inlines,
-    /// Used for each call node.
-    parts: Vec<(u64, Cursor, Call)>,
+impl Cursor {
+    const NONE: CallNodeId = CallNodeId(u32::MAX);
 }
 
-impl<'a> Inverter<'a> {
-    pub fn new(profile: &'a Profile, symbols: &'a Symbols, inlines: Inlines) -> Self {
-        Self { profile, symbols, inlines, parts: Vec::new() }
+/// A tree of callees, inverted as far as it was opened.
+pub struct Inverted {
+    callees: Arc<CallTree>,
+    /// Those of a call node stand together.
+    cursors: Vec<Cursor>,
+    /// By call node: its cursors.
+    of_node: Vec<Range<u32>>,
+    tree: CallTree,
+    opened: Vec<CallNodeId>,
+}
+
+/// A call node before it has a number.
+struct Child {
+    label: Label,
+    first: Cursor,
+    total: Sum,
+    own: Sum,
+    cursors: Range<u32>,
+}
+
+impl Inverted {
+    /// Of callees below at most one level of groups; nothing but the groups is open.
+    pub fn new(callees: Arc<CallTree>) -> Self {
+        // By call node: its group, or the root.
+        let mut group_of: Vec<CallNodeId> = Vec::with_capacity(callees.len());
+        for id in callees.ids() {
+            group_of.push(match callees.parent(id) {
+                None => CallNodeId::ROOT,
+                Some(CallNodeId::ROOT) if is_group(callees.label(id)) => id,
+                Some(CallNodeId::ROOT) => CallNodeId::ROOT,
+                Some(parent) => group_of[parent.0 as usize],
+            });
+        }
+        let cursors = leaves(&callees).map(|end| Cursor { end, at: Cursor::NONE });
+        let mut cursors: Vec<Cursor> = cursors.collect();
+        let all = 0..cursors.len() as u32;
+        let mut tree = CallTree::default();
+        tree.push(CallNodeId::ROOT, Label::All, None, Sum::default(), Sum::default());
+        let of_node = vec![all.clone()];
+        let has_groups = cursors.iter().any(|cursor| group_of[cursor.end.0 as usize].0 > 0);
+        if has_groups {
+            cursors.sort_by_key(|cursor| group_of[cursor.end.0 as usize]);
+        }
+        let mut inverted = Self { callees, cursors, of_node, tree, opened: Vec::new() };
+        // Samples without a frame are their group's.
+        let total = inverted.sums_of(&inverted.cursors).0;
+        let own = inverted.callees.self_sum(CallNodeId::ROOT);
+        inverted.tree.set_sums(CallNodeId::ROOT, own, total);
+        if has_groups {
+            let groups = inverted.cursors.chunk_by(|one, other| {
+                group_of[one.end.0 as usize] == group_of[other.end.0 as usize]
+            });
+            let mut start = 0;
+            let groups = groups.map(|cursors| {
+                let range = start..start + cursors.len() as u32;
+                start = range.end;
+                let group = group_of[cursors[0].end.0 as usize];
+                inverted.child(inverted.callees.label(group), cursors, range)
+            });
+            let groups = groups.collect();
+            inverted.add_children(CallNodeId::ROOT, groups);
+        }
+        inverted
     }
 
-    /// Adds a group's stacks below `root`, which has no call nodes yet.
-    pub fn add(&mut self, tree: &mut GrowingTree, root: CallNodeId, group: &GroupWeights) {
-        let stacks = group.stacks.iter().zip(0..);
-        let mut cursors: Vec<Cursor> =
-            stacks.map(|(&(stack, _), leaf)| Cursor { leaf, stack, levels: 0 }).collect();
-        let mut open = vec![(root, 0..cursors.len())];
-        while let Some((node, range)) = open.pop() {
-            if let [cursor] = cursors[range.clone()] {
-                self.add_chain(tree, node, cursor, group);
-                continue;
-            }
-            self.part(&mut cursors[range.clone()]);
-            for (part, call) in self.parts_as_met() {
-                let part = range.start + part.start..range.start + part.end;
-                match call {
-                    Some((label, frame)) => {
-                        open.push((tree.new_child(node, label, Some(frame)), part));
-                    }
-                    None => cursors[part].iter().for_each(|cursor| {
-                        tree.add_self(node, group.stacks[cursor.leaf as usize].1);
-                    }),
-                }
+    /// Opens all call nodes.
+    pub fn into_whole(mut self) -> CallTree {
+        let mut next = 0;
+        while let Some(id) = self.tree.id(next) {
+            self.open(id);
+            next += 1;
+        }
+        self.tree
+    }
+
+    /// What has been made of it: children of call nodes that were opened.
+    pub fn tree(&self) -> &CallTree {
+        &self.tree
+    }
+
+    /// What it is made of.
+    pub fn callees(&self) -> &CallTree {
+        &self.callees
+    }
+
+    /// The call node that samples through a call node of callees pass: those of the end below it that
+    /// most of them have.
+    pub fn call_node_of(&mut self, call: CallNodeId) -> Option<CallNodeId> {
+        let callees = Arc::clone(&self.callees);
+        let mut end = call;
+        while let Some(&heaviest) = callees.children(end).first()
+            && callees.total(heaviest).weight > callees.self_sum(end).weight
+        {
+            end = heaviest;
+        }
+        let calls = self.calls(Cursor { end, at: call });
+        let outermost = callees.path(call).into_iter().skip(1);
+        let group = outermost.take_while(|&id| is_group(callees.label(id))).last();
+        let from = match group {
+            None => CallNodeId::ROOT,
+            Some(group) => self.child_with(CallNodeId::ROOT, callees.label(group))?,
+        };
+        calls.into_iter().try_fold(from, |at, call| self.child_with(at, callees.label(call)))
+    }
+
+    /// By call node of callees: where the samples that end in it are, as far as was opened.
+    pub(super) fn ends(&self) -> Vec<CallNodeId> {
+        let mut ends = vec![CallNodeId::ROOT; self.callees.len()];
+        // Those of a call node go through its callers, which have higher numbers.
+        for id in self.tree.ids() {
+            let Range { start, end } = self.of_node[id.0 as usize].clone();
+            for cursor in &self.cursors[start as usize..end as usize] {
+                ends[cursor.end.0 as usize] = id;
             }
         }
+        ends
     }
 
-    /// Where each call's cursors stand, and the call; those that were met first come first.
-    fn parts_as_met(&self) -> Vec<(Range<usize>, Call)> {
-        let mut parts: Vec<(Range<usize>, Call)> = Vec::new();
-        for (place, part) in self.parts.iter().enumerate() {
-            match parts.last_mut() {
-                Some((range, _)) if self.parts[range.start].0 == part.0 => range.end = place + 1,
-                _ => parts.push((place..place + 1, part.2)),
-            }
+    fn child_with(&mut self, at: CallNodeId, label: Label) -> Option<CallNodeId> {
+        self.open(at);
+        let mut children = self.tree.children(at).iter();
+        children.find(|&&child| self.tree.label(child) == label).copied()
+    }
+
+    /// Call nodes that have been opened, in order.
+    pub fn opened(&self) -> &[CallNodeId] {
+        &self.opened
+    }
+
+    /// Makes the children of a call node, if they have not been.
+    pub fn open(&mut self, id: CallNodeId) {
+        if self.tree.has_known_children(id) {
+            return;
         }
-        parts.sort_unstable_by_key(|(range, _)| self.parts[range.start].1.leaf);
-        parts
-    }
-
-    /// The callers of a stack that no other one shares.
-    fn add_chain(
-        &self,
-        tree: &mut GrowingTree,
-        node: CallNodeId,
-        cursor: Cursor,
-        group: &GroupWeights,
-    ) {
-        let (mut at, mut cursor) = (node, cursor);
-        while let Some((label, frame)) = self.pass(&mut cursor) {
-            at = tree.new_child(at, label, Some(frame));
-        }
-        tree.add_self(at, group.stacks[cursor.leaf as usize].1);
-    }
-
-    /// Passes the next call of each; those with the same call stand together then. `parts` has the
-    /// calls.
-    fn part(&mut self, cursors: &mut [Cursor]) {
-        let mut parts = std::mem::take(&mut self.parts);
-        parts.clear();
-        for &cursor in &*cursors {
-            let mut cursor = cursor;
-            let call = self.pass(&mut cursor);
+        let range = self.of_node[id.0 as usize].clone();
+        let places = range.start as usize..range.end as usize;
+        let mut parts: Vec<(u64, Cursor)> = Vec::with_capacity(places.len());
+        for &cursor in &self.cursors[places.clone()] {
             // No call is of the label of all, so its key stands for the end.
-            parts.push((call.map_or(Label::All, |(label, _)| label).key(), cursor, call));
+            parts.push(match self.next(cursor) {
+                None => (Label::All.key(), cursor),
+                Some(at) => (self.callees.label(at).key(), Cursor { at, ..cursor }),
+            });
         }
-        if parts.iter().any(|part| part.0 != parts[0].0) {
-            parts.sort_unstable_by_key(|&(key, cursor, _)| (key, cursor.leaf));
-        }
-        for (cursor, part) in cursors.iter_mut().zip(&parts) {
+        parts.sort_unstable_by_key(|(key, cursor)| (*key, cursor.end));
+        for (cursor, part) in self.cursors[places].iter_mut().zip(&parts) {
             *cursor = part.1;
         }
-        self.parts = parts;
+        let mut children = Vec::new();
+        let mut start = range.start;
+        for part in parts.chunk_by(|one, other| one.0 == other.0) {
+            let range = start..start + part.len() as u32;
+            start = range.end;
+            if part[0].0 != Label::All.key() {
+                let cursors = &self.cursors[range.start as usize..range.end as usize];
+                children.push(self.child(self.callees.label(cursors[0].at), cursors, range));
+            }
+        }
+        self.add_children(id, children);
+        self.opened.push(id);
     }
 
-    fn pass(&self, cursor: &mut Cursor) -> Call {
-        let (prefix, frame) = self.profile.stacks.get(cursor.stack)?;
-        let symbols = self.symbols;
-        let dso = self.profile.frames.get(frame).dso;
-        let (label, is_last) = if self.profile.dsos.get(dso).kind == DsoKind::Unmapped {
-            (Label::NoMapping, true)
-        } else if self.inlines == Inlines::Merged {
-            (Label::Function(symbols.merged(frame)), true)
-        } else {
-            let levels = symbols.levels(frame);
-            let left = levels.len().saturating_sub(cursor.levels as usize + 1);
-            let level = levels[left];
-            let label = match level.inlining {
-                Inlining::Called => Label::Function(level.function),
-                Inlining::Inlined => Label::Inlined(level.function),
-            };
-            (label, left == 0)
-        };
-        match is_last {
-            true => (cursor.stack, cursor.levels) = (prefix, 0),
-            false => cursor.levels += 1,
+    fn child(&self, label: Label, cursors: &[Cursor], range: Range<u32>) -> Child {
+        let (total, own) = self.sums_of(cursors);
+        Child { label, first: cursors[0], total, own, cursors: range }
+    }
+
+    /// Heaviest first; of equals in an order that depends on nothing but what they stand for.
+    fn add_children(&mut self, parent: CallNodeId, mut children: Vec<Child>) {
+        children.sort_unstable_by_key(|child| {
+            (std::cmp::Reverse(child.total.weight), child.label.key())
+        });
+        let first = self.tree.len() as u32;
+        for child in children {
+            let Child { label, first, total, own, cursors } = child;
+            let frame = (first.at != Cursor::NONE).then(|| self.callees.frame(first.at)).flatten();
+            self.tree.push(parent, label, frame, own, total);
+            self.of_node.push(cursors);
         }
-        debug_assert!(cursor.stack != Stacks::EMPTY || cursor.levels == 0);
-        Some((label, frame))
+        self.tree.set_children(parent, first..self.tree.len() as u32);
+    }
+
+    /// All samples of some cursors, and those that end where these are.
+    fn sums_of(&self, cursors: &[Cursor]) -> (Sum, Sum) {
+        let (mut total, mut own) = (Sum::default(), Sum::default());
+        for &cursor in cursors {
+            let sum = self.callees.self_sum(cursor.end);
+            total.add(sum);
+            if self.next(cursor).is_none() {
+                own.add(sum);
+            }
+        }
+        (total, own)
+    }
+
+    /// What called the call that was passed last; `None` at the root or a group.
+    fn next(&self, cursor: Cursor) -> Option<CallNodeId> {
+        let next = match cursor.at {
+            Cursor::NONE => cursor.end,
+            at => self.callees.parent(at)?,
+        };
+        (!is_group(self.callees.label(next))).then_some(next)
+    }
+
+    /// The calls from where a cursor's samples end to where it is.
+    fn calls(&self, cursor: Cursor) -> Vec<CallNodeId> {
+        let mut calls = Vec::new();
+        let mut passed = Cursor { at: Cursor::NONE, ..cursor };
+        while passed.at != cursor.at {
+            let Some(next) = self.next(passed) else { break };
+            passed.at = next;
+            calls.push(next);
+        }
+        calls
+    }
+
+    /// How many calls lead to a call node.
+    fn depth(&self, id: CallNodeId) -> usize {
+        let way = std::iter::successors(Some(id), |&id| self.tree.parent(id));
+        way.filter(|&id| !is_group(self.tree.label(id))).count()
+    }
+}
+
+/// Samples of call nodes that share a box with others, by how far their way to the root was followed.
+/// Ways meet there, so there are fewer in each row of a graph: a way for each end took two seconds of
+/// a million samples without names.
+#[derive(Clone, Copy)]
+pub struct Way {
+    /// A call node that was made and that they are of, or below.
+    from: CallNodeId,
+    /// Where they are, and one of their ends.
+    cursor: Cursor,
+    /// Their weight.
+    weight: u64,
+    /// How many call nodes they are of; one that is on several ways counts for each.
+    nodes: u32,
+}
+
+impl Way {
+    fn join(&mut self, other: &Self) {
+        self.weight = self.weight.saturating_add(other.weight);
+        self.nodes = self.nodes.saturating_add(other.nodes);
+    }
+}
+
+impl Source for &mut Inverted {
+    type Part = Way;
+
+    fn tree(&self) -> &CallTree {
+        &self.tree
+    }
+
+    fn open(&mut self, id: CallNodeId) {
+        Inverted::open(self, id);
+    }
+
+    fn add_parts(&self, id: CallNodeId, parts: &mut Vec<Way>) {
+        let Range { start, end } = self.of_node[id.0 as usize].clone();
+        let cursors = &self.cursors[start as usize..end as usize];
+        let is_open = self.tree.has_known_children(id);
+        let calls = if is_open { self.depth(id) } else { 0 };
+        parts.extend(cursors.iter().map(|&cursor| {
+            // Cursors of what is open have gone on.
+            let cursor = match calls.checked_sub(1) {
+                None => cursor,
+                Some(last) => Cursor { at: self.calls(cursor)[last], ..cursor },
+            };
+            let weight = self.callees.self_sum(cursor.end).weight;
+            Way { from: id, cursor, weight, nodes: 1 }
+        }));
+    }
+
+    fn label(&self, part: Way) -> Label {
+        self.callees.label(part.cursor.at)
+    }
+
+    fn sums(&self, parts: &[Way]) -> (u64, u64) {
+        parts.iter().fold((0, 0), |(total, own): (u64, u64), way| {
+            let ends_here = if self.next(way.cursor).is_none() { way.weight } else { 0 };
+            (total.saturating_add(way.weight), own.saturating_add(ends_here))
+        })
+    }
+
+    /// Of unnamed ones how many addresses there are.
+    fn count(&self, parts: &[Way]) -> u32 {
+        let labels: HashSet<Label> = parts.iter().map(|&way| self.label(way)).collect();
+        match labels.len() {
+            0 | 1 => parts.iter().fold(0, |nodes: u32, way| nodes.saturating_add(way.nodes)),
+            several => several as u32,
+        }
+    }
+
+    fn rank(&self, part: Way) -> CallNodeId {
+        part.cursor.end
+    }
+
+    fn below(&self, parts: &[Way]) -> Vec<Vec<Way>> {
+        let passed = parts.iter().filter_map(|&way| {
+            let at = self.next(way.cursor)?;
+            let cursor = Cursor { at, ..way.cursor };
+            Some((self.callees.label(at).key(), Way { cursor, ..way }))
+        });
+        let mut passed: Vec<(u64, Way)> = passed.collect();
+        passed.sort_unstable_by_key(|(key, way)| (*key, way.cursor.at, way.cursor.end));
+        let of_label = passed.chunk_by(|one, other| one.0 == other.0).map(|of_label| {
+            let mut ways: Vec<Way> = Vec::new();
+            for (_, way) in of_label {
+                match ways.last_mut().filter(|last| last.cursor.at == way.cursor.at) {
+                    Some(last) => last.join(way),
+                    None => ways.push(*way),
+                }
+            }
+            ways
+        });
+        of_label.collect()
+    }
+
+    fn only(&mut self, parts: &[Way]) -> Option<CallNodeId> {
+        let &Way { from, cursor, nodes, .. } = parts.first()?;
+        let mut below = self.calls(cursor).into_iter().skip(self.depth(from)).peekable();
+        let is_it = below.peek().is_none() && parts.iter().all(|way| way.from == from);
+        if !is_it && (parts.len() > 1 || nodes > 1) {
+            return None;
+        }
+        below.try_fold(from, |at, call| self.child_with(at, self.callees.label(call)))
     }
 }

@@ -181,9 +181,14 @@ impl<'a> Labels<'a> {
 
 /// Objects in the folders of the system's packages; executables there are somebody's program.
 pub(crate) fn is_system(dso: &Dso) -> bool {
-    let folders = ["/usr/lib", "/lib", "/usr/lib64", "/lib64", "/usr/libexec"];
-    let in_system = folders.iter().any(|folder| {
-        dso.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '3', '6', 'x']))
-    });
-    in_system && dso.name().contains(".so")
+    is_system_path(&dso.path)
+}
+
+/// The same of a path.
+pub(crate) fn is_system_path(path: &str) -> bool {
+    let folders = ["lib/", "lib32/", "lib64/", "libx32/", "libexec/"];
+    let below = path.strip_prefix("/usr/").or_else(|| path.strip_prefix('/'));
+    let in_system = below.is_some_and(|path| folders.iter().any(|at| path.starts_with(at)));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    in_system && name.contains(".so") && !path.contains("/../")
 }

@@ -3,6 +3,7 @@
 //! Nothing here keeps state, and nothing here knows a host: the page and the commands ask the
 //! same questions and get the same numbers.
 
+pub mod binned;
 mod boxes;
 pub mod breakdown;
 pub mod build;
@@ -18,10 +19,12 @@ pub mod function_ref;
 pub mod functions;
 pub mod grouped;
 pub mod heat_map;
-mod inverted;
+pub mod inverted;
 pub mod label;
+pub mod occurrence;
 pub mod placed;
 pub mod rewrite;
+pub mod runners;
 pub mod sandwich;
 pub mod search;
 pub mod shown;
@@ -35,11 +38,15 @@ pub mod weights;
 #[cfg(test)]
 mod breakdown_tests;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod flame_graph_tests;
 #[cfg(test)]
 mod grouped_tests;
+#[cfg(test)]
+mod inverted_tests;
+#[cfg(test)]
+mod occurrence_tests;
 #[cfg(test)]
 mod placed_tests;
 #[cfg(test)]

@@ -1,62 +1,116 @@
-//! One range after the other: the call tree of a query for each of many ranges of time.
+//! One range after the other: what the graph of a query is for each of many ranges of time.
 //!
 //! While a range is dragged, its graph is to follow within a tenth of a second, with ten million
-//! samples too. So once for all ranges each sample is *placed*: where it ends in the tree of callees
-//! of all samples, before any step, is written into a column. After that a range costs the samples
-//! by which it differs from the range before (or from all, or from none, whatever is closest), and a
-//! pass over the call nodes. That is exact, and what the page keeps showing when the drag has ended.
+//! samples too. So once for all ranges each sample is *placed*: where it ends in the query's tree is
+//! written into a column. After that a range costs the samples by which it differs from the range
+//! before (or from all, or from none, whatever is closest), and a pass over the tree's call nodes.
+//!
+//! That tree has the wide call nodes only; a sample that ends below one is placed in it. What is
+//! placed has the exact total in each range. Narrow are call nodes that would be drawn in a short
+//! range alone: of such a range the graph is coarse while it is dragged, and made anew when the drag
+//! has ended. With every call node a pass took up to two seconds, where code without names has
+//! millions of them.
 //!
 //! Tried and rejected: sums of heavy call nodes by time bins, subtracted at a range's ends. They need
-//! more memory than four bytes a sample and are wrong between two bins, and call nodes that are heavy
-//! in a short range only are not among them.
-//!
-//! Placing takes as long as building a tree, so it is done in steps.
+//! more memory than four bytes a sample and are wrong between two bins.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::profile::{Column, IdTable, Profile, StackId, Stacks, hash_pair};
+use crate::profile::{Column, Profile};
 use crate::symbolize::Symbols;
-use crate::views::build::{self, Built};
-use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
+use crate::views::build;
+use crate::views::call_tree::{CallNodeId, CallTree};
+use crate::views::ends::Ends;
 use crate::views::filter::{Filter, FilterKind, RangeSide};
-use crate::views::rewrite;
-use crate::views::shown::Account;
+use crate::views::inverted::Inverted;
 use crate::views::tasks::TaskSums;
-use crate::views::weights::{Levels, Sum, ThreadGroups, group_of_threads};
-use crate::views::{Inlines, Query};
+use crate::views::weights::Sum;
+use crate::views::{Direction, Query};
 
-/// More call nodes than this are not worth it: without names each stack is one, and adding up that
-/// many takes longer than what is saved.
-const MOST_CALL_NODES: usize = 1 << 20;
-/// Written for a sample that is not of the event.
-const OTHER_EVENT: u32 = u32::MAX;
-/// Written for a sample that a filter takes away: this and the filter's position.
-const REMOVED: u32 = u32::MAX - 16;
+/// Call nodes that samples are placed in: a pass over so many takes a few milliseconds.
+pub const MOST_CALL_NODES: usize = 1 << 18;
+/// Call nodes that are made of an inverted tree to find the wide ones.
+const MOST_OPENED: usize = 1 << 20;
+/// Written for a sample that a filter or a step takes away.
+const NOWHERE: u32 = u32::MAX;
 
-/// The part of a query that decides where samples are placed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlacedBy {
-    filters: Query,
-    levels: Levels,
-    inlines: Inlines,
+/// The query that decides where samples are placed: the same for all ranges.
+pub fn key(query: &Query) -> Query {
+    Query { range: None, ..query.clone() }
 }
 
-impl PlacedBy {
-    /// Of a query, whatever its range.
-    pub fn of(query: &Query) -> Self {
-        let filters = TaskSums::key(query);
-        Self { filters, levels: rewrite::levels(query), inlines: query.inlines }
+/// The query whose tree samples are placed in, with where they end in it.
+pub fn callees_of(query: &Query) -> Query {
+    Query { direction: Direction::Callees, around: None, ..key(query) }
+}
+
+/// The wide call nodes of a tree, and where in them samples are placed.
+struct Wide {
+    /// Without sums.
+    tree: CallTree,
+    /// By call node of callees that samples end in.
+    place: Vec<u32>,
+}
+
+impl Wide {
+    fn of(query: &Query, callees: &Arc<CallTree>, most: usize) -> Self {
+        if query.direction == Direction::Callees || query.around.is_some() {
+            let (tree, place) = Self::among(callees, most);
+            return Self { tree, place };
+        }
+        let mut inverted = Inverted::new(Arc::clone(callees));
+        let least = inverted.tree().total(CallNodeId::ROOT).samples / most as u64;
+        let width = Width::of(inverted.tree());
+        let mut next = 0;
+        while let Some(id) =
+            inverted.tree().id(next).filter(|_| inverted.tree().len() < MOST_OPENED)
+        {
+            if width.is_wide(inverted.tree().total(id), least) {
+                inverted.open(id);
+            }
+            next += 1;
+        }
+        let (tree, places) = Self::among(inverted.tree(), most);
+        let place = inverted.ends();
+        Self { tree, place: place.into_iter().map(|id| places[id.0 as usize]).collect() }
+    }
+
+    /// The wide ones, at most so many, and by call node which of them it is or is below.
+    fn among(tree: &CallTree, most: usize) -> (CallTree, Vec<u32>) {
+        let width = Width::of(tree);
+        let wide = |least| tree.ids().filter(move |&id| width.is_wide(tree.total(id), least));
+        let mut least = 1;
+        while wide(least).count() > most {
+            least *= 2;
+        }
+        // A caller is as wide as what it calls, so it is among them.
+        tree.part(|id| width.is_wide(tree.total(id), least))
+    }
+}
+
+/// What counts as wide: many samples, or few that weigh as much as many.
+#[derive(Clone, Copy)]
+struct Width {
+    weight_of_sample: f64,
+}
+
+impl Width {
+    fn of(tree: &CallTree) -> Self {
+        let all = tree.total(CallNodeId::ROOT);
+        Self { weight_of_sample: all.weight as f64 / all.samples.max(1) as f64 }
+    }
+
+    fn is_wide(self, total: Sum, least: u64) -> bool {
+        total.samples >= least || total.weight as f64 >= least as f64 * self.weight_of_sample
     }
 }
 
 /// Samples while they are placed.
 pub struct Placing {
-    by: PlacedBy,
-    groups: ThreadGroups,
-    /// By group: the innermost call node that stands for it.
-    roots: Vec<CallNodeId>,
-    of_stack: OfStack,
-    tree: GrowingTree,
+    by: Query,
+    wide: Wide,
+    ends: Arc<Ends>,
     places: Column<u32>,
 }
 
@@ -66,157 +120,49 @@ pub enum Placement {
     More(Placing),
     /// All samples are placed.
     Done(Placed),
-    /// There are too many call nodes.
-    TooMany,
 }
 
 impl Placing {
-    /// For the samples of a query.
-    pub fn new(profile: &Profile, query: &Query) -> Self {
-        let by = PlacedBy::of(query);
-        let groups = group_of_threads(profile, by.levels);
-        let mut tree = GrowingTree::with_room_for(0);
-        let root = |names: &Vec<_>| {
-            names
-                .iter()
-                .fold(CallNodeId::ROOT, |at, &name| tree.child(at, Label::Group(name), None))
-        };
-        let roots = groups.names.iter().map(root).collect();
-        let of_stack = OfStack::new(profile.stacks.len());
-        Self { by, groups, roots, of_stack, tree, places: Column::default() }
+    /// For the samples of a query, by the tree of [`callees_of`] it and where they end there, in at most
+    /// so many call nodes.
+    pub fn new(query: &Query, callees: &Arc<CallTree>, ends: Arc<Ends>, most: usize) -> Self {
+        let wide = Wide::of(query, callees, most);
+        Self { by: key(query), wide, ends, places: Column::default() }
     }
 
     /// What samples are placed by.
-    pub fn by(&self) -> &PlacedBy {
+    pub fn by(&self) -> &Query {
         &self.by
     }
 
     /// Places the samples of so many more rows.
-    pub fn step(mut self, profile: &Profile, symbols: &Symbols, rows: usize) -> Placement {
-        let by = self.by.clone();
-        let filter = Filter::new(profile, &by.filters);
+    pub fn step(mut self, profile: &Profile, rows: usize) -> Placement {
+        let filter = Filter::new(profile, &TaskSums::key(&self.by));
         let samples = &profile.samples;
         let from = self.places.len();
         let to = from.saturating_add(rows).min(samples.len());
-        let mut missing = Vec::new();
         for row in from..to {
-            let place = match filter.is_of_event(row).then(|| filter.removed_by(row)) {
-                None => OTHER_EVENT,
-                Some(Some(kind)) => REMOVED + kind as u32,
-                Some(None) => {
-                    let group = self.groups.of_thread[samples.thread[row].index()];
-                    let stack = samples.stack[row];
-                    self.place(profile, symbols, group, stack, &mut missing).0
-                }
-            };
-            self.places.push(place);
-        }
-        if self.tree.len() > MOST_CALL_NODES {
-            return Placement::TooMany;
+            let is_taken = filter.is_of_event(row) && filter.removed_by(row).is_none();
+            let end = is_taken.then(|| self.ends.of(samples.thread[row], samples.stack[row]));
+            let place = end.flatten().map(|end| self.wide.place[end.0 as usize]);
+            self.places.push(place.unwrap_or(NOWHERE));
         }
         if to < samples.len() {
             return Placement::More(self);
         }
-        let Self { by, tree, places, .. } = self;
-        Placement::Done(Placed::new(profile, by, tree.without_sums(), places))
+        Placement::Done(Placed::new(profile, self.by, self.wide.tree, self.places))
     }
 
     /// How many rows have been gone through.
     pub fn rows_done(&self) -> usize {
         self.places.len()
     }
-
-    /// The call node of a stack of a group. Those of its prefixes are kept too, so that each is made
-    /// once.
-    fn place(
-        &mut self,
-        profile: &Profile,
-        symbols: &Symbols,
-        group: u32,
-        leaf: StackId,
-        missing: &mut Vec<StackId>,
-    ) -> CallNodeId {
-        let mut stack = leaf;
-        let mut at = loop {
-            if stack == Stacks::EMPTY {
-                break self.roots[group as usize];
-            }
-            if let Some(known) = self.of_stack.get(group, stack) {
-                break known;
-            }
-            missing.push(stack);
-            stack = profile.stacks.get(stack).map_or(Stacks::EMPTY, |(prefix, _)| prefix);
-        };
-        while let Some(stack) = missing.pop() {
-            if let Some((_, frame)) = profile.stacks.get(stack) {
-                let (inlines, tree) = (self.by.inlines, &mut self.tree);
-                at = build::descend(profile, symbols, inlines, tree, at, frame);
-            }
-            self.of_stack.insert(group, stack, at);
-        }
-        at
-    }
-}
-
-/// The call nodes of stacks, by group. Nearly every stack is of one group, whose call node stands in
-/// a column; those of others are looked up.
-struct OfStack {
-    /// By stack: the group that had it first, and the call node.
-    first: Vec<(u32, CallNodeId)>,
-    others: Vec<(u32, StackId, CallNodeId)>,
-    index: IdTable,
-}
-
-/// In [`OfStack`]: no sample has been met.
-const NO_GROUP: u32 = u32::MAX;
-
-impl OfStack {
-    fn new(stacks: usize) -> Self {
-        let first = vec![(NO_GROUP, CallNodeId::ROOT); stacks];
-        Self { first, others: Vec::new(), index: IdTable::default() }
-    }
-
-    fn hash(group: u32, stack: StackId) -> u32 {
-        hash_pair(group.into(), stack.0.into()) as u32
-    }
-
-    fn get(&self, group: u32, stack: StackId) -> Option<CallNodeId> {
-        let (first, at) = self.first[stack.index()];
-        if first == group {
-            return Some(at);
-        }
-        if first == NO_GROUP {
-            return None;
-        }
-        let Self { others, index, .. } = self;
-        let row = index.find(Self::hash(group, stack), |row| {
-            let (known_group, known_stack, _) = others[row as usize];
-            (known_group, known_stack) == (group, stack)
-        });
-        row.map(|row| others[row as usize].2)
-    }
-
-    fn insert(&mut self, group: u32, stack: StackId, at: CallNodeId) {
-        let first = &mut self.first[stack.index()];
-        if first.0 == NO_GROUP {
-            *first = (group, at);
-            return;
-        }
-        let Self { others, index, .. } = self;
-        index.find_or_insert(
-            others.len(),
-            Self::hash(group, stack),
-            |_| false,
-            |row| Self::hash(others[row as usize].0, others[row as usize].1),
-        );
-        others.push((group, stack, at));
-    }
 }
 
 /// All samples of a query, placed.
 pub struct Placed {
-    by: PlacedBy,
-    /// Callees of all samples; without sums.
+    by: Query,
+    /// Wide call nodes of all samples; without sums.
     tree: CallTree,
     /// By row.
     places: Column<u32>,
@@ -226,17 +172,16 @@ pub struct Placed {
     last: Sums,
 }
 
-/// Sums of some rows.
+/// Sums of some rows, by call node.
 #[derive(Clone)]
 struct Sums {
     rows: Range<usize>,
-    /// By call node, and after them by filter what it takes away.
     sums: Vec<Sum>,
 }
 
 impl Sums {
     fn none(call_nodes: usize) -> Self {
-        Self { rows: 0..0, sums: vec![Sum::default(); call_nodes + FilterKind::ALL.len()] }
+        Self { rows: 0..0, sums: vec![Sum::default(); call_nodes] }
     }
 
     fn distance(&self, rows: &Range<usize>) -> usize {
@@ -248,7 +193,7 @@ impl Sums {
 }
 
 impl Placed {
-    fn new(profile: &Profile, by: PlacedBy, tree: CallTree, places: Column<u32>) -> Self {
+    fn new(profile: &Profile, by: Query, tree: CallTree, places: Column<u32>) -> Self {
         let none = Sums::none(tree.len());
         let mut placed = Self { by, tree, places, whole: none.clone(), last: none };
         placed.go_to(profile, 0..profile.samples.len());
@@ -257,23 +202,18 @@ impl Placed {
     }
 
     /// What samples are placed by.
-    pub fn by(&self) -> &PlacedBy {
+    pub fn by(&self) -> &Query {
         &self.by
     }
 
-    /// The tree that [`build::build`] makes of a query with the same [`PlacedBy`] and a range.
-    pub fn build(&mut self, profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
+    /// The wide call nodes of a query that has a range and is else the one that samples are placed by.
+    /// Those that none of its samples pass are left out; children are in no order.
+    pub fn tree(&mut self, profile: &Profile, symbols: &Symbols, query: &Query) -> CallTree {
         let sums = self.sums(profile, query);
-        let (of_nodes, of_filters) = sums.split_at(self.tree.len());
-        let mut by_filter = [Sum::default(); FilterKind::ALL.len()];
-        by_filter.copy_from_slice(of_filters);
-        let tree = self.tree.with_sums(of_nodes);
-        let left = tree.total(CallNodeId::ROOT);
-        let account = Account { left, by_filter, steps: Vec::new() };
-        build::from_callees(profile, symbols, query, self.by.levels, tree, account, &mut None)
+        build::placed(profile, symbols, query, self.tree.with_sums(&sums))
     }
 
-    /// By call node and filter: what the samples of a query's range come to.
+    /// By call node: what the samples of a query's range come to.
     fn sums(&mut self, profile: &Profile, query: &Query) -> Vec<Sum> {
         let samples = &profile.samples;
         let filter = Filter::new(profile, query);
@@ -334,7 +274,7 @@ impl Placed {
 
     fn take_away(&mut self, profile: &Profile, rows: Range<usize>) {
         for row in rows {
-            if let Some(known) = slot(&mut self.last.sums, self.places[row]) {
+            if let Some(known) = self.last.sums.get_mut(self.places[row] as usize) {
                 *known = minus(*known, sum(profile, row));
             }
         }
@@ -347,7 +287,7 @@ fn sum(profile: &Profile, row: usize) -> Sum {
 
 /// Sums wrap here, so that what was added can be taken away again whatever the weights are.
 fn add(sums: &mut [Sum], place: u32, sum: Sum) {
-    if let Some(known) = slot(sums, place) {
+    if let Some(known) = sums.get_mut(place as usize) {
         known.weight = known.weight.wrapping_add(sum.weight);
         known.samples = known.samples.wrapping_add(sum.samples);
     }
@@ -357,14 +297,5 @@ fn minus(sum: Sum, part: Sum) -> Sum {
     Sum {
         weight: sum.weight.wrapping_sub(part.weight),
         samples: sum.samples.wrapping_sub(part.samples),
-    }
-}
-
-fn slot(sums: &mut [Sum], place: u32) -> Option<&mut Sum> {
-    let call_nodes = sums.len() - FilterKind::ALL.len();
-    match place {
-        OTHER_EVENT => None,
-        REMOVED.. => sums.get_mut(call_nodes + (place - REMOVED) as usize),
-        _ => sums.get_mut(place as usize),
     }
 }

@@ -1,11 +1,14 @@
-//! Trees of ranges are the same whether samples were placed before or not.
+//! Graphs of ranges show the same call nodes whether samples were placed before or not.
 
-use crate::views::build::build;
-use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::views::build::{build, build_with_ends};
+use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::fixture::{Fixture, fixture};
 use crate::views::function_ref::FunctionRef;
-use crate::views::placed::{Placed, Placement, Placing};
+use crate::views::placed::{Placed, Placement, Placing, callees_of};
 use crate::views::transform::Transform;
 use crate::views::weights::Sum;
 use crate::views::{Direction, Group, Query};
@@ -32,28 +35,31 @@ fn samples(count: u64, numbers: &mut Numbers) -> Fixture {
     fixture(&(0..count).map(|_| line(numbers)).collect::<String>())
 }
 
-fn placed(fixture: &Fixture, query: &Query, rows: usize) -> Placed {
-    let mut placing = Placing::new(&fixture.profile, query);
+fn placed(fixture: &Fixture, query: &Query, rows: usize, most: usize) -> Placed {
+    let callees = callees_of(query);
+    let (built, ends) = build_with_ends(&fixture.profile, &fixture.symbols, &callees);
+    let mut placing = Placing::new(query, &Arc::new(built.tree), Arc::new(ends), most);
     loop {
-        match placing.step(&fixture.profile, &fixture.symbols, rows) {
+        match placing.step(&fixture.profile, rows) {
             Placement::More(more) => placing = more,
             Placement::Done(placed) => return placed,
-            Placement::TooMany => panic!("there are few"),
         }
     }
 }
 
-/// Label, caller, self, total and children of a call node.
-type Row = (Label, Option<CallNodeId>, Sum, Sum, Vec<CallNodeId>);
-
-/// All that a tree is, but for the frames that led to its call nodes: the first of several, in the
-/// order in which samples were gone through.
-fn columns(tree: &CallTree) -> Vec<Row> {
-    let row = |id| {
-        let (label, parent) = (tree.label(id), tree.parent(id));
-        (label, parent, tree.self_sum(id), tree.total(id), tree.children(id).to_vec())
+/// By the labels that lead to each call node: self and total.
+fn ways(tree: &CallTree) -> BTreeMap<Vec<u64>, (Sum, Sum)> {
+    let way = |id| {
+        let path = tree.path(id).into_iter().map(|id| tree.label(id).key()).collect();
+        (path, (tree.self_sum(id), tree.total(id)))
     };
-    tree.ids().map(row).collect()
+    tree.ids().map(way).collect()
+}
+
+fn some_range(numbers: &mut Numbers) -> TimeRange {
+    let (a, b) = (numbers.below(420), numbers.below(420));
+    let side = if numbers.below(3) == 0 { RangeSide::Outside } else { RangeSide::Inside };
+    TimeRange { start: a.min(b), end: a.max(b), side }
 }
 
 fn queries(fixture: &Fixture) -> Vec<Query> {
@@ -84,17 +90,37 @@ fn queries(fixture: &Fixture) -> Vec<Query> {
 fn a_tree_of_a_range_is_the_same_from_placed_samples() {
     let mut numbers = Numbers(1);
     let fixture = samples(400, &mut numbers);
+    let Fixture { profile, symbols } = &fixture;
     for query in queries(&fixture) {
-        let mut placed = placed(&fixture, &query, 1 + numbers.below(200) as usize);
+        let rows = 1 + numbers.below(200) as usize;
+        let mut placed = placed(&fixture, &query, rows, usize::MAX);
         for _ in 0..40 {
-            let (a, b) = (numbers.below(420), numbers.below(420));
-            let side = if numbers.below(3) == 0 { RangeSide::Outside } else { RangeSide::Inside };
-            let range = TimeRange { start: a.min(b), end: a.max(b), side };
-            let query = Query { range: Some(range), ..query.clone() };
-            let from_placed = placed.build(&fixture.profile, &fixture.symbols, &query);
-            let built = build(&fixture.profile, &fixture.symbols, &query);
-            assert_eq!(columns(&from_placed.tree), columns(&built.tree), "{query:?}");
-            assert_eq!(from_placed.account, built.account, "{query:?}");
+            let query = Query { range: Some(some_range(&mut numbers)), ..query.clone() };
+            let built = build(profile, symbols, &query).tree;
+            assert_eq!(ways(&placed.tree(profile, symbols, &query)), ways(&built), "{query:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_placed_of_few_call_nodes_has_its_exact_total() {
+    let mut numbers = Numbers(2);
+    let fixture = samples(400, &mut numbers);
+    let Fixture { profile, symbols } = &fixture;
+    for query in queries(&fixture) {
+        let mut placed = placed(&fixture, &query, 100, 20);
+        for _ in 0..40 {
+            let query = Query { range: Some(some_range(&mut numbers)), ..query.clone() };
+            let (few, all) =
+                (placed.tree(profile, symbols, &query), build(profile, symbols, &query));
+            let all = ways(&all.tree);
+            assert!(few.len() <= 20);
+            let few = ways(&few);
+            let own = few.values().map(|(own, _)| own.samples).sum::<u64>();
+            assert_eq!(own, all[&vec![0]].1.samples, "{query:?}");
+            for (way, (_, total)) in few {
+                assert_eq!(total, all[&way].1, "{query:?}");
+            }
         }
     }
 }
@@ -105,11 +131,11 @@ fn weights_that_overflow_come_back_right() {
     for row in 0..2 {
         fixture.profile.samples.weight.set(row, u64::MAX);
     }
-    let mut placed = placed(&fixture, &Query::default(), usize::MAX);
+    let mut placed = placed(&fixture, &Query::default(), usize::MAX, usize::MAX);
     let mut total = |start, end| {
         let range = TimeRange { start, end, side: RangeSide::Inside };
         let query = Query { range: Some(range), ..Query::default() };
-        placed.build(&fixture.profile, &fixture.symbols, &query).tree.total(CallNodeId::ROOT).weight
+        placed.tree(&fixture.profile, &fixture.symbols, &query).total(CallNodeId::ROOT).weight
     };
     total(0, 4);
     assert_eq!((total(2, 4), total(2, 3), total(3, 9)), (7, 3, 4));

@@ -42,32 +42,27 @@ pub(super) fn levels(query: &Query) -> Levels {
     })
 }
 
-/// Takes all steps of a query, in order; `ends` are moved along.
-pub(super) fn all(
+/// Takes one of a query's steps, by its position; `ends` are moved along.
+pub(super) fn step(
     resolver: &mut Resolver<'_>,
     query: &Query,
     levels: Levels,
     tree: CallTree,
     ends: &mut Option<Ends>,
-) -> (CallTree, Vec<StepAccount>) {
-    let mut tree = tree;
-    let accounts = query.steps.iter().enumerate().map(|(index, step)| {
-        let Some(rewritten) =
-            (index < MOST_STEPS).then(|| one(resolver, levels, &tree, step)).flatten()
-        else {
-            return StepAccount { removed: Sum::default(), effect: Effect::None };
-        };
-        let before = tree.total(CallNodeId::ROOT);
-        if let Some(ends) = ends {
-            ends.move_on(rewritten.tree.moved());
-        }
-        tree = rewritten.tree.add_up();
-        let removed = before.without(tree.total(CallNodeId::ROOT));
-        let effect = if removed.samples > 0 { Effect::Some } else { rewritten.effect };
-        StepAccount { removed, effect }
-    });
-    let accounts = accounts.collect();
-    (tree, accounts)
+    index: usize,
+) -> (CallTree, StepAccount) {
+    let step = query.steps.get(index).filter(|_| index < MOST_STEPS);
+    let Some(rewritten) = step.and_then(|step| one(resolver, levels, &tree, step)) else {
+        return (tree, StepAccount { removed: Sum::default(), effect: Effect::None });
+    };
+    let before = tree.total(CallNodeId::ROOT);
+    if let Some(ends) = ends {
+        ends.move_on(rewritten.tree.moved());
+    }
+    let tree = rewritten.tree.add_up();
+    let removed = before.without(tree.total(CallNodeId::ROOT));
+    let effect = if removed.samples > 0 { Effect::Some } else { rewritten.effect };
+    (tree, StepAccount { removed, effect })
 }
 
 /// A tree after a step.

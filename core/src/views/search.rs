@@ -14,6 +14,7 @@ use crate::profile::{DsoId, Profile};
 use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label, Visit};
 use crate::views::functions;
+use crate::views::inverted::Inverted;
 use crate::views::label::Labels;
 use crate::views::weights::Sum;
 
@@ -258,6 +259,8 @@ fn in_files(profile: &Profile, symbols: &Symbols, pattern: &Pattern) -> HashMap<
 pub struct Found {
     /// Samples that have at least one match on their stack.
     pub sum: Sum,
+    /// How many functions match.
+    pub functions: u32,
     /// The heaviest call node of each function that matches, heaviest function first.
     pub matches: Vec<CallNodeId>,
 }
@@ -273,10 +276,7 @@ pub fn search(profile: &Profile, symbols: &Symbols, tree: &CallTree, pattern: &P
     let mut sum = Sum::default();
     let mut depth = 0u32;
     tree.walk(|id, visit| {
-        let label = match tree.label(id) {
-            Label::Inlined(function) => Label::Function(function),
-            label => label,
-        };
+        let label = functions::function_of(tree.label(id));
         if !matching.contains(&label) {
             return;
         }
@@ -290,5 +290,33 @@ pub fn search(profile: &Profile, symbols: &Symbols, tree: &CallTree, pattern: &P
             Visit::Leave => depth -= 1,
         }
     });
-    Found { sum, matches: found.into_iter().map(|sum| sum.heaviest).collect() }
+    let functions = found.len() as u32;
+    Found { sum, functions, matches: found.into_iter().map(|sum| sum.heaviest).collect() }
+}
+
+/// Functions that are looked for in what has not been made of an inverted tree.
+const MOST_LOOKED_FOR: usize = 200;
+
+/// Searches an inverted tree. Samples and functions are those of its callees; a match is the heaviest
+/// call node that was made of a function, or else the one that most samples of a call pass: of the
+/// heaviest functions, since it is made for that.
+pub fn search_inverted(
+    profile: &Profile,
+    symbols: &Symbols,
+    inverted: &mut Inverted,
+    pattern: &Pattern,
+) -> Found {
+    let found = search(profile, symbols, inverted.callees(), pattern);
+    let made: HashMap<Label, CallNodeId> =
+        functions::sums(inverted.tree()).into_iter().map(|sum| (sum.label, sum.heaviest)).collect();
+    let mut look_for = MOST_LOOKED_FOR;
+    let matches = found.matches.into_iter().filter_map(|call| {
+        let label = functions::function_of(inverted.callees().label(call));
+        if let Some(&known) = made.get(&label) {
+            return Some(known);
+        }
+        look_for = look_for.checked_sub(1)?;
+        inverted.call_node_of(call)
+    });
+    Found { matches: matches.collect(), ..found }
 }

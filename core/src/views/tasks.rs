@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::profile::{Profile, StringId, ThreadId};
 use crate::text::printable;
 use crate::views::Query;
+use crate::views::ends::Left;
 use crate::views::filter::Filter;
 use crate::views::serialize_weight;
 use crate::views::weights::Sum;
@@ -58,12 +59,24 @@ pub struct TaskSums {
     pub threads: Vec<Span>,
     /// By CPU.
     pub cpus: BTreeMap<u16, Span>,
+    /// What steps leave.
+    left: Left,
     next_row: usize,
 }
 
 impl TaskSums {
+    /// Nothing is summed yet; steps leave this.
+    pub fn of(left: Left) -> Self {
+        Self { left, ..Self::default() }
+    }
+
+    /// What steps leave of the samples that are summed.
+    pub(super) fn left(&self) -> &Left {
+        &self.left
+    }
+
     /// The query with the range and everything that does not filter left out: queries that are the
-    /// same then have the same sums.
+    /// same then have the same sums, if steps leave the same.
     pub fn key(query: &Query) -> Query {
         Query {
             event: query.event,
@@ -74,6 +87,11 @@ impl TaskSums {
             dsos: query.dsos.clone(),
             ..Query::default()
         }
+    }
+
+    /// Those of threads, by [`ThreadId`]; of CPUs there are none.
+    pub(super) fn of_threads(threads: Vec<Span>) -> Self {
+        Self { threads, ..Self::default() }
     }
 
     /// All of a query's samples, whenever they were.
@@ -94,6 +112,9 @@ impl TaskSums {
         let mut cpu = (NO_CPU, Span::default());
         for row in self.next_row..end {
             if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+                continue;
+            }
+            if !self.left.has(profile, row) {
                 continue;
             }
             let time = since(first_time, samples.time_nanos[row]);
@@ -186,7 +207,10 @@ pub(super) fn window(profile: &Profile, start: u64, end: u64) -> Range<u64> {
         true => samples.len().checked_sub(1).map(|row| samples.time_nanos[row]),
         false => samples.time_nanos.iter().copied().max(),
     };
-    let length = last.and_then(|last| since(first, last)).map_or(0, |last| last.saturating_add(1));
+    let length = match &profile.bins {
+        Some(bins) => bins.length,
+        None => last.and_then(|last| since(first, last)).map_or(0, |last| last.saturating_add(1)),
+    };
     let end = if end == 0 { length } else { end.min(length) };
     start.min(end)..end
 }

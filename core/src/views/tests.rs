@@ -1,13 +1,17 @@
 //! Stacks as text → tables as text.
 
-use super::call_tree::{CallNodeId, CallTree};
-use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use std::ops::Range;
 
+use super::build::build_with_ends;
+use super::call_tree::{CallNodeId, CallTree};
+use super::ends::Left;
+use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use super::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout};
+use super::function_ref::FunctionRef;
 use super::functions::{self, FunctionKey, FunctionOrder, SortDirection};
 use super::label::mark;
 use super::search::{self, Pattern};
+use super::transform::Transform;
 use super::{Direction, Group, Query, coverage};
 use crate::profile::{Event, EventId, EventOrigin, Sample};
 
@@ -303,12 +307,27 @@ fn coverage_of_what_a_filter_leaves_is_that_of_a_recording_without_the_rest() {
     let all = fixture("nginx: A B 1\nnode: A b 1\nnginx: a 1\nnginx: ~2 1");
     let alone = fixture("nginx: A B 1\nnginx: a 1\nnginx: ~2 1");
     let query = Query { processes: vec![pid(&all, "nginx")], ..ungrouped() };
-    let (frames, uses) = coverage::filtered(&all.profile, &all.symbols, &query);
+    let (frames, uses) = coverage::filtered(&all.profile, &all.symbols, &query, &[]);
     assert_eq!(frames, coverage::frames(&alone.profile, &alone.symbols));
     assert_eq!(uses, coverage::dso_use(&alone.profile));
-    let (frames, uses) = coverage::filtered(&all.profile, &all.symbols, &ungrouped());
+    let (frames, uses) = coverage::filtered(&all.profile, &all.symbols, &ungrouped(), &[]);
     assert_eq!(frames, coverage::frames(&all.profile, &all.symbols));
     assert_eq!(uses, coverage::dso_use(&all.profile));
+}
+
+#[test]
+fn coverage_is_that_of_what_steps_leave() {
+    let all = fixture("nginx: A B 1\nnode: A b 1\nnginx: a 1\nnginx: ~2 1\nnode: B a 1");
+    let alone = fixture("nginx: a 1\nnginx: ~2 1\nnode: B a 1");
+    let names = (0..all.symbols.function_count() as u32).map(crate::symbolize::FunctionId);
+    let mut named = names.filter(|&id| all.symbols.function(id).name == Some("A"));
+    let function =
+        FunctionRef::of(&all.profile, &all.symbols, named.next().expect("it was sampled"));
+    let query = Query { steps: vec![Transform::Drop { function }], ..ungrouped() };
+    let (_, ends) = build_with_ends(&all.profile, &all.symbols, &query);
+    let left = [Left::of(ends.into())];
+    let (frames, _) = coverage::filtered(&all.profile, &all.symbols, &query, &left);
+    assert_eq!(frames, coverage::frames(&alone.profile, &alone.symbols));
 }
 
 /// The id of the process of this name.

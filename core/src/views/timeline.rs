@@ -1,9 +1,8 @@
 //! What ran when: the weight of samples by time, as tracks of stacked areas.
 //!
 //! A query's filters decide which samples count, its range apart: the timeline is where a range is
-//! chosen. Its steps change stacks, not times, and count for nothing here, not even those that take
-//! samples away. A sample stands at its time with all of its weight; time off the CPU, therefore,
-//! where it ended.
+//! chosen. Of its steps those count that take samples away. A sample stands at its time with all of its
+//! weight; time off the CPU, therefore, where it ended.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -11,10 +10,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Profile, StackId};
+use crate::profile::{Profile, StackId, ThreadId};
 use crate::symbolize::Symbols;
 use crate::views::Query;
 use crate::views::call_tree::Label;
+use crate::views::ends::Left;
 use crate::views::filter::{Filter, RangeSide, TimeRange};
 use crate::views::label::{Kind, Labels};
 use crate::views::serialize_weight;
@@ -107,6 +107,8 @@ pub struct Track {
     pub weight: u64,
     /// 1 for a thread of an opened process, else 0.
     pub level: u8,
+    /// How many threads a process has, as far as they are known apart; 0 for what is no process.
+    pub threads: u32,
     /// The process, if it is one or of one.
     pub pid: Option<u32>,
     /// The thread, if it is one.
@@ -153,6 +155,7 @@ pub struct TimelineScan {
     query: Query,
     timeline: Timeline,
     lanes: Lanes,
+    left: Left,
     /// [`Profile::first_time`], or 0.
     first_time: u64,
     rows: Range<usize>,
@@ -167,21 +170,12 @@ impl TimelineScan {
         sums: &TaskSums,
     ) -> Self {
         let times = tasks::window(profile, request.start as u64, request.end as u64);
-        let bins = request.bins.clamp(1, MOST_BINS);
         let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
         let query = Query { range: Some(range), ..TaskSums::key(query) };
         let rows = Filter::new(profile, &query).rows();
-        let mut tracks: Vec<Track> =
-            plan(profile, sums, request).into_iter().map(|(track, _)| track).collect();
-        let most = (MOST_CELLS / bins as usize).max(2);
-        let left_out = tracks.len().saturating_sub(most) as u32;
-        tracks.truncate(most);
-        let lanes = Lanes::new(profile, &tracks);
-        let weights = vec![0.0; tracks.len() * bins as usize * KINDS];
-        let (start, end) = (times.start, times.end);
-        let timeline = Timeline { start, end, bins, tracks, left_out, weights };
+        let (timeline, lanes) = Timeline::blank(profile, sums, request, times);
         let first_time = profile.first_time().unwrap_or_default();
-        Self { query, timeline, lanes, first_time, rows }
+        Self { query, timeline, lanes, left: sums.left().clone(), first_time, rows }
     }
 
     /// Goes through so many more rows; true when there are none left. `kinds` are [`leaf_kinds`].
@@ -196,6 +190,9 @@ impl TimelineScan {
             if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
                 continue;
             }
+            if !self.left.has(profile, row) {
+                continue;
+            }
             // What is before the first time is in the first range, as for every filter.
             let time = samples.time_nanos[row].saturating_sub(first).saturating_sub(start);
             let bin = (time as f64 * f64::from(bins) / length) as usize;
@@ -208,7 +205,7 @@ impl TimelineScan {
                 }
             };
             add(0);
-            self.lanes.of_thread[samples.thread[row].index()].into_iter().for_each(&mut add);
+            self.lanes.of_thread(samples.thread[row]).into_iter().for_each(&mut add);
             add(self.lanes.of_cpu(samples.cpu[row]));
         }
         self.rows.start = to;
@@ -222,13 +219,38 @@ impl TimelineScan {
 
     /// What [`Self::step`] has added up.
     pub fn finish(self) -> Timeline {
-        let mut timeline = self.timeline;
-        let of_track = timeline.weights.chunks(timeline.bins as usize * KINDS);
-        for (track, weights) in timeline.tracks.iter_mut().zip(of_track) {
+        self.timeline.with_peaks()
+    }
+}
+
+impl Timeline {
+    /// The tracks of a request with nothing in them, and which samples go into them.
+    pub(super) fn blank(
+        profile: &Profile,
+        sums: &TaskSums,
+        request: &TimelineRequest,
+        times: Range<u64>,
+    ) -> (Self, Lanes) {
+        let bins = request.bins.clamp(1, MOST_BINS);
+        let mut tracks: Vec<Track> =
+            plan(profile, sums, request).into_iter().map(|(track, _)| track).collect();
+        let most = (MOST_CELLS / bins as usize).max(2);
+        let left_out = tracks.len().saturating_sub(most) as u32;
+        tracks.truncate(most);
+        let lanes = Lanes::new(profile, &tracks);
+        let weights = vec![0.0; tracks.len() * bins as usize * KINDS];
+        let (start, end) = (times.start, times.end);
+        (Self { start, end, bins, tracks, left_out, weights }, lanes)
+    }
+
+    /// With the largest sum of each track, when all is added up.
+    pub(super) fn with_peaks(mut self) -> Self {
+        let of_track = self.weights.chunks(self.bins as usize * KINDS);
+        for (track, weights) in self.tracks.iter_mut().zip(of_track) {
             let sums = weights.chunks(KINDS).map(|kinds| kinds.iter().map(|&w| f64::from(w)).sum());
             track.peak = sums.fold(0.0, f64::max);
         }
-        timeline
+        self
     }
 }
 
@@ -281,12 +303,13 @@ fn process_headers(profile: &Profile, processes: &BTreeMap<u32, ProcessSums>) ->
     names.iter().for_each(|name| *named.entry(name).or_default() += 1);
     let headers = processes.iter().zip(&names).map(|((&pid, process), name)| {
         let label = if named[name.as_str()] > 1 { format!("{name} ({pid})") } else { name.clone() };
-        let sub = match process.threads.len() {
+        let threads = process.threads.len() as u32;
+        let sub = match threads {
             1 => "1 thread".to_owned(),
             count => format!("{count} threads"),
         };
         let (track, span) = planned(&format!("p{pid}"), label, sub, process.named.span);
-        (Track { pid: Some(pid), ..track }, span)
+        (Track { pid: Some(pid), threads, ..track }, span)
     });
     headers.collect()
 }
@@ -314,14 +337,14 @@ fn in_order(tracks: &mut [Planned], sort: TrackSort) {
 }
 
 /// Which tracks samples go into, all CPUs apart.
-struct Lanes {
+pub(super) struct Lanes {
     /// By thread: its process's and its own.
     of_thread: Vec<[u32; 2]>,
     of_cpu: Vec<u32>,
 }
 
 /// In [`Lanes`]: no track.
-const NO_TRACK: u32 = u32::MAX;
+pub(super) const NO_TRACK: u32 = u32::MAX;
 
 impl Lanes {
     fn new(profile: &Profile, tracks: &[Track]) -> Self {
@@ -340,6 +363,11 @@ impl Lanes {
                 .map(|tid| of_task.get(&(pid, tid)).copied().unwrap_or(NO_TRACK))
         });
         Self { of_thread: of_thread.collect(), of_cpu }
+    }
+
+    /// The track of its process, and its own.
+    pub(super) fn of_thread(&self, thread: ThreadId) -> [u32; 2] {
+        self.of_thread[thread.index()]
     }
 
     fn of_cpu(&self, cpu: u16) -> u32 {

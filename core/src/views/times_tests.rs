@@ -6,13 +6,17 @@ use crate::profile::{
 };
 use crate::symbolize::Symbols;
 use crate::views::Query;
+use crate::views::build::build_with_ends;
+use crate::views::ends::Left;
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::heat_map::{self, HeatMap, HeatRequest, HeatScan, Load};
+use crate::views::placed::callees_of;
 use crate::views::tasks::{self, TaskSums};
 use crate::views::time_order::usual_distance;
 use crate::views::timeline::{
     self, KINDS, Timeline, TimelineRequest, TimelineScan, TrackBy, TrackSort,
 };
+use crate::views::transform::Transform;
 
 const MS: u64 = 1_000_000;
 /// The recorder's clock when the first sample was taken.
@@ -92,10 +96,16 @@ const STORY: &str = "
     -    db/20/20    - cycles 100 app
 ";
 
+/// What the query's steps leave.
+fn left((profile, symbols): &(Profile, Symbols), query: &Query) -> Left {
+    Left::of(build_with_ends(profile, symbols, &callees_of(query)).1.into())
+}
+
 fn timeline(recorded: &(Profile, Symbols), query: &Query, request: &TimelineRequest) -> Timeline {
     let (profile, symbols) = recorded;
     let kinds = timeline::leaf_kinds(profile, symbols);
-    let sums = TaskSums::new(profile, query);
+    let mut sums = TaskSums::of(left(recorded, query));
+    while !sums.step(profile, query, 3) {}
     let mut scan = TimelineScan::new(profile, query, request, &sums);
     while !scan.step(profile, &kinds, 2) {}
     scan.finish()
@@ -236,9 +246,34 @@ fn tasks_are_those_with_samples_heaviest_first() {
 
 fn heat_map(recorded: &(Profile, Symbols), query: &Query, request: &HeatRequest) -> HeatMap {
     let load = Load::new(&recorded.0, query.event, usual_distance(&recorded.0, query.event));
-    let mut scan = HeatScan::new(&recorded.0, query, request, load);
+    let mut scan = HeatScan::new(&recorded.0, query, request, load, left(recorded, query));
     while !scan.step(&recorded.0, 3) {}
     scan.finish()
+}
+
+#[test]
+fn what_steps_take_away_is_at_no_time() {
+    let story = recorded(STORY);
+    let without: String = STORY
+        .lines()
+        .filter(|line| line.ends_with("app"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let alone = recorded(&without);
+    let steps = vec![Transform::Search { text: "dso:app".to_owned() }];
+    let (all, some) = (Query::default(), Query { steps, ..Query::default() });
+    for by in [TrackBy::Process, TrackBy::Thread, TrackBy::Cpu] {
+        let request = request(by, 4);
+        let [expected, got] = [(&alone, &all), (&story, &some)]
+            .map(|(recorded, query)| drawn(&timeline(recorded, query, &request)));
+        assert_eq!(got, expected);
+        assert_ne!(got, drawn(&timeline(&story, &all, &request)));
+    }
+    let request = rows_of(10);
+    let [expected, got, before] = [(&alone, &all), (&story, &some), (&story, &all)]
+        .map(|(recorded, query)| heat_map(recorded, query, &request).samples);
+    assert_eq!(got, expected);
+    assert_ne!(got, before);
 }
 
 fn rows_of(row_ms: u32) -> HeatRequest {
@@ -304,7 +339,7 @@ fn a_wait_counts_in_every_cell_that_it_lies_in_and_any_number_of_threads_wait() 
     assert_eq!((&map.busy[..4], map.cpus), (&[2.5, 3.0, 3.0, 0.0][..], 3));
     assert_eq!(map.samples[..4], [0, 0, 0, 3]);
     let load = Load::new(&story.0, 1, 0);
-    let cell = heat_map::cell(&story.0, &story.1, &waits, &load, 0..20 * MS);
+    let cell = heat_map::cell(&story.0, &story.1, &waits, &load, &Left::default(), 0..20 * MS);
     assert_eq!((cell.samples, cell.cpus_busy), (0, (15.0 + 20.0 + 20.0) / 20.0));
 }
 
@@ -313,7 +348,14 @@ fn a_cell_says_what_most_samples_ended_in() {
     let (profile, symbols) = recorded(STORY);
     let load = Load::new(&profile, 0, usual_distance(&profile, 0));
     let cell = |start, end| {
-        heat_map::cell(&profile, &symbols, &Query::default(), &load, start * MS..end * MS)
+        heat_map::cell(
+            &profile,
+            &symbols,
+            &Query::default(),
+            &load,
+            &Left::default(),
+            start * MS..end * MS,
+        )
     };
     let found = cell(0, 20);
     assert_eq!((found.samples, found.mostly.as_deref()), (3, Some("app+0x10")));

@@ -57,3 +57,20 @@ pub enum Transform {
         text: String,
     },
 }
+
+impl Transform {
+    /// Whether samples may vanish by it.
+    pub fn drops(&self) -> bool {
+        match self {
+            Self::Focus { .. }
+            | Self::FocusSubtree { .. }
+            | Self::Drop { .. }
+            | Self::Search { .. } => true,
+            Self::Merge { .. }
+            | Self::MergeCallNode { .. }
+            | Self::CollapseFunction { .. }
+            | Self::CollapseDso { .. }
+            | Self::CollapseRecursion => false,
+        }
+    }
+}

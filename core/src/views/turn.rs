@@ -1,13 +1,13 @@
-//! From the tree that steps left to the one that is shown: its groups, and its direction.
+//! From the tree that steps left to the one that is shown: its groups, or what hangs on a function.
 
 use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree};
 use crate::views::function_ref::Resolver;
 use crate::views::rewrite::{Copies, NOWHERE, as_root, is_group, leaves, rewrite};
 use crate::views::weights::{Levels, Sum};
-use crate::views::{Direction, Query, Side};
+use crate::views::{Query, Side};
 
-/// The tree that a query shows, its children in no order, made of one with the outermost caller as the root below `levels`
-/// of groups.
+/// The tree that a query shows, its children in no order, made of one with the outermost caller as
+/// the root below `levels` of groups. An inverted one is made of what is shown of callees.
 pub(super) fn shown(
     resolver: &mut Resolver<'_>,
     query: &Query,
@@ -23,13 +23,7 @@ pub(super) fn shown(
                 Side::Callers => callers_of(tree, &roots),
             }
         }
-        None => {
-            let group = levels.position(query.group);
-            match query.direction {
-                Direction::Callees => callees(tree, group),
-                Direction::Inverted => inverted(tree, group),
-            }
-        }
+        None => callees(tree, levels.position(query.group)),
     }
 }
 
@@ -39,21 +33,6 @@ fn callees(tree: &CallTree, group: Option<usize>) -> GrowingTree {
     let mut copies = Copies::with_groups(tree, group);
     for leaf in leaves(tree) {
         let at = copies.of(&mut new, leaf);
-        new.move_self(at, tree, leaf);
-    }
-    new
-}
-
-fn inverted(tree: &CallTree, group: Option<usize>) -> GrowingTree {
-    let mut new = GrowingTree::with_room_for(tree.len());
-    let mut groups = Copies::with_groups(tree, group);
-    for leaf in leaves(tree) {
-        let way = || std::iter::successors(Some(leaf), |&id| tree.parent(id));
-        let innermost_group = way().find(|&id| is_group(tree.label(id))).unwrap_or_default();
-        let group = groups.of(&mut new, innermost_group);
-        let at = way()
-            .take_while(|&id| id != innermost_group)
-            .fold(group, |at, id| new.child(at, tree.label(id), tree.frame(id)));
         new.move_self(at, tree, leaf);
     }
     new

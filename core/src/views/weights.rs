@@ -1,10 +1,15 @@
 //! Samples of a query → weight of each stack, by group.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::profile::{IdTable, Profile, StackId, StringId, hash_pair};
 use crate::views::filter::{Filter, FilterKind};
+use crate::views::tasks::TaskSums;
 use crate::views::{Group, Query};
+
+/// With fewer samples than this part of the stacks, a column for each stack is not worth it.
+const SHORT: usize = 8;
 
 /// What is summed: samples and their weight in the event's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,40 +114,79 @@ pub struct Taken {
     pub removed: [Sum; FilterKind::ALL.len()],
 }
 
-/// Sums the samples that pass a query's filters by group and stack.
-pub fn take(profile: &Profile, query: &Query, levels: Levels) -> Taken {
-    let groups = group_of_threads(profile, levels);
-    let samples = &profile.samples;
-    let filter = Filter::new(profile, query);
-    let mut sums = GroupSums::new(profile.stacks.len());
-    let (mut taken, mut removed) = (Sum::default(), [Sum::default(); FilterKind::ALL.len()]);
-    for row in filter.rows().filter(|&row| filter.is_of_event(row)) {
-        let sum = filter.sum(row);
-        match filter.removed_by(row) {
-            Some(FilterKind::Range) => {}
-            Some(kind) => removed[kind as usize].add(sum),
-            None => {
-                taken.add(sum);
-                let group = groups.of_thread[samples.thread[row].index()];
-                sums.add(group, samples.stack[row], sum);
-            }
+/// The samples that pass a query's filters while they are summed by group and stack: with millions
+/// of them in several steps.
+pub struct Taking {
+    filters: Query,
+    groups: ThreadGroups,
+    sums: GroupSums,
+    taken: Sum,
+    removed: [Sum; FilterKind::ALL.len()],
+    rows: Range<usize>,
+}
+
+impl Taking {
+    /// For the samples of `query`, in groups by `levels`.
+    pub fn new(profile: &Profile, query: &Query, levels: Levels) -> Self {
+        let filters = Query { range: query.range, ..TaskSums::key(query) };
+        let rows = Filter::new(profile, &filters).rows();
+        // Of a short range few stacks are met, and columns for all would cost more than the samples.
+        let is_short = rows.len() < profile.stacks.len() / SHORT;
+        Self {
+            filters,
+            groups: group_of_threads(profile, levels),
+            sums: GroupSums::new(if is_short { 0 } else { profile.stacks.len() }),
+            taken: Sum::default(),
+            removed: [Sum::default(); FilterKind::ALL.len()],
+            rows,
         }
     }
-    let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
-    sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
-    let all = (0..).zip(groups.names.into_iter().zip(stacks));
-    let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty()).map(|(number, group)| {
-        let (groups, mut stacks) = group;
-        stacks.sort_unstable_by_key(|&(stack, _)| stack);
-        GroupWeights { number, groups, stacks }
-    });
-    let group_of_thread = groups.of_thread;
-    Taken { groups: observed.collect(), group_of_thread, sum: taken, removed }
+
+    /// Goes through so many more rows; true when there are none left.
+    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
+        let samples = &profile.samples;
+        let filter = Filter::new(profile, &self.filters);
+        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
+        for row in (self.rows.start..to).filter(|&row| filter.is_of_event(row)) {
+            let sum = filter.sum(row);
+            match filter.removed_by(row) {
+                Some(FilterKind::Range) => {}
+                Some(kind) => self.removed[kind as usize].add(sum),
+                None => {
+                    self.taken.add(sum);
+                    let group = self.groups.of_thread[samples.thread[row].index()];
+                    self.sums.add(group, samples.stack[row], sum);
+                }
+            }
+        }
+        self.rows.start = to;
+        self.rows.is_empty()
+    }
+
+    /// Rows that are left.
+    pub fn rows_left(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What [`Self::step`] has summed.
+    pub fn finish(self) -> Taken {
+        let Self { groups, sums, taken, removed, .. } = self;
+        let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
+        sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
+        let all = (0..).zip(groups.names.into_iter().zip(stacks));
+        let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty()).map(|(number, group)| {
+            let (groups, mut stacks) = group;
+            stacks.sort_unstable_by_key(|&(stack, _)| stack);
+            GroupWeights { number, groups, stacks }
+        });
+        let group_of_thread = groups.of_thread;
+        Taken { groups: observed.collect(), group_of_thread, sum: taken, removed }
+    }
 }
 
 /// Sums by group and stack. Nearly every stack is of one group, whose sum stands in a column;
 /// what other groups have of it is looked up. So memory is that of the stacks, of which there are
-/// far fewer than samples, and the samples are gone through once.
+/// far fewer than samples, and the samples are gone through once. Made for no stacks, it looks up all.
 struct GroupSums {
     /// By stack: the group that had it first, or [`NO_GROUP`].
     first: Vec<u32>,
@@ -165,13 +209,14 @@ impl GroupSums {
     }
 
     fn add(&mut self, group: u32, stack: StackId, sum: Sum) {
-        let first = &mut self.first[stack.index()];
-        if *first == NO_GROUP {
-            *first = group;
-        }
-        if *first == group {
-            self.sums[stack.index()].add(sum);
-            return;
+        if let Some(first) = self.first.get_mut(stack.index()) {
+            if *first == NO_GROUP {
+                *first = group;
+            }
+            if *first == group {
+                self.sums[stack.index()].add(sum);
+                return;
+            }
         }
         let hash = |group: u32, stack: StackId| hash_pair(group.into(), stack.0.into()) as u32;
         let Self { others, index, .. } = self;

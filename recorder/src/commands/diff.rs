@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::session::{CompareView, Comparing, DiffFunction, DsoPairRow, Session, SideTotal};
+use perftab_core::session::{
+    CompareView, Comparing, DiffFunction, DsoPairRow, FidelityInfo, FormatInfo, Session, SideTotal,
+};
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, Relation};
 use perftab_core::views::{Group, Inlines, Query};
@@ -15,8 +17,8 @@ use serde::Serialize;
 use super::{filter, finish_named};
 use crate::cli::{DiffArgs, DiffBasis, DiffSort, NameArgs};
 use crate::images::search;
+use crate::input::Input;
 use crate::output::{self, Outcome, Results, printable};
-use crate::recording::Recording;
 
 /// What stands before a forced name.
 const FORCED: &str = "[forced] ";
@@ -37,6 +39,8 @@ struct Diff<'a> {
 #[derive(Serialize)]
 struct DiffSide<'a> {
     file: &'a str,
+    format: &'a FormatInfo,
+    fidelity: Option<FidelityInfo>,
     #[serde(flatten)]
     total: SideTotal,
 }
@@ -79,8 +83,13 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let limit = args.limit.unwrap_or(usize::MAX);
     let functions = comparing.diff(basis, key, order(args.sort), limit);
     let dsos = comparing.dsos(CompareView { basis, ..CompareView::default() });
-    let [before_side, after_side] = [(&before, totals[0]), (&after, totals[1])]
-        .map(|(side, total)| DiffSide { file: &side.file, total });
+    let [before_side, after_side] =
+        [(&before, totals[0]), (&after, totals[1])].map(|(side, total)| DiffSide {
+            file: &side.file,
+            format: side.session.format(),
+            fidelity: side.session.fidelity().map(FidelityInfo::from),
+            total,
+        });
     let (functions, dsos) = (&functions[..], &dsos[..]);
     let event = event.as_str();
     let diff = Diff { event, basis, before: before_side, after: after_side, functions, dsos };
@@ -97,11 +106,15 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
 }
 
 fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Named> {
-    let recording = Recording::open(path)?;
-    let mut session = recording.read()?;
+    let input = Input::open(path)?;
+    let mut session = input.read()?;
     session.set_naming_depth(depth);
     search::name_frames(&mut session, images)?;
-    let file = printable(&path.display().to_string()).into_owned();
+    let file = match &input {
+        Input::Recording(_) => path.display().to_string(),
+        Input::Shared(_) => input.name().to_owned(),
+    };
+    let file = printable(&file).into_owned();
     Ok(Named { file, session })
 }
 

@@ -2,9 +2,10 @@
 //! for whoever reads only the names.
 
 use perftab_core::profile::DsoId;
-use perftab_core::session::{DsoRow, Session};
+use perftab_core::session::{DsoRow, FidelityInfo, Session};
 use perftab_core::symbolize::Status;
 
+use super::share::keeps;
 use crate::output::{self, percent, printable};
 
 /// So many paths stand in a line.
@@ -13,6 +14,11 @@ const REMEDY: &str = "perftab record and perf record --buildid-mmap";
 
 /// Prints them to standard error.
 pub fn say(session: &Session) {
+    if let Some(fidelity) = session.fidelity() {
+        let carrier = session.format().mode;
+        let keeps = keeps(&FidelityInfo::from(fidelity));
+        output::notice(format_args!("names of this {carrier} are its sender's word; {keeps}"));
+    }
     let rows = session.dsos();
     if lacks_build_ids(&rows) {
         output::notice(format_args!(

@@ -1,63 +1,105 @@
 //! `perftab export`: a recording in the formats of other tools, or as one page.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::session::{Session, ShareOptions};
-use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::export::{Events, ExportRequest, Format};
+use perftab_core::session::{ExportStep, Session};
+use perftab_core::snapshot::ShareOptions;
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::Query;
 
 use super::{event_number, filter, finish_named, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::output::{self, Outcome, Results};
+use crate::input::is_link_argument;
+use crate::output::{self, Outcome};
 use crate::page;
+
+/// Pieces that are written before they go to the file.
+const PIECES: usize = 1 << 16;
 
 /// Writes the export to a file or standard output.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
+    output::refuse_input(&args.output, &args.input.file)?;
+    let format = format(args.to);
+    refuse_terminal(args, format)?;
     let mut session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let event = event_number(&session, args.event.as_deref())?;
     let mut query = Query { event, ..Query::default() };
     filter::apply(&args.filters, &session, &mut query)?;
-    let text = match args.to {
-        ExportFormat::Collapsed => session.export_collapsed(&query),
-        ExportFormat::Html if !args.filters.is_empty() => {
-            bail!("a page holds the whole recording; filters are for --to collapsed")
-        }
-        ExportFormat::Html => page(&session)?,
-    };
-    if is_same_file(&args.output, &args.input.file) {
-        bail!("{} is the recording itself; name another file with -o", args.output.display());
+    if format.is_some() && !args.tells.privacy.is_default() {
+        bail!("--tell, --hide and --rename are for links and for --to html");
     }
-    write(&args.output, text.as_bytes())
-        .with_context(|| format!("writing {}", args.output.display()))?;
+    match format {
+        None => {
+            let options = share::options(&session, &args.tells, &args.filters)?;
+            output::write(&args.output, &[page(&session, &options)?.as_bytes()])?;
+        }
+        Some(format) => {
+            let events = if args.event.is_some() { Events::One } else { Events::All };
+            let name = name_of(&args.input.file);
+            let request = ExportRequest { format, query, events, name };
+            write(&mut session, request, &args.output)
+                .with_context(|| format!("writing {}", args.output.display()))?;
+        }
+    }
     Ok(finish_named(&session))
 }
 
+/// As core has it; `None` for a page, which is a link inside a viewer.
+fn format(to: ExportFormat) -> Option<Format> {
+    Some(match to {
+        ExportFormat::Collapsed => Format::Collapsed,
+        ExportFormat::Pprof => Format::Pprof,
+        ExportFormat::Firefox => Format::Firefox,
+        ExportFormat::Speedscope => Format::Speedscope,
+        ExportFormat::Svg => Format::Svg,
+        ExportFormat::Html => return None,
+    })
+}
+
+/// What no terminal can show is not read for nothing.
+fn refuse_terminal(args: &ExportArgs, format: Option<Format>) -> anyhow::Result<()> {
+    let Some(format) = format.filter(|format| format.is_packed()) else { return Ok(()) };
+    if args.output == Path::new("-") && io::stdout().is_terminal() {
+        let name = name_of(&args.input.file);
+        let stem = name.strip_suffix(".data").unwrap_or(&name);
+        bail!("this format is binary; name a file with -o {stem}.{}", format.ending());
+    }
+    Ok(())
+}
+
+/// Of standard input and of a link it is not known.
+fn name_of(file: &Path) -> String {
+    match file.file_name().filter(|_| !is_link_argument(file.as_os_str())) {
+        Some(name) if file != Path::new("-") => name.to_string_lossy().into_owned(),
+        _ => "perf.data".to_owned(),
+    }
+}
+
+fn write(session: &mut Session, request: ExportRequest, output: &Path) -> anyhow::Result<()> {
+    for limit in session.export_limits(&request) {
+        output::notice(limit);
+    }
+    let mut out = output::open(output)?;
+    let mut export = session.export(request);
+    let mut block = Vec::new();
+    loop {
+        let step = export.step(session, PIECES, &mut block);
+        out.write_all(&block)?;
+        block.clear();
+        match step {
+            ExportStep::More { .. } => {}
+            ExportStep::Done => return Ok(out.flush()?),
+            ExportStep::Stale => bail!("names have changed while it was written"),
+        }
+    }
+}
+
 /// The viewer with the profile inside, as much of it as a page can carry.
-fn page(session: &Session) -> anyhow::Result<String> {
-    let options =
-        ShareOptions { characters: usize::MAX, paths: Paths::Names, host: HostFields::None };
-    let shared = session.share(&options)?;
+fn page(session: &Session, options: &ShareOptions) -> anyhow::Result<String> {
+    let shared = session.share(options)?;
     output::notice(share::keeps(&shared.fidelity));
     Ok(page::with_profile(&shared.payload))
-}
-
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
-    matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
-}
-
-fn write(output: &Path, bytes: &[u8]) -> io::Result<()> {
-    if output == Path::new("-") {
-        let mut results = Results::new();
-        results.write_all(bytes)?;
-        return results.flush();
-    }
-    let mut file = BufWriter::new(File::create(output)?);
-    file.write_all(bytes)?;
-    file.flush()
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use perftab_core::profile::Dso;
 use perftab_core::session::Session;
+use perftab_core::snapshot::Times;
 use perftab_core::symbolize::FunctionId;
 use perftab_core::views::Query;
 use perftab_core::views::filter::{RangeSide, TimeRange};
@@ -15,6 +16,7 @@ use crate::output::printable;
 
 /// Adds what was asked for to `query`. Steps are taken in the order focus, drop, merge, search.
 pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow::Result<()> {
+    refuse_what_is_not_known(args, session)?;
     query.comms.clone_from(&args.comm);
     query.processes.clone_from(&args.pid);
     query.threads.clone_from(&args.tid);
@@ -37,6 +39,30 @@ pub fn apply(args: &FilterArgs, session: &Session, query: &mut Query) -> anyhow:
         query.steps.push(Transform::Search { text: text.clone() });
     }
     Ok(())
+}
+
+/// Shorter links do not know of samples one by one; an empty answer would be no answer.
+fn refuse_what_is_not_known(args: &FilterArgs, session: &Session) -> anyhow::Result<()> {
+    let Some(fidelity) = session.fidelity() else { return Ok(()) };
+    let of_samples = [
+        ("--time", args.time.is_some()),
+        ("--cpu", !args.cpu.is_empty()),
+        ("--tid", !args.tid.is_empty()),
+    ];
+    let asked = of_samples.iter().find(|(_, is_asked)| *is_asked);
+    match (fidelity.times, asked) {
+        (Times::Samples, _) => Ok(()),
+        (_, Some((option, _))) => {
+            let carrier = session.format().mode;
+            bail!(
+                "this {carrier} has no times of single samples, so {option} cannot choose among them"
+            )
+        }
+        (Times::None, None) if !args.pid.is_empty() => {
+            bail!("this {} has no numbers of processes; choose by --comm", session.format().mode)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Times of the recorder's clock, both of them in it, as times since the first sample, the second

@@ -6,6 +6,7 @@ use perftab_core::profile::EventGroup;
 use perftab_core::session::{DsoRow, ProfileInfo};
 use perftab_core::symbolize::NamingDepth;
 
+use super::share::keeps;
 use super::{finish, read_named};
 use crate::cli::InfoArgs;
 use crate::output::{Outcome, Results, grouped, percent, printable, size};
@@ -38,7 +39,10 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         "none" => String::new(),
         wrapper => format!(", in {wrapper}"),
     };
-    let mode = format!("{} mode, compression {}{wrapper}", format.mode, format.compression);
+    let mode = match &info.fidelity {
+        Some(fidelity) => format!("{}, by its sender's word; {}", format.mode, keeps(fidelity)),
+        None => format!("{} mode, compression {}{wrapper}", format.mode, format.compression),
+    };
     fact("Format", &mode)?;
     fact("Host", &known(&host.hostname))?;
     fact("Kernel", &format!("{} {}", known(&host.os_release), known(&host.arch)))?;

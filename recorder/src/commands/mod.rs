@@ -17,12 +17,12 @@ use perftab_core::symbolize::NamingDepth;
 
 use crate::cli::{InputArgs, NameArgs};
 use crate::images::search;
+use crate::input::Input;
 use crate::output::{self, Outcome};
-use crate::recording::Recording;
 
-/// Reads a recording; its frames have no names but those it carries.
+/// Reads a recording or what was shared; its frames have no names but those it carries.
 fn read(input: &InputArgs) -> anyhow::Result<Session> {
-    Recording::open(&input.file)?.read()
+    Input::open(&input.file)?.read()
 }
 
 /// Reads a recording and names its frames.

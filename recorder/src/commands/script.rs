@@ -12,15 +12,17 @@ use perftab_core::session::{Session, WatchedSample};
 use super::finish_named;
 use crate::cli::ScriptArgs;
 use crate::images::search;
+use crate::input::Input;
 use crate::output::{Outcome, Results};
-use crate::recording::Recording;
 
+/// What a link has not of what is printed here.
+const LACKS: &str = "single samples with raw call chains";
 /// Text that is gathered before it is written.
 const WRITE_BYTES: usize = 256 << 10;
 
 /// Prints all samples.
 pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
-    let recording = Recording::open(&args.input.file)?;
+    let recording = Input::open(&args.input.file)?.into_recording(LACKS)?;
     let mut session = recording.read()?;
     search::name_frames(&mut session, &args.images)?;
     let session = Rc::new(session);

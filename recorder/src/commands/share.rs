@@ -1,17 +1,19 @@
 //! `perftab share`: a link that holds the profile in its fragment, which no server ever sees.
 
 use std::env;
-use std::io::Write;
+use std::fmt::Write;
 
 use anyhow::{anyhow, bail};
-use perftab_core::session::{FidelityInfo, ShareOptions};
-use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::session::{FidelityInfo, Session};
+use perftab_core::snapshot::{ShareOptions, SharedPart, SharedTexts, Times};
 use perftab_core::symbolize::NamingDepth;
+use perftab_core::views::Query;
+use serde::Serialize;
 
-use super::{finish_named, read_named};
-use crate::cli::ShareArgs;
+use super::{filter, finish_named, read_named};
+use crate::cli::{FilterArgs, ShareArgs, TellArgs, TimesTold};
 use crate::debuginfod_client::is_http;
-use crate::output::{self, Outcome, Results, grouped, percent};
+use crate::output::{self, Outcome, grouped, percent};
 
 /// Where no page is known. The name never resolves (RFC 2606), so nobody can claim it; every
 /// perftab page opens the link when it is pasted there.
@@ -19,25 +21,41 @@ const NO_PAGE: &str = "https://perftab.invalid/";
 /// Longer links are only known to open in Chromium.
 const OPENS_ANYWHERE: usize = 65_536;
 
-/// Prints the link; what it keeps goes to standard error.
+/// Everything that `perftab share --json` prints.
+#[derive(Serialize)]
+struct Json<'a> {
+    link: &'a str,
+    characters: usize,
+    fidelity: FidelityInfo,
+}
+
+/// Writes the link; what it keeps goes to standard error.
 pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     let base = base(args.base.as_deref())?;
+    output::refuse_input(&args.output, &args.input.file)?;
     let session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let before_payload = base.chars().count() + 1;
     let options = ShareOptions {
         characters: (args.budget as usize).saturating_sub(before_payload),
-        paths: Paths::Names,
-        host: HostFields::None,
+        ..options(&session, &args.tells, &args.filters)?
     };
     let shared = session.share(&options).map_err(|too_small| {
         let needed = grouped((before_payload + too_small.needed) as u64);
         anyhow!("no link of {} characters can hold it; give --budget {needed} or more", args.budget)
     })?;
     let characters = before_payload + shared.payload.len();
-
-    let mut results = Results::new();
-    writeln!(results, "{base}#{}", shared.payload)?;
-    results.flush()?;
+    let link = format!("{base}#{}", shared.payload);
+    let text = match args.json {
+        _ if args.list_texts => list(&shared.texts),
+        true => {
+            serde_json::to_string(&Json { link: &link, characters, fidelity: shared.fidelity })?
+        }
+        false => link,
+    };
+    output::write(&args.output, &[text.as_bytes(), b"\n"])?;
+    if args.list_texts {
+        return Ok(finish_named(&session));
+    }
     let (length, budget) = (grouped(characters as u64), grouped(args.budget.into()));
     output::notice(format_args!("{length} characters of {budget}; {}", keeps(&shared.fidelity)));
     if base == NO_PAGE {
@@ -51,17 +69,59 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     Ok(finish_named(&session))
 }
 
+/// What of a profile is written into a link or page, as large as it gets.
+pub fn options(
+    session: &Session,
+    tells: &TellArgs,
+    filters: &FilterArgs,
+) -> anyhow::Result<ShareOptions> {
+    let times = match tells.times {
+        TimesTold::None => Times::None,
+        TimesTold::Processes => Times::Processes,
+        TimesTold::Threads => Times::Threads,
+        TimesTold::Samples => Times::Samples,
+    };
+    let mut query = Query::default();
+    filter::apply(filters, session, &mut query)?;
+    let query = (!filters.is_empty()).then_some(query);
+    let privacy = tells.privacy.privacy();
+    Ok(ShareOptions { query, times, privacy, ..ShareOptions::default() })
+}
+
+/// One text a line: what it is, a tab, the text, and what it was if it is called otherwise.
+fn list(texts: &SharedTexts) -> String {
+    let mut list = String::new();
+    for SharedPart { part, texts, renamed } in &texts.parts {
+        let mut renamed = renamed.iter().peekable();
+        for (index, text) in (0..).zip(texts) {
+            let _ = write!(list, "{}\t{text}", part.name());
+            if let Some(renamed) = renamed.next_if(|it| it.index == index) {
+                let _ = write!(list, "\twas {}", renamed.was);
+            }
+            list.push('\n');
+        }
+    }
+    list.pop();
+    list
+}
+
 /// What a link or page keeps of the profile, in one line.
 pub fn keeps(fidelity: &FidelityInfo) -> String {
     let share = percent(fidelity.kept_weight_share, 1.0);
     let (kept, total) = (grouped(fidelity.kept_nodes), grouped(fidelity.total_nodes));
+    let times = match fidelity.times {
+        Times::Samples => "every sample, with its time",
+        Times::Threads => "when each thread ran",
+        Times::Processes => "when each process ran",
+        Times::None => "nothing of when",
+    };
     if fidelity.kept_nodes == fidelity.total_nodes {
-        return format!("all {total} calls are kept");
+        return format!("all {total} calls are kept, and {times}");
     }
     let threshold = format!("{:.2}\u{2009}%", fidelity.threshold_share * 100.0);
     format!(
         "keeps {share} of the weight under its own name, in {kept} of {total} calls; \
-         calls under {threshold} are folded into their callers"
+         calls under {threshold} are folded into their callers; and {times}"
     )
 }
 
@@ -100,11 +160,14 @@ mod tests {
             folded_weight: 38,
             kept_dsos: 10,
             total_dsos: 38,
+            times: Times::Processes,
         };
         let said = keeps(&fidelity);
         assert!(said.contains("96.2\u{2009}%") && said.contains("412 of 5,120"), "{said}");
         assert!(said.contains("0.11\u{2009}%"), "{said}");
+        assert!(said.ends_with("and when each process ran"), "{said}");
         fidelity.kept_nodes = 5_120;
-        assert_eq!(keeps(&fidelity), "all 5,120 calls are kept");
+        fidelity.times = Times::Samples;
+        assert_eq!(keeps(&fidelity), "all 5,120 calls are kept, and every sample, with its time");
     }
 }

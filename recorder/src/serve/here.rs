@@ -24,9 +24,9 @@ use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Holding, Places};
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, search};
+use crate::input::Input;
 use crate::output;
 use crate::record::own_vdso;
-use crate::recording::Recording;
 use crate::scratch;
 
 /// What was found.
@@ -43,7 +43,7 @@ pub struct Here {
     named: HashMap<BuildId, Vec<PathBuf>>,
     /// `None`: nothing else is to be looked at.
     places: Option<Places>,
-    recordings: Arc<[Recording]>,
+    profiles: Arc<[Input]>,
     /// What the recordings say of a build. Reading them takes a moment, and the page reads them
     /// first, so it is done when something is found nowhere else.
     recorded: OnceLock<Recorded>,
@@ -67,14 +67,14 @@ struct RecordedDso {
 }
 
 impl Here {
-    /// As the command line says, for the DSOs of `recordings`. Fails if a file that is named can't
+    /// As the command line says, for the DSOs of `profiles`. Fails if a file that is named can't
     /// be read.
-    pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> anyhow::Result<Self> {
+    pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
         let places = || Places::of_this_machine(args.cache.buildid_dir.as_deref());
         Ok(Self {
             named: named_files(&args.image)?,
             places: (!args.no_local).then(places),
-            recordings,
+            profiles,
             recorded: OnceLock::new(),
         })
     }
@@ -104,7 +104,7 @@ impl Here {
     }
 
     fn recorded(&self) -> &Recorded {
-        self.recorded.get_or_init(|| Recorded::of(&self.recordings))
+        self.recorded.get_or_init(|| Recorded::of(&self.profiles))
     }
 
     fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
@@ -158,12 +158,12 @@ impl Recorded {
         })
     }
 
-    fn of(recordings: &[Recording]) -> Self {
+    fn of(profiles: &[Input]) -> Self {
         let mut recorded = Self::default();
-        for (number, recording) in recordings.iter().enumerate() {
+        for (number, input) in profiles.iter().enumerate() {
             // What can't be read, the page says.
-            let session = recording.read_with(&mut |_| ()).ok();
-            let late_ids = session.as_ref().map(|session| recording.late_ids(session));
+            let session = input.read_silently().ok();
+            let late_ids = session.as_ref().map(|session| input.late_ids(session));
             recorded.late_ids.push(late_ids.unwrap_or_default());
             let profile = session.as_ref().map(|session| session.profile());
             let release = profile.and_then(|profile| profile.host.os_release.as_deref());

@@ -19,7 +19,7 @@ use super::here::{Found, Here};
 use super::reply;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
-use crate::recording::Recording;
+use crate::input::Input;
 
 /// Bytes between the thread that receives and the connection that sends.
 const PIPE: usize = 1 << 20;
@@ -31,9 +31,9 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// As the command line says, for the DSOs of these recordings.
-    pub fn new(args: &ImageArgs, recordings: Arc<[Recording]>) -> anyhow::Result<Self> {
-        Ok(Self { here: Here::new(args, recordings)?, client: Client::new(args) })
+    /// As the command line says, for the DSOs of these profiles.
+    pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
+        Ok(Self { here: Here::new(args, profiles)?, client: Client::new(args) })
     }
 
     /// The servers' URLs.

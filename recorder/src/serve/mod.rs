@@ -28,19 +28,20 @@ use self::guard::{Guard, Token};
 use self::lookup::Lookup;
 use self::route::{Route, RouteError};
 use crate::cli::ViewArgs;
+use crate::input::Input;
 use crate::output::{self, Outcome, Results};
 use crate::page::PAGE;
-use crate::recording::{Recording, USUAL_NAME};
+use crate::recording::USUAL_NAME;
 
 struct Server {
     guard: Guard,
-    profiles: Arc<[Recording]>,
+    profiles: Arc<[Input]>,
     lookup: Arc<Lookup>,
 }
 
 /// Serves until Ctrl-C.
 pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
-    let profiles: Arc<[Recording]> = open_profiles(&args.files)?.into();
+    let profiles: Arc<[Input]> = open_profiles(&args.files)?.into();
     let asked = args.port.unwrap_or(0);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, asked))
         .with_context(|| format!("can't listen on 127.0.0.1:{asked}; name another --port"))?;
@@ -61,11 +62,11 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Complete)
 }
 
-/// The recordings named; without a name, `perf.data` where there is one.
-fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Recording>> {
+/// The recordings, links and pages named; without a name, `perf.data` where there is one.
+fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Input>> {
     let usual = PathBuf::from(USUAL_NAME);
     match files {
-        [] if usual.exists() => Ok(vec![Recording::open(&usual)?]),
+        [] if usual.exists() => Ok(vec![Input::open(&usual)?]),
         [] => {
             output::notice("no recording named and no perf.data here; the page can open one");
             Ok(Vec::new())
@@ -74,15 +75,17 @@ fn open_profiles(files: &[PathBuf]) -> anyhow::Result<Vec<Recording>> {
     }
 }
 
-fn open(path: &Path) -> anyhow::Result<Recording> {
-    let recording = Recording::open(path)?;
-    if path == Path::new("-") {
+fn open(path: &Path) -> anyhow::Result<Input> {
+    let input = Input::open(path)?;
+    if let Input::Recording(recording) = &input
+        && path == Path::new("-")
+    {
         let size = output::size(recording.size);
         output::notice(format_args!(
             "standard input, {size}, is kept in a temporary file until this ends"
         ));
     }
-    Ok(recording)
+    Ok(input)
 }
 
 fn announce(url: &str) -> anyhow::Result<()> {
@@ -156,7 +159,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
     }
 }
 
-/// What the page learns first: the recordings, and the servers behind `/debuginfod`.
+/// What the page learns first: the profiles, and the servers behind `/debuginfod`.
 fn listing(server: &Server) -> serde_json::Value {
     serde_json::json!({
         "profiles": server.profiles.iter().map(listed).collect::<Vec<_>>(),
@@ -164,8 +167,17 @@ fn listing(server: &Server) -> serde_json::Value {
     })
 }
 
-/// A recording of several files has `parts`, each served by its number.
-fn listed(recording: &Recording) -> serde_json::Value {
+/// A recording of several files has `parts`, each served by its number; what was shared has the
+/// `carrier` that its payload came in.
+fn listed(input: &Input) -> serde_json::Value {
+    let recording = match input {
+        Input::Recording(recording) => recording,
+        Input::Shared(shared) => {
+            let size = shared.payload().len();
+            let (name, carrier) = (input.name(), shared.carrier());
+            return serde_json::json!({ "name": name, "size": size, "carrier": carrier });
+        }
+    };
     let mut listed = serde_json::json!({ "name": recording.name, "size": recording.size });
     // A file that has no length any more is not served either.
     let sizes = recording.sizes().unwrap_or_default();
@@ -197,7 +209,14 @@ async fn profile(
     let Some(profile) = server.profiles.get(index) else {
         return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
     };
-    let Some(file) = profile.reopen(part) else {
+    let recording = match profile {
+        Input::Recording(recording) => recording,
+        Input::Shared(shared) if part == 0 => return reply::text(shared.payload()),
+        Input::Shared(_) => {
+            return reply::refusal(StatusCode::NOT_FOUND, "a link has no such file");
+        }
+    };
+    let Some(file) = recording.reopen(part) else {
         return reply::refusal(StatusCode::NOT_FOUND, "the recording has no file of this number");
     };
     let sent = match file {
@@ -205,7 +224,7 @@ async fn profile(
         Err(error) => Err(error),
     };
     sent.unwrap_or_else(|error| {
-        let why = format!("{} can't be read: {error}", profile.name);
+        let why = format!("{} can't be read: {error}", recording.name);
         reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
     })
 }

@@ -38,6 +38,11 @@ pub fn json(status: StatusCode, value: &serde_json::Value) -> Response<Body> {
     reply(status, "application/json", Body::from(value.to_string()))
 }
 
+/// A text.
+pub fn text(text: &str) -> Response<Body> {
+    reply(StatusCode::OK, "text/plain; charset=utf-8", Body::from(text.to_owned()))
+}
+
 /// A status, with one line that says why.
 pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
     let line = why.replace(['\n', '\r'], " ");

@@ -8,8 +8,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use perftab_core::decode::SliceSource;
-use perftab_core::session::{Session, ShareOptions};
-use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::session::Session;
+use perftab_core::snapshot::{Privacy, ShareOptions};
 use perftab_core::symbolize::Rejection;
 use perftab_tests::open::open;
 use serde_json::Value;
@@ -203,7 +203,8 @@ fn b30_a_flipped_bit_in_an_archive_gets_its_members_refused() {
 #[test]
 fn b30_a_flipped_bit_in_a_link_leaves_the_recipient_without_names() {
     let parts = parts();
-    let options = ShareOptions { characters: 1 << 20, paths: Paths::Full, host: HostFields::All };
+    let privacy = Privacy::everything();
+    let options = ShareOptions { characters: 1 << 20, privacy, ..ShareOptions::default() };
     let opened = |recording: &[u8]| {
         let payload = session(recording).share(&options).expect("it fits").payload;
         let mut recipient = Session::from_snapshot(&payload).expect("it opens");

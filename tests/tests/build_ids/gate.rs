@@ -7,8 +7,8 @@ use std::path::Path;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
-use perftab_core::session::{Session, ShareOptions};
-use perftab_core::snapshot::{HostFields, Paths};
+use perftab_core::session::Session;
+use perftab_core::snapshot::{Privacy, ShareOptions};
 use perftab_core::symbolize::{
     Image, MatchedImage, NotAnImage, RecordedIdentities, Rejection, Status,
 };
@@ -265,7 +265,8 @@ fn b33_what_is_missing_is_said_by_name_and_id_and_stays_hex() {
 fn b46_names_kept_in_a_link_carry_the_id_that_they_came_from() {
     let builds = Builds::new(Ids::Different);
     let (recording, _) = builds.record(&[], &[text(&builds.program), "120"]);
-    let options = ShareOptions { characters: 1 << 20, paths: Paths::Full, host: HostFields::All };
+    let privacy = Privacy::everything();
+    let options = ShareOptions { characters: 1 << 20, privacy, ..ShareOptions::default() };
     let mut session = open_path(&recording).expect("it opens");
     admit(&mut session, &builds.older).expect("it is what ran");
     session.name_all_frames();

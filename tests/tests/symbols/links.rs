@@ -3,7 +3,7 @@
 use perftab_core::profile::{
     DsoId, Event, EventId, EventOrigin, Process, Profile, Sample, Stacks, Thread,
 };
-use perftab_core::snapshot::{Contents, Facts, HostFields, Options, Paths, decode, encode};
+use perftab_core::snapshot::{Contents, Facts, ShareOptions, decode, encode};
 use perftab_core::symbolize::{
     DsoImages, Image, Ledger, MatchedImage, NamingDepth, RecordedIdentities, Rejection, Symbols,
 };
@@ -52,7 +52,7 @@ fn payload(bench: &Bench) -> String {
         warnings: &[],
         facts: &facts,
     };
-    let options = Options { characters: 1 << 20, paths: Paths::Names, host: HostFields::None };
+    let options = ShareOptions { characters: 1 << 20, ..ShareOptions::default() };
     encode(&contents, &options).expect("it fits").payload
 }
 

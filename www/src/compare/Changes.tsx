@@ -7,11 +7,11 @@ import { event, namesGeneration, session } from "../state/app.ts";
 import { Segmented } from "../shell/Segmented.tsx";
 import { NameCell, RowsGrid } from "../views/rows/rows_grid.tsx";
 import { idAt } from "../views/words.ts";
+import { ChangeCells, OnlyTag } from "./ChangeCells.tsx";
 import type { ChangeRow } from "./changes_model.ts";
 import { ChangesModel } from "./changes_model.ts";
 import type { ChangeOrder } from "./state.ts";
 import { changeKey, changeOrder, comparedSelection, compareView, request } from "./state.ts";
-import { amount, difference, PRESENCES, PRESENCE_WORDS } from "./words.ts";
 
 const ROW_HEIGHT = 24;
 
@@ -88,39 +88,12 @@ function selectRow({ columns, index }: ChangeRow): void {
   comparedSelection.value = { callNode: idAt(columns.heaviest, index), functionId: idAt(columns.functionId, index) };
 }
 
-function Cells({ row: { columns, index: at } }: { row: ChangeRow }): JSX.Element {
+function Cells({ row: { columns, index } }: { row: ChangeRow }): JSX.Element {
+  const name = (
+    <NameCell name={columns.names[index] ?? ""} kind={columns.kind[index] as number} flags={columns.flags[index] as number}>
+      <OnlyTag presence={columns.presence[index] as number} />
+    </NameCell>
+  );
   const { basis } = compareView.value;
-  const unit = event.value?.name ?? "";
-  const change = columns.change[at] as number;
-  const presence = PRESENCES[columns.presence[at] as number] ?? "both";
-  const side = (value: number): JSX.Element => (
-    <span role="gridcell" class={value === 0 ? "number ink-mute" : "number"}>{amount(value, basis, unit)}</span>
-  );
-  return (
-    <>
-      <span role="gridcell" class="number strong">{difference(change, basis, unit)}</span>
-      <ChangeBar part={columns.largest > 0 ? change / columns.largest : 0} />
-      {side(columns.before[at] as number)}
-      {side(columns.after[at] as number)}
-      <NameCell name={columns.names[at] ?? ""} kind={columns.kind[at] as number} flags={columns.flags[at] as number}>
-        {presence !== "both" && <span class="only-tag">{PRESENCE_WORDS[presence]}</span>}
-      </NameCell>
-      <span role="gridcell" class="dso">{columns.dsos[at]}</span>
-      <span role="gridcell" class="certainty">{columns.certain[at] === 1 ? "beyond noise" : "within noise"}</span>
-    </>
-  );
+  return <ChangeCells columns={columns} at={index} largest={columns.largest} basis={basis} unit={event.value?.name ?? ""} name={name} />;
 }
-
-/** A bar from the middle, to the right for more and to the left for less. The number is beside it, so it is silent. */
-function ChangeBar({ part }: { part: number }): JSX.Element {
-  const width = Math.min(1, Math.abs(part)) * 50;
-  return (
-    <span class="change-bar" aria-hidden="true">
-      <span
-        class={part < 0 ? "less" : "more"}
-        style={{ width: `${width}%`, left: `${part < 0 ? 50 - width : 50}%` }}
-      />
-    </span>
-  );
-}
-

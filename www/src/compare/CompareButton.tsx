@@ -18,17 +18,17 @@ export function CompareButton(): JSX.Element {
             type="button"
             class="menu-item"
             disabled={why !== undefined}
-            title={why}
             onClick={() => {
               close();
               run();
             }}
           >
             {label}
+            {why !== undefined && <span class="menu-why">{why}</span>}
           </button>
         );
         const others = (served.value?.profiles ?? []).filter(({ name }) => name !== opened.value?.name);
-        const noRange = query.value.range === null ? "Select a range in the timeline first" : undefined;
+        const noRange = query.value.range === null ? "select a range in the timeline first" : undefined;
         return (
           <>
             {item("With another file…", () => void pickFiles("files").then(compareWithFiles))}

@@ -1,7 +1,7 @@
 // The page while two profiles are compared: instead of one profile's bars, views and dock.
 
 import type { JSX } from "preact";
-import { signal, useSignalEffect } from "@preact/signals";
+import { computed, signal, useSignalEffect } from "@preact/signals";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { namedPercent, parts } from "../ledger/state.ts";
 import { Logo } from "../shell/icons.tsx";
@@ -14,11 +14,12 @@ import { showView } from "../shell/ViewTabs.tsx";
 import { Warnings } from "../shell/Warnings.tsx";
 import { shareOpen } from "../share/links.ts";
 import { dockOpen, opened, view } from "../state/app.ts";
-import { keyOf } from "../state/commands.ts";
+import { keyOf, withKey } from "../state/commands.ts";
 import { narrow } from "../state/width.ts";
 import { Changes } from "./Changes.tsx";
 import { CompareBar } from "./CompareBar.tsx";
 import { CompareGraph } from "./CompareGraph.tsx";
+import { CompareTree, showLargestChange } from "./CompareTree.tsx";
 import { DsoPairs } from "./DsoPairs.tsx";
 import { CHANGES, changesHeight, setChangesHeight } from "./layout.ts";
 import { comparing, setComparison, stopComparing } from "./state.ts";
@@ -28,9 +29,9 @@ export function CompareView(): JSX.Element {
     document.title = `Comparing · ${opened.value?.name ?? ""} · perftab`;
   });
   // A phone shows one thing at a time.
-  const graph = view.value !== "functions";
-  const pairs = narrow.value && pairsShown.value;
-  const changes = view.value === "functions" || !narrow.value;
+  const tab = comparedTab.value;
+  const graph = tab === "flame";
+  const changes = tab === "functions" || (graph && !narrow.value);
   return (
     <div class="page comparing">
       <CompareTopBar />
@@ -38,10 +39,11 @@ export function CompareView(): JSX.Element {
       <div class={`work${dockOpen.value ? " with-dock" : ""}`}>
         <main class="view-side">
           <CompareTabs />
-          <div class="view compare-view" role="tabpanel" id="view" aria-labelledby={graph ? "tab-flame" : "tab-functions"}>
-            {graph && !pairs && <CompareGraph />}
-            {pairs && <DsoPairs />}
-            {changes && !pairs && (
+          <div class="view compare-view" role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
+            {graph && <CompareGraph />}
+            {tab === "tree" && <CompareTree />}
+            {tab === "dsos" && <DsoPairs />}
+            {changes && (
               <div class="changes-region" style={graph ? { flex: `0 0 ${changesHeight.value}px` } : {}}>
                 {graph && (
                   <Splitter
@@ -91,8 +93,7 @@ function CompareTopBar(): JSX.Element {
       <button
         type="button"
         class="primary share-button"
-        disabled={!isOne}
-        title={isOne ? undefined : "A link holds one profile. Stop comparing to share one of the two."}
+        title={withKey("Share", "share")}
         onClick={() => {
           shareOpen.value = true;
         }}
@@ -105,63 +106,69 @@ function CompareTopBar(): JSX.Element {
   );
 }
 
-const TABS = [
-  { view: "flame", label: "Flame graph", key: "2" },
-  { view: "functions", label: "Functions", key: "3" },
-] as const;
+type Tab = "flame" | "functions" | "tree" | "dsos";
+
+const TABS: readonly { tab: Exclude<Tab, "dsos">; label: string; key: string }[] = [
+  { tab: "flame", label: "Flame graph", key: "2" },
+  { tab: "functions", label: "Functions", key: "3" },
+  { tab: "tree", label: "Call tree", key: "4" },
+];
 
 /** On a phone: the pairs of DSOs instead of a view. */
 const pairsShown = signal(false);
 
-function CompareTabs(): JSX.Element {
-  const here = narrow.value && pairsShown.value ? "dsos" : view.value === "functions" ? "functions" : "flame";
-  return (
-    <div class="view-tabs">
-      <div role="tablist" aria-label="View" class="tabs" onKeyDown={onTabKey}>
-        {TABS.map((tab) => (
-          <button
-            key={tab.view}
-            id={`tab-${tab.view}`}
-            type="button"
-            role="tab"
-            aria-selected={here === tab.view}
-            aria-controls="view"
-            tabIndex={here === tab.view ? 0 : -1}
-            onClick={() => {
-              pairsShown.value = false;
-              showView(tab.view);
-            }}
-          >
-            {tab.label} {keyOf(`view-${tab.view}`) !== "" && <kbd>{tab.key}</kbd>}
-          </button>
-        ))}
-        {narrow.value && (
-          <button
-            type="button"
-            role="tab"
-            aria-selected={here === "dsos"}
-            aria-controls="view"
-            tabIndex={here === "dsos" ? 0 : -1}
-            onClick={() => {
-              pairsShown.value = true;
-            }}
-          >
-            DSOs
-          </button>
-        )}
-      </div>
-      {here === "flame" && <WidthChoice />}
-    </div>
-  );
+/** Views of time are of one recording: the graph stands in their place. */
+const comparedTab = computed<Tab>(() => {
+  if (narrow.value && pairsShown.value) {
+    return "dsos";
+  }
+  return TABS.find(({ tab }) => tab === view.value)?.tab ?? "flame";
+});
+
+function showTab(tab: Tab): void {
+  pairsShown.value = tab === "dsos";
+  if (tab !== "dsos") {
+    showView(tab);
+  }
 }
 
-function onTabKey(event: KeyboardEvent): void {
-  if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-    event.preventDefault();
-    const next = view.peek() === "functions" ? "flame" : "functions";
-    showView(next);
-    document.getElementById(`tab-${next}`)?.focus();
-  }
+function CompareTabs(): JSX.Element {
+  const here = comparedTab.value;
+  const tabs = narrow.value ? [...TABS, { tab: "dsos" as const, label: "DSOs", key: "" }] : TABS;
+  const onKey = (event: KeyboardEvent): void => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const at = tabs.findIndex(({ tab }) => tab === here);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    if (by !== 0 && next !== undefined) {
+      event.preventDefault();
+      showTab(next.tab);
+      document.getElementById(`tab-${next.tab}`)?.focus();
+    }
+  };
+  return (
+    <div class="view-tabs">
+      <div role="tablist" aria-label="View" class="tabs" onKeyDown={onKey}>
+        {tabs.map(({ tab, label, key }) => (
+          <button
+            key={tab}
+            id={`tab-${tab}`}
+            type="button"
+            role="tab"
+            aria-selected={here === tab}
+            aria-controls="view"
+            tabIndex={here === tab ? 0 : -1}
+            onClick={() => showTab(tab)}
+          >
+            {label} {keyOf(`view-${tab}`) !== "" && <kbd>{key}</kbd>}
+          </button>
+        ))}
+      </div>
+      {here === "flame" && <WidthChoice />}
+      {here === "tree" && (
+        <div class="view-options"><button type="button" onClick={showLargestChange}>Expand to the largest change</button></div>
+      )}
+    </div>
+  );
 }
 
 function WidthChoice(): JSX.Element {

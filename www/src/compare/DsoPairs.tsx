@@ -74,6 +74,7 @@ export function DsoPairs(): JSX.Element {
         {comparing.value?.with === "second" && chipsOf(query.value).length > 0 && (
           <p class="pairs-foot">Filters and transforms are of one recording: two are compared as a whole.</p>
         )}
+        <p class="pairs-foot">Time order and heat map show one profile: stop comparing to see them.</p>
         {!isInAddress.value && (
           <p class="pairs-foot">
             The address does not hold the second file: after a reload, or for somebody else, it must be opened again.

@@ -6,9 +6,10 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { compareWithRest } from "../compare/state.ts";
 import { query } from "../state/app.ts";
 import { followEscape } from "../timeline/escape.ts";
+import { NO_SINGLE_SAMPLES } from "../timeline/words.ts";
 import { focusByPointer } from "../timeline/pointed.ts";
 import { isLetGo, timeAction } from "../timeline/keys.ts";
-import { rangeShown, wholeTime } from "../timeline/state.ts";
+import { hasSingleSamples, rangeShown, wholeTime } from "../timeline/state.ts";
 import { EmptyView } from "../views/empty_view.tsx";
 import { FlameGraphView } from "../views/index.ts";
 import { HeatCard } from "./card.tsx";
@@ -18,6 +19,9 @@ import { HeatModel } from "./model.ts";
 import { cellSpan, isOffCpu, sumWords } from "./words.ts";
 
 export function HeatMapView(): JSX.Element {
+  if (!hasSingleSamples.value) {
+    return <EmptyView words={{ text: NO_SINGLE_SAMPLES, event: null }} />;
+  }
   if (wholeTime.value === null) {
     return <EmptyView words={{ text: "Samples have no time here: there is nothing to lay out by seconds.", event: null }} />;
   }

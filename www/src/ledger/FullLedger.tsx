@@ -6,6 +6,7 @@ import type { DsoRow } from "../session/types.ts";
 import { dsos, ledgerFull, selectedDso } from "../state/app.ts";
 import { NARROW, count, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
+import { useGradual } from "../shell/gradual.tsx";
 import { Icon } from "../shell/icons.tsx";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar } from "./CoverageBar.tsx";
@@ -73,6 +74,7 @@ export function FullLedger(): JSX.Element {
 }
 
 function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.Element {
+  const shown = useGradual(rows.length);
   return (
     <tbody>
       {title === "Named" && (
@@ -82,7 +84,7 @@ function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.El
           </th>
         </tr>
       )}
-      {rows.map((row) => (
+      {rows.slice(0, shown).map((row) => (
         <Row key={row.id} row={row} />
       ))}
     </tbody>

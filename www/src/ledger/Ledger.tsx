@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { NARROW, count, percent } from "../state/format.ts";
 import { pickBinaries } from "../open/pick.ts";
+import { useGradual } from "../shell/gradual.tsx";
 import { admitFiles } from "./admit.ts";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
@@ -78,6 +79,7 @@ export function FetchButton(): JSX.Element | null {
 }
 
 function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.Element {
+  const shown = useGradual(rows.length);
   return (
     <section aria-label={title}>
       <h3 class="group-head">
@@ -85,7 +87,7 @@ function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.E
         <span class="push-right">{percent(share)}</span>
       </h3>
       <ul>
-        {rows.map((row) => (
+        {rows.slice(0, shown).map((row) => (
           <LedgerRow key={row.id} row={row} />
         ))}
       </ul>

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { Dialog } from "../shell/Dialog.tsx";
+import { useGradual } from "../shell/gradual.tsx";
 import { notUsed, notUsedOpen } from "./admit.ts";
 import { count } from "../state/format.ts";
 import { byInterest, fullReason } from "./outcome.ts";
@@ -10,11 +11,13 @@ import { byInterest, fullReason } from "./outcome.ts";
 const MOST_LISTED = 200;
 
 export function NotUsed(): JSX.Element | null {
-  if (!notUsedOpen.value) {
-    return null;
-  }
-  const shown = byInterest(notUsed.value).slice(0, MOST_LISTED);
-  const rest = notUsed.value.length - shown.length;
+  return notUsedOpen.value ? <List /> : null;
+}
+
+function List(): JSX.Element {
+  const listed = byInterest(notUsed.value).slice(0, MOST_LISTED);
+  const shown = listed.slice(0, useGradual(listed.length));
+  const rest = notUsed.value.length - listed.length;
   const close = (): void => {
     notUsedOpen.value = false;
   };

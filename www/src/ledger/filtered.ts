@@ -1,9 +1,11 @@
-// The ledger of what is shown: where filters act, how much of the rest has names, and which DSOs it is in. Asked for when
-// the filters or the names change, never while a range is dragged.
+// The ledger of what is shown: where filters act, or steps that take samples away, how much of the rest has names, and
+// which DSOs it is in. Asked for when these or the names change, never while a range is dragged.
 
 import { computed, effect, signal } from "@preact/signals";
 import type { DsoRow, FilteredCoverage, Query } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, query, session } from "../state/app.ts";
+import { hasSingleSamples } from "../timeline/state.ts";
+import { dropsSamples } from "../state/steps.ts";
 import { latest } from "../views/latest.ts";
 import { coverageParts } from "./coverage.ts";
 
@@ -13,20 +15,21 @@ export const scope = signal<"shown" | "whole">("shown");
 /** What the session says of the filters that act; null while it is being asked. */
 const filtered = signal<FilteredCoverage | null>(null);
 
-/** A link has no times, threads or CPUs of single samples: what a filter would leave of it is not known. */
-export const isFiltered = computed(() => info.value?.fidelity === null && hasFilters(query.value));
+/** Without single samples, what a filter would leave of a link's DSOs is not known. */
+export const isFiltered = computed(() => info.value !== null && hasSingleSamples.value && hasFilters(query.value));
 
 /** True where the ledger counts less than the whole profile. */
 export const isPart = computed(() => isFiltered.value && scope.value === "shown" && filtered.value !== null);
 
-function hasFilters({ range, processes, threads, cpus, comms, dsos }: Query): boolean {
-  return range !== null || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
+function hasFilters(asked: Query): boolean {
+  const { range, processes, threads, cpus, comms, dsos } = asked;
+  return range !== null || dropsSamples(asked) || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
 }
 
 /** "range shown", or what else it is that the ledger counts. */
 export const partWords = computed(() => {
   const { processes, threads, cpus, comms, dsos } = query.value;
-  const others = [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
+  const others = dropsSamples(query.value) || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
   return others ? "what is shown" : "range shown";
 });
 
@@ -42,8 +45,9 @@ export function followFilters(): void {
     },
   });
   const filters = computed(() => {
-    const { range, processes, threads, cpus, comms, dsos } = query.value;
-    return isFiltered.value ? JSON.stringify({ range, processes, threads, cpus, comms, dsos }) : null;
+    const { range, processes, threads, cpus, comms, dsos, steps, inlines } = query.value;
+    const dropping = dropsSamples(query.value) ? { steps, inlines } : {};
+    return isFiltered.value ? JSON.stringify({ range, processes, threads, cpus, comms, dsos, ...dropping }) : null;
   });
   effect(() => {
     void namesGeneration.value;

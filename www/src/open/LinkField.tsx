@@ -2,14 +2,20 @@
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { createRef } from "preact";
 import { readServerUrl, serverField } from "../ledger/servers.ts";
 import { Icon } from "../shell/icons.tsx";
 import { remember } from "../state/storage.ts";
 import { toast } from "../state/toasts.ts";
-import { payloadOf } from "./failure.ts";
+import { payloadOf, viewOf } from "./failure.ts";
 import { openPayload } from "./open.ts";
 
 const text = signal("");
+const field = createRef<HTMLInputElement>();
+
+export function focusLinkField(): void {
+  field.current?.focus();
+}
 
 export function LinkField(): JSX.Element {
   return (
@@ -23,6 +29,7 @@ export function LinkField(): JSX.Element {
       <label class="link-box">
         <Icon name="link" />
         <input
+          ref={field}
           type="text"
           spellcheck={false}
           autocomplete="off"
@@ -43,7 +50,7 @@ function take(pasted: string): void {
   const payload = payloadOf(pasted);
   if (payload !== null) {
     text.value = "";
-    void openPayload(payload, "link");
+    void openPayload(payload, "link", viewOf(pasted));
     return;
   }
   const url = /^https?:\/\//.test(pasted.trim()) ? readServerUrl(pasted) : null;

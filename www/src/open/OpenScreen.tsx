@@ -15,8 +15,8 @@ import { Popover } from "../shell/Popover.tsx";
 import { shortcutsOpen } from "../shell/ShortcutsDialog.tsx";
 import { Network } from "../shell/StatusBar.tsx";
 import { DropPicture } from "./DropPicture.tsx";
-import { describeFailure, describeWaiting } from "./failure.ts";
-import { LinkField } from "./LinkField.tsx";
+import { describeFailure, describeWaiting, isOfLink } from "./failure.ts";
+import { focusLinkField, LinkField } from "./LinkField.tsx";
 import { openServed, takeFiles, waiting } from "./open.ts";
 import { pickFiles } from "./pick.ts";
 import { Recent } from "./Recent.tsx";
@@ -148,7 +148,11 @@ function Failure(): JSX.Element | null {
     <p class="message message-bad" role="alert">
       <Icon name="warning" size={14} />
       <span>{describeFailure(name, failure)}</span>
-      <button type="button" class="push-right" onClick={() => void pickFiles("files").then(takeFiles)}>Choose another file</button>
+      {isOfLink(failure) ? (
+        <button type="button" class="push-right" onClick={focusLinkField}>Paste it again</button>
+      ) : (
+        <button type="button" class="push-right" onClick={() => void pickFiles("files").then(takeFiles)}>Choose another file</button>
+      )}
     </p>
   );
 }
@@ -211,7 +215,7 @@ function ServedProfiles(): JSX.Element | null {
   );
 }
 
-const COMMANDS = ["perftab record -a -g --duration 10s", "perf record -F 999 -a -g --buildid-mmap -- sleep 10"];
+const COMMANDS = ["perftab record -a -g --off-cpu -- sleep 10", "perf record -F 999 -a -g --buildid-mmap -- sleep 10"];
 
 function RecordOne(): JSX.Element {
   return (

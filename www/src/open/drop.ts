@@ -1,7 +1,7 @@
 // Drops, and links that are pasted, anywhere in the window, at any time.
 
 import { signal } from "@preact/signals";
-import { payloadOf } from "./failure.ts";
+import { payloadOf, viewOf } from "./failure.ts";
 import { openPayload, takeFiles } from "./open.ts";
 import { toast } from "../state/toasts.ts";
 import { filesOf } from "./dropped.ts";
@@ -44,10 +44,11 @@ export function followDrops(): void {
 export function followPastes(): void {
   window.addEventListener("paste", (event) => {
     const isField = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
-    const payload = isField ? null : payloadOf(event.clipboardData?.getData("text/plain") ?? "");
+    const pasted = event.clipboardData?.getData("text/plain") ?? "";
+    const payload = isField ? null : payloadOf(pasted);
     if (payload !== null) {
       event.preventDefault();
-      void openPayload(payload, "link");
+      void openPayload(payload, "link", viewOf(pasted));
     }
   });
 }

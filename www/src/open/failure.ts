@@ -2,7 +2,8 @@
 
 import type { SessionFailure } from "../session/types.ts";
 import { shellWord } from "../ledger/shell_word.ts";
-import { count } from "../state/format.ts";
+import type { ViewState } from "../state/url.ts";
+import { readFragment, saysView } from "../state/url.ts";
 import { isStream } from "./given.ts";
 
 /** "23 20 4e 6f" */
@@ -25,7 +26,6 @@ export function describeFailure(name: string, failure: SessionFailure): string {
     case "unsupported":
       return `${name}: ${failure.message}.`;
     case "cut-off":
-      return sentence(failure.message.replace(/\d{4,}/g, (digits) => count(Number(digits))));
     case "not-a-snapshot":
     case "newer-version":
     case "damaged":
@@ -36,6 +36,12 @@ export function describeFailure(name: string, failure: SessionFailure): string {
     default:
       return `${name} could not be read: ${failure.message}.`;
   }
+}
+
+/** Whether it is a link that could not be opened: then no file helps, but the link once more. */
+export function isOfLink({ kind, offset }: SessionFailure): boolean {
+  const kinds: readonly string[] = ["cut-off", "not-a-snapshot", "newer-version", "damaged"];
+  return kinds.includes(kind) || (kind === "invalid" && offset === undefined);
 }
 
 /** `held` is how many bytes the session had; null where that is not known. */
@@ -70,4 +76,11 @@ export function payloadOf(text: string): string | null {
   const whole = text.trim().replace(/\r?\n/g, "");
   const [, version, rest = ""] = /#(p\d+)\.?([A-Za-z0-9_-]*)/.exec(whole) ?? /^(p\d+)\.([A-Za-z0-9_-]+)/.exec(whole) ?? [];
   return version === undefined ? null : `${version}.${rest}`;
+}
+
+/** How a pasted link says that its profile is looked at; null where it leaves that to what is in it. */
+export function viewOf(text: string): ViewState | null {
+  const [, view = ""] = /#p\d+\.[A-Za-z0-9_-]*(&\S*)/.exec(text.trim().replace(/\r?\n/g, "")) ?? [];
+  const address = readFragment(`#p1.${view}`);
+  return saysView(address) ? address.state : null;
 }

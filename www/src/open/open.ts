@@ -15,11 +15,14 @@ import {
   dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
 } from "../state/app.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
-import { keepAddress, keepProfile } from "../state/history.ts";
+import type { SharedView, ViewState } from "../state/url.ts";
+import { readView } from "../state/url.ts";
+import { amendStep, apply, keepAddress, keepProfile } from "../state/history.ts";
 import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
-import { describeFailure } from "./failure.ts";
+import { answerable, listed } from "./answerable.ts";
+import { describeFailure, isOfLink } from "./failure.ts";
 import type { Given, Recording, Sorted } from "./given.ts";
 import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
@@ -44,6 +47,10 @@ interface Opening {
   origin: Origin;
   /** What the address holds from now on. */
   payload: string | null;
+  /** How it is looked at; null to leave that to what is in it. */
+  state: ViewState | null;
+  /** The entries of the browser's history that are of it, where it was open before. */
+  entry?: string;
   /** The way back to its files. */
   handles?: readonly FileSystemFileHandle[];
   read: (options: Required<CallOptions>) => Promise<ProfileInfo>;
@@ -84,7 +91,7 @@ async function sorted(given: readonly Given[]): Promise<Sorted> {
   return sortGiven(given, kinds);
 }
 
-export async function openRecording(recording: Recording, origin: "file" | "sample" = "file"): Promise<void> {
+export async function openRecording(recording: Recording, origin: "file" | "sample" = "file", again?: Again): Promise<void> {
   const { name, parts } = recording;
   choices.value = [];
   await open({
@@ -92,9 +99,29 @@ export async function openRecording(recording: Recording, origin: "file" | "samp
     bytes: sizeOf(recording),
     origin,
     payload: null,
+    state: null,
     handles: recording.handles,
     read: (options) => need().call("open", { parts: [...parts] }, options),
-  });
+    ...again,
+  }, (entry, state) => openRecording(recording, origin, { entry, state }));
+}
+
+/** An entry of the browser's history that something is opened for again, and how it was looked at. */
+interface Again {
+  entry: string;
+  state: ViewState;
+}
+
+/** How to open again what is open, or was before Back can lead to it: by its entries, newest last. */
+const known = new Map<string, (entry: string, state: ViewState) => Promise<void>>();
+/** Files that a tab holds on to are not in memory. */
+const MOST_KNOWN = 20;
+
+/** For Back and Forward: opens what an entry was of; false where this tab knows nothing of it. */
+export function reopen(entry: string, state: ViewState): boolean {
+  const again = known.get(entry);
+  void again?.(entry, state);
+  return again !== undefined;
 }
 
 /** What the page carries: a recording, and the program that it is of. */
@@ -111,25 +138,34 @@ export async function openAgain({ name, handles }: RecentFile, parts: readonly F
   await openRecording({ name, parts, handles });
 }
 
-export async function openPayload(payload: string, origin: "link" | "page"): Promise<void> {
+export async function openPayload(
+  payload: string,
+  origin: "link" | "page",
+  state: ViewState | null,
+  again?: Again,
+): Promise<void> {
   await open({
     name: origin === "link" ? "Profile in a link" : "Profile in this page",
     bytes: null,
     origin,
     payload: origin === "link" ? payload : null,
+    state,
     read: (options) => need().call("openLink", { payload }, options),
-  });
+    ...again,
+  }, (entry, at) => openPayload(payload, origin, at, { entry, state: at }));
 }
 
-export async function openServed(profile: ServedProfile): Promise<void> {
+export async function openServed(profile: ServedProfile, again?: Again): Promise<void> {
   const parts = servedParts(profile);
   await open({
     name: profile.name,
     bytes: servedSize(profile),
-    origin: "served",
+    origin: profile.carrier ?? "served",
     payload: null,
+    state: null,
     read: (options) => need().call("openUrl", parts, options),
-  });
+    ...again,
+  }, (entry, state) => openServed(profile, { entry, state }));
 }
 
 function need(): NonNullable<typeof session.value> {
@@ -140,7 +176,7 @@ function need(): NonNullable<typeof session.value> {
   return present;
 }
 
-async function open(wanted: Opening): Promise<void> {
+async function open(wanted: Opening, again: (entry: string, state: ViewState) => Promise<void>): Promise<void> {
   const before = phase.peek();
   if (before.kind === "opening" || before.kind === "died") {
     return;
@@ -152,6 +188,7 @@ async function open(wanted: Opening): Promise<void> {
   try {
     await runTask(`Reading ${wanted.name}`, wanted.read);
     await refreshNames();
+    const sender = senders(info.peek());
     batch(() => {
       openedHandles.value = wanted.handles ?? [];
       opened.value = { name: wanted.name, bytes: wanted.bytes, origin: wanted.origin, when: Date.now() };
@@ -161,8 +198,14 @@ async function open(wanted: Opening): Promise<void> {
       ledgerFull.value = false;
       // Where it would lie over the graph it waits to be asked for.
       dockOpen.value = !overlaid.value;
-      // What was filtered of another recording means nothing in this one; a link has said itself what it shows.
-      const asked = before.kind === "open" && wanted.payload === null ? DEFAULT_QUERY : query.peek();
+      const state = wanted.state ?? sender?.state ?? null;
+      if (state !== null) {
+        showAsAsked(state, info.peek());
+      } else if (before.kind === "open") {
+        // What was filtered of another recording means nothing in this one.
+        query.value = DEFAULT_QUERY;
+      }
+      const asked = query.peek();
       query.value = { ...asked, event: eventToShow(info.peek(), asked.event) };
       forgetDrops();
       cancelAll();
@@ -171,7 +214,12 @@ async function open(wanted: Opening): Promise<void> {
       phase.value = { kind: "open" };
       opening.value = null;
     });
-    keepProfile(wanted.payload, entryName(wanted));
+    const entry = wanted.entry ?? entryName(wanted);
+    remember(entry, again);
+    keepProfile(wanted.payload, entry);
+    if (wanted.state === null && sender !== null && sender.zoom.length > 0) {
+      await zoomInto(sender.zoom);
+    }
     await admitAgain();
     await admitWaiting();
     fetchUnasked();
@@ -184,8 +232,46 @@ async function open(wanted: Opening): Promise<void> {
   }
 }
 
+/** How the sender of a link looked at it; null for a recording, and where that was not told. */
+function senders(profile: ProfileInfo | null): SharedView | null {
+  return profile?.view == null ? null : readView(profile.view);
+}
+
+/** As far down as the way is in this profile, of which some calls may be folded. */
+async function zoomInto(path: readonly string[]): Promise<void> {
+  const place = { path: [...path], pathFrames: [] };
+  const found = await need().call("findCallNode", { query: query.peek(), place });
+  amendStep(() => {
+    zoomRoot.value = found;
+  });
+}
+
+/** Shows a profile as somebody looked at it, as far as it can be shown so. */
+function showAsAsked(state: ViewState, profile: ProfileInfo | null): void {
+  const { query: asked, without } = answerable(state.query, profile?.fidelity?.times ?? null);
+  apply({ ...state, query: asked });
+  if (without.length > 0) {
+    toast("info", `Not filtered by ${listed(without)}, as its sender did: single samples are not in this link.`);
+  }
+}
+
+function remember(entry: string, again: (entry: string, state: ViewState) => Promise<void>): void {
+  known.delete(entry);
+  known.set(entry, again);
+  const [oldest] = known.keys();
+  if (known.size > MOST_KNOWN && oldest !== undefined) {
+    known.delete(oldest);
+  }
+}
+
+/** Length and checksum of a payload, which it begins with. */
+const HEADER_END = 15;
+
 /** A file that was dropped is gone with the page; whatever else, a reload opens again. */
-function entryName({ origin, name }: Opening): string {
+function entryName({ origin, name, payload }: Opening): string {
+  if (payload !== null) {
+    return `link ${payload.slice(0, HEADER_END)}`;
+  }
   return origin === "file" || origin === "sample" ? `file ${performance.timeOrigin + performance.now()}` : `${origin} ${name}`;
 }
 
@@ -225,7 +311,12 @@ function report(name: string, error: unknown): void {
     error instanceof SessionError ? error.failure : { kind: "unknown", message: String(error) };
   if (phase.peek().kind === "open") {
     const choose = (): void => void pickFiles("files").then(takeFiles);
-    toast("error", describeFailure(name, failure), { label: "Choose another file", run: choose });
+    const words = describeFailure(name, failure);
+    if (isOfLink(failure)) {
+      toast("error", words);
+    } else {
+      toast("error", words, { label: "Choose another file", run: choose });
+    }
   } else {
     phase.value = { kind: "empty", failure: { name, failure } };
   }

@@ -2,6 +2,7 @@
 // token nothing is asked, so a page on a static host sends nothing.
 
 import { signal } from "@preact/signals";
+import type { Args, Carrier } from "../session/types.ts";
 
 /** A file of a recording: where it is fetched. */
 export interface ServedPart {
@@ -11,6 +12,8 @@ export interface ServedPart {
 
 export interface ServedProfile {
   name: string;
+  /** What it came in, if it was shared: then its only file is the payload. */
+  carrier: Carrier | null;
   /** The file; of a recording that is a folder all its files, `data` first. */
   parts: ServedPart[];
   /** Where the server says which of its build-ids were read too late. */
@@ -60,13 +63,15 @@ interface Listed {
   name?: unknown;
   size?: unknown;
   parts?: unknown;
+  carrier?: unknown;
 }
 
-function readProfile(token: string, { name, size, parts }: Listed, index: number): ServedProfile {
+function readProfile(token: string, { name, size, parts, carrier }: Listed, index: number): ServedProfile {
   const address = (path: string): string => `/profile/${path}?token=${encodeURIComponent(token)}`;
   const part = (path: string, size: unknown): ServedPart => ({ url: address(path), size: Number(size ?? 0) });
   return {
     name: String(name ?? `profile ${index}`),
+    carrier: carrier === "link" || carrier === "page" ? carrier : null,
     parts: Array.isArray(parts)
       ? parts.map((each: Listed, number) => part(`${index}/${number}`, each.size))
       : [part(String(index), size)],
@@ -75,9 +80,9 @@ function readProfile(token: string, { name, size, parts }: Listed, index: number
 }
 
 /** What the worker is told of it: it has no address that a path could be read against. */
-export function servedParts({ parts, lateIds }: ServedProfile): { parts: ServedPart[]; lateIds: string } {
+export function servedParts({ carrier, parts, lateIds }: ServedProfile): Args<"openUrl"> {
   const whole = (path: string): string => new URL(path, location.href).href;
-  return { parts: parts.map(({ url, size }) => ({ url: whole(url), size })), lateIds: whole(lateIds) };
+  return { carrier, parts: parts.map(({ url, size }) => ({ url: whole(url), size })), lateIds: whole(lateIds) };
 }
 
 export function servedSize({ parts }: ServedProfile): number {

@@ -7,29 +7,39 @@
 
 import type {
   Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
-  Failure, FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
-  SearchResult, SharedLink, SharedParts, Shown, Status, TimeRange, Transform, UsedFile, Warning,
+  Failure, FidelityInfo, Privacy, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
+  SearchResult, SharedLink, ShareOptions, Shown, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
-import type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow } from "../generated/perftab_web.js";
 import type {
-  Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Track, TrackBy, TrackSort, Unit,
+  CodePart, GroupBy, Nothing, Occurrence, OccurrenceRequest, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow,
+} from "../generated/perftab_web.js";
+import type {
+  Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit,
 } from "../generated/perftab_web.js";
 
 export type {
   Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
-  FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Rejection, Removed, SearchResult, SharedParts, Shown,
+  FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, Privacy, ProfileInfo, Rejection, Removed, SearchResult, ShareOptions, Shown,
   TimeRange, Transform, UsedFile, Warning,
 };
-export type { CodePart, GroupBy, Nothing, SandwichFacts, TimeOrder, TimeWindow };
-export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Track, TrackBy, TrackSort, Unit };
+export type { CodePart, GroupBy, Nothing, Occurrence, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow };
+export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit };
 import type {
-  ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, ComparedRow, CompareSearch, CompareView, DsoPairRow,
-  Presence, Relation, SideTotal,
+  ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, ComparedRow, ComparedTreeRows, CompareSearch,
+  CompareView, DsoPairRow, Presence, Relation, SideTotal,
 } from "../generated/perftab_web.js";
 
 export type {
-  ChangeDetail, ChangeOrder, ChangeRows, ComparedDetail, ComparedGraph, ComparedRow, CompareSearch, DsoPairRow, Presence, Relation, SideTotal,
+  ChangeDetail, ChangeOrder, ChangeRows, ComparedDetail, ComparedGraph, ComparedRow, ComparedTreeRows, CompareSearch, DsoPairRow, Presence, Relation,
+  SideTotal,
 };
+import type { ExportRequest, Format } from "../generated/perftab_web.js";
+
+export type { ExportRequest, Format };
+import type { Part as TextPart, RenameText as PartialRename, SharedTexts } from "../generated/perftab_web.js";
+
+export type { SharedTexts, TextPart };
+export type RenameText = Required<PartialRename>;
 export type SessionFailure = Failure;
 export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
@@ -101,7 +111,7 @@ export interface FetchOutcome {
 export interface ShareRequest {
   budget: number;
   base: string;
-  parts: SharedParts;
+  options: ShareOptions;
 }
 
 export interface Shared extends SharedLink {
@@ -111,7 +121,7 @@ export interface Shared extends SharedLink {
 
 /** What a long call reports while it runs. `total` is absent where it is unknown. */
 export interface Progress {
-  stage: "reading" | "offering" | "naming" | "fetching" | "counting";
+  stage: "reading" | "offering" | "naming" | "fetching" | "counting" | "writing";
   done: number;
   total?: number;
 }
@@ -131,6 +141,9 @@ interface Compared {
   view: Required<CompareView>;
 }
 
+/** What a profile that was shared came in. */
+export type Carrier = "link" | "page";
+
 /** Method by method: what goes in and what comes back. */
 export interface Protocol {
   /** The first bytes that come out of each compressed file; none where nothing does. */
@@ -139,13 +152,13 @@ export interface Protocol {
   open: { args: { parts: File[] }; result: ProfileInfo };
   /**
    * `size` is what the server said it has; it must answer ranges. `lateIds` is where it says which DSOs have build-ids that
-   * were read when their file had become another.
+   * were read when their file had become another. Of what has a carrier the only part is the payload of a link.
    */
-  openUrl: { args: { parts: { url: string; size: number }[]; lateIds: string }; result: ProfileInfo };
+  openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; lateIds: string }; result: ProfileInfo };
   openLink: { args: { payload: string }; result: ProfileInfo };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };
-  /** The same of what passes the filters of a query; its steps change nothing in it. */
+  /** The same of what the filters and steps of a query leave. */
   filteredCoverage: { args: { query: Query }; result: FilteredCoverage };
   /** Who ran a DSO, and when: a pass over all samples, so it is asked of one that somebody looks at. */
   dsoUsers: { args: { dso: number }; result: DsoUsers };
@@ -163,6 +176,8 @@ export interface Protocol {
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   /** null if there is no such call node (any more). */
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
+  /** Who ran a call node or a function, and when, in a list of one; empty if there is none (any more). */
+  occurrence: { args: { query: Query; request: OccurrenceRequest }; result: Occurrence[] };
   /** Where a call node of an older generation is now; its place is what its detail said then. */
   findCallNode: { args: { query: Query; place: Place }; result: number };
   /** Heaviest first; all of them, or those at the places `from` to before `to`. */
@@ -184,15 +199,16 @@ export interface Protocol {
   callNodePath: { args: { query: Query; callNode: number }; result: PathPart[] };
   /** Every process, thread and CPU that has samples of an event. */
   tasks: { args: { event: number }; result: TaskRows };
-  /** What ran when. The query's filters count, its range and steps do not. */
+  /** What ran when: what the query's filters and steps leave, whatever its range. */
   timeline: { args: { query: Query; request: TimelineRequest }; result: Timeline };
   heatMap: { args: { query: Query; request: HeatRequest }; result: HeatMap };
   /** What was sampled from a time on and before another. */
   heatCell: { args: { query: Query; start: number; end: number }; result: HeatCell };
   marks: { args: { start: number; end: number }; result: Marks };
   /**
-   * The flame graph of the query with this range instead of its own, while a range is dragged. It is the very graph that
-   * `flameGraph` gives of that query, at once after the first; its root is the call node that `window.root` is in `query`.
+   * The flame graph of the query with this range instead of its own, while a range is dragged: at once after the first. Its
+   * root is the call node that `window.root` is in `query`; its call nodes are of no tree. Totals are exact, but what is
+   * narrow in the whole recording is left to its caller.
    */
   rangePreview: { args: { query: Query; range: TimeRange; window: FlameWindow }; result: FlameGraph };
   /** Opens a recording beside the one that is open: it takes the place of another such. */
@@ -204,11 +220,18 @@ export interface Protocol {
   comparedGraph: { args: Compared & { window: FlameWindow }; result: ComparedGraph };
   /** null if there is no such call node in this comparison. */
   comparedDetail: { args: Compared & { callNode: number }; result: ComparedDetail | null };
+  /** Those with most weight on both sides first; at most so many. */
+  comparedChildren: { args: Compared & { callNode: number; most: number }; result: ComparedTreeRows };
   comparedChanges: { args: Compared & { rows: Required<ChangesRequest> }; result: ChangeRows };
   comparedDsos: { args: Compared; result: DsoPairRow[] };
   comparedSearch: { args: Compared & { text: string }; result: CompareSearch };
   share: { args: ShareRequest; result: Shared };
-  exportCollapsed: { args: { query: Query }; result: Blob };
+  /** A file of another tool. */
+  export: { args: { request: ExportRequest }; result: Blob };
+  /** What such a file cannot hold of this profile, in sentences: for each of several. */
+  exportLimits: { args: { requests: ExportRequest[] }; result: string[][] };
+  /** Why a pattern cannot rename, as a sentence; null if it can. */
+  renameProblem: { args: { pattern: string }; result: string | null };
   /** Bytes of the worker's wasm memory. */
   memory: { args: Record<string, never>; result: number };
 }

@@ -1,31 +1,96 @@
-// Text for other tools.
+// Files for other tools. What each cannot hold of this very profile the session says.
 
+import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { forcedRows, query } from "../state/app.ts";
-import { Holds } from "./Holds.tsx";
+import { Cancelled, WorkerDied } from "../session/client.ts";
+import type { ExportRequest, Format } from "../session/types.ts";
+import { namesGeneration, opened, query, session } from "../state/app.ts";
+import { HoldsShown } from "./Holds.tsx";
 import { SaveButton } from "./save.tsx";
 
+interface Target {
+  format: Format;
+  title: string;
+  reader: string;
+  save: string;
+  /** Of the file's name, as the tool expects it. */
+  ending: string;
+}
+
+const TARGETS: readonly Target[] = [
+  {
+    format: "firefox",
+    title: "Firefox Profiler",
+    reader: "Samples of every thread over time, for profiler.firefox.com.",
+    save: "Save for Firefox Profiler",
+    ending: "json.gz",
+  },
+  {
+    format: "speedscope",
+    title: "speedscope",
+    reader: "A profile for each thread, in order of time.",
+    save: "Save for speedscope",
+    ending: "speedscope.json",
+  },
+  {
+    format: "pprof",
+    title: "pprof",
+    reader: "For go tool pprof and what reads the same, with addresses and build-ids.",
+    save: "Save for pprof",
+    ending: "pb.gz",
+  },
+  { format: "svg", title: "Picture", reader: "The flame graph as one SVG, for a document or a ticket.", save: "Save as SVG", ending: "svg" },
+  {
+    format: "collapsed",
+    title: "Collapsed stacks",
+    reader: "One line a stack, for flamegraph.pl and inferno.",
+    save: "Save as text",
+    ending: "collapsed.txt",
+  },
+];
+
 export function ExportTab(): JSX.Element {
+  const limits = useSignal<string[][]>([]);
+  useSignalEffect(() => {
+    const present = session.value;
+    const requests = TARGETS.map(({ format }) => requestFor(format, query.value));
+    // A name that was forced is a limit too.
+    void namesGeneration.value;
+    const abort = new AbortController();
+    present?.call("exportLimits", { requests }, { signal: abort.signal }).then(
+      (said) => (limits.value = said),
+      (error) => {
+        if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+          throw error;
+        }
+      },
+    );
+    return () => abort.abort();
+  });
   return (
     <div class="share-body single">
       <div class="share-main">
+        <HoldsShown />
         <ul class="exports">
-          <li>
-            <strong>Collapsed stacks</strong>
-            <p class="ink-mute">
-              One line a stack, for flamegraph.pl, inferno and speedscope. It cannot hold build-ids, source lines or times.
-              {forcedRows.value.length > 0 && " A forced name is written as [forced] name."}
-            </p>
-            <Holds what="shown" />
-            <SaveButton
-              label="Save as text"
-              kind=""
-              ending="collapsed.txt"
-              make={(session, options) => session.call("exportCollapsed", { query: query.peek() }, options)}
-            />
-          </li>
+          {TARGETS.map((target, index) => (
+            <li key={target.format}>
+              <strong>{target.title}</strong>
+              <p>{target.reader}</p>
+              <p class="ink-mute">{limits.value[index]?.join(" ") ?? " "}</p>
+              <SaveButton
+                label={target.save}
+                kind=""
+                ending={target.ending}
+                make={(present, options) => present.call("export", { request: requestFor(target.format, query.peek()) }, options)}
+              />
+            </li>
+          ))}
         </ul>
       </div>
     </div>
   );
+}
+
+function requestFor(format: Format, asked: ExportRequest["query"]): ExportRequest {
+  return { format, query: asked, events: "all", name: opened.peek()?.name ?? "profile" };
 }

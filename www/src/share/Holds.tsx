@@ -1,21 +1,37 @@
 // What leaves the page while filters and transforms act: all of the profile, or what they leave of it.
 
 import type { JSX } from "preact";
-import { query } from "../state/app.ts";
+import { opened, query } from "../state/app.ts";
 import { count } from "../state/format.ts";
+import { comparing } from "../compare/state.ts";
 import { filterCount, filtersInWords, shown } from "../state/shown.ts";
+import { scope } from "./links.ts";
 
-/** A link and a page can be filtered by whoever opens them; text cannot. */
-export function Holds({ what }: { what: "whole" | "shown" }): JSX.Element | null {
-  if (filterCount.value === 0) {
-    return null;
-  }
-  return <p class="holds">{what === "whole" ? whole() : left()}</p>;
+/** Of a link or a page, which can be filtered again by whoever opens it. */
+export function Holds(): JSX.Element | null {
+  return (
+    <>
+      {comparing.value?.with === "second" && (
+        <p class="holds">It holds one profile, {opened.value?.name ?? "the first"}, and nothing of what it is compared with.</p>
+      )}
+      {filterCount.value > 0 && <p class="holds">{scope.value === "whole" ? whole() : shownOnly()}</p>}
+      {filterCount.value === 0 && scope.value === "shown" && <p class="holds">Nothing is filtered, so that is the whole profile.</p>}
+    </>
+  );
+}
+
+/** Of text, which cannot. */
+export function HoldsShown(): JSX.Element | null {
+  return filterCount.value === 0 ? null : <p class="holds">{left()}</p>;
 }
 
 function whole(): string {
-  const isOne = filterCount.value === 1;
-  return `Holds the whole profile: the ${filtersInWords.value} here ${isOne ? "is" : "are"} not part of it.`;
+  const here = filterCount.value === 1 ? "The filter here comes" : `The ${filtersInWords.value} here come`;
+  return `Holds the whole profile. ${here} along and can be taken away again.`;
+}
+
+function shownOnly(): string {
+  return `${left()} The rest cannot be had from it.`;
 }
 
 function left(): string {

@@ -1,32 +1,38 @@
-// The link: where it will be pasted, what it keeps, and the link itself.
+// The link: how much of the profile, where it will be pasted, what it keeps, and the link itself.
 
-import type { ComponentChildren, JSX } from "preact";
-import type { FidelityInfo } from "../session/types.ts";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Shared } from "../session/types.ts";
 import { count, fine, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
-import { BUDGETS, LONGEST_EVERYWHERE } from "./budgets.ts";
+import { BUDGETS, LONGEST_EVERYWHERE, MOST_CHARACTERS, OTHER } from "./budgets.ts";
 import { Holds } from "./Holds.tsx";
+import { Keeps } from "./Keeps.tsx";
+import { sharedIn } from "./pages.ts";
 import { Readable } from "./Readable.tsx";
-import { base, baseField, budget, chosen, link, MADE_UNASKED, made } from "./links.ts";
+import { ScopeChoice } from "./ScopeChoice.tsx";
+import {
+  base, baseField, budget, cancelLink, characters, chooseOther, chosen, link, made, makeLink, otherCharacters,
+} from "./links.ts";
 
 export function LinkTab(): JSX.Element {
   return (
     <div class="share-body">
       <div class="share-main">
-        <p>The profile is in the link itself, after the #. No server stores it, and any perftab page opens it.</p>
-        <Holds what="whole" />
+        <div class="share-intro">
+          <p>The profile is in the link itself, after the #. No server stores it, and any perftab page opens it.</p>
+          <ScopeChoice />
+        </div>
+        <Holds />
         <Budgets />
-        <Keeps />
+        <Keeps title="What this link keeps" made={chosen.value} />
         <LinkText />
         <Actions />
       </div>
-      <Readable>
+      <Readable of="link" texts={sharedIn(chosen.value)?.texts ?? null}>
         <BaseField />
-        <p class="caution">
-          <Icon name="warning" size={14} /> A link cannot be taken back. Anyone who has it can open it.
-        </p>
       </Readable>
     </div>
   );
@@ -38,90 +44,75 @@ function Budgets(): JSX.Element {
       <legend>Where will you paste it?</legend>
       {BUDGETS.map((each, index) => (
         <label key={each.name} class={budget.value === index ? "selected" : ""}>
-          <input
-            type="radio"
-            name="budget"
-            checked={budget.value === index}
-            onChange={() => {
-              budget.value = index;
-            }}
-          />
+          <BudgetRadio index={index} />
           <strong>{each.name}</strong>
           <span class="number ink-mute">{count(each.characters)}</span>
           <BudgetResult characters={each.characters} isChosen={budget.value === index} />
         </label>
       ))}
+      <OtherBudget />
       <p class="note">Characters that fit, what is kept, and the share of weight kept under its own name.</p>
     </fieldset>
   );
 }
 
-function BudgetResult({ characters, isChosen }: { characters: number; isChosen: boolean }): JSX.Element {
-  const result = made.value.get(characters);
-  if (result === undefined || result.kind === "making") {
-    return <span class="ink-mute">{isChosen ? "making it…" : characters > MADE_UNASKED ? "as much as fits" : "…"}</span>;
-  }
+function BudgetRadio({ index }: { index: number }): JSX.Element {
+  return (
+    <input
+      type="radio"
+      name="budget"
+      checked={budget.value === index}
+      onChange={() => {
+        budget.value = index;
+      }}
+    />
+  );
+}
+
+function OtherBudget(): JSX.Element {
+  const isChosen = budget.value === OTHER;
+  return (
+    <label class={isChosen ? "selected" : ""}>
+      <BudgetRadio index={OTHER} />
+      <strong>Other</strong>
+      <input
+        type="number"
+        class="number"
+        aria-label="Characters of the link"
+        min={1}
+        max={MOST_CHARACTERS}
+        value={otherCharacters.value}
+        onChange={(event) => chooseOther(event.currentTarget.valueAsNumber || 0)}
+      />
+      {isChosen ? <BudgetResult characters={characters.value} isChosen /> : <span class="ink-mute">characters</span>}
+    </label>
+  );
+}
+
+function BudgetResult({ characters: size, isChosen }: { characters: number; isChosen: boolean }): JSX.Element {
+  const result = made.value.get(size) ?? { kind: "making", before: null };
   if (result.kind === "failed") {
-    return <span class="ink-bad">{result.message}</span>;
+    return <span class="budget-words ink-bad">{result.message}</span>;
   }
-  const { keptWeightShare, thresholdShare } = result.shared.fidelity;
+  const shared = result.kind === "made" ? result.shared : result.kind === "making" ? result.before : null;
+  if (shared === null) {
+    return <span class="ink-mute">{!isChosen ? "as much as fits" : result.kind === "making" ? "making it…" : "not made"}</span>;
+  }
+  const { keptWeightShare } = shared.fidelity;
   return (
     <>
-      <span>{thresholdShare > 0 ? `calls of ${fine(thresholdShare)} and more` : "every call"}</span>
+      <span>{budgetWords(shared)}</span>
       <Bar share={keptWeightShare} tone={keptWeightShare >= 0.95 ? "ok" : "warn"} />
       <strong class="number">{percent(keptWeightShare)}</strong>
     </>
   );
 }
 
-function Keeps(): JSX.Element {
-  const result = chosen.value;
-  return (
-    <section class="keeps" aria-label="What this link keeps">
-      <h3>What this link keeps</h3>
-      {result.kind === "made" ? <KeepsList fidelity={result.shared.fidelity} /> : <p class="note">{result.kind === "making" ? "Making the link…" : result.message}</p>}
-    </section>
-  );
-}
-
-function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
-  const { keptNodes, totalNodes, keptWeightShare, thresholdShare, foldedWeight, keptDsos, totalDsos } = fidelity;
-  const folded = Math.max(0, 1 - keptWeightShare);
-  return (
-    <ul>
-      <Kept
-        note={foldedWeight > 0 ? `${percent(folded)} folded into callers` : "nothing folded"}
-      >
-        <strong>{count(keptNodes)} of {count(totalNodes)} call nodes</strong>
-        {thresholdShare > 0 ? `, none under ${fine(thresholdShare)}` : ""}
-      </Kept>
-      <Kept note="exact">Totals of the whole profile</Kept>
-      <Kept note={keptDsos < totalDsos ? "the lightest are left out" : "as here"}>
-        Coverage, warnings, {keptDsos < totalDsos && `${count(keptDsos)} of `}{count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
-      </Kept>
-      <Left note="stay in the file">Single samples and their times</Left>
-    </ul>
-  );
-}
-
-function Kept({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <li>
-      <span class="ink-ok"><Icon name="tick" size={14} /></span>
-      <span>{children}</span>
-      <span class="push-right ink-mute">{note}</span>
-    </li>
-  );
-}
-
-function Left({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <li class="ink-mute">
-      <Icon name="dash" size={14} />
-      <span><span class="visually-hidden">Left out: </span>{children}</span>
-      <span class="push-right">{note}</span>
-    </li>
-  );
+/** "calls of 0.11 % and more, timeline", "every sample; Chromium opens it" */
+function budgetWords({ fidelity: { thresholdShare, times }, characters: length }: Shared): string {
+  const calls = thresholdShare > 0 ? `calls of ${fine(thresholdShare)} and more` : "every call";
+  const timeline = { none: calls, processes: `${calls}, timeline`, threads: `${calls}, timeline per thread`, samples: "every sample" };
+  return timeline[times] + (length > LONGEST_EVERYWHERE ? "; Chromium opens it" : "");
 }
 
 /** More than this is never looked at, and would be laid out for nothing. */
@@ -139,20 +130,25 @@ function LinkText(): JSX.Element {
 
 function Actions(): JSX.Element {
   const result = chosen.value;
-  const most = BUDGETS[budget.value]?.characters ?? 0;
   const text = link.value;
   const here = result.kind === "made" ? `${location.origin === "null" ? "file://" : location.origin}${location.pathname}#${result.shared.payload}` : null;
   return (
     <footer class="share-actions">
-      <span>
+      <span role="status">
         {result.kind === "made" && (
           <>
-            <strong>{count(result.shared.characters)} characters</strong> <span class="ink-mute">of {count(most)}</span>
+            <strong>{count(result.shared.characters)} characters</strong> <span class="ink-mute">of {count(characters.value)}</span>
             {result.shared.characters > LONGEST_EVERYWHERE && (
               <span class="note">Only Chromium is known to open a link this long.</span>
             )}
           </>
         )}
+        {result.kind === "making" && (
+          <>
+            <span class="ink-mute">Making the link…</span> <button type="button" class="quiet" onClick={cancelLink}>Cancel</button>
+          </>
+        )}
+        {result.kind === "cancelled" && <button type="button" onClick={makeLink}>Make the link</button>}
       </span>
       <span class="push-right button-row">
         <button type="button" class="tall" disabled={here === null} onClick={() => here !== null && window.open(here, "_blank", "noopener")}>
@@ -169,10 +165,12 @@ function Actions(): JSX.Element {
   );
 }
 
+/** Who gets a link opens it wherever a perftab page is: most never need to say where. */
 function BaseField(): JSX.Element {
+  const [wasOpen] = useState(baseField.peek() !== "");
   return (
-    <>
-      <h3>Address in the link</h3>
+    <details class="base" open={wasOpen}>
+      <summary>Address in the link: <span class="ink-mute">{base.value}</span></summary>
       <label class="field">
         <span class="note">Any perftab page opens the link, so it may name the one that your readers have.</span>
         <input
@@ -186,6 +184,6 @@ function BaseField(): JSX.Element {
           }}
         />
       </label>
-    </>
+    </details>
   );
 }

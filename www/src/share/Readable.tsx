@@ -1,55 +1,56 @@
-// What whoever opens the link or the page can read, and the ticks for what may stay behind.
+// What whoever opens the link or the page can read: ticks for what may stay behind, patterns that rename, and every text
+// that is in it.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { SharedParts } from "../session/types.ts";
 import { forcedRows } from "../state/app.ts";
-import { parts } from "./links.ts";
+import { count } from "../state/format.ts";
+import type { SharedTexts } from "../session/types.ts";
+import { Icon } from "../shell/icons.tsx";
+import { isTold, tell, TICKS } from "./privacy.ts";
+import { Renames } from "./Renames.tsx";
+import { TextList } from "./TextList.tsx";
 
-export function Readable({ children }: { children?: ComponentChildren }): JSX.Element {
+interface ReadableProps {
+  /** "link" or "page". */
+  of: "link" | "page";
+  /** What is in it; null while that is being found out. */
+  texts: SharedTexts | null;
+  children?: ComponentChildren;
+}
+
+export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
   return (
-    <aside class="share-side">
+    <aside class="share-side" aria-label="What can be read">
       {forcedRows.value.length > 0 && (
         <p class="ink-guru">
           <strong>≠ Names of {forcedRows.value.map(({ name }) => name).join(", ")} are forced.</strong> Whoever opens it sees
           the banner and the marks too.
         </p>
       )}
-      <h3>Who opens it can read</h3>
-      <ul class="plain-list">
-        <Told>Function names of the calls that are kept</Told>
-        <Told>DSO names and their build-ids</Told>
-        <Told>Process and thread names</Told>
-        <Told>Events, counts, first and last time</Told>
-        <MayTell part="folders">Folders of DSOs and sources</MayTell>
-        <MayTell part="host">Host name, kernel and command line</MayTell>
-      </ul>
+      <fieldset class="ticks">
+        <legend>Who opens it can read</legend>
+        <p class="note">Untick what should stay with you. The {of} is made again.</p>
+        <ul>
+          {TICKS.map(({ part, label, count: counted }) => {
+            const number = texts === null ? null : counted(texts);
+            return (
+              <li key={part}>
+                <label>
+                  <input type="checkbox" checked={isTold(part)} onChange={(event) => tell(part, event.currentTarget.checked)} />
+                  {label}
+                  {number !== null && <span class="number push-right ink-mute">{count(number)}</span>}
+                </label>
+              </li>
+            );
+          })}
+        </ul>
+      </fieldset>
+      <Renames texts={texts} />
+      <TextList of={of} texts={texts} />
       {children}
+      <p class="caution">
+        <Icon name="warning" size={14} /> A {of} cannot be taken back. Anyone who has it can open it.
+      </p>
     </aside>
-  );
-}
-
-/** Without these it would be no profile. */
-function Told({ children }: { children: ComponentChildren }): JSX.Element {
-  return (
-    <li>
-      <label><input type="checkbox" checked disabled /> {children}</label>
-    </li>
-  );
-}
-
-function MayTell({ part, children }: { part: keyof SharedParts; children: ComponentChildren }): JSX.Element {
-  return (
-    <li>
-      <label>
-        <input
-          type="checkbox"
-          checked={parts.value[part]}
-          onChange={(event) => {
-            parts.value = { ...parts.value, [part]: event.currentTarget.checked };
-          }}
-        />{" "}
-        {children}
-      </label>
-    </li>
   );
 }

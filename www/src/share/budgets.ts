@@ -13,5 +13,11 @@ export const BUDGETS: readonly Budget[] = [
   { name: "Largest", characters: 2_097_152 },
 ];
 
+/** Behind those of a name: as many characters as somebody says. */
+export const OTHER = BUDGETS.length;
+
+/** What browsers take as an address; Chromium cuts off nothing up to here. */
+export const MOST_CHARACTERS = 2_097_152;
+
 /** Longer links are known to open in Chromium only. */
 export const LONGEST_EVERYWHERE = 65_536;

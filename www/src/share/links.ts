@@ -1,77 +1,150 @@
 // The links of the share dialog: one a budget, made by the session when the dialog asks for it.
 
 import { computed, effect, signal } from "@preact/signals";
+import type { CallOptions, Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { Shared, SharedParts, ShareRequest } from "../session/types.ts";
-import { namesGeneration, session } from "../state/app.ts";
+import type { Shared, ShareOptions, ShareRequest } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
+import { namesGeneration, query, session, viewState, zoomRoot } from "../state/app.ts";
+import { DEFAULT_QUERY } from "../state/query_text.ts";
+import { filterCount } from "../state/shown.ts";
 import { recallText, remember } from "../state/storage.ts";
+import type { ViewState } from "../state/url.ts";
+import { writeView } from "../state/url.ts";
+import { presentPlaces } from "../views/places.ts";
 import { readBase, shareBase } from "./base.ts";
-import { BUDGETS } from "./budgets.ts";
+import { BUDGETS, MOST_CHARACTERS, OTHER } from "./budgets.ts";
+import { privacy } from "./privacy.ts";
 
-export type Made = { kind: "making" } | { kind: "made"; shared: Shared } | { kind: "failed"; message: string };
+export type Made =
+  /** With what there was before, which is shown until the new one is there. */
+  | { kind: "making"; before: Shared | null }
+  | { kind: "made"; shared: Shared }
+  | { kind: "failed"; message: string }
+  | { kind: "cancelled" };
 
 export const shareOpen = signal(false);
 export const shareTab = signal<"link" | "page" | "export">("link");
-/** Index into BUDGETS. */
+
+/** All of the profile, or what filters and transforms leave of it. */
+export const scope = signal<"whole" | "shown">("whole");
+/** Index into BUDGETS, or OTHER. */
 export const budget = signal(2);
+/** The number that goes with OTHER. */
+export const otherCharacters = signal(20_000);
+export const characters = computed(() => BUDGETS[budget.value]?.characters ?? otherCharacters.value);
+
 /** The address that the user wants links to name; empty for the page's own choice. */
 export const baseField = signal(recallText("base") ?? "");
 export const base = computed(() => readBase(baseField.value) ?? shareBase(location));
 
-/** What the link may tell beyond names and numbers. */
-export const parts = signal<SharedParts>({ folders: false, host: false });
+/** What links and pages say, whatever their size. */
+export const told = computed<ShareOptions>(() => {
+  const isPart = scope.value === "shown" && filterCount.value > 0;
+  return {
+    privacy: privacy.value,
+    query: isPart ? query.value : null,
+    view: writeView({ state: viewToShare(viewState.value, isPart ? "shown" : "whole"), zoom: zoomToShare() }),
+  };
+});
+
+/** A part of a profile cannot be filtered again by what made it one; and there is no second profile in a link. */
+function viewToShare(state: ViewState, what: "whole" | "shown"): ViewState {
+  const { event, direction, group, inlines, around } = state.query;
+  const shared = what === "whole" ? state.query : { ...DEFAULT_QUERY, event, direction, group, inlines, around };
+  return { ...state, query: shared, comparison: null };
+}
+
+/** Known a moment after the zoom is chosen, and so when the dialog opens. */
+function zoomToShare(): readonly string[] {
+  const isZoomed = shareOpen.value && zoomRoot.value !== ALL;
+  return isZoomed ? (presentPlaces().zoomed?.path ?? []) : [];
+}
 
 /** By budget in characters. */
 export const made = signal<ReadonlyMap<number, Made>>(new Map());
 
-export const chosen = computed<Made>(() => made.value.get(BUDGETS[budget.value]?.characters ?? 0) ?? { kind: "making" });
+export const chosen = computed<Made>(() => made.value.get(characters.value) ?? { kind: "making", before: null });
 export const link = computed(() => (chosen.value.kind === "made" ? `${base.value}#${chosen.value.shared.payload}` : null));
+
+let pending: AbortController | null = null;
 
 /** Makes the links again whenever the dialog is open and what they say has changed. Call once. */
 export function followShare(): void {
-  let pending: AbortController | null = null;
   // What the links made so far say; another budget does not change it.
   let said: readonly unknown[] = [];
   effect(() => {
-    const chosen = BUDGETS[budget.value]?.characters ?? 0;
-    const [address, told] = [base.value, parts.value];
-    const says = [session.value, address, told, namesGeneration.value];
+    const [address, says] = [base.value, [session.value, base.value, told.value, namesGeneration.value]];
+    const first = characters.value;
     pending?.abort();
     if (says.some((each, index) => each !== said[index])) {
       said = says;
-      made.value = new Map();
+      made.value = outdated(made.peek());
     }
-    if (shareOpen.value && session.value !== null) {
+    if (shareOpen.value && session.value !== null && shareTab.value === "link") {
       remember("base", readBase(baseField.peek()) === null ? "" : baseField.peek());
       pending = new AbortController();
-      void makeAll(chosen, address, told, pending.signal);
+      void makeAll(first, { base: address, options: told.value }, pending.signal);
     }
   });
 }
 
+/** Stops making the link that was chosen. */
+export function cancelLink(): void {
+  pending?.abort();
+  made.value = new Map(made.peek()).set(characters.peek(), { kind: "cancelled" });
+}
+
+/** Makes it after all. */
+export function makeLink(): void {
+  const rest = new Map(made.peek());
+  rest.delete(characters.peek());
+  made.value = rest;
+  pending = new AbortController();
+  void makeAll(characters.peek(), { base: base.peek(), options: told.peek() }, pending.signal);
+}
+
+function outdated(links: ReadonlyMap<number, Made>): ReadonlyMap<number, Made> {
+  const before = (link: Made): Shared | null =>
+    link.kind === "made" ? link.shared : link.kind === "making" ? link.before : null;
+  return new Map([...links].map(([size, link]) => [size, { kind: "making", before: before(link) }]));
+}
+
 /** A link of more than this takes the session so long that it is made only when it is chosen. */
-export const MADE_UNASKED = 65_536;
+const MADE_UNASKED = 65_536;
+/** So is one that is longer than one that took so many ms: whoever changes something else would wait for it. */
+const LONGEST_UNASKED_MS = 500;
 
 /** The chosen budget first, since its link is what the user waits for. */
-async function makeAll(first: number, address: string, told: SharedParts, signal: AbortSignal): Promise<void> {
-  const unasked = BUDGETS.map(({ characters }) => characters).filter((characters) => characters <= MADE_UNASKED);
-  const sizes = new Set([first, ...unasked].filter((characters) => !made.peek().has(characters)));
-  for (const characters of sizes) {
-    const result = await makeOne({ budget: characters, base: address, parts: told }, signal);
+async function makeAll(first: number, request: Omit<ShareRequest, "budget">, signal: AbortSignal): Promise<void> {
+  const unasked = BUDGETS.map((each) => each.characters).filter((each) => each <= MADE_UNASKED);
+  const isWanted = (size: number): boolean => (made.peek().get(size)?.kind ?? "making") === "making";
+  let most = MADE_UNASKED;
+  for (const size of new Set([first, ...unasked].filter(isWanted))) {
+    if (size !== first && size > most) {
+      continue;
+    }
+    const began = performance.now();
+    const result = await makeOne({ ...request, budget: Math.min(size, MOST_CHARACTERS) }, { signal });
     if (result === null || signal.aborted) {
       return;
     }
-    made.value = new Map(made.value).set(characters, result);
+    if (performance.now() - began > LONGEST_UNASKED_MS) {
+      most = Math.min(most, size);
+    }
+    made.value = new Map(made.value).set(size, result);
   }
 }
 
-async function makeOne(request: ShareRequest, signal: AbortSignal): Promise<Made | null> {
+/** null where it was cancelled, or the worker died and says so itself. */
+export async function makeOne(request: ShareRequest, options: CallOptions): Promise<Made | null> {
   const present = session.peek();
-  if (present === null) {
-    return null;
-  }
+  return present === null ? null : makeIn(present, request, options);
+}
+
+async function makeIn(present: Session, request: ShareRequest, options: CallOptions): Promise<Made | null> {
   try {
-    return { kind: "made", shared: await present.call("share", request, { signal }) };
+    return { kind: "made", shared: await present.call("share", request, options) };
   } catch (error) {
     if (error instanceof SessionError) {
       return { kind: "failed", message: error.message };
@@ -81,4 +154,10 @@ async function makeOne(request: ShareRequest, signal: AbortSignal): Promise<Made
     }
     throw error;
   }
+}
+
+/** Chooses the budget that the number of characters is of its own. */
+export function chooseOther(count: number): void {
+  otherCharacters.value = Math.min(Math.max(0, Math.floor(count)), MOST_CHARACTERS);
+  budget.value = OTHER;
 }

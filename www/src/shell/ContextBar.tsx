@@ -45,10 +45,16 @@ export function ContextBar(): JSX.Element {
 /** Stays as it was until the session has counted, so that it changes, and is spoken, once a step. */
 function Showing(): JSX.Element {
   const all = event.value?.samples ?? 0;
+  const part = event.value?.part_of;
   const { samples, allSamples } = shown.value?.answer ?? { samples: all, allSamples: all };
   return (
     <p class="showing" aria-live="polite">
       Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(share(samples, allSamples))}
+      {part != null && (
+        <span class="ink-mute" title="The rest is not in this link or page: whoever made it had filtered.">
+          {" "}· a part: the recording has {count(part.samples)}
+        </span>
+      )}
     </p>
   );
 }

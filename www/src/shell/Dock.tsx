@@ -9,6 +9,7 @@ import { namedCount } from "../ledger/state.ts";
 import type { Dock as DockTab } from "../state/app.ts";
 import { dock, dockOpen, ledgerFull } from "../state/app.ts";
 import { recallNumber, remember } from "../state/storage.ts";
+import { Later } from "./gradual.tsx";
 import { Icon } from "./icons.tsx";
 import { SelectionPanel } from "./SelectionPanel.tsx";
 import { Splitter } from "./Splitter.tsx";
@@ -67,7 +68,7 @@ export function Dock(): JSX.Element {
         </button>
       </header>
       <div class="dock-body" role="tabpanel" aria-label={dock.value === "dsos" ? "DSOs" : "Selection"}>
-        {dock.value === "dsos" ? <Ledger /> : <SelectionPanel />}
+        <Later frames={2}>{dock.value === "dsos" ? <Ledger /> : <SelectionPanel />}</Later>
       </div>
     </aside>
   );

@@ -13,6 +13,7 @@ import { Banner } from "./Banner.tsx";
 import { ContextBar } from "./ContextBar.tsx";
 import { Dock } from "./Dock.tsx";
 import { focusView, viewHasFocus } from "./focus_view.ts";
+import { Later } from "./gradual.tsx";
 import { Sheet } from "./Sheet.tsx";
 import { Splitter } from "./Splitter.tsx";
 import { StatusBar } from "./StatusBar.tsx";
@@ -49,6 +50,7 @@ export function Profile(): JSX.Element {
   );
 }
 
+/** When a profile opens, the view comes first, then the timeline, then what the dock holds: together a task of 60 ms. */
 function TimelineRegion(): JSX.Element | null {
   const shape = timelineShape.value;
   if (shape === "none") {
@@ -57,7 +59,7 @@ function TimelineRegion(): JSX.Element | null {
   const height = shape === "strip" ? TIMELINE.strip : timelineHeight.value;
   return (
     <div class="timeline-region" style={{ height: `${height}px` }}>
-      <Timeline shown={shape} onShow={setTimelineShape} />
+      <Later frames={1}><Timeline shown={shape} onShow={setTimelineShape} /></Later>
       {shape === "tracks" && !narrow.value && (
         <Splitter
           label="Height of the timeline"

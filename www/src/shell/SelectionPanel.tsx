@@ -10,10 +10,12 @@ import { percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
 import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
-import { countSamples, share } from "../views/words.ts";
+import { countSamples, nameClass, share, swatchClass } from "../views/words.ts";
 import { openTransformMenuAt } from "./ContextMenu.tsx";
 import { Copy } from "./Copy.tsx";
+import { Fact } from "./Fact.tsx";
 import { Icon } from "./icons.tsx";
+import { Threads, useOccurrence, When } from "./Occurrence.tsx";
 import type { TransformKind } from "./transforms.ts";
 import { applyTransform, TRANSFORMS } from "./transforms.ts";
 
@@ -30,21 +32,35 @@ export function SelectionPanel(): JSX.Element {
   return <p class="empty-panel">Nothing is selected. Click a frame or a row.</p>;
 }
 
+/** Levels of a stack stand further right by this, but the deepest ones as far as each other. */
+const INDENT = 8;
+const DEEPEST_INDENT = 16;
+
 function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
+  const occurrence = useOccurrence({ kind: "call-node", id: node.callNode });
   return (
     <div class="selection">
       <h2><ForcedMark flags={node.flags} />{node.name}{node.inlined && <em> (inlined)</em>}</h2>
       <Status node={node} />
       <dl class="facts">
+        {node.address !== null && (
+          <Fact label="Address"><code class="breakable" title="One of the addresses that led here">{`${node.dso ?? ""}+${node.address}`}</code></Fact>
+        )}
         <Fact label="Source">{isForced(node.flags) ? "not shown for forced names" : node.file === null ? "not known" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
         <Fact label="Total"><Amount weightOf={node.totalWeight} samples={node.totalSamples} /></Fact>
         <Fact label="Self"><Amount weightOf={node.selfWeight} samples={node.selfSamples} /></Fact>
+        <Threads of={occurrence} />
       </dl>
       <Actions callNode={node.callNode} name={exportedName(node.name, node.flags)} isFunction={node.functionId !== null} />
+      <When occurrence={occurrence} />
       <h3>Stack</h3>
       <ol class="stack">
         {node.path.map((name, index) => (
-          <li key={index}><ForcedMark flags={node.pathFlags[index] ?? 0} />{name}</li>
+          <li key={index} style={{ paddingLeft: `${Math.min(index, DEEPEST_INDENT) * INDENT}px` }}>
+            <span class={swatchClass(node.pathKinds[index] ?? 0, node.pathFlags[index] ?? 0)} />
+            <ForcedMark flags={node.pathFlags[index] ?? 0} />
+            <span class={nameClass(node.pathKinds[index] ?? 0, node.pathFlags[index] ?? 0)}>{name}</span>
+          </li>
         ))}
       </ol>
     </div>
@@ -65,6 +81,8 @@ function Status({ node: { dso, dsoId, dsoStatus, buildId } }: { node: CallNodeDe
 }
 
 function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.value>["row"]> }): JSX.Element {
+  const id = selection.value?.functionId ?? null;
+  const occurrence = useOccurrence(id === null ? null : { kind: "function", id });
   return (
     <div class="selection">
       <h2><ForcedMark flags={row.flags} />{row.name}</h2>
@@ -72,8 +90,10 @@ function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.
       <dl class="facts">
         <Fact label="Total"><Amount weightOf={row.total} samples={null} /></Fact>
         <Fact label="Self"><Amount weightOf={row.self} samples={null} /></Fact>
+        <Threads of={occurrence} />
       </dl>
-      <Actions callNode={null} name={exportedName(row.name, row.flags)} isFunction={selection.value?.functionId !== null} />
+      <Actions callNode={null} name={exportedName(row.name, row.flags)} isFunction={id !== null} />
+      <When occurrence={occurrence} />
     </div>
   );
 }
@@ -123,15 +143,6 @@ function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
         <Icon name="more" />
       </button>
     </p>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: JSX.Element | string }): JSX.Element {
-  return (
-    <>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </>
   );
 }
 

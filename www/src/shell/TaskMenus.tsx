@@ -8,6 +8,7 @@ import { eventTasks } from "../state/event_tasks.ts";
 import { count, percent } from "../state/format.ts";
 import { setCpus, setProcesses, setThreads, toggleCpu, toggleProcess, toggleThread } from "../views/query_steps.ts";
 import { share } from "../views/words.ts";
+import { useGradual } from "./gradual.tsx";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
 
@@ -84,6 +85,8 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
   const text = wanted.value.trim().toLowerCase();
   const found = processes.filter(({ name, pid, threads }) =>
     has(name, pid, text) || threads.some((thread) => has(thread.name, thread.tid, text)));
+  const listed = found.slice(0, MOST_ROWS);
+  const shown = useGradual(listed.length);
   const { processes: pids, threads: tids } = query.value;
   const toggle = (pid: number): void => {
     const next = new Set(opened.peek());
@@ -114,7 +117,7 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
         }}
       />
       <ul class="tasks-list" aria-label="Processes">
-        {found.slice(0, MOST_ROWS).map((process) => (
+        {listed.slice(0, shown).map((process) => (
           <Process
             key={process.pid}
             process={process}

@@ -81,6 +81,7 @@ function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string
     { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
     { kind: "time", text: time.start === null || time.end === null ? null : seconds(time.end - time.start) },
     { kind: "samples", text: countSamples(samples) },
+    // Where there is no coverage meter, which has it below otherwise.
     { kind: "kept", text: fidelity === null ? null : describeKept(fidelity) },
   ];
   return facts.flatMap(({ kind, text }) => (text === null ? [] : [{ kind, text }]));
@@ -93,6 +94,7 @@ function describeKept({ keptWeightShare, thresholdShare }: FidelityInfo): string
 
 function CoverageMeter(): JSX.Element {
   const named = namedPercent.value.toFixed(1);
+  const fidelity = info.value?.fidelity ?? null;
   return (
     <button
       type="button"
@@ -106,7 +108,10 @@ function CoverageMeter(): JSX.Element {
       }}
     >
       <CoverageBar parts={parts.value} kind="meter" />
-      <span><strong>{named} %</strong> named</span>
+      <span class="coverage-words">
+        <span><strong>{named} %</strong> named</span>
+        {fidelity !== null && <span class="kept">{describeKept(fidelity)}</span>}
+      </span>
     </button>
   );
 }

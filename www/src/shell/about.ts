@@ -64,6 +64,7 @@ function describeUnfinished(times: number): string {
 
 const MODES: Record<string, string> = {
   file: "file", pipe: "written into a pipe", directory: "a folder, a stream for each thread of the recorder", link: "link",
+  page: "page",
 };
 
 function formOf({ mode, byte_order, compression, wrapper }: ProfileInfo["format"]): string {

@@ -12,6 +12,7 @@ import { registerCommands } from "../state/commands.ts";
 import { canRedo, canUndo, redo, undo } from "../state/history.ts";
 import { setTimelineShape, timelineShape } from "../state/layout.ts";
 import { filterCount } from "../state/shown.ts";
+import type { View } from "../state/url.ts";
 import { addStep, clearFilters, invert } from "../views/query_steps.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
 import { leave } from "./leave.ts";
@@ -90,12 +91,15 @@ const FRAME: readonly Command[] = [
   anywhere("close", "Close the topmost: dialog, search, selection", ["Escape"], () => void leave(), () => false),
 ];
 
+/** What two profiles can be seen as. */
+const IN_COMPARISON: readonly View[] = ["flame", "functions", "tree"];
+
 function views(): Command[] {
   return VIEWS.map(({ view: each, label, key }) =>
     anywhere(`view-${each}`, label, [key], () => {
       ledgerFull.value = false;
       showView(each);
-    }, () => isOne() || (isOpen() && (each === "flame" || each === "functions"))));
+    }, () => isOne() || (isOpen() && IN_COMPARISON.includes(each))));
 }
 
 function inCode(id: string, label: string, keys: readonly string[], run: () => void, isOffered: () => boolean = isOpen): Command {

@@ -5,14 +5,18 @@
 // Very long links are not rewritten at every step: the address then stays as it was opened.
 //
 // Undo stays within the steps of the profile that is open: what lies before them is another profile, or another site,
-// whose entry would take this page away. A file that was dropped is in no entry, so an entry of one that is gone cannot
-// bring it back: what is open stays, and takes the entry over.
+// whose entry would take this page away. Back leads to an entry of another profile too, and opens that again: a link by
+// the address, a file as long as this tab remembers it. One that is gone cannot come back: what is open stays, and takes
+// the entry over.
 
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
 import {
   comparison, functionsGroup, functionsOrder, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
 } from "./app.ts";
+import { count } from "./format.ts";
+import { toast } from "./toasts.ts";
+import type { ViewState } from "./url.ts";
 import { readFragment, writeFragment } from "./url.ts";
 
 /** Rewriting the address copies it; beyond this length only the history entry is kept. */
@@ -106,12 +110,17 @@ export function amendStep(change: () => void): void {
 type Around = (change: () => void) => void;
 let around: Around = batch;
 
+/** Opens again, as an entry showed it, what `keepProfile` was told; false where that is gone. */
+type Reopen = (profile: string, state: ViewState) => boolean;
+let reopen: Reopen = () => false;
+
 /** Starts following Back and Forward, and keeps the address up to date. Call once. */
-export function followHistory(changing: Around = batch): void {
-  around = changing;
-  const { payload: present, state } = readFragment(location.hash);
+export function followHistory(changing: Around = batch, reopening: Reopen = () => false): void {
+  [around, reopen] = [changing, reopening];
+  const { payload: present, state, passedOver } = readFragment(location.hash);
   payload = present;
   apply(state);
+  tellPassedOver(passedOver);
   const before = history.state as Partial<Entry> | null;
   at = before?.step ?? 0;
   [first, last, profile] = [at, at, before?.profile ?? ""];
@@ -129,6 +138,7 @@ function show(entry: Entry | null): void {
   moving = false;
   const address = readFragment(location.hash);
   const isOther = entry !== null && entry.profile !== profile && profile !== "";
+  tellPassedOver(address.passedOver);
   // An address that was typed has no entry yet.
   at = entry?.step ?? at + 1;
   shownStep.value += 1;
@@ -137,7 +147,9 @@ function show(entry: Entry | null): void {
     around(() => apply(address.state));
   } else if (isOther && address.payload === null) {
     [first, last] = [at, at];
-    write("replace");
+    if (!reopen(entry.profile, address.state)) {
+      write("replace");
+    }
   } else {
     [first, last] = [Math.min(first, at), entry === null ? at : Math.max(last, at)];
     around(() => {
@@ -148,7 +160,23 @@ function show(entry: Entry | null): void {
   }
 }
 
-function apply(state: ReturnType<typeof readFragment>["state"]): void {
+/** Parts that a toast names, and how much of each. */
+const MOST_TOLD = 3;
+const LONGEST_TOLD = 60;
+
+/** Whoever sent an address meant something by every part of it. The page rewrites it, so this is said once. */
+function tellPassedOver(parts: readonly string[]): void {
+  if (parts.length === 0) {
+    return;
+  }
+  const told = parts.slice(0, MOST_TOLD).map((part) => (part.length > LONGEST_TOLD ? `${part.slice(0, LONGEST_TOLD)}…` : part));
+  const more = parts.length - told.length;
+  const what = parts.length === 1 ? "a part" : `${count(parts.length)} parts`;
+  toast("info", `The address has ${what} that this page does not know: ${told.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`);
+}
+
+/** Shows a profile that opens as its address says, or its sender; the entry takes it over when the profile is there. */
+export function apply(state: ViewState): void {
   batch(() => {
     view.value = state.view;
     // The same question is not asked again.

@@ -11,7 +11,7 @@
 //
 // Names are escaped so far that `&`, `=`, `,` and `;` are ours, and chats do not cut the link off. What is at its default
 // is not written. Whatever was typed or cut off is read as far as it makes sense, within the bounds below: a field or a
-// step that makes none is passed over.
+// step that makes none is passed over, and noted.
 
 import type { Around, DsoRef, FunctionRef, PathPart, Query, TimeRange, Transform } from "../session/types.ts";
 
@@ -166,40 +166,79 @@ export function unescaped(text: string): string | null {
 
 // Reading -------------------------------------------------------------------------------------------------------------
 
-/** The query that the fields say. */
-export function readQuery(fields: readonly Field[]): Query {
-  const value = (name: string): string => fields.find(([each]) => each === name)?.[1] ?? "";
-  const choose = <T extends string>(name: string, choices: readonly T[], fallback: T): T =>
-    choices.find((choice) => choice === value(name)) ?? fallback;
-  const files = value("files").split(",", MOST_FILES).map(readFile);
-  const steps = fields.filter(([name]) => name === "step").slice(0, MOST_STEPS);
-  return {
-    event: readNumber(value("event"), MOST_U32) ?? DEFAULT_QUERY.event,
-    direction: choose("direction", ["callees", "inverted"], DEFAULT_QUERY.direction),
-    group: choose("group", ["process", "thread", "none"], DEFAULT_QUERY.group),
-    inlines: choose("inlines", ["shown", "merged"], DEFAULT_QUERY.inlines),
-    range: readRange(value("range")),
-    processes: readNumbers(value("processes"), MOST_U32),
-    threads: readNumbers(value("threads"), MOST_U32),
-    cpus: readNumbers(value("cpus"), MOST_CPU),
-    comms: readList(value("comms"), (text) => unescaped(text) || null),
-    dsos: readList(value("dsos"), (text) => fileAt(files, text)),
-    steps: steps.flatMap(([, text]) => readStep(text, files) ?? []),
-    around: readAround(value("around"), files),
-  };
+/** Fields while they are read. A field that stands twice counts once, steps apart. */
+export class Fields {
+  readonly #fields: readonly Field[];
+  readonly #read = new Set<string>();
+  readonly #senseless: string[] = [];
+
+  constructor(fields: readonly Field[]) {
+    this.#fields = fields.filter(([name, value]) => name !== "" || value !== "");
+  }
+
+  /** What a field says, as far as that makes sense; `fallback` where there is no such field, or an empty one. */
+  read<T>(name: string, fallback: T, read: (text: string) => T | null): T {
+    this.#read.add(name);
+    const text = this.#fields.find(([each]) => each === name)?.[1] ?? "";
+    return text === "" ? fallback : (read(text) ?? this.#passOver(name, text, fallback));
+  }
+
+  choose<T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    return this.read(name, fallback, (text) => choices.find((choice) => choice === text) ?? null);
+  }
+
+  /** A list whose parts are read one by one; those that make no sense are left out. */
+  list<T>(name: string, read: (part: string) => T | null): T[] {
+    return this.read<T[]>(name, [], (text) => {
+      const parts = text.split(",", MOST_LISTED);
+      const found = parts.flatMap((part) => read(part) ?? []);
+      return found.length === parts.length ? found : this.#passOver(name, text, found);
+    });
+  }
+
+  /** Each field of the name that makes sense, up to so many. */
+  each<T>(name: string, most: number, read: (text: string) => T | null): T[] {
+    this.#read.add(name);
+    const texts = this.#fields.filter(([each]) => each === name).map(([, text]) => text);
+    return texts.flatMap((text, place) => (place < most ? read(text) : null) ?? this.#passOver(name, text, []));
+  }
+
+  /** Every field, or part of one, that was passed over: "step=fly;a", "pie=1". */
+  get passedOver(): string[] {
+    const unknown = this.#fields.filter(([name]) => !this.#read.has(name));
+    return [...this.#senseless, ...unknown.map(([name, value]) => (value === "" ? name : `${name}=${value}`))];
+  }
+
+  #passOver<T>(name: string, text: string, instead: T): T {
+    this.#senseless.push(`${name}=${text}`);
+    return instead;
+  }
 }
 
-function readList<T>(text: string, read: (part: string) => T | null): T[] {
-  return text === "" ? [] : text.split(",", MOST_LISTED).flatMap((part) => read(part) ?? []);
+/** The query that the fields say. */
+export function readQuery(fields: Fields): Query {
+  const numbers = (name: string, most: number): number[] => [...new Set(fields.list(name, (part) => readNumber(part, most)))];
+  // A file that makes no sense is noted with whatever names it.
+  const files = fields.read<(DsoRef | null)[]>("files", [], (text) => text.split(",", MOST_FILES).map(readFile));
+  return {
+    event: fields.read("event", DEFAULT_QUERY.event, (text) => readNumber(text, MOST_U32)),
+    direction: fields.choose("direction", ["callees", "inverted"], DEFAULT_QUERY.direction),
+    group: fields.choose("group", ["process", "thread", "none"], DEFAULT_QUERY.group),
+    inlines: fields.choose("inlines", ["shown", "merged"], DEFAULT_QUERY.inlines),
+    range: fields.read<TimeRange | null>("range", null, readRange),
+    processes: numbers("processes", MOST_U32),
+    threads: numbers("threads", MOST_U32),
+    cpus: numbers("cpus", MOST_CPU),
+    comms: fields.list("comms", (text) => unescaped(text) || null),
+    dsos: fields.list("dsos", (text) => fileAt(files, text)),
+    steps: fields.each("step", MOST_STEPS, (text) => readStep(text, files)),
+    around: fields.read<Around | null>("around", null, (text) => readAround(text, files)),
+  };
 }
 
 function readNumber(text: string, most: number): number | null {
   const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   return number <= most ? number : null;
-}
-
-function readNumbers(text: string, most: number): number[] {
-  return [...new Set(readList(text, (part) => readNumber(part, most)))];
 }
 
 /** "21.6" in nanoseconds. */

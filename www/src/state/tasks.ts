@@ -40,6 +40,7 @@ export function describeProgress(label: string, progress: Progress | null): stri
       return total === undefined ? "Naming" : `Naming ${count(done)} of ${count(total)} frames`;
     case "counting":
     case "fetching":
+    case "writing":
       return label;
   }
 }

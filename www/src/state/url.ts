@@ -6,12 +6,12 @@
 //
 // The payload is base64url, so `&` ends it. `s2` is the version of the view part (query_text.ts has the query's fields);
 // `s1`, which knew no filters, is still read. A page that meets another version ignores that part, since the profile
-// matters and the view can be found again. What is at its default is left out. Call nodes have no place here: their
+// matters and the view can be found again; the user is told. What is at its default is left out. Call nodes have no place here: their
 // numbers change when names arrive, so the zoom lives in the history entry.
 
 import type { FunctionsOrder, Query } from "../session/types.ts";
 import type { Field } from "./query_text.ts";
-import { DEFAULT_QUERY, escaped, readQuery, unescaped, writeQuery } from "./query_text.ts";
+import { DEFAULT_QUERY, escaped, Fields, readQuery, unescaped, writeQuery } from "./query_text.ts";
 
 export const VIEWS = ["time-order", "flame", "functions", "tree", "heat-map"] as const;
 export type View = (typeof VIEWS)[number];
@@ -64,32 +64,64 @@ export interface Address {
   state: ViewState;
 }
 
+/** An address as it was read. */
+export interface ReadAddress extends Address {
+  /** What in it this page does not know, or is cut off, as it stands there. */
+  passedOver: string[];
+}
+
 /** Beyond this, nobody wrote it by using the page. */
 const LONGEST_STATE = 262_144;
+const DEEPEST_ZOOM = 1024;
 
 /** Reads `location.hash`, with or without its `#`. What is not understood keeps its default. */
-export function readFragment(hash: string): Address {
+export function readFragment(hash: string): ReadAddress {
   const text = hash.startsWith("#") ? hash.slice(1) : hash;
   const end = text.indexOf("&");
   const head = end === -1 ? text : text.slice(0, end);
   if (/^p\d+\./.test(head)) {
-    return { payload: head, state: end === -1 ? DEFAULT_VIEW_STATE : readVersion(text.slice(end + 1)) };
+    return { payload: head, ...readVersion(end === -1 ? "" : text.slice(end + 1)) };
   }
-  return { payload: null, state: readVersion(text) };
+  return { payload: null, ...readVersion(text) };
 }
 
 /** The fragment for an address, with its `#`; empty where there is nothing to say. */
 export function writeFragment({ payload, state }: Address): string {
-  const fields = writeState(state).map(([name, value]) => `${name}=${value}`);
-  const parts = [...(payload === null ? [] : [payload]), ...(fields.length > 0 ? ["s2", ...fields] : [])];
+  const view = writeView({ state, zoom: [] });
+  const parts = [...(payload === null ? [] : [payload]), ...(view === "" ? [] : ["s2", view])];
   return parts.length > 0 ? `#${parts.join("&")}` : "";
 }
 
-function readVersion(text: string): ViewState {
-  if (text.length > LONGEST_STATE) {
-    return DEFAULT_VIEW_STATE;
-  }
-  const [version, ...fields] = text.split("&");
+/** Whether the fragment of an address says how the profile is looked at; a link alone leaves that to what is in it. */
+export function saysView({ state }: Address): boolean {
+  return writeState(state).length > 0;
+}
+
+/** A view as a link holds it, for whoever opens it. */
+export interface SharedView {
+  state: ViewState;
+  /** Texts on the way to the call that the flame graph is zoomed into, from the first level down. */
+  zoom: readonly string[];
+}
+
+/** What stands behind `s2&` in an address, and the zoom, which an address leaves to the entry of the history. */
+export function writeView({ state, zoom }: SharedView): string {
+  const fields = writeState(state);
+  const all: Field[] = zoom.length === 0 ? fields : [...fields, ["zoom", zoom.map(escaped).join(",")]];
+  return all.map(([name, value]) => `${name}=${value}`).join("&");
+}
+
+/** Reads it again, as sceptically as an address. */
+export function readView(text: string): SharedView {
+  const [, zoom = ""] = /(?:^|&)zoom=([^&]*)/.exec(text.slice(0, LONGEST_STATE)) ?? [];
+  const path = zoom.split(",", DEEPEST_ZOOM).map(unescaped);
+  return { state: readVersion(`s2&${text}`).state, zoom: zoom === "" || path.includes(null) ? [] : path.filter((part) => part !== null) };
+}
+
+type ReadState = Omit<ReadAddress, "payload">;
+
+function readVersion(text: string): ReadState {
+  const [version = "", ...fields] = text.length > LONGEST_STATE ? [text] : text.split("&");
   switch (version) {
     case "s1":
       // Written as forms are: `+` is a space there.
@@ -100,29 +132,34 @@ function readVersion(text: string): ViewState {
         return equals === -1 ? [field, ""] : [field.slice(0, equals), field.slice(equals + 1)];
       }));
     default:
-      return DEFAULT_VIEW_STATE;
+      return { state: DEFAULT_VIEW_STATE, passedOver: text === "" ? [] : [text] };
   }
 }
 
-function readState(fields: readonly Field[]): ViewState {
+function readState(given: readonly Field[]): ReadState {
   const base = DEFAULT_VIEW_STATE;
-  const value = (name: string): string | null => unescaped(fields.find(([each]) => each === name)?.[1] ?? "");
-  const choose = <T extends string>(choices: readonly T[], text: string | null | undefined, fallback: T): T =>
-    choices.find((choice) => choice === text) ?? fallback;
-  const [key, way] = (value("order") ?? "").split(".");
-  const thread = value("thread") ?? "";
-  return {
-    view: choose(VIEWS, value("view"), base.view),
+  const fields = new Fields(given);
+  const state: ViewState = {
+    view: fields.choose("view", VIEWS, base.view),
     query: readQuery(fields),
-    search: value("search") ?? base.search,
-    order: {
-      key: choose(ORDER_KEYS, key, base.order.key),
-      descending: way === "up" ? false : base.order.descending,
-    },
-    groupBy: choose(FUNCTION_GROUPS, value("by"), base.groupBy),
-    comparison: readComparison(value("compare") ?? ""),
-    thread: /^\d{1,10}$/.test(thread) && Number(thread) <= 0xffffffff ? Number(thread) : base.thread,
+    search: fields.read("search", base.search, unescaped),
+    order: fields.read("order", base.order, readOrder),
+    groupBy: fields.choose("by", FUNCTION_GROUPS, base.groupBy),
+    comparison: fields.read("compare", base.comparison, readComparison),
+    thread: fields.read("thread", base.thread, readThread),
   };
+  return { state, passedOver: fields.passedOver };
+}
+
+/** "name.up" */
+function readOrder(text: string): FunctionsOrder | null {
+  const [written, way] = text.split(".");
+  const key = ORDER_KEYS.find((each) => each === written);
+  return key === undefined || (way !== "up" && way !== "down") ? null : { key, descending: way === "down" };
+}
+
+function readThread(text: string): number | null {
+  return /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff ? Number(text) : null;
 }
 
 /** "rest.share.after", "rest.raw.both.swapped" */

@@ -5,9 +5,9 @@ import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
 import type { TrackBy, TrackSort } from "../session/types.ts";
 import type { TimelineModel } from "./model.ts";
-import { hiddenTracks, trackKind, trackOrder } from "./state.ts";
+import { hiddenTracks, setTrackKind, trackKind, trackKinds, trackOrder } from "./state.ts";
 
-const KINDS: readonly (readonly [TrackBy, string])[] = [["process", "Process"], ["thread", "Thread"], ["cpu", "CPU"]];
+const KINDS: Record<TrackBy, string> = { process: "Process", thread: "Thread", cpu: "CPU" };
 const ORDERS: readonly (readonly [TrackSort, string])[] = [["weight", "Weight"], ["start", "Start"]];
 
 export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCollapse: () => void }): JSX.Element {
@@ -20,9 +20,14 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
     <Popover label={<Icon name="more" size={14} />} name="Options of the timeline" buttonClass="quiet icon-only" panelClass="menu timeline-menu">
       {(close) => (
         <>
-          <Choices label="Group by" value={trackKind.value} choices={KINDS} onChoose={(kind) => {
-            trackKind.value = kind;
-          }} />
+          {trackKinds.value.length > 1 && (
+            <Choices
+              label="Group by"
+              value={trackKind.value}
+              choices={trackKinds.value.map((kind) => [kind, KINDS[kind]] as const)}
+              onChoose={setTrackKind}
+            />
+          )}
           <Choices label="Sort by" value={trackOrder.value} choices={ORDERS} onChoose={(order) => {
             trackOrder.value = order;
           }} />

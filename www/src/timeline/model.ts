@@ -23,14 +23,14 @@ import { ALL_ROW, binAt, rowAt } from "./scene.ts";
 import type { TimeElements, TimelineForm } from "./stage.ts";
 import { TimeStage } from "./stage.ts";
 import {
-  enterSpan, hiddenTracks, leaveTo, openProcesses, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight,
+  enterSpan, hasSingleSamples, hiddenTracks, leaveTo, openProcesses, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight,
   timeQuery, trackKind, trackOrder, wholeTime,
 } from "./state.ts";
 import type { TimeSpan } from "./time_window.ts";
 import {
   extended, lengthOf, panWindow, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf, zoomWindow,
 } from "./time_window.ts";
-import { decimalsFor, lengthWords, rangeWords, secondsWith } from "./words.ts";
+import { decimalsFor, lengthWords, NO_SINGLE_SAMPLES, rangeWords, secondsWith } from "./words.ts";
 
 const BIN_PX = 2;
 /** Steps of the cursor in what is in sight. */
@@ -59,7 +59,10 @@ export class TimelineModel {
   readonly tip = signal<Tip | null>(null);
   readonly rows = computed<readonly Row[]>(() => {
     const answer = this.answer.value;
-    const all = answer === null ? [] : rowsOf(answer, eventTasks.value, this.#by.value, openProcesses.value);
+    const by = this.#by.value;
+    // Without single samples, the tasks that can be filtered by are processes alone.
+    const tasks = by === "process" || hasSingleSamples.value ? eventTasks.value : null;
+    const all = answer === null ? [] : rowsOf(answer, tasks, by, openProcesses.value);
     return all.filter(({ key }) => !hiddenTracks.value.has(key));
   });
   /** The row that keys are on. */
@@ -161,6 +164,10 @@ export class TimelineModel {
         this.activeRow.value = rowAtHeight(stage, y);
       },
       drag: (from, to, how) => {
+        if (!hasSingleSamples.peek()) {
+          hovered.value = NO_SINGLE_SAMPLES;
+          return;
+        }
         const range = this.#range();
         // A handle that was grasped beside its edge keeps that distance.
         const grasped = how === "start" || how === "end" ? (range?.[how] ?? null) : null;
@@ -320,7 +327,7 @@ export class TimelineModel {
   #moveCursor(by: number, range: "kept" | "extended"): void {
     const from = timeCursor.peek() ?? this.#range()?.end ?? timeInSight.peek().start;
     const to = Math.min(this.#whole.end, Math.max(this.#whole.start, from + by));
-    if (range === "extended") {
+    if (range === "extended" && hasSingleSamples.peek()) {
       this.#keyed.extend(from, to, this.#range());
     }
     timeCursor.value = to;
@@ -361,7 +368,9 @@ export class TimelineModel {
   choose(row: Row): void {
     const asked = query.peek();
     const only = (chosen: readonly number[], one: number): number[] => (chosen.length === 1 && chosen[0] === one ? [] : [one]);
-    if (row.tid !== null) {
+    if (row.tid !== null && !hasSingleSamples.peek()) {
+      hovered.value = NO_SINGLE_SAMPLES;
+    } else if (row.tid !== null) {
       setThreads(only(asked.threads, row.tid));
     } else if (row.pid !== null) {
       setProcesses(only(asked.processes, row.pid));

@@ -6,6 +6,7 @@ import type { Query } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { namesGeneration, query, session } from "../state/app.ts";
 import { treeWindow } from "../views/flame/host.ts";
+import { hasSingleSamples } from "./state.ts";
 
 interface Prepared {
   session: Session;
@@ -17,6 +18,9 @@ let prepared: Prepared | null = null;
 
 /** The pointer is where ranges are dragged. Does nothing where it was here before. */
 export function prepareDrag(): void {
+  if (!hasSingleSamples.peek()) {
+    return;
+  }
   const asked = session.peek();
   const now = asked && { session: asked, query: query.peek(), names: namesGeneration.peek() };
   if (now === null || (prepared?.session === asked && prepared.query === now.query && prepared.names === now.names)) {

@@ -17,13 +17,16 @@ export function rowsOf(
   open: ReadonlySet<number>,
 ): Row[] {
   const threadsOf = new Map(tasks?.processes.map((each) => [each.pid, each.threads.length]));
+  /** Filters may leave one of several, and in a link the tasks may not be told apart by thread. */
+  const hasThreads = ({ pid, threads }: Omit<Track, "peak">): boolean =>
+    pid !== null && Math.max(threads, threadsOf.get(pid) ?? 0) > 1;
   const row = (track: Omit<Track, "peak">, place: number | null): Row => ({
     ...track,
     track: place,
     opened:
-      by !== "process" || track.level > 0 || track.pid === null || (threadsOf.get(track.pid) ?? 2) < 2
+      by !== "process" || track.level > 0 || !hasThreads(track)
         ? null
-        : open.has(track.pid) ? "open" : "closed",
+        : open.has(track.pid ?? -1) ? "open" : "closed",
   });
   const present = answer.tracks.slice(1).map((track, place) => row(track, place + 1));
   const known = new Set(present.map(({ key }) => key));
@@ -33,10 +36,11 @@ export function rowsOf(
 
 /** What the recording has of one kind of track, whatever the filters. */
 function everyTrack(tasks: TaskRows | null, by: TrackBy): Omit<Track, "peak">[] {
-  const none = { samples: 0, weight: 0, level: 0, pid: null, tid: null, cpu: null };
+  const none = { samples: 0, weight: 0, level: 0, threads: 0, pid: null, tid: null, cpu: null };
   switch (by) {
     case "process":
-      return (tasks?.processes ?? []).map(({ pid, name }) => ({ ...none, key: `p${pid}`, label: name, sub: "", pid }));
+      return (tasks?.processes ?? []).map(({ pid, name, threads }) =>
+        ({ ...none, key: `p${pid}`, label: name, sub: "", threads: threads.length, pid }));
     case "thread":
       return (tasks?.processes ?? []).flatMap(({ pid, threads }) =>
         threads.map(({ tid, name }) => ({ ...none, key: `t${tid}`, label: name, sub: "", pid, tid })));

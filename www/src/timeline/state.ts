@@ -4,31 +4,39 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { draggedRange, info, query } from "../state/app.ts";
 import { eventTasks } from "../state/event_tasks.ts";
-import type { Query, TrackBy, TrackSort } from "../session/types.ts";
+import type { Query, Times, TrackBy, TrackSort } from "../session/types.ts";
 import type { TimeSpan } from "./time_window.ts";
+import { dropsSamples } from "../state/steps.ts";
 import { clampWindow, sameSpan } from "./time_window.ts";
 
 /** When the last of what was worked out was: a wait may end after the last sample. */
 const lastDerived = computed(() =>
   (eventTasks.value?.processes ?? []).reduce((last, { end }) => Math.max(last, end), 0));
 
+/** What is known of when samples were: of a recording everything, of a link what it kept. */
+export const timesKnown = computed<Times>(() => info.value?.fidelity?.times ?? "samples");
+
+/** Whether every sample is known by itself: only then are there ranges, threads and CPUs. */
+export const hasSingleSamples = computed(() => timesKnown.value === "samples");
+
 const length = computed<number | null>(() => {
   const time = info.value?.time;
-  return time == null || time.start === null || time.end === null
+  return time == null || timesKnown.value === "none" || time.start === null || time.end === null
     ? null
     : Math.max(time.end - time.start, lastDerived.value) + 1;
 });
 
-/** From the first sample to just past the last one; null where samples have no time, as in a link. */
+/** From the first sample to just past the last one; null where nothing is known of times. */
 export const wholeTime = computed<TimeSpan | null>(() => (length.value === null ? null : { start: 0, end: length.value }));
 
 /**
- * The query without what changes no track and no cell, as text: it stays the same while ranges and steps do not, and so
- * nothing is asked again.
+ * The query without what changes no track and no cell, as text: it stays the same while the range does not, nor steps that
+ * take samples away, and so nothing is asked again.
  */
 const filters = computed(() => {
-  const plain: Query = { ...query.value, range: null, steps: [], around: null, direction: "callees", group: "process", inlines: "shown" };
-  return JSON.stringify(plain);
+  const asked: Query = { ...query.value, range: null, around: null, direction: "callees" };
+  const plain: Query = { ...asked, steps: [], group: "process", inlines: "shown" };
+  return JSON.stringify(dropsSamples(asked) ? asked : plain);
 });
 
 /** The query for tracks and cells. */
@@ -51,7 +59,23 @@ export const timeCursor = signal<number | null>(null);
 /** The range as it is being dragged, or as it is. */
 export const rangeShown = computed(() => draggedRange.value ?? query.value.range);
 
-export const trackKind = signal<TrackBy>("process");
+/** What tracks can be of. */
+export const trackKinds = computed<readonly TrackBy[]>(() => {
+  switch (timesKnown.value) {
+    case "samples":
+      return ["process", "thread", "cpu"];
+    case "threads":
+      return ["process", "thread"];
+    default:
+      return ["process"];
+  }
+});
+const chosenKind = signal<TrackBy>("process");
+/** What tracks are of; where there are none of the kind that was chosen, processes. */
+export const trackKind = computed<TrackBy>(() => (trackKinds.value.includes(chosenKind.value) ? chosenKind.value : "process"));
+export function setTrackKind(kind: TrackBy): void {
+  chosenKind.value = kind;
+}
 export const trackOrder = signal<TrackSort>("weight");
 /** Processes whose threads are shown. */
 export const openProcesses = signal<ReadonlySet<number>>(new Set());

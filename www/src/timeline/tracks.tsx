@@ -13,7 +13,7 @@ import { countSamples } from "../views/words.ts";
 import type { TimelineModel } from "./model.ts";
 import type { Row } from "./rows.ts";
 import { trackSizes } from "./scene.ts";
-import { rangeShown, wholeTime } from "./state.ts";
+import { hasSingleSamples, rangeShown, wholeTime } from "./state.ts";
 
 const LEAP = 10;
 
@@ -118,10 +118,12 @@ function TrackRow({ row, place, top, model }: TrackRowProps): JSX.Element {
         <span class="timeline-label">{row.label}</span>
         <span class="timeline-count">{row.sub}</span>
       </div>
-      <div role="gridcell" class="visually-hidden">
-        <Edge edge="start" row={row} model={model} isActive={isActive} />
-        <Edge edge="end" row={row} model={model} isActive={isActive} />
-      </div>
+      {hasSingleSamples.value && (
+        <div role="gridcell" class="visually-hidden">
+          <Edge edge="start" row={row} model={model} isActive={isActive} />
+          <Edge edge="end" row={row} model={model} isActive={isActive} />
+        </div>
+      )}
     </div>
   );
 }

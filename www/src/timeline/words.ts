@@ -6,6 +6,9 @@ import { lengthOf } from "./time_window.ts";
 const SECOND = 1e9;
 const MOST_DECIMALS = 9;
 
+/** Why a range, the heat map or the time order is not to be had. */
+export const NO_SINGLE_SAMPLES = "This link has no times of single samples. Open the recording itself to see them.";
+
 /** Decimals of seconds with which a length of time has four figures, and two at least. */
 export function decimalsFor(length: number): number {
   const digits = Math.floor(Math.log10(Math.max(1, length) / SECOND)) + 1;

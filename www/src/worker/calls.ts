@@ -2,16 +2,19 @@
 
 import type { Comparison } from "../generated/perftab_web.js";
 import { Session } from "../generated/perftab_web.js";
-import type { Args, CompareRequest, FunctionsOrder, Method, Result } from "../session/types.ts";
+import type { Args, CompareRequest, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
 import { Compared } from "./compared.ts";
 import { fetchDso } from "./debuginfod.ts";
+import { exported } from "./exported.ts";
 import { admit, force } from "./naming.ts";
-import { fetchLateIds } from "./late_ids.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek } from "./peek.ts";
 import { read } from "./reading.ts";
-import { rangePreview, scanned } from "./scans.ts";
+import { close, placed, scanned } from "./scans.ts";
+import { fetchLateIds, fetchText } from "./served.ts";
 import type { Slices } from "./slices.ts";
+import type { Noted } from "./trees.ts";
+import { ofTree, Turns } from "./trees.ts";
 import type { Memory } from "./wasm.ts";
 
 /** What a call of method `M` knows besides its arguments. */
@@ -27,6 +30,7 @@ export class Calls {
   readonly #memory: Memory;
   #session: Session | null = null;
   readonly #compared = new Compared();
+  readonly #turns = new Turns();
   /** Counts sessions, so that no two of them have a generation in common. */
   #opened = 0;
 
@@ -46,7 +50,7 @@ export class Calls {
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
-    filteredCoverage: ({ query }) => this.#open.filteredCoverage(query),
+    filteredCoverage: ({ query }, { slices }) => this.#ofLeft(query, slices, (session) => session.filteredCoverage(query)),
     dsoUsers: ({ dso }) => this.#open.dsoUsers(dso),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
@@ -64,36 +68,61 @@ export class Calls {
       const asked = request.which === "second" ? this.#compared.second : this.#open;
       return fetchDso(asked, this.#sessions.filter((other) => other !== asked), request, slices);
     },
-    flameGraph: ({ query, window }) => this.#open.flameGraph(query, window),
-    callNodeDetail: ({ query, callNode }) => this.#open.callNodeDetail(query, callNode),
-    findCallNode: ({ query, place }) => this.#open.findCallNode(query, place),
-    callTreeChildren: ({ query, callNode, from, to }) => this.#open.callTreeChildren(query, callNode, from ?? 0, to),
-    callTreePath: ({ query, callNode }) => this.#open.callTreePath(query, callNode),
-    functions: ({ query, order, groupBy, from, to }) => this.#open.functions(query, orderFor(order), groupBy ?? "function", from, to),
-    timeOrder: ({ query, window }) => this.#open.timeOrder(query, window),
-    sandwich: ({ query, function: wanted }) => this.#open.sandwich(query, wanted),
-    search: ({ query, text }) => this.#open.search(query, text),
-    shown: ({ query }) => this.#open.shown(query),
+    flameGraph: ({ query, window }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.flameGraph(query, window)),
+    callNodeDetail: ({ query, callNode }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.callNodeDetail(query, callNode)),
+    occurrence: async ({ query, request }, { slices }) => {
+      await this.#ofTree(calleesOf(query), slices, () => undefined, "ends");
+      const scan = await this.#ofTree(query, slices, (session) => session.occurrence(query, request));
+      return scanned(this.#open, scan, slices);
+    },
+    findCallNode: ({ query, place }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.findCallNode(query, place)),
+    callTreeChildren: ({ query, callNode, from, to }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.callTreeChildren(query, callNode, from ?? 0, to)),
+    callTreePath: ({ query, callNode }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.callTreePath(query, callNode)),
+    functions: ({ query, order, groupBy, from, to }, { slices }) => {
+      const by = groupBy ?? "function";
+      const view = (session: Session): Result<"functions"> => session.functions(query, orderFor(order), by, from, to);
+      return this.#ofTree(calleesOf(query), slices, view, by === "thread" ? "ends" : "tree");
+    },
+    timeOrder: ({ query, window }, { slices }) =>
+      this.#ofTree(calleesOf(query), slices, (session) => session.timeOrder(query, window), "ends"),
+    sandwich: ({ query, function: wanted }, { slices }) =>
+      this.#ofTree(calleesOf(query), slices, (session) => session.sandwich(query, wanted)),
+    search: ({ query, text }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.search(query, text)),
+    shown: ({ query }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.shown(query)),
     functionRef: ({ functionId }) => this.#open.functionRef(functionId),
     dsoRef: ({ dso }) => this.#open.dsoRef(dso),
-    callNodePath: ({ query, callNode }) => this.#open.callNodePath(query, callNode),
+    callNodePath: ({ query, callNode }, { slices }) =>
+      this.#ofTree(query, slices, (session) => session.callNodePath(query, callNode)),
     tasks: ({ event }) => this.#open.tasks(event),
-    timeline: ({ query, request }, { slices }) => scanned(this.#open, this.#open.timeline(query, request), slices),
-    heatMap: ({ query, request }, { slices }) => scanned(this.#open, this.#open.heatMap(query, request), slices),
-    heatCell: ({ query, start, end }) => this.#open.heatCell(query, start, end),
+    timeline: ({ query, request }, { slices }) =>
+      this.#ofLeft(query, slices, (session) => scanned(session, session.timeline(query, request), slices)),
+    heatMap: ({ query, request }, { slices }) =>
+      this.#ofLeft(query, slices, (session) => scanned(session, session.heatMap(query, request), slices)),
+    heatCell: ({ query, start, end }, { slices }) => this.#ofLeft(query, slices, (session) => session.heatCell(query, start, end)),
     marks: ({ start, end }) => this.#open.marks(start, end),
-    rangePreview: (request, { slices }) => rangePreview(this.#open, request, slices),
+    rangePreview: (request, { slices }) => this.#rangePreview(request, slices),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
     secondInfo: () => this.#compared.second.info(),
-    comparedSides: ({ request }) => this.#compare(request).sides(),
-    comparedGraph: ({ request, view, window }) => this.#compare(request).flameGraph(view, window),
-    comparedDetail: ({ request, view, callNode }) => this.#compare(request).detail(view, callNode),
-    comparedChanges: ({ request, view, rows }) => this.#compare(request).changes(view, rows),
-    comparedDsos: ({ request, view }) => this.#compare(request).dsos(view),
-    comparedSearch: ({ request, view, text }) => this.#compare(request).search(view, text),
+    comparedSides: ({ request }, { slices }) => this.#compare(request, slices, (compared) => compared.sides()),
+    comparedGraph: ({ request, view, window }, { slices }) => this.#compare(request, slices, (compared) => compared.flameGraph(view, window)),
+    comparedDetail: ({ request, view, callNode }, { slices }) => this.#compare(request, slices, (compared) => compared.detail(view, callNode)),
+    comparedChildren: ({ request, view, callNode, most }, { slices }) =>
+      this.#compare(request, slices, (compared) => compared.children(view, callNode, most)),
+    comparedChanges: ({ request, view, rows }, { slices }) => this.#compare(request, slices, (compared) => compared.changes(view, rows)),
+    comparedDsos: ({ request, view }, { slices }) => this.#compare(request, slices, (compared) => compared.dsos(view)),
+    comparedSearch: ({ request, view, text }, { slices }) => this.#compare(request, slices, (compared) => compared.search(view, text)),
     share: (request) => share(this.#open, request),
-    exportCollapsed: ({ query }) => new Blob([this.#open.exportCollapsed(query)], { type: "text/plain" }),
+    export: ({ request }, { slices }) => exported(this.#open, request, slices),
+    exportLimits: ({ requests }) => requests.map((request) => this.#open.exportLimits(request)),
+    renameProblem: ({ pattern }) => Session.renameProblem(pattern) ?? null,
     memory: () => this.#memory.buffer.byteLength,
   };
 
@@ -110,8 +139,40 @@ export class Calls {
     return second === null ? [this.#open] : [this.#open, second];
   }
 
-  #compare(request: CompareRequest): Comparison {
-    return this.#compared.of(request, this.#open, this.generation);
+  /** What a view says of a query's tree, which is made first. */
+  #ofTree<Answer>(query: Query, slices: Slices, view: (session: Session) => Answer | Promise<Answer>, noted: Noted = "tree"): Promise<Answer> {
+    return this.#turns.take(slices, () => {
+      const session = this.#open;
+      return ofTree(session, query, noted, slices, () => view(session));
+    });
+  }
+
+  /** A view of all times, in which steps may take samples away: which, only the tree of callees says. */
+  async #ofLeft<Answer>(query: Query, slices: Slices, view: (session: Session) => Answer | Promise<Answer>): Promise<Answer> {
+    // What a query leaves out has its default.
+    const { steps = [] } = query;
+    if (steps.length === 0) {
+      return view(this.#open);
+    }
+    return await this.#ofTree(calleesOf({ ...query, range: null }), slices, view, "ends");
+  }
+
+  async #rangePreview({ query, range, window }: Args<"rangePreview">, slices: Slices): Promise<Result<"rangePreview">> {
+    const session = this.#open;
+    for (;;) {
+      const preview = session.rangePreview(query, range, window);
+      if (preview !== null) {
+        return preview;
+      }
+      // Of the first range: a tree with where samples end takes its turn; placing them lets others in between.
+      await this.#ofTree(calleesOf({ ...query, range: null }), slices, () => undefined, "ends");
+      await placed(session, query, slices);
+    }
+  }
+
+  #compare<Answer>(request: CompareRequest, slices: Slices, view: (comparison: Comparison) => Answer): Promise<Answer> {
+    return this.#turns.take(slices, async () =>
+      view(await this.#compared.of(request, this.#open, () => this.generation, slices)));
   }
 
   #replaceSecond(session: Session): Result<"info"> {
@@ -121,14 +182,17 @@ export class Calls {
 
   #replace(session: Session): Result<"info"> {
     this.#compared.replace(null);
-    this.#session?.free();
+    close(this.#session);
     this.#session = session;
     this.#opened += 1;
     return session.info();
   }
 }
 
-async function readUrl({ parts, lateIds }: Args<"openUrl">, slices: Slices): Promise<Session> {
+async function readUrl({ carrier, parts, lateIds }: Args<"openUrl">, slices: Slices): Promise<Session> {
+  if (carrier !== null) {
+    return Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
+  }
   const session = await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices);
   session.distrust(await fetchLateIds(lateIds, slices));
   return session;
@@ -142,7 +206,10 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
     case "callTreePath":
     case "callNodePath":
     case "comparedDetail":
+    case "comparedChildren":
       return (args as Args<"callNodeDetail">).callNode !== 0;
+    case "occurrence":
+      return (args as Args<"occurrence">).request.subject.kind === "call-node";
     case "flameGraph":
     case "comparedGraph":
     case "rangePreview":
@@ -152,13 +219,18 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
   }
 }
 
+/** Views of functions know no direction. */
+function calleesOf(query: Query): Query {
+  return { ...query, direction: "callees", around: null };
+}
+
 function orderFor({ key, descending }: FunctionsOrder): { key: FunctionsOrder["key"]; direction: "descending" | "ascending" } {
   return { key, direction: descending ? "descending" : "ascending" };
 }
 
 /** The address and its `#` count as part of the link. */
-function share(session: Session, { budget, base, parts }: Args<"share">): Result<"share"> {
+function share(session: Session, { budget, base, options }: Args<"share">): Result<"share"> {
   const before = base.length + 1;
-  const shared = session.share(Math.max(0, budget - before), parts);
+  const shared = session.share({ ...options, characters: Math.max(0, budget - before) });
   return { ...shared, characters: before + shared.payload.length };
 }

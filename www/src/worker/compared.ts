@@ -2,15 +2,18 @@
 //
 // A comparison holds two call trees as one, so only one is kept: whoever looks at one asks about it again and again.
 
-import type { Session } from "../generated/perftab_web.js";
-import { Comparison } from "../generated/perftab_web.js";
-import type { CompareRequest, Which } from "../session/types.ts";
+import type { Comparison, Session } from "../generated/perftab_web.js";
+import { ComparisonWork } from "../generated/perftab_web.js";
+import type { CompareRequest } from "../session/types.ts";
+import { allSteps, close, ROWS } from "./scans.ts";
+import type { Slices } from "./slices.ts";
 
 export class Compared {
   #second: Session | null = null;
   /** The generations of second sessions that were closed, so that none comes twice. */
   #past = 0;
   #kept: { key: string; comparison: Comparison } | null = null;
+  #making: { key: string; work: ComparisonWork } | null = null;
 
   /** Changes whenever its names do, and when another is opened. */
   get generation(): number {
@@ -32,23 +35,36 @@ export class Compared {
   replace(second: Session | null): void {
     this.#forget();
     this.#past = this.generation + 1;
-    this.#second?.free();
+    close(this.#second);
     this.#second = second;
   }
 
-  /** The comparison of a request, made if it was not the last one. `generation` tells names from other names. */
-  of({ before, after }: CompareRequest, first: Session, generation: number): Comparison {
-    const key = JSON.stringify([generation, before, after]);
-    if (this.#kept?.key !== key) {
-      this.#forget();
-      const session = (which: Which): Session => (which === "first" ? first : this.second);
-      const comparison = new Comparison(session(before.which), before.query, session(after.which), after.query);
-      this.#kept = { key, comparison };
+  /**
+   * The comparison of a request, made in slices if it was not the last one. `generation` tells names from other names. A
+   * call that is cancelled leaves what is made to the next.
+   */
+  async of(request: CompareRequest, first: Session, generation: () => number, slices: Slices): Promise<Comparison> {
+    const keyOf = (): string => JSON.stringify([generation(), request.before, request.after]);
+    if (this.#kept?.key === keyOf()) {
+      return this.#kept.comparison;
     }
-    return this.#kept.comparison;
+    const [before, after] = [request.before, request.after].map(({ which }) => (which === "first" ? first : this.second)) as [Session, Session];
+    const key = JSON.stringify([request.before, request.after]);
+    if (this.#making?.key !== key) {
+      this.#forget();
+      this.#making = { key, work: new ComparisonWork(before, request.before.query, after, request.after.query) };
+    }
+    const { work } = this.#making;
+    // Names that change meanwhile let it begin anew by itself.
+    const comparison = await allSteps([before, after], () => work.step(before, after, ROWS), slices);
+    this.#forget();
+    this.#kept = { key: keyOf(), comparison };
+    return comparison;
   }
 
   #forget(): void {
+    this.#making?.work.free();
+    this.#making = null;
     this.#kept?.comparison.free();
     this.#kept = null;
   }

@@ -1,11 +1,22 @@
 // Views of time, which go through all samples: in steps, between which a cancel arrives.
 
 import type { Session } from "../generated/perftab_web.js";
-import type { Args, Result } from "../session/types.ts";
+import type { Query } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
+import { CancelledCall } from "./slices.ts";
 
 /** Rows gone through before the clock is looked at; a few milliseconds. */
-const ROWS = 1 << 18;
+export const ROWS = 1 << 18;
+
+/** Sessions that were freed: work on one that is closed meanwhile ends as if it was cancelled. */
+const closed = new WeakSet<Session>();
+
+export function close(session: Session | null): void {
+  if (session !== null) {
+    closed.add(session);
+    session.free();
+  }
+}
 
 interface Step<Answer> {
   done: number;
@@ -21,14 +32,18 @@ interface Scan<Answer> {
 
 export async function scanned<Answer>(session: Session, scan: Scan<Answer>, slices: Slices): Promise<Answer> {
   try {
-    return await allSteps(() => scan.step(session, ROWS), slices);
+    return await allSteps([session], () => scan.step(session, ROWS), slices);
   } finally {
     scan.free();
   }
 }
 
-async function allSteps<Answer>(step: () => Step<Answer>, slices: Slices): Promise<Answer> {
+/** Goes through all steps of something that is made of these sessions. */
+export async function allSteps<Answer>(sessions: readonly Session[], step: () => Step<Answer>, slices: Slices): Promise<Answer> {
   for (;;) {
+    if (sessions.some((session) => closed.has(session))) {
+      throw new CancelledCall();
+    }
     const { done, total, answer } = step();
     if (answer !== null) {
       return answer;
@@ -37,17 +52,7 @@ async function allSteps<Answer>(step: () => Step<Answer>, slices: Slices): Promi
   }
 }
 
-/**
- * The graph of one of many ranges. The first takes as long as a tree does, in slices; a preview that is cancelled leaves
- * what it has done to the next.
- */
-export async function rangePreview(
-  session: Session,
-  { query, range, window }: Args<"rangePreview">,
-  slices: Slices,
-): Promise<Result<"rangePreview">> {
-  await allSteps(() => session.placeSamples(query, ROWS), slices);
-  const ranged = { ...query, range };
-  const root = window.root === 0 ? 0 : session.callNodeInRange(query, window.root, ranged);
-  return session.flameGraph(ranged, { ...window, root });
+/** Places a query's samples, so that previews of its ranges are quick. A call that is cancelled leaves what it has done to the next. */
+export async function placed(session: Session, query: Query, slices: Slices): Promise<void> {
+  await allSteps([session], () => session.placeSamples(query, ROWS), slices);
 }

@@ -4,7 +4,7 @@
 // turn. A call that waits (a stream, a network) lets the next one run. What is thrown and is no SessionFailure is a
 // bug: the session cannot be trusted after it, and the page is told that it died.
 
-import type { Method, Progress, Reply, Request, SessionFailure } from "../session/types.ts";
+import type { Progress, Reply, Request, SessionFailure } from "../session/types.ts";
 import { asksByCallNode, Calls } from "./calls.ts";
 import { CancelledCall, nextTask, Slices } from "./slices.ts";
 import type { Memory } from "./wasm.ts";
@@ -75,7 +75,11 @@ async function answer({ id, method, args, generation }: Call): Promise<void> {
     const report = (progress: Progress): void => send({ id, progress });
     const handler = calls.handlers[method] as (args: unknown, context: { slices: Slices }) => unknown;
     const ok = await handler(args, { slices: new Slices(abort.signal, report) });
-    send({ id, ok }, buffersOf(method, ok));
+    if (asksByCallNode(method, args) && generation !== calls.generation) {
+      send({ id, error: { kind: "stale", message: "names have changed meanwhile" } });
+      return;
+    }
+    send({ id, ok }, buffersOf(ok));
   } catch (error) {
     send({ id, error: failureOf(error) });
   } finally {
@@ -84,8 +88,8 @@ async function answer({ id, method, args, generation }: Call): Promise<void> {
 }
 
 /** The columns of an answer, which move instead of being copied. */
-function buffersOf(method: Method, answer: unknown): Transferable[] {
-  if (method === "exportCollapsed" || typeof answer !== "object" || answer === null) {
+function buffersOf(answer: unknown): Transferable[] {
+  if (typeof answer !== "object" || answer === null) {
     return [];
   }
   return Object.values(answer).flatMap((value) => (ArrayBuffer.isView(value) ? [value.buffer as ArrayBuffer] : []));

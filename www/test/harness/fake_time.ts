@@ -37,7 +37,7 @@ export function fakeTimeline({ by, open, start, end, bins }: TimelineRequest, ma
   const shares: { share: (bin: number) => number; process: (typeof PROCESSES)[number] }[][] = [];
   const tracks: Omit<Track, "peak">[] = [];
   const second = (bin: number): number => (start + ((bin + 0.5) * (end - start)) / bins) / 1e9;
-  const none = { samples: 1000, weight: 1000, level: 0, pid: null, tid: null, cpu: null };
+  const none = { samples: 1000, weight: 1000, level: 0, threads: 0, pid: null, tid: null, cpu: null };
   const add = (track: Partial<Track> & { key: string; label: string; sub: string }, of: (typeof shares)[number]): void => {
     tracks.push({ ...none, ...track });
     shares.push(of);
@@ -46,7 +46,7 @@ export function fakeTimeline({ by, open, start, end, bins }: TimelineRequest, ma
   for (const process of by === "cpu" ? [] : PROCESSES) {
     const { pid, name } = process;
     if (by === "process") {
-      add({ key: `p${pid}`, label: name, sub: process.threads > 1 ? `${process.threads} threads` : "", pid }, [{ share: () => 1, process }]);
+      add({ key: `p${pid}`, label: name, sub: process.threads > 1 ? `${process.threads} threads` : "", threads: process.threads, pid }, [{ share: () => 1, process }]);
     }
     for (let thread = 0; by === "thread" || open.includes(pid) ? thread < process.threads + manyThreads : false; thread++) {
       const share = (bin: number): number => noise(thread, bin) / process.threads;

@@ -66,13 +66,43 @@ pub enum ChangeOrder {
     Name,
 }
 
-/// The functions of a comparison, by label.
-pub(super) fn changes(comparison: &Comparison) -> Vec<FunctionChange> {
-    let mut row_of_label = vec![None; comparison.labels.len()];
-    let mut changes: Vec<FunctionChange> = Vec::new();
-    let mut on_path: Vec<u32> = Vec::new();
-    let mut open = vec![(CallNodeId::ROOT, Visit::Enter)];
-    while let Some((id, visit)) = open.pop() {
+/// The functions of a comparison while they are added up.
+pub(super) struct Changing {
+    row_of_label: Vec<Option<usize>>,
+    changes: Vec<FunctionChange>,
+    /// By row: how many of its call nodes lie on the way to where the walk is.
+    on_path: Vec<u32>,
+    open: Vec<(CallNodeId, Visit)>,
+}
+
+impl Changing {
+    /// Nothing is added up yet.
+    pub fn new(comparison: &Comparison) -> Self {
+        Self {
+            row_of_label: vec![None; comparison.labels.len()],
+            changes: Vec::new(),
+            on_path: Vec::new(),
+            open: vec![(CallNodeId::ROOT, Visit::Enter)],
+        }
+    }
+
+    /// Visits so many more call nodes; true when there are none left.
+    pub fn step(&mut self, comparison: &Comparison, call_nodes: usize) -> bool {
+        for _ in 0..call_nodes {
+            match self.open.pop() {
+                Some((id, visit)) => self.visit(comparison, id, visit),
+                None => return true,
+            }
+        }
+        self.open.is_empty()
+    }
+
+    pub fn finish(self) -> Vec<FunctionChange> {
+        self.changes
+    }
+
+    fn visit(&mut self, comparison: &Comparison, id: CallNodeId, visit: Visit) {
+        let Self { row_of_label, changes, on_path, open } = self;
         let label = comparison.label(id);
         let row = is_code(comparison, id).then(|| {
             *row_of_label[label.function as usize].get_or_insert_with(|| {
@@ -91,10 +121,10 @@ pub(super) fn changes(comparison: &Comparison) -> Vec<FunctionChange> {
             open.push((id, Visit::Leave));
             open.extend(comparison.children(id).iter().map(|&child| (child, Visit::Enter)));
         }
-        let Some(row) = row else { continue };
+        let Some(row) = row else { return };
         if visit == Visit::Leave {
             on_path[row] -= 1;
-            continue;
+            return;
         }
         let change = &mut changes[row];
         let total = comparison.total(id);
@@ -109,7 +139,6 @@ pub(super) fn changes(comparison: &Comparison) -> Vec<FunctionChange> {
         }
         on_path[row] += 1;
     }
-    changes
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

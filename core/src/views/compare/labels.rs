@@ -85,12 +85,8 @@ pub(super) fn text(label: &ComparedLabel, texts: &Strings) -> String {
     }
 }
 
-/// Numbers the labels of both sides.
-pub(super) struct Labeller<'a> {
-    sources: [&'a Source<'a>; 2],
-    recordings: Recordings,
-    pairing: &'a Pairing,
-    pairs: &'a [DsoPair],
+/// The labels of both sides that have a number.
+pub(super) struct Numbered {
     labels: Vec<ComparedLabel>,
     texts: Strings,
     index: IdTable,
@@ -103,23 +99,15 @@ pub(super) struct Labeller<'a> {
 
 const NONE: u32 = u32::MAX;
 
-impl<'a> Labeller<'a> {
-    pub fn new(
-        sources: [&'a Source<'a>; 2],
-        recordings: Recordings,
-        pairing: &'a Pairing,
-        pairs: &'a [DsoPair],
-    ) -> Self {
+impl Numbered {
+    /// None has a number yet.
+    pub fn new(sources: [&Source<'_>; 2], pairing: &Pairing) -> Self {
         let rows = sources.map(|source| {
             let count = source.symbols.function_count();
             [vec![NONE; count], vec![NONE; count]]
         });
         let named = Side::BOTH.map(|side| named_pairs(sources[side as usize], side, pairing));
         Self {
-            sources,
-            recordings,
-            pairing,
-            pairs,
             labels: Vec::new(),
             texts: Strings::default(),
             index: IdTable::default(),
@@ -132,7 +120,18 @@ impl<'a> Labeller<'a> {
     pub fn finish(self) -> (Vec<ComparedLabel>, Strings) {
         (self.labels, self.texts)
     }
+}
 
+/// Numbers labels.
+pub(super) struct Labeller<'a> {
+    pub sources: [&'a Source<'a>; 2],
+    pub recordings: Recordings,
+    pub pairing: &'a Pairing,
+    pub pairs: &'a [DsoPair],
+    pub numbered: &'a mut Numbered,
+}
+
+impl Labeller<'_> {
     /// The number of a label of one side.
     pub fn label(&mut self, side: Side, label: Label) -> u32 {
         let (function, inlined) = match label {
@@ -140,7 +139,7 @@ impl<'a> Labeller<'a> {
             Label::Inlined(function) => (function, 1),
             other => return self.other(side, other),
         };
-        let known = self.of_function[side as usize][inlined][function.0 as usize];
+        let known = self.numbered.of_function[side as usize][inlined][function.0 as usize];
         if known != NONE {
             return known;
         }
@@ -153,18 +152,18 @@ impl<'a> Labeller<'a> {
                 self.intern(ComparedLabel { marks, function: called, ..made })
             }
         };
-        self.of_function[side as usize][inlined][function.0 as usize] = row;
+        self.numbered.of_function[side as usize][inlined][function.0 as usize] = row;
         row
     }
 
     fn other(&mut self, side: Side, label: Label) -> u32 {
-        if let Some(&known) = self.others[side as usize].get(&label) {
+        if let Some(&known) = self.numbered.others[side as usize].get(&label) {
             return known;
         }
         let source = self.sources[side as usize];
         let labels = Labels::new(source.profile, source.symbols);
         let made = ComparedLabel {
-            name: Name::Other(self.texts.intern(&labels.text(label))),
+            name: Name::Other(self.numbered.texts.intern(&labels.text(label))),
             pair: labels.dso(label).map(|dso| self.pairing.of(side, dso)),
             kind: labels.kind(label),
             marks: labels.marks(label),
@@ -172,7 +171,7 @@ impl<'a> Labeller<'a> {
             forced_on: None,
         };
         let row = self.intern(made);
-        self.others[side as usize].insert(label, row);
+        self.numbered.others[side as usize].insert(label, row);
         row
     }
 
@@ -185,7 +184,7 @@ impl<'a> Labeller<'a> {
         let pair = self.pairing.of(from, function.dso);
         let how = &self.pairs[pair as usize];
         let name = match function.name {
-            Some(name) => Name::Function(self.texts.intern(name)),
+            Some(name) => Name::Function(self.numbered.texts.intern(name)),
             None if how.matched_by == MatchedBy::Name => Name::Unnamed,
             None => {
                 let dso = source.profile.dsos.get(function.dso);
@@ -219,7 +218,7 @@ impl<'a> Labeller<'a> {
         let (source, from) = (self.sources[side as usize], self.sources[other as usize]);
         let function = source.symbols.function(id);
         let pair = self.pairing.of(side, function.dso);
-        if function.name.is_some() || !self.is_named[other as usize].contains(&pair) {
+        if function.name.is_some() || !self.numbered.is_named[other as usize].contains(&pair) {
             return None;
         }
         let how = &self.pairs[pair as usize];
@@ -240,7 +239,7 @@ impl<'a> Labeller<'a> {
     }
 
     fn intern(&mut self, made: ComparedLabel) -> u32 {
-        let Self { labels, index, .. } = self;
+        let Numbered { labels, index, .. } = &mut *self.numbered;
         let row = index.find_or_insert(
             labels.len(),
             hash_of(&made),

@@ -34,7 +34,10 @@ pub use functions::{ChangeKey, ChangeOrder, FunctionChange};
 pub use labels::{ComparedLabel, Name, Presence};
 pub use layout::{ComparedGraph, ComparedWindow};
 
-use labels::Labeller;
+use dsos::Pairing;
+use functions::Changing;
+use labels::{Labeller, Numbered};
+use tree::{Merged, Merging};
 
 /// What one side is made of.
 #[derive(Clone, Copy)]
@@ -111,14 +114,94 @@ pub struct Comparison {
     nanoseconds: [u64; 2],
 }
 
+/// Two trees while they are compared: with millions of call nodes in several steps.
+pub struct Comparer {
+    recordings: Recordings,
+    pairing: Pairing,
+    stage: Stage,
+}
+
+enum Stage {
+    Merging(Box<(Merging, Numbered)>, Vec<DsoPair>),
+    Changing(Changing, Box<Comparison>),
+}
+
+/// What came of a step.
+pub enum CompareStep {
+    /// There is more to do.
+    More(Box<Comparer>),
+    /// They are compared.
+    Done(Box<Comparison>),
+}
+
+impl Comparer {
+    /// For two trees of callees, or two of callers.
+    pub fn new(sources: [&Source<'_>; 2], recordings: Recordings) -> Self {
+        let (pairing, dsos) = dsos::pair(sources, recordings);
+        let stage =
+            Stage::Merging(Box::new((Merging::new(), Numbered::new(sources, &pairing))), dsos);
+        Self { recordings, pairing, stage }
+    }
+
+    /// How many call nodes have been gone through, and how many there are.
+    pub fn progress(&self, sources: [&Source<'_>; 2]) -> (usize, usize) {
+        let all: usize = sources.iter().map(|source| source.tree.len()).sum();
+        let done = match &self.stage {
+            Stage::Merging(merging, _) => merging.0.done(sources),
+            Stage::Changing(..) => all,
+        };
+        (done, all * 2)
+    }
+
+    /// Goes through so many more call nodes. The sources are those that it was made for.
+    pub fn step(self, sources: [&Source<'_>; 2], call_nodes: usize) -> CompareStep {
+        let Self { recordings, pairing, stage } = self;
+        let stage = match stage {
+            Stage::Merging(mut at_work, dsos) => {
+                let (merging, numbered) = &mut *at_work;
+                let (pairing, pairs) = (&pairing, &dsos);
+                let mut labeller = Labeller { sources, recordings, pairing, pairs, numbered };
+                match merging.step(&mut labeller, call_nodes) {
+                    false => Stage::Merging(at_work, dsos),
+                    true => {
+                        let (merging, numbered) = *at_work;
+                        let comparison = Comparison::of(sources, merging.finish(), numbered, dsos);
+                        Stage::Changing(Changing::new(&comparison), Box::new(comparison))
+                    }
+                }
+            }
+            Stage::Changing(mut changing, mut comparison) => {
+                if changing.step(&comparison, call_nodes) {
+                    comparison.functions = changing.finish();
+                    return CompareStep::Done(comparison);
+                }
+                Stage::Changing(changing, comparison)
+            }
+        };
+        CompareStep::More(Box::new(Self { recordings, pairing, stage }))
+    }
+}
+
 impl Comparison {
     /// Compares two trees of callees, or two of callers.
     pub fn new(before: &Source<'_>, after: &Source<'_>, recordings: Recordings) -> Self {
-        let sources = [before, after];
-        let (pairing, dsos) = dsos::pair(sources, recordings);
-        let mut labeller = Labeller::new(sources, recordings, &pairing, &dsos);
-        let merged = tree::merge(sources, &mut labeller);
-        let (labels, texts) = labeller.finish();
+        let mut comparer = Comparer::new([before, after], recordings);
+        loop {
+            match comparer.step([before, after], usize::MAX) {
+                CompareStep::More(more) => comparer = *more,
+                CompareStep::Done(comparison) => return *comparison,
+            }
+        }
+    }
+
+    /// All but its functions.
+    fn of(
+        sources: [&Source<'_>; 2],
+        merged: Merged,
+        numbered: Numbered,
+        dsos: Vec<DsoPair>,
+    ) -> Self {
+        let (labels, texts) = numbered.finish();
         let mut comparison = Self {
             labels,
             texts,
@@ -133,7 +216,6 @@ impl Comparison {
             nanoseconds: sources.map(|source| source.nanoseconds),
         };
         comparison.add_up();
-        comparison.functions = functions::changes(&comparison);
         comparison.add_dso_sums();
         comparison
     }

@@ -1,4 +1,4 @@
-//! Two call trees → one.
+//! Two call trees → one, in steps.
 
 use super::labels::Labeller;
 use super::{Side, Source, Sums};
@@ -12,34 +12,56 @@ pub(super) struct Merged {
     pub self_sums: Vec<Sums>,
 }
 
-/// Merges the trees, the side before first.
-pub(super) fn merge(sources: [&Source<'_>; 2], labeller: &mut Labeller<'_>) -> Merged {
-    let mut builder = Builder {
-        merged: Merged { label: Vec::new(), parent: Vec::new(), self_sums: Vec::new() },
-        index: IdTable::default(),
-    };
-    for (side, source) in Side::BOTH.into_iter().zip(sources) {
-        let tree = source.tree;
-        let mut merged = Vec::with_capacity(tree.len());
-        for id in tree.ids() {
-            let parent = tree.parent(id).map_or(CallNodeId::ROOT, |id| merged[id.0 as usize]);
-            let label = labeller.label(side, tree.label(id));
-            let row = builder.find(parent, label, tree.parent(id).is_none());
-            builder.merged.self_sums[row.0 as usize].of_mut(side).add(tree.self_sum(id));
-            merged.push(row);
-        }
-    }
-    builder.merged
-}
-
-struct Builder {
+/// The trees while they are merged, the side before first.
+pub(super) struct Merging {
     merged: Merged,
     index: IdTable,
+    side: Side,
+    /// By call node of that side: what it is in both.
+    of_side: Vec<CallNodeId>,
 }
 
-impl Builder {
+impl Merging {
+    /// Nothing is merged yet.
+    pub fn new() -> Self {
+        let merged = Merged { label: Vec::new(), parent: Vec::new(), self_sums: Vec::new() };
+        Self { merged, index: IdTable::default(), side: Side::Before, of_side: Vec::new() }
+    }
+
+    /// Merges so many more call nodes; true when there are none left.
+    pub fn step(&mut self, labeller: &mut Labeller<'_>, call_nodes: usize) -> bool {
+        let tree = labeller.sources[self.side as usize].tree;
+        let from = self.of_side.len();
+        for id in tree.ids().skip(from).take(call_nodes) {
+            let parent = tree.parent(id).map_or(CallNodeId::ROOT, |id| self.of_side[id.0 as usize]);
+            let label = labeller.label(self.side, tree.label(id));
+            let row = self.find(parent, label, tree.parent(id).is_none());
+            self.merged.self_sums[row.0 as usize].of_mut(self.side).add(tree.self_sum(id));
+            self.of_side.push(row);
+        }
+        if self.of_side.len() < tree.len() {
+            return false;
+        }
+        let is_last = self.side == Side::After;
+        if !is_last {
+            self.side = Side::After;
+            self.of_side = Vec::new();
+        }
+        is_last
+    }
+
+    /// How many call nodes of both sides have been gone through.
+    pub fn done(&self, sources: [&Source<'_>; 2]) -> usize {
+        let before = if self.side == Side::After { sources[0].tree.len() } else { 0 };
+        before + self.of_side.len()
+    }
+
+    pub fn finish(self) -> Merged {
+        self.merged
+    }
+
     fn find(&mut self, parent: CallNodeId, label: u32, is_root: bool) -> CallNodeId {
-        let Self { merged, index } = self;
+        let Self { merged, index, .. } = self;
         if is_root && !merged.label.is_empty() {
             return CallNodeId::ROOT;
         }

@@ -24,6 +24,7 @@ use super::targets::{Target, Which, targets};
 use crate::buildid_cache::{EntryName, link_name, link_target};
 use crate::cli::ArchiveArgs;
 use crate::commands::{finish, read};
+use crate::input::is_link_argument;
 use crate::output::{self, Outcome, Progress, Unit};
 use crate::recording::USUAL_NAME;
 use crate::scratch;
@@ -83,12 +84,13 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Beside the recording, as `perf archive` does.
+/// Beside the recording, as `perf archive` does; of what has no name, under the usual one.
 fn output_path(args: &ArchiveArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(|| {
-        let recording = match args.input.file == Path::new("-") {
+        let given = &args.input.file;
+        let recording = match given == Path::new("-") || is_link_argument(given.as_os_str()) {
             true => Path::new(USUAL_NAME),
-            false => &args.input.file,
+            false => given,
         };
         // A folder may be named with a slash behind it.
         let mut path = recording.components().collect::<PathBuf>().into_os_string();

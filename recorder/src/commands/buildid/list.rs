@@ -13,8 +13,9 @@ use super::{warn_of_other, warn_of_spoiled};
 use crate::cli::{InputArgs, ListArgs};
 use crate::commands::finish;
 use crate::images::identity;
+use crate::input::Input;
 use crate::output::{self, Outcome, Results};
-use crate::recording::{Recording, USUAL_NAME};
+use crate::recording::USUAL_NAME;
 
 /// Lists what was recorded, or what is kept; no image is looked for.
 pub fn run(args: &ListArgs) -> anyhow::Result<Outcome> {
@@ -35,7 +36,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Outcome> {
 }
 
 fn list_recording(args: &ListArgs, input: &InputArgs) -> anyhow::Result<Outcome> {
-    let session = Recording::open(&input.file)?.read_as_written()?;
+    let session = Input::open(&input.file)?.read_as_written()?;
     let outcome = finish(&session);
     let mut rows = session.dsos();
     rows.retain(|row| row.identity == IdentityKind::Gnu);

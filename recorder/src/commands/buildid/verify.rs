@@ -23,6 +23,7 @@ use crate::cli::VerifyArgs;
 use crate::commands::finish;
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, local};
+use crate::input::Input;
 use crate::output::Outcome;
 use crate::record::own_vdso;
 use crate::recording::Recording;
@@ -38,11 +39,13 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     {
         bail!("only one of the recording and the notes can be standard input");
     }
-    let recording = Recording::open(&args.input.file)?;
-    if let Some(id) = kernel_in_notes(&recording)? {
+    let input = Input::open(&args.input.file)?;
+    if let Input::Recording(recording) = &input
+        && let Some(id) = kernel_in_notes(recording)?
+    {
         return verify_notes(id);
     }
-    let session = recording.read()?;
+    let session = input.read()?;
     let outcome = finish(&session);
     match &args.kernel_notes {
         Some(notes) => verify_kernel(&session, notes, outcome),

@@ -45,6 +45,16 @@ export function boxAt(graph: Rows, row: number, x: number): number {
   return box >= from && x < (graph.end[box] as number) ? box : NO_BOX;
 }
 
+/** In CSS pixels of the layout. */
+const SAME_EDGE = 1;
+
+/** The box of a row that has these edges, but for as much as two layouts of one tree may differ by; or NO_BOX. */
+export function boxWithEdges(graph: Rows, row: number, start: number, end: number): number {
+  const box = row < graph.depths ? boxAt(graph, row, (start + end) / 2) : NO_BOX;
+  const isNear = (column: Float32Array, edge: number): boolean => Math.abs((column[box] as number) - edge) < SAME_EDGE;
+  return box !== NO_BOX && isNear(graph.start, start) && isNear(graph.end, end) ? box : NO_BOX;
+}
+
 /** The row that holds a box. */
 export function rowOf(graph: Rows, box: number): number {
   let low = 0;

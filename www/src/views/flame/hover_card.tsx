@@ -3,10 +3,10 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { CallNodeDetail } from "../../session/types.ts";
-import { ALL } from "../../session/types.ts";
+import { ALL, Kind } from "../../session/types.ts";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
-import { event } from "../../state/app.ts";
-import { percent, weight } from "../../state/format.ts";
+import { event, info } from "../../state/app.ts";
+import { count, fine, percent, weight } from "../../state/format.ts";
 import { ForcedMark } from "../forced_name.tsx";
 import { countSamples, nameClass, share, swatchClass } from "../words.ts";
 import { ComparedCard } from "../../compare/ComparedCard.tsx";
@@ -74,6 +74,16 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
   );
 }
 
+/** What a link folded is one call below each caller, whose weight stays where it was. */
+function foldedInLink(): string {
+  const fidelity = info.value?.fidelity;
+  if (fidelity == null) {
+    return "";
+  }
+  const { keptNodes, totalNodes, thresholdShare } = fidelity;
+  return `Folded: calls under ${fine(thresholdShare)}. ${count(totalNodes - keptNodes)} of ${count(totalNodes)} calls are folded in all.`;
+}
+
 function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JSX.Element {
   const unit = event.value?.name ?? "";
   const place = [
@@ -97,7 +107,7 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
           </span>
         )}
       </header>
-      {place.length > 0 ? <p class="card-place">{place.join(" · ")}</p> : null}
+      {detail.kind === Kind.Folded ? <p class="card-place">{foldedInLink()}</p> : place.length > 0 ? <p class="card-place">{place.join(" · ")}</p> : null}
       <table>
         <tbody>
           <tr>

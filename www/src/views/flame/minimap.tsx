@@ -59,11 +59,11 @@ function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View 
   const theme = themeGeneration.value;
   const palette = useMemo(() => readPalette(devicePixelRatio), [theme]);
   const width = model.width.value;
-  const colouring = model.colouring.value;
+  const colouring = all === null ? null : model.colouringOf(all);
   const flow = model.flow.value;
   useEffect(() => {
     const ctx = canvas.current?.getContext("2d");
-    if (!ctx || !all) {
+    if (!ctx || all === null || colouring === null) {
       return;
     }
     const frame = requestAnimationFrame(() => paint(ctx, all, { palette, colouring, flow }, width, model.host.seen(all, laid, view)));

@@ -43,7 +43,8 @@ export function spokenCall(rows: CallTreeRows, at: number, { whole, statusOf }: 
   const status = isForced(flags) ? "forced" : statusOf(rows.dso[at] as number);
   return [
     rows.names[at] ?? "",
-    rows.dsos[at] ?? "",
+    // What a link folded is called like what stands for its DSO.
+    rows.dsos[at] === rows.names[at] ? "" : (rows.dsos[at] ?? ""),
     status === null ? "" : STATUS[status].word.toLowerCase(),
     flags & Flag.Inlined ? "inlined" : "",
     `total ${spokenShare(rows.total[at] as number, whole)}`,

@@ -3,7 +3,7 @@
 
 import { batch, effect, signal, untracked } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { FlameGraph, PathStep } from "../../session/types.ts";
+import type { FlameGraph, PathStep, Query } from "../../session/types.ts";
 import { ALL, NONE } from "../../session/types.ts";
 import { hovered, namesGeneration, phase, session } from "../../state/app.ts";
 import { openTransformMenu } from "../../shell/ContextMenu.tsx";
@@ -18,7 +18,7 @@ import { severalCalls, spokenShare } from "../words.ts";
 import type { Colouring } from "./colouring.ts";
 import type { Answer, GraphHost, Layout } from "./host.ts";
 import { PAGE_GRAPH } from "./host.ts";
-import { boxAt, deepestHotLeaf, FOLDED, NO_BOX, parentBox, rowOf, siblingBox, widestChild } from "./hit_test.ts";
+import { boxAt, boxWithEdges, deepestHotLeaf, FOLDED, NO_BOX, parentBox, rowOf, siblingBox, widestChild } from "./hit_test.ts";
 import { HoverCard } from "./hover.ts";
 import type { FlameAction } from "./keys.ts";
 import { followPointer } from "./pointer.ts";
@@ -48,7 +48,6 @@ export class FlameModel {
   /** The box on screen that is selected, or NO_BOX. */
   readonly selectedBox = signal(NO_BOX);
   readonly several = signal<SeveralCalls | null>(null);
-  readonly colouring = colouring;
   readonly laid = signal<Laid | null>(null);
   /** What of the root is, or is being, moved on screen, and the canvas's width in CSS pixels. */
   readonly view = signal<View>(WHOLE);
@@ -61,6 +60,8 @@ export class FlameModel {
   readonly #former: View[] = [];
   /** Where the box lies that was selected: along time a call has many. */
   #exact: { callNode: number; row: number; at: number } | null = null;
+  /** The box that was chosen while names had changed and their graph was not there yet: it is looked for in that. */
+  #chosenBefore: { query: Query; row: number; place: View } | null = null;
   /** The call node that a pointer selected: it is in sight already. */
   #pointed: number | null = null;
   /** Where the pointer is over the graph, as a part of its width; null while it is elsewhere. */
@@ -108,7 +109,7 @@ export class FlameModel {
           this.#openMenu(x, y);
         },
       }),
-      effect(() => stage.look({ row: Number(rowHeight.value), flow: this.flow.value, colouring: this.#colouring() })),
+      effect(() => stage.look({ row: Number(rowHeight.value), flow: this.flow.value, colouring: this.#presentColouring() })),
       effect(() => this.#ask(stage)),
       effect(() => {
         this.view.value = stage.target.value;
@@ -131,9 +132,14 @@ export class FlameModel {
     };
   }
 
-  #colouring(): Colouring {
+  #presentColouring(): Colouring {
     const graph = this.laid.value?.graph;
-    return this.host.colouring === undefined || graph === undefined ? colouring.value : this.host.colouring(graph);
+    return graph === undefined ? colouring.value : this.colouringOf(graph);
+  }
+
+  /** What the colours of a graph of this host tell: how calls changed is told box by box. Reads signals. */
+  colouringOf(graph: FlameGraph): Colouring {
+    return this.host.colouring?.(graph) ?? colouring.value;
   }
 
   act(action: FlameAction): void {
@@ -228,7 +234,22 @@ export class FlameModel {
     });
     this.#stage?.show(laid);
     this.#markExact();
+    this.#selectChosenBefore(laid);
     this.#adopt();
+  }
+
+  /** What a box stood for is told by its place: weights stay as they are when names change. */
+  #selectChosenBefore({ graph, part, layoutPx }: Laid): void {
+    const chosen = this.#chosenBefore;
+    this.#chosenBefore = null;
+    if (chosen !== null && chosen.query === this.host.query.peek()) {
+      const px = (at: number): number => ((at - part.left) / part.span) * layoutPx;
+      const { left, span } = chosen.place;
+      const box = boxWithEdges(graph, chosen.row, px(left), px(left + span));
+      if (box !== NO_BOX) {
+        this.#select(box);
+      }
+    }
   }
 
   /**
@@ -287,8 +308,14 @@ export class FlameModel {
 
   #select(box: number): void {
     const laid = this.#current();
+    this.#chosenBefore = null;
     if (laid === null && box !== NO_BOX) {
-      return; // What is selected stays so: the graph on screen cannot say what a box is until the next one is there.
+      // The graph on screen cannot say what its boxes are any more; the next one can, which is under way.
+      const [former, query] = [this.laid.peek(), this.#answered?.layout.query];
+      if (former !== null && query !== undefined && this.#stage !== null) {
+        this.#chosenBefore = { query, row: rowOf(former.graph, box), place: this.#stage.placeOf(box) };
+      }
+      return;
     }
     const graph = laid?.graph;
     this.#exact = null;

@@ -1,5 +1,5 @@
-// The open part of the call tree. Children are asked for when a call node is opened, and kept until the question or the
-// names change.
+// The open part of a call tree. Children are asked for when a call node is opened, and kept until the tree is another
+// one.
 
 import type { Signal } from "@preact/signals";
 import { batch, computed, signal } from "@preact/signals";
@@ -9,7 +9,7 @@ import type { CallTreeRows, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { selection } from "../../state/app.ts";
-import type { TreeRow } from "./tree_rows.ts";
+import type { TreeColumns, TreeRow } from "./tree_rows.ts";
 import { visibleTreeRows } from "./tree_rows.ts";
 
 /** `*` opens no more than this many call nodes, the heaviest first on each level. */
@@ -19,19 +19,33 @@ const MOST_CHILDREN = 10_000;
 /** A path longer than this is not followed further. */
 const LONGEST_PATH = 4096;
 
-/** What the tree is of; another one begins anew. */
-export interface TreeQuestion {
-  session: Session;
-  query: Query;
-  /** `namesGeneration`: call nodes have other numbers after names arrived. */
-  names: number;
+/** Where a tree comes from. */
+export interface TreeSource<Columns extends TreeColumns> {
+  /** What the tree is of: the same objects and numbers make the same tree. */
+  of: readonly unknown[];
+  /** At most so many callees of a call node, the first ones of its order. */
+  children: (callNode: number, most: number) => Promise<Columns>;
+  /** The call nodes from the first level down to the caller of one. */
+  above: (callNode: number) => Promise<number[]>;
+  /** What bars are shares of. */
+  whole: () => Promise<number>;
 }
 
-export class CallTreeModel {
-  readonly children = signal<ReadonlyMap<number, CallTreeRows>>(new Map());
+/** The tree of a query. `names` is `namesGeneration`: call nodes have other numbers after names arrived. */
+export function treeOf(session: Session, query: Query, names: number): TreeSource<CallTreeRows> {
+  return {
+    of: [session, query, names],
+    children: (callNode, most) => session.call("callTreeChildren", { query, callNode, from: 0, to: most }),
+    above: async (callNode) => (await session.call("callNodeDetail", { query, callNode }))?.pathNodes.slice(0, -1) ?? [],
+    whole: async () => (await session.call("callTreePath", { query, callNode: ALL })).total[0] ?? 0,
+  };
+}
+
+export class TreeModel<Columns extends TreeColumns> {
+  readonly children = signal<ReadonlyMap<number, Columns>>(new Map());
   readonly open = signal<ReadonlySet<number>>(new Set());
-  readonly rows = computed<TreeRow[]>(() => visibleTreeRows(this.children.value, this.open.value));
-  /** The weight that shares are of. */
+  readonly rows = computed<TreeRow<Columns>[]>(() => visibleTreeRows(this.children.value, this.open.value));
+  /** What bars are shares of. */
   readonly whole = signal(0);
   /** How many callees are not listed, of the call nodes that are open. */
   readonly left = computed(() => {
@@ -42,35 +56,31 @@ export class CallTreeModel {
   /** How many openings are under way. */
   readonly working = signal(0);
   readonly #selection: Signal<Selection | null>;
-  #question: TreeQuestion | null = null;
+  #source: TreeSource<Columns> | null = null;
   /** Answers to what was asked before this changed are dropped. */
   #asked = 0;
 
   /** The path to what is selected opens; the hottest path selects its end. */
-  constructor(selected: Signal<Selection | null> = selection) {
+  constructor(selected: Signal<Selection | null>) {
     this.#selection = selected;
   }
 
-  /** Begins anew if the question is another one; the path to the selection opens. */
-  async ask(question: TreeQuestion): Promise<void> {
-    const { session, query, names } = question;
-    const former = this.#question;
-    if (former && former.session === session && former.query === query && former.names === names) {
+  /** Begins anew if the tree is another one; the path to the selection opens. */
+  async ask(source: TreeSource<Columns>): Promise<void> {
+    const former = this.#source;
+    if (former !== null && source.of.every((part, place) => part === former.of[place])) {
       return;
     }
     const mine = ++this.#asked;
-    this.#question = question;
+    this.#source = source;
     await this.#quietly(async () => {
-      const [first, all] = await Promise.all([
-        session.call("callTreeChildren", { query, callNode: ALL, from: 0, to: MOST_CHILDREN }),
-        session.call("callTreePath", { query, callNode: ALL }),
-      ]);
+      const [first, whole] = await Promise.all([source.children(ALL, MOST_CHILDREN), source.whole()]);
       if (mine !== this.#asked) {
         return;
       }
       batch(() => {
         this.failure.value = null;
-        this.whole.value = all.total[0] ?? 0;
+        this.whole.value = whole;
         this.children.value = new Map([[ALL, first]]);
         this.open.value = new Set();
       });
@@ -117,7 +127,7 @@ export class CallTreeModel {
     });
   }
 
-  /** Opens the heaviest child, its heaviest child and so on; selects the last. */
+  /** Opens the first child, its first child and so on; selects the last. */
   openHottestPath(from: number): Promise<void> {
     return this.#quietly(async () => {
       const mine = this.#asked;
@@ -152,12 +162,7 @@ export class CallTreeModel {
 
   async #openPathTo(callNode: number): Promise<void> {
     const mine = this.#asked;
-    if (!this.#question) {
-      return;
-    }
-    const { session, query } = this.#question;
-    const detail = await session.call("callNodeDetail", { query, callNode });
-    const above = detail?.pathNodes.slice(0, -1) ?? [];
+    const above = (await this.#source?.above(callNode)) ?? [];
     await Promise.all(above.map((each) => this.#load(each)));
     if (mine === this.#asked) {
       this.#setOpen(above);
@@ -168,14 +173,13 @@ export class CallTreeModel {
     this.open.value = new Set([...this.open.peek(), ...callNodes]);
   }
 
-  async #load(callNode: number): Promise<CallTreeRows> {
+  async #load(callNode: number): Promise<Columns> {
     const known = this.children.peek().get(callNode);
-    if (known || !this.#question) {
+    if (known || this.#source === null) {
       return known ?? Promise.reject(new Cancelled());
     }
-    const { session, query } = this.#question;
     const mine = this.#asked;
-    const columns = await session.call("callTreeChildren", { query, callNode, from: 0, to: MOST_CHILDREN });
+    const columns = await this.#source.children(callNode, MOST_CHILDREN);
     if (mine === this.#asked) {
       this.children.value = new Map(this.children.peek()).set(callNode, columns);
     }
@@ -196,5 +200,8 @@ export class CallTreeModel {
   }
 }
 
+/** A tree of one profile. */
+export type CallTreeModel = TreeModel<CallTreeRows>;
+
 /** The one call tree of the page; what is open stays open while other views are shown. */
-export const callTree = new CallTreeModel();
+export const callTree: CallTreeModel = new TreeModel(selection);

@@ -1,24 +1,37 @@
-// The call tree as rows: which call nodes are open, and the list that results. Children are kept as the columns in
+// A call tree as rows: which call nodes are open, and the list that results. Children are kept as the columns in
 // which they came; a row is a place in such columns.
 
-import type { CallTreeRows } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 
-export interface TreeRow {
+/** What every tree's columns have: of one profile, and of two that are compared. */
+export interface TreeColumns {
+  callNode: Uint32Array;
+  functionId: Uint32Array;
+  childCount: Uint32Array;
+  posInSet: Uint32Array;
+  setSize: Uint32Array;
+  kind: Uint8Array;
+  flags: Uint8Array;
+  names: string[];
+  dsos: string[];
+}
+
+export interface TreeRow<Columns extends TreeColumns = TreeColumns> {
   callNode: number;
   parent: number;
   /** 0 for the first level. */
   depth: number;
   /** The columns that hold this row, and its place in them. */
-  columns: CallTreeRows;
+  columns: Columns;
   index: number;
 }
 
-export type Children = ReadonlyMap<number, CallTreeRows>;
-
 /** The rows that show, from the top. A call node that is open but not loaded yet shows as closed. */
-export function visibleTreeRows(children: Children, open: ReadonlySet<number>): TreeRow[] {
-  const rows: TreeRow[] = [];
+export function visibleTreeRows<Columns extends TreeColumns>(
+  children: ReadonlyMap<number, Columns>,
+  open: ReadonlySet<number>,
+): TreeRow<Columns>[] {
+  const rows: TreeRow<Columns>[] = [];
   // The last entry is the columns being listed; a stack, because trees are deeper than the engine's.
   const stack = [{ parent: ALL, depth: 0, columns: children.get(ALL), next: 0 }];
   for (let at = stack.at(-1); at !== undefined; at = stack.at(-1)) {

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { applyTransform } from "../../shell/transforms.ts";
-import type { SandwichFacts } from "../../session/types.ts";
+import type { CallTreeRows, SandwichFacts } from "../../session/types.ts";
 import { query, selection } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
 import { GraphPane } from "../flame/graph_pane.tsx";
@@ -15,7 +15,7 @@ import { showFunction } from "../find_function.ts";
 import { ForcedMark, markedName } from "../forced_name.tsx";
 import { drawAs } from "../options.ts";
 import { functionsTable } from "../rows/functions_model.ts";
-import { CallTreeModel } from "../rows/tree_model.ts";
+import { TreeModel } from "../rows/tree_model.ts";
 import { TreeTable } from "../rows/tree_table.tsx";
 import { Choice } from "../view_options.tsx";
 import { idAt, nameClass, share, swatchClass } from "../words.ts";
@@ -89,7 +89,7 @@ function SideGraph(props: SidePaneProps): JSX.Element {
 function SideTree(props: SidePaneProps): JSX.Element {
   const { side } = props;
   const host = useMemo(() => sideHost(side), [side]);
-  const model = useMemo(() => new CallTreeModel(host.selection), [host]);
+  const model = useMemo(() => new TreeModel<CallTreeRows>(host.selection), [host]);
   return (
     <div class={`side-pane side-${side}`}>
       <TreeTable
@@ -137,7 +137,7 @@ function fileName(path: string): string {
 
 /** The call tree, open where the function is reached. */
 function Paths(): JSX.Element {
-  const model = useMemo(() => new CallTreeModel(), []);
+  const model = useMemo(() => new TreeModel<CallTreeRows>(selection), []);
   const callees = useComputed(() => (query.value.direction === "callees" ? query.value : null));
   return (
     <>

@@ -6,6 +6,8 @@ import { useMemo, useRef } from "preact/hooks";
 import type { Selection } from "../../state/app.ts";
 import { query, selection, shownThread } from "../../state/app.ts";
 import { threads } from "../../state/event_tasks.ts";
+import { hasSingleSamples } from "../../timeline/state.ts";
+import { NO_SINGLE_SAMPLES } from "../../timeline/words.ts";
 import { noSamples } from "../empty.ts";
 import { EmptyView } from "../empty_view.tsx";
 import { GraphPane } from "../flame/graph_pane.tsx";
@@ -23,7 +25,7 @@ import { ticks, timeSpan } from "./time_words.ts";
 const TICK_PX = 110;
 
 const WORDS = {
-  "no-times": "Samples have no time here. A link keeps none; open the recording itself.",
+  "no-times": "Samples have no time here.",
   "no-thread": "The recording has no such thread. Choose another one.",
   "no-samples": "Nothing of this thread is shown at this time. Choose another thread, or clear the filters.",
 } as const;
@@ -80,6 +82,9 @@ function words(failure: string | null): { text: string; event: null } | ReturnTy
   const none = noSamples();
   if (none !== null) {
     return none;
+  }
+  if (!hasSingleSamples.value) {
+    return { text: NO_SINGLE_SAMPLES, event: null };
   }
   if (whole.value === null) {
     return { text: WORDS["no-times"], event: null };

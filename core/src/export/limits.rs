@@ -1,0 +1,61 @@
+//! What a format cannot hold, in sentences: the command and the page say them, and
+//! `docs/exports.md` has them side by side.
+
+use super::{ExportRequest, Format};
+use crate::profile::{Profile, Unit};
+use crate::text::printable;
+
+/// Whether names came from files that do not match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForcedNames {
+    None,
+    Some,
+}
+
+/// What of a profile will not be in the file or is written in another way, a sentence each.
+pub(crate) fn limits(
+    request: &ExportRequest,
+    profile: &Profile,
+    forced: ForcedNames,
+) -> Vec<String> {
+    let format = request.format;
+    let mut limits = vec![always(format).to_owned()];
+    let event = profile.event(request.query.event);
+    let name = event.map_or("", |event| event.name.as_str());
+    let has_time = event.is_some_and(|event| event.unit() == Unit::Ns);
+    let with_samples = profile.events.iter().filter(|event| event.samples > 0).count();
+    if !format.holds_events() && with_samples > 1 {
+        limits.push(format!("Only {} is in it, no other event.", printable(name)));
+    }
+    if format == Format::Firefox && !has_time {
+        limits.push(format!("Weights of {} are called samples there.", printable(name)));
+    }
+    if format == Format::Firefox && profile.first_time().is_none() {
+        limits.push("There are no times, so samples stand one after the other.".to_owned());
+    }
+    if matches!(format, Format::Pprof | Format::Firefox) && !request.query.steps.is_empty() {
+        limits.push("Where steps rewrite stacks, no addresses and lines are left.".to_owned());
+    }
+    if forced == ForcedNames::Some {
+        limits.push(match format {
+            Format::Svg => "Names from another build have ≠ before them.".to_owned(),
+            _ => "Names from another build are written as [forced] name.".to_owned(),
+        });
+    }
+    limits
+}
+
+/// What it never holds.
+fn always(format: Format) -> &'static str {
+    match format {
+        Format::Collapsed => {
+            "Collapsed stacks hold no build-ids, threads, times, source lines and units."
+        }
+        Format::Pprof => "pprof holds no times of samples and no CPUs.",
+        Format::Firefox => {
+            "Firefox Profiler gets no addresses and no CPUs: code without a name stays without one."
+        }
+        Format::Speedscope => "speedscope holds no build-ids, addresses, source lines and CPUs.",
+        Format::Svg => "A picture has no zoom and no search, and narrow calls are drawn together.",
+    }
+}

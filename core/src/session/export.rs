@@ -1,0 +1,192 @@
+//! A session as a file of another tool, a step at a time.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::export::{self, Calls, Events, ExportRequest, ForcedNames, Format, Gathering, Next};
+use crate::export::{Pieces, Taken, TreePieces};
+use crate::session::Session;
+use crate::symbolize::Status;
+use crate::views::Query;
+use crate::views::call_tree::CallTree;
+
+/// Rows that are looked at for one piece's worth of time: most work is in writing.
+const ROWS_A_PIECE: usize = 16;
+
+/// Where an [`Export`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportStep {
+    /// There is more to write.
+    More {
+        /// Pieces of work done.
+        done: usize,
+        /// All that there are, as far as is known by now.
+        total: usize,
+    },
+    /// That was all.
+    Done,
+    /// Names have changed since it was begun, so what was written does not go on; begin anew.
+    Stale,
+}
+
+/// A file of another tool that is being written.
+pub struct Export {
+    request: ExportRequest,
+    state: State,
+    /// Of names, when it was begun.
+    generation: u32,
+    done: usize,
+    total: usize,
+    packed: Option<GzEncoder<Vec<u8>>>,
+}
+
+enum State {
+    /// The whole tree, once it was asked for.
+    Tree(TreePieces, Option<Arc<CallTree>>),
+    Gather(Gathering),
+    Write(Taken, Box<dyn Pieces>),
+    Done,
+}
+
+impl Session {
+    /// Begins to write what a query takes as a file of another tool.
+    pub fn export(&self, request: ExportRequest) -> Export {
+        let state = match TreePieces::new(&request) {
+            Some(pieces) => State::Tree(pieces, None),
+            None => State::Gather(Gathering::new(request.queries(&self.profile))),
+        };
+        let gzip = || GzEncoder::new(Vec::new(), Compression::default());
+        let packed = request.format.is_packed().then(gzip);
+        Export { request, state, generation: self.generation, done: 0, total: 0, packed }
+    }
+
+    /// What the file cannot hold of this profile, in sentences.
+    pub fn export_limits(&self, request: &ExportRequest) -> Vec<String> {
+        let mut dsos = self.profile.dsos.iter();
+        let is_forced = dsos.any(|(dso, _)| self.ledger.row(dso).status == Status::Forced);
+        let forced = if is_forced { ForcedNames::Some } else { ForcedNames::None };
+        export::limits(request, &self.profile, forced)
+    }
+
+    /// Collapsed stacks as a whole, for what holds them in memory anyway.
+    pub fn export_collapsed(&mut self, query: &Query) -> String {
+        let (format, events) = (Format::Collapsed, Events::One);
+        let request = ExportRequest { format, query: query.clone(), events, name: String::new() };
+        let mut export = self.export(request);
+        let mut text = Vec::new();
+        while let ExportStep::More { .. } = export.step(self, usize::MAX, &mut text) {}
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The calls of a query, as exports take them.
+    fn calls(&mut self, query: &Query) -> Calls<'_> {
+        if !Calls::need_tree(query) {
+            return Calls::of_stacks(&self.profile, &self.symbols, query);
+        }
+        let (profile, symbols, tree, ends) = self.parts_and_ends(query);
+        Calls::of_tree(profile, symbols, query, tree, ends)
+    }
+}
+
+impl Export {
+    /// How it is written.
+    pub fn format(&self) -> Format {
+        self.request.format
+    }
+
+    /// Does about so many pieces of work more (a sample, a call, a function are one each) and
+    /// appends to `out` what has become of them.
+    pub fn step(&mut self, session: &mut Session, pieces: usize, out: &mut Vec<u8>) -> ExportStep {
+        if session.generation != self.generation {
+            return ExportStep::Stale;
+        }
+        let mut written = Vec::new();
+        self.work(session, pieces, &mut written);
+        let is_done = matches!(self.state, State::Done);
+        match &mut self.packed {
+            None => out.append(&mut written),
+            Some(packed) => {
+                // A Vec takes everything that is written.
+                let _ = packed.write_all(&written);
+                let _ = if is_done { packed.try_finish() } else { Ok(()) };
+                out.append(packed.get_mut());
+            }
+        }
+        match is_done {
+            true => ExportStep::Done,
+            false => ExportStep::More { done: self.done, total: self.total.max(self.done) },
+        }
+    }
+
+    fn work(&mut self, session: &mut Session, pieces: usize, out: &mut Vec<u8>) {
+        let until = self.done.saturating_add(pieces.max(1));
+        while self.done < until {
+            self.state = match std::mem::replace(&mut self.state, State::Done) {
+                State::Done => return,
+                State::Tree(writer, tree) => {
+                    let tree = tree.unwrap_or_else(|| session.whole_tree(&self.request.query));
+                    self.write_tree(session, writer, tree, until, out)
+                }
+                State::Gather(gathering) => self.gather(session, gathering, until),
+                State::Write(taken, writer) => self.write(session, taken, writer, until, out),
+            };
+        }
+    }
+
+    fn write_tree(
+        &mut self,
+        session: &Session,
+        mut writer: TreePieces,
+        tree: Arc<CallTree>,
+        until: usize,
+        out: &mut Vec<u8>,
+    ) -> State {
+        self.total = tree.len();
+        while self.done < until {
+            self.done += 1;
+            if writer.next(&session.profile, &session.symbols, &tree, out) == Next::End {
+                return State::Done;
+            }
+        }
+        State::Tree(writer, Some(tree))
+    }
+
+    fn gather(&mut self, session: &mut Session, mut gathering: Gathering, until: usize) -> State {
+        let Some(query) = gathering.query().cloned() else {
+            let taken = gathering.finish();
+            let distance = session.usual_distance(self.request.query.event);
+            let writer = export::pieces(&self.request, &session.profile, &taken, distance);
+            self.total = self.done + 3 * taken.samples() + 4 * taken.calls();
+            return writer.map_or(State::Done, |writer| State::Write(taken, writer));
+        };
+        let before = gathering.rows_done();
+        gathering.step(&session.calls(&query), (until - self.done).saturating_mul(ROWS_A_PIECE));
+        self.done += (gathering.rows_done() - before).div_ceil(ROWS_A_PIECE).max(1);
+        self.total = 2 * session.profile.samples.len();
+        State::Gather(gathering)
+    }
+
+    fn write(
+        &mut self,
+        session: &mut Session,
+        taken: Taken,
+        mut writer: Box<dyn Pieces>,
+        until: usize,
+        out: &mut Vec<u8>,
+    ) -> State {
+        while self.done < until {
+            let event = writer.event().min(taken.events.len() - 1);
+            let calls = session.calls(&taken.events[event].query);
+            while self.done < until && writer.event().min(taken.events.len() - 1) == event {
+                self.done += 1;
+                if writer.next(&calls, &taken, out) == Next::End {
+                    return State::Done;
+                }
+            }
+        }
+        State::Write(taken, writer)
+    }
+}

@@ -1,0 +1,345 @@
+//! Call trees that were made, and the one that is being made.
+//!
+//! A tree of millions of samples takes seconds, so it can be made in steps ([`Session::make_tree`]): the
+//! views of its query, asked for afterwards, find it. Asked for before, they make it at once.
+
+use std::sync::Arc;
+
+use crate::profile::Profile;
+use crate::session::Session;
+use crate::session::times::ScanStep;
+use crate::symbolize::Symbols;
+use crate::views::build::{BuildStep, Building, Built, build};
+use crate::views::call_tree::{CallNodeId, CallTree};
+use crate::views::ends::Ends;
+use crate::views::functions::{self, FunctionOrder, FunctionSum};
+use crate::views::grouped::{self, GroupBy, GroupRow};
+use crate::views::inverted::Inverted;
+use crate::views::shown::Account;
+use crate::views::{Direction, Query};
+
+/// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
+/// each is asked for again while the page scrolls or is drawn anew.
+const TREES_KEPT: usize = 4;
+/// Of trees that have more than [`LARGE_TREES`] call nodes together.
+const LARGE_TREES_KEPT: usize = 2;
+/// Call nodes, of about 60 bytes each.
+const LARGE_TREES: usize = 1 << 20;
+/// Inverted trees of which it is known in what order they were opened, though they are gone.
+const NUMBERS_KEPT: usize = 16;
+
+/// The trees of a session.
+#[derive(Default)]
+pub(super) struct Trees {
+    /// The one that was used last comes last.
+    pub made: Vec<Made>,
+    making: Option<Making>,
+    /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
+    opened: Vec<(Query, Vec<CallNodeId>)>,
+}
+
+/// What has been made for a query.
+pub(super) struct Made {
+    query: Query,
+    pub tree: Tree,
+    pub account: Account,
+    functions: Option<(FunctionOrder, Vec<FunctionSum>)>,
+    grouped: Option<(FunctionOrder, GroupBy, Vec<GroupRow>)>,
+    /// Where samples end, if that was asked for.
+    ends: Arc<Ends>,
+}
+
+struct Making {
+    query: Query,
+    noted: Noted,
+    building: Building,
+}
+
+/// What is to be known of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noted {
+    /// The tree.
+    Tree,
+    /// Also where samples end in it; of a query of callees. Few views ask for that, and it takes memory
+    /// for each stack.
+    Ends,
+}
+
+/// A call tree, all of it or as far as it was opened.
+pub(super) enum Tree {
+    Whole(Arc<CallTree>),
+    Inverted(Box<Inverted>),
+}
+
+impl Tree {
+    pub fn get(&self) -> &CallTree {
+        match self {
+            Self::Whole(tree) => tree,
+            Self::Inverted(inverted) => inverted.tree(),
+        }
+    }
+
+    /// Sees to it that a call node's children are there.
+    pub fn open(&mut self, id: CallNodeId) {
+        if let Self::Inverted(inverted) = self {
+            inverted.open(id);
+        }
+    }
+}
+
+impl Trees {
+    /// Names have changed, and numbers with them.
+    pub fn names_changed(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The tree of callees of a query, if it was made.
+    pub fn known(&self, query: &Query) -> Option<&Arc<CallTree>> {
+        let known = self.made.iter().find(|made| made.query == *query)?;
+        match &known.tree {
+            Tree::Whole(tree) => Some(tree),
+            Tree::Inverted(_) => None,
+        }
+    }
+
+    /// Puts a query's tree last, if all that is to be known of it is.
+    fn find(&mut self, query: &Query, noted: Noted) -> Option<&mut Made> {
+        let is_known = |made: &Made| noted == Noted::Tree || made.ends.are_known();
+        let known = self.made.iter().position(|made| made.query == *query && is_known(made))?;
+        self.made[known..].rotate_left(1);
+        self.made.last_mut()
+    }
+
+    /// Before a tree is made: in WebAssembly memory is never given back.
+    fn make_room(&mut self, query: &Query) {
+        self.forget(|made| made.query == *query);
+        // Of one range after the other only the last two are of use.
+        let is_of_other_range = |made: &Made| {
+            made.query.range.is_some() && query.range.is_some() && {
+                Query { range: query.range, ..made.query.clone() } == *query
+            }
+        };
+        if let Some(last) = self.made.iter().rposition(is_of_other_range) {
+            let mut place = 0..;
+            self.forget(|made| place.next() != Some(last) && is_of_other_range(made));
+        }
+        let nodes = |made: &[Made]| made.iter().map(|made| made.tree.get().len()).sum::<usize>();
+        while self.made.len() >= TREES_KEPT
+            || (self.made.len() >= LARGE_TREES_KEPT && nodes(&self.made) > LARGE_TREES)
+        {
+            let mut place = 0..;
+            self.forget(|_| place.next() == Some(0));
+        }
+    }
+
+    fn forget(&mut self, mut is_forgotten: impl FnMut(&Made) -> bool) {
+        let opened = &mut self.opened;
+        self.made.retain(|made| {
+            let is_forgotten = is_forgotten(made);
+            if let Tree::Inverted(inverted) = &made.tree
+                && is_forgotten
+            {
+                if opened.len() == NUMBERS_KEPT {
+                    opened.remove(0);
+                }
+                opened.push((made.query.clone(), inverted.opened().to_vec()));
+            }
+            !is_forgotten
+        });
+    }
+
+    fn keep(&mut self, query: &Query, tree: Tree, account: Account, ends: Arc<Ends>) {
+        let query = query.clone();
+        self.made.push(Made { query, tree, account, functions: None, grouped: None, ends });
+    }
+
+    fn keep_built(&mut self, query: &Query, built: Built, ends: Ends) {
+        self.keep(query, Tree::Whole(built.tree.into()), built.account, ends.into());
+    }
+
+    /// The tree of callees of a query and where samples end in it, if both are known.
+    pub fn with_ends(&self, query: &Query) -> Option<(Arc<CallTree>, Arc<Ends>)> {
+        let mut made = self.made.iter().filter(|made| made.query == *query);
+        made.find_map(|made| match &made.tree {
+            Tree::Whole(tree) if made.ends.are_known() => {
+                Some((Arc::clone(tree), Arc::clone(&made.ends)))
+            }
+            _ => None,
+        })
+    }
+
+    /// Goes on with a tree of callees, or around a function.
+    fn step(
+        &mut self,
+        (profile, symbols): (&Profile, &Symbols),
+        query: &Query,
+        noted: Noted,
+        rows: usize,
+    ) -> ScanStep<()> {
+        let building = match self.making.take() {
+            Some(making) if making.query == *query && making.noted == noted => making.building,
+            _ => {
+                self.make_room(query);
+                match noted {
+                    Noted::Tree => Building::new(profile, query),
+                    Noted::Ends => Building::with_ends(profile, query),
+                }
+            }
+        };
+        match building.step(profile, symbols, rows) {
+            BuildStep::Done(done) => {
+                let (built, ends) = *done;
+                self.keep_built(query, built, ends);
+                ScanStep::Done(())
+            }
+            BuildStep::More(building) => {
+                let (done, total) = building.progress();
+                self.making = Some(Making { query: query.clone(), noted, building: *building });
+                ScanStep::More { done, total }
+            }
+        }
+    }
+
+    /// Inverts a tree that was made, and gives its call nodes the numbers that they had before.
+    fn invert(&mut self, query: &Query, callees: &Query) -> bool {
+        let Some(Made { tree: Tree::Whole(tree), account, .. }) = self.find(callees, Noted::Tree)
+        else {
+            return false;
+        };
+        let (tree, account) = (Arc::clone(tree), account.clone());
+        self.make_room(query);
+        let mut inverted = Inverted::new(tree);
+        if let Some(known) = self.opened.iter().position(|(known, _)| known == query) {
+            let (_, opened) = self.opened.remove(known);
+            opened.into_iter().for_each(|id| inverted.open(id));
+        }
+        self.keep(query, Tree::Inverted(Box::new(inverted)), account, Arc::default());
+        true
+    }
+}
+
+impl Session {
+    /// Makes the call tree of a query: goes on for about as long as so many rows of samples take. One
+    /// is made at a time: whoever stops in between can go on later, as long as neither names have
+    /// changed nor another was asked for; else it begins anew.
+    pub fn make_tree(&mut self, query: &Query, noted: Noted, rows: usize) -> ScanStep<()> {
+        let Self { trees, profile, symbols, .. } = self;
+        if trees.find(query, noted).is_some() {
+            return ScanStep::Done(());
+        }
+        // An inverted tree is made of that of callees.
+        let is_inverted = query.direction == Direction::Inverted && query.around.is_none();
+        let made_of = match is_inverted {
+            true => Query { direction: Direction::Callees, ..query.clone() },
+            false => query.clone(),
+        };
+        if is_inverted && trees.invert(query, &made_of) {
+            return ScanStep::Done(());
+        }
+        match trees.step((profile, symbols), &made_of, noted, rows) {
+            ScanStep::Done(()) if is_inverted => {
+                trees.invert(query, &made_of);
+                ScanStep::Done(())
+            }
+            step => step,
+        }
+    }
+
+    /// Where what was made for a query is, made if it was not there.
+    pub(super) fn made(&mut self, query: &Query) -> usize {
+        self.made_with(query, Noted::Tree)
+    }
+
+    fn made_with(&mut self, query: &Query, noted: Noted) -> usize {
+        while let ScanStep::More { .. } = self.make_tree(query, noted, usize::MAX) {}
+        self.trees.made.len() - 1
+    }
+
+    /// The call tree of a query; of an inverted one as far as it was opened.
+    pub(super) fn tree(&mut self, query: &Query) -> &CallTree {
+        let made = self.made(query);
+        self.trees.made[made].tree.get()
+    }
+
+    /// All of a query's tree: of an inverted one, too.
+    pub(super) fn whole_tree(&mut self, query: &Query) -> Arc<CallTree> {
+        let made = self.made(query);
+        match &self.trees.made[made].tree {
+            Tree::Whole(tree) => Arc::clone(tree),
+            Tree::Inverted(_) => build(&self.profile, &self.symbols, query).tree.into(),
+        }
+    }
+
+    /// A call node's children, heaviest first.
+    pub(super) fn children(&mut self, query: &Query, id: CallNodeId) -> &[CallNodeId] {
+        let made = self.made(query);
+        let tree = &mut self.trees.made[made].tree;
+        tree.open(id);
+        tree.get().children(id)
+    }
+
+    /// Everything that the views of a query are made from.
+    pub(super) fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
+        let made = self.made(query);
+        (&self.profile, &self.symbols, self.trees.made[made].tree.get())
+    }
+
+    /// The same, and in which call node each sample ends; for a query of callees.
+    pub(super) fn parts_and_ends(
+        &mut self,
+        query: &Query,
+    ) -> (&Profile, &Symbols, &CallTree, &Ends) {
+        let made = self.made_with(query, Noted::Ends);
+        let Made { tree, ends, .. } = &self.trees.made[made];
+        (&self.profile, &self.symbols, tree.get(), ends)
+    }
+
+    /// The functions of a query of callees in order. A table that scrolls asks for the same ones again.
+    pub(super) fn ordered_functions(
+        &mut self,
+        query: &Query,
+        order: FunctionOrder,
+    ) -> &[FunctionSum] {
+        self.order_functions(query, order);
+        self.functions_in_order(query)
+    }
+
+    pub(super) fn order_functions(&mut self, query: &Query, order: FunctionOrder) {
+        let made = self.made(query);
+        let Made { tree, functions, .. } = &mut self.trees.made[made];
+        if functions.as_ref().is_none_or(|(known, _)| *known != order) {
+            let ordered = functions::ordered(&self.profile, &self.symbols, tree.get(), order);
+            *functions = Some((order, ordered));
+        }
+    }
+
+    /// Those that [`Self::order_functions`] has put in order.
+    pub(super) fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
+        let made = self.trees.made.iter().find(|made| made.query == *query);
+        made.and_then(|made| made.functions.as_ref()).map_or(&[], |(_, functions)| functions)
+    }
+
+    /// The files, DSOs or threads of a query of callees in order; no functions.
+    pub(super) fn grouped(
+        &mut self,
+        query: &Query,
+        order: FunctionOrder,
+        by: GroupBy,
+    ) -> &[GroupRow] {
+        let noted = if by == GroupBy::Thread { Noted::Ends } else { Noted::Tree };
+        let made = self.made_with(query, noted);
+        let (profile, symbols) = (&self.profile, &self.symbols);
+        let Made { tree, ends, grouped, .. } = &mut self.trees.made[made];
+        if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
+            let tree = tree.get();
+            let rows = match by {
+                GroupBy::Function => Vec::new(),
+                GroupBy::File => grouped::by_file(profile, symbols, tree, order),
+                GroupBy::Dso => grouped::by_dso(profile, symbols, tree, order),
+                GroupBy::Thread => grouped::by_thread(profile, symbols, query, ends, order),
+            };
+            *grouped = Some((order, by, rows));
+        }
+        grouped.as_ref().map_or(&[], |(_, _, rows)| rows)
+    }
+}

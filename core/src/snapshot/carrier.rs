@@ -1,0 +1,123 @@
+//! Where a payload stands: behind the `#` of an address, in a message around one, in a saved page.
+
+use serde::Serialize;
+
+/// What a payload came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// The address of a page, or a text with one in it.
+    Link,
+    /// A page that was saved with the profile inside.
+    Page,
+}
+
+/// A payload that was found, whole or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried<'a> {
+    /// What it came in.
+    pub carrier: Carrier,
+    /// From `p1.` on. What follows the payload in a message is here too: readers stop by themselves.
+    pub payload: &'a str,
+}
+
+/// The first payload in `text`: of a page that of its element `profile`, else what follows the
+/// first `#pN.`, else the whole text if it begins with `pN.`. `None` if there is none.
+pub fn find(text: &[u8]) -> Option<Carried<'_>> {
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    let (carrier, payload) = match is_page(text) {
+        true => (Carrier::Page, in_page(text)?),
+        false => (Carrier::Link, in_message(text)?),
+    };
+    Some(Carried { carrier, payload })
+}
+
+/// Whether this is an HTML document, by how it begins.
+pub fn is_page(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    [&b"<!doctype html"[..], b"<html"]
+        .iter()
+        .any(|start| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)))
+}
+
+/// In the first script element with the id `profile`. The page has it before any script that runs,
+/// so nothing that only speaks of such an element is met first.
+fn in_page(page: &[u8]) -> Option<&str> {
+    let mut rest = page;
+    loop {
+        let start = position(rest, b"<script")?;
+        let (tag, content) = rest[start..].split_at(position(&rest[start..], b">")? + 1);
+        if position(tag, b" id=\"profile\"").is_some() {
+            return payload_at(content.trim_ascii_start());
+        }
+        rest = content;
+    }
+}
+
+fn in_message(text: &[u8]) -> Option<&str> {
+    let mut rest = text;
+    if let Some(payload) = payload_at(rest) {
+        return Some(payload);
+    }
+    while let Some(at) = position(rest, b"#p") {
+        rest = &rest[at + 1..];
+        if let Some(payload) = payload_at(rest) {
+            return Some(payload);
+        }
+    }
+    None
+}
+
+/// `p`, digits, a dot, and what may be of a payload: its alphabet, and white space that it was broken by.
+fn payload_at(text: &[u8]) -> Option<&str> {
+    let digits = text.strip_prefix(b"p")?;
+    let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let dot = 1 + count;
+    if count == 0 || text.get(dot) != Some(&b'.') {
+        return None;
+    }
+    let of_payload = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"-_".contains(byte)
+    };
+    let length = text[dot + 1..].iter().take_while(|byte| of_payload(byte)).count();
+    std::str::from_utf8(&text[..dot + 1 + length]).ok()
+}
+
+fn position(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Option<(Carrier, &str)> {
+        find(text.as_bytes()).map(|carried| (carried.carrier, carried.payload))
+    }
+
+    #[test]
+    fn a_payload_is_found_in_addresses_and_messages() {
+        let link = |payload| Some((Carrier::Link, payload));
+        assert_eq!(found("https://host/page#p1.AAbb-_"), link("p1.AAbb-_"));
+        assert_eq!(found("\n #p1.AA\n"), link("p1.AA\n"));
+        assert_eq!(found("p1.AA"), link("p1.AA"));
+        assert_eq!(found("see (https://h/#x and) https://h/#p12.AA>."), link("p12.AA"));
+        assert_eq!(found("https://h/#p1.AA&s2=all"), link("p1.AA"));
+        assert_eq!(found("https://h/#pages #p. #p1 #p1.A\r\nA"), link("p1.A\r\nA"));
+        for nothing in ["", "p", "p1", "https://host/page", "https://h/#s2", "xp1.AA", "PERFILE2"] {
+            assert_eq!(found(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_payload_is_found_in_its_element_of_a_page() {
+        let page =
+            |body: &str| format!("\u{feff}<!DOCTYPE html>\n<html><body>{body}</body></html>");
+        let element = "<script type=\"application/octet-stream\" id=\"profile\">p1.AA</script>";
+        let whole = page(&format!("<script>1</script>{element}<script>\"#p1.BB\"</script>"));
+        assert_eq!(found(&whole), Some((Carrier::Page, "p1.AA")));
+        assert_eq!(found(&page("<a href=\"https://h/#p1.BB\">link</a>")), None);
+        assert_eq!(found("<!doctype html><script id=\"profile"), None);
+        assert_eq!(found("<!doctype html><script id=\"profile\">"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! How many call nodes fit: each attempt costs a whole packing, so there should be few.
+
+use crate::snapshot::selection::Order;
+
+/// Use of the budget that is aimed at, and that is enough.
+const AIM: f64 = 0.992;
+const ENOUGH: f64 = 0.98;
+/// Attempts by interpolation; then the distance is halved.
+const INTERPOLATED: usize = 8;
+/// Call nodes that are given up for others.
+const MOST_GIVEN_UP: usize = 6;
+/// Eighths of a byte that a character holds: what [`Order::cost`] expects, until it is known better.
+const COST_OF_CHARACTER: f64 = 6.0;
+
+/// Whether an attempt fits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    Fits,
+    TooLarge,
+}
+
+/// The search for the largest number of call nodes that fits.
+pub(super) struct Search {
+    budget: f64,
+    /// Characters of nothing but the root.
+    needed: f64,
+    /// The largest number that fits.
+    pub fits: usize,
+    /// Its cost and characters.
+    below: (f64, f64),
+    /// The smallest number that does not.
+    too_many: usize,
+    /// Its cost and characters, if it was tried.
+    above: Option<(f64, f64)>,
+    attempts: usize,
+    given_up: usize,
+}
+
+impl Search {
+    /// For what takes `needed` characters without any call node.
+    pub fn new(budget: usize, needed: usize, order: &Order) -> Self {
+        Self {
+            budget: budget as f64,
+            needed: needed as f64,
+            fits: 0,
+            below: (0.0, needed as f64),
+            too_many: order.len() + 1,
+            above: None,
+            attempts: 0,
+            given_up: 0,
+        }
+    }
+
+    /// The next number to try.
+    pub fn next(&mut self, order: &mut Order) -> Option<usize> {
+        let is_enough = self.below.1 >= self.budget * ENOUGH && self.fits > 0;
+        if is_enough || self.fits == order.len() {
+            return None;
+        }
+        if self.fits + 1 == self.too_many {
+            // The next one is too large, as one with a long name may be: the others may fit.
+            if self.given_up == MOST_GIVEN_UP {
+                return None;
+            }
+            self.given_up += 1;
+            order.give_up(self.fits);
+            (self.too_many, self.above, self.attempts) = (order.len() + 1, None, 0);
+            if self.fits == order.len() {
+                return None;
+            }
+        }
+        self.attempts += 1;
+        let (cost, characters) = self.below;
+        let missing = self.budget * AIM - characters;
+        let next = match self.above {
+            _ if self.attempts > INTERPOLATED => self.fits + (self.too_many - self.fits) / 2,
+            Some((cost_above, characters_above)) => {
+                let each = (cost_above - cost) / (characters_above - characters).max(1.0);
+                order.count(cost + missing * each)
+            }
+            None if cost > 0.0 => {
+                let each = cost / (characters - self.needed).max(1.0);
+                order.count(cost + missing * each)
+            }
+            None => order.count(missing * COST_OF_CHARACTER),
+        };
+        Some(next.clamp(self.fits + 1, self.too_many - 1))
+    }
+
+    /// Notes how many characters an attempt took.
+    pub fn tried(&mut self, order: &Order, count: usize, characters: usize) -> Fit {
+        let point = (order.cost(count), characters as f64);
+        if characters as f64 <= self.budget {
+            (self.fits, self.below) = (count, point);
+            return Fit::Fits;
+        }
+        (self.too_many, self.above) = (count, Some(point).filter(|_| characters < usize::MAX));
+        Fit::TooLarge
+    }
+}

@@ -1,0 +1,152 @@
+//! A text as it may be written, and the list of all of them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::snapshot::fields;
+use crate::snapshot::privacy::Line;
+use crate::text::printable;
+
+/// What a text of a snapshot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Name of a process or thread.
+    Process,
+    /// Name of a function of the system's libraries or the kernel.
+    SystemFunction,
+    /// Name of another function.
+    OwnFunction,
+    /// Name of a DSO.
+    Dso,
+    /// Source file.
+    File,
+    /// Name of an event.
+    Event,
+    /// What is said of a DSO: why it has no names, which file gave them.
+    Note,
+    /// Words of a warning.
+    Warning,
+    /// Host name, kernel release, architecture.
+    Host,
+    /// An argument of the recorder's.
+    CommandLine,
+    /// How the sender looked at it.
+    View,
+}
+
+impl Part {
+    /// The word that lists have for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::SystemFunction => "system-function",
+            Self::OwnFunction => "own-function",
+            Self::Dso => "dso",
+            Self::File => "file",
+            Self::Event => "event",
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Host => "host",
+            Self::CommandLine => "command-line",
+            Self::View => "view",
+        }
+    }
+}
+
+/// A text that may be written. Only [`super::Texts`] makes them, so no other gets into a snapshot.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::snapshot) struct Told<'a> {
+    part: Part,
+    text: &'a str,
+    was: Option<&'a str>,
+}
+
+/// A text that was asked for of another profile.
+impl Default for Told<'_> {
+    fn default() -> Self {
+        Self { part: Part::Note, text: "", was: None }
+    }
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn new(part: Part, line: &'a Line<'_>) -> Self {
+        Self { part, text: fields::cut(&line.text), was: line.was.as_deref() }
+    }
+
+    /// The text as it is written.
+    pub fn text(self) -> &'a str {
+        self.text
+    }
+}
+
+/// All texts that a snapshot holds, as they are shown: what cannot be seen is an escape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct SharedTexts {
+    /// Those parts that have any, in the order of [`Part`].
+    pub parts: Vec<SharedPart>,
+    /// What the profile has, told or not.
+    pub profile: InProfile,
+}
+
+/// How much a profile has of what is no name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct InProfile {
+    /// Folders of DSOs and sources, the system's apart.
+    pub folders: u32,
+    /// DSOs with an identity.
+    pub identities: u32,
+    /// Arguments of the recorder.
+    pub arguments: u32,
+    /// Of host name, kernel release, architecture and CPUs those that are known.
+    pub host: u32,
+}
+
+/// The texts of one part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct SharedPart {
+    /// What they are.
+    pub part: Part,
+    /// Each once, by alphabet.
+    pub texts: Vec<String>,
+    /// Those that are called otherwise.
+    pub renamed: Vec<Renamed>,
+}
+
+/// A text that is called otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct Renamed {
+    /// Position in [`SharedPart::texts`].
+    pub index: u32,
+    /// What it was; of several that are called the same, one.
+    pub was: String,
+}
+
+impl SharedTexts {
+    /// The list of what was written.
+    pub(in crate::snapshot) fn of(written: &[Told<'_>], profile: InProfile) -> Self {
+        let mut parts: BTreeMap<Part, BTreeMap<&str, Option<&str>>> = BTreeMap::new();
+        for told in written.iter().filter(|told| !told.text.is_empty()) {
+            parts.entry(told.part).or_default().insert(told.text, told.was);
+        }
+        let shown = |text: &str| printable(text).into_owned();
+        let part = |(part, texts): (Part, BTreeMap<&str, Option<&str>>)| {
+            let was = (0..).zip(texts.values());
+            let renamed =
+                was.filter_map(|(index, was)| Some(Renamed { index, was: shown((*was)?) }));
+            let renamed = renamed.collect();
+            SharedPart { part, texts: texts.into_keys().map(shown).collect(), renamed }
+        };
+        Self { parts: parts.into_iter().map(part).collect(), profile }
+    }
+}

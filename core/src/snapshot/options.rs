@@ -1,0 +1,53 @@
+//! What a sender chooses: how much is written, and what of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::Privacy;
+use crate::views::Query;
+
+/// How much is written, and what of it. The default tells the least, of the whole profile.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase", default)]
+pub struct ShareOptions {
+    /// Characters that the payload may have, the address before it not counted.
+    pub characters: usize,
+    /// What may be told.
+    pub privacy: Privacy,
+    /// What is written: all, or of every event what the filters and steps of a query leave. How the
+    /// query's tree stands changes nothing, except that inlined functions which it merges stay so.
+    pub query: Option<Query>,
+    /// How the sender looks at it, as the text that a page's address has after `s2&`; empty for not
+    /// at all. What it names is told as the rest is.
+    pub view: String,
+    /// The most that is written of times; less where there is no room for it.
+    pub times: Times,
+}
+
+impl Default for ShareOptions {
+    fn default() -> Self {
+        Self {
+            characters: usize::MAX,
+            privacy: Privacy::default(),
+            query: None,
+            view: String::new(),
+            times: Times::Samples,
+        }
+    }
+}
+
+/// What is known of when samples were, from the least to the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Times {
+    /// When the first and the last were.
+    #[default]
+    None,
+    /// How much of each process there was, by bins of time.
+    Processes,
+    /// How much of each thread.
+    Threads,
+    /// Every sample: its time, thread, CPU and call node.
+    Samples,
+}

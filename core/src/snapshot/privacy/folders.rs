@@ -1,0 +1,224 @@
+//! Takes folders out of texts: of a path only the file name stays.
+//!
+//! Where a path ends cannot always be told, since folders may have blanks and brackets in their
+//! names. Folders that the profile knows are recognized whole; of others rather too much is taken
+//! out than too little.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::views::label::is_system_path;
+
+/// What stands for a path that is a folder itself.
+const FOLDER: &str = "[folder]";
+
+/// What counts as a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::snapshot) enum PathsIn {
+    /// What begins as a path from the root, from home or from where one is: `/a/b`, `./a`. Names
+    /// of functions have slashes too.
+    Names,
+    /// All that has a slash: `a/b`.
+    Arguments,
+}
+
+/// Folders that a profile knows.
+#[derive(Default)]
+pub(in crate::snapshot) struct Folders<'p> {
+    /// Each with its slash at the end, and all that it lies in.
+    known: HashSet<&'p str>,
+}
+
+/// The last part of a path.
+pub(in crate::snapshot) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+impl<'p> Folders<'p> {
+    /// The folders of these files.
+    pub fn of(paths: impl Iterator<Item = &'p str>) -> Self {
+        let mut known = HashSet::new();
+        for path in paths.filter(|path| path.starts_with('/')) {
+            // From the longest on: where one is known, so are those that it lies in.
+            for (slash, _) in path.rmatch_indices('/') {
+                if !known.insert(&path[..=slash]) {
+                    break;
+                }
+            }
+        }
+        Self { known }
+    }
+
+    /// `text` with file names in place of paths.
+    pub fn cut<'t>(&self, text: &'t str, paths: PathsIn) -> Cow<'t, str> {
+        if !text.contains(['/', '\\']) {
+            return Cow::Borrowed(text);
+        }
+        let mut told = String::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            // One character that ends a path, or all up to the next one.
+            let end = end_of(rest).max(rest.chars().next().map_or(0, char::len_utf8));
+            match start_of(&rest[..end], paths, told.ends_with(':')) {
+                Some(start) => {
+                    told.push_str(&rest[..start]);
+                    let (name, after) = self.cut_path(&rest[start..]);
+                    told.push_str(name);
+                    rest = after;
+                }
+                None => {
+                    told.push_str(&rest[..end]);
+                    rest = &rest[end..];
+                }
+            }
+        }
+        Cow::Owned(told)
+    }
+
+    /// The name that stays of the path at the beginning of `text`, and what follows the path.
+    fn cut_path<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
+        let slashes = text.match_indices('/').map(|(slash, _)| slash + 1);
+        let known = slashes.take_while(|&end| self.known.contains(&text[..end])).last();
+        let known = known.unwrap_or_default();
+        let mut end = known + end_of(&text[known..]);
+        let path = &text[..end];
+        if parts(path) == 0 || is_system_path(path) {
+            return (path, &text[end..]);
+        }
+        if path.ends_with('/') || self.is_folder(path) {
+            return (FOLDER, &text[end..]);
+        }
+        // A blank may be part of a folder's name: then more slashes follow.
+        let mut next = end;
+        while let Some(word) = text[next..].strip_prefix(' ') {
+            let length = end_of(word);
+            if length == 0 || start_of(&word[..length], PathsIn::Names, false) == Some(0) {
+                break;
+            }
+            next += 1 + length;
+            if word[..length].contains('/') {
+                end = next;
+            }
+        }
+        match &text[..end] {
+            path if path.ends_with('/') => (FOLDER, &text[end..]),
+            path if parts(path) < 2 => (path, &text[end..]),
+            path => (file_name(path), &text[end..]),
+        }
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        self.known.contains(format!("{path}/").as_str())
+    }
+}
+
+/// Where the path at the beginning of `text` ends, blanks in names apart.
+fn end_of(text: &str) -> usize {
+    text.find(ends_path).unwrap_or(text.len())
+}
+
+fn ends_path(c: char) -> bool {
+    c.is_whitespace() || "\"'`<>|;,:=()[]{}".contains(c)
+}
+
+/// Where a path begins in a stretch of text without blanks.
+fn start_of(token: &str, paths: PathsIn, follows_colon: bool) -> Option<usize> {
+    if !token.contains(['/', '\\']) {
+        return None;
+    }
+    if paths == PathsIn::Arguments
+        || token.starts_with('~')
+        || token.starts_with('\\') && follows_colon
+    {
+        return Some(0);
+    }
+    let is_start = |at: usize| {
+        let begins = ["/", "./", "../"].iter().any(|start| token[at..].starts_with(start));
+        // What divides words of names, as `/` itself does in some.
+        let is_part = |c: char| c.is_alphanumeric() || "_.-/+%#~".contains(c);
+        begins && !token[..at].chars().next_back().is_some_and(is_part)
+    };
+    token.match_indices(['/', '.']).map(|(at, _)| at).find(|&at| is_start(at))
+}
+
+/// Folders and the name; what lies in the root has none to hide.
+fn parts(path: &str) -> usize {
+    path.split(['/', '\\']).filter(|part| !part.is_empty()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &str) -> String {
+        let known = ["/home/me/my project (copy)/src/x.cpp", "/opt/acme/lib/libpay.so"];
+        Folders::of(known.into_iter()).cut(text, PathsIn::Names).into_owned()
+    }
+
+    #[test]
+    fn of_a_path_the_name_stays() {
+        for (text, told) in [
+            ("/home/me/secret/app", "app"),
+            (
+                "main::{lambda at /home/me/x.cpp:3:5}::operator()",
+                "main::{lambda at x.cpp:3:5}::operator()",
+            ),
+            ("{closure@/home/me/a b/x.rs:1:2}", "{closure@x.rs:1:2}"),
+            ("LazyCompile:*go file:///home/me/app.js:12:3", "LazyCompile:*go file:app.js:12:3"),
+            ("py::run:/srv/shop/run.py", "py::run:run.py"),
+            ("../secret/x and ~/secret/y", "x and y"),
+            ("C:\\Users\\me\\x.dll", "C:x.dll"),
+            ("PATH=/home/a/bin:/home/b/bin", "PATH=bin:bin"),
+            ("go /home/me/node_modules/@acme/pay/x.js", "go x.js"),
+        ] {
+            assert_eq!(cut(text), told);
+        }
+    }
+
+    #[test]
+    fn names_of_functions_stay() {
+        for name in [
+            "ns::operator/(int, int)",
+            "github.com/acme/shop/pay.(*Card).charge",
+            "Ljava/util/List;::add",
+            "'-init/1-fun-0-'/2",
+            "kworker/0:1-events",
+            "//anon",
+            "/SYSV00000000",
+            "a / b",
+            "50 %",
+        ] {
+            assert_eq!(cut(name), name);
+        }
+    }
+
+    #[test]
+    fn folders_that_are_known_are_recognized_whole() {
+        for (text, told) in [
+            ("/home/me/my project (copy)/src/x.cpp:7", "x.cpp:7"),
+            ("/home/me/my project (copy)/other/y.cpp", "y.cpp"),
+            ("in /opt/acme/lib there", "in [folder] there"),
+            ("in /opt/acme/lib/", "in [folder]"),
+            ("/home/other/big secret project/y.cpp", "y.cpp"),
+            ("/home/a/x /home/b/y", "x y"),
+        ] {
+            assert_eq!(cut(text), told);
+        }
+    }
+
+    #[test]
+    fn an_argument_with_a_slash_is_a_path() {
+        let folders = Folders::default();
+        assert_eq!(folders.cut("secret/tides", PathsIn::Arguments), "tides");
+        assert_eq!(folders.cut("--out=secret/tides", PathsIn::Arguments), "--out=tides");
+        assert_eq!(folders.cut("-F", PathsIn::Arguments), "-F");
+    }
+
+    #[test]
+    fn system_objects_keep_their_folders() {
+        assert_eq!(
+            cut("/usr/lib/x86_64-linux-gnu/libc.so.6"),
+            "/usr/lib/x86_64-linux-gnu/libc.so.6"
+        );
+    }
+}

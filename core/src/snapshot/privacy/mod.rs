@@ -1,0 +1,93 @@
+//! What a sender chooses to tell, and how the rest is taken out of texts.
+//!
+//! Every part is told or left out by itself, and patterns rename what is told. `encode/texts.rs`
+//! applies this to all texts of a snapshot before any of them is written.
+
+mod aliases;
+mod folders;
+mod redactor;
+mod renames;
+
+pub(in crate::snapshot) use aliases::{Aliases, Draft, Line, numbered};
+pub(in crate::snapshot) use folders::{Folders, file_name};
+pub(in crate::snapshot) use redactor::Redactor;
+pub use renames::{BadRename, Rename, RenameText};
+
+use serde::Deserialize;
+
+/// What may be told of a recording and of those who made it. The default tells what a profile
+/// needs, and nothing of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Privacy {
+    /// Names of functions in executables, in libraries outside the system's folders and in code of
+    /// run times. Without: `function-N`.
+    pub own_functions: Tell,
+    /// Names of functions in the system's libraries and the kernel. Without: `function-N`.
+    pub system_functions: Tell,
+    /// File names of DSOs. Without: `dso-N`.
+    pub dsos: Tell,
+    /// Folders of DSOs, of sources, and in all other texts.
+    pub folders: Tell,
+    /// Build-ids. Without them nobody can name code in the link that has no name yet.
+    pub build_ids: Tell,
+    /// File names of sources, and lines.
+    pub files: Tell,
+    /// Names of processes and threads. Without: `process-N`, and `thread-N` where no process is
+    /// called like it.
+    pub processes: Tell,
+    /// The recorder's arguments.
+    pub command_line: Tell,
+    /// Host name, kernel release, architecture and CPUs.
+    pub host: Tell,
+    /// When the first sample was, by the recorder's clock. Without: times count from there.
+    pub clock: Tell,
+    /// Addresses of code without a name, and where the kernel lay. Without: all such code of a DSO
+    /// is one, and nobody can name it.
+    pub addresses: Tell,
+    /// The words of warnings. Without: their kinds and counts only.
+    pub warnings: Tell,
+    /// What is called otherwise, in all texts.
+    #[cfg_attr(feature = "typescript", tsify(type = "RenameText[]"))]
+    pub renames: Vec<Rename>,
+}
+
+impl Default for Privacy {
+    fn default() -> Self {
+        Self {
+            own_functions: Tell::Told,
+            system_functions: Tell::Told,
+            dsos: Tell::Told,
+            folders: Tell::LeftOut,
+            build_ids: Tell::Told,
+            files: Tell::Told,
+            processes: Tell::Told,
+            command_line: Tell::LeftOut,
+            host: Tell::LeftOut,
+            clock: Tell::Told,
+            addresses: Tell::Told,
+            warnings: Tell::Told,
+            renames: Vec::new(),
+        }
+    }
+}
+
+impl Privacy {
+    /// Nothing is left out.
+    pub fn everything() -> Self {
+        let told = Tell::Told;
+        Self { folders: told, command_line: told, host: told, ..Self::default() }
+    }
+}
+
+/// Whether a part is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Tell {
+    /// It is in the snapshot.
+    Told,
+    /// It is not.
+    LeftOut,
+}

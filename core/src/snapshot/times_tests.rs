@@ -1,0 +1,359 @@
+//! What links know of times: everything there is no room for is left out, and the rest is exact.
+
+use std::collections::BTreeMap;
+
+use super::fields::Field;
+use super::tests::{Made, Random, deflated, made, table};
+use super::*;
+use crate::profile::{Mark, MarkKind};
+use crate::views::build::build_with_ends;
+use crate::views::call_tree::{CallNodeId, CallTree};
+use crate::views::ends::Left;
+use crate::views::filter::{Filter, RangeSide, TimeRange};
+use crate::views::heat_map::{HeatMap, HeatRequest, HeatScan, Load};
+use crate::views::label::Labels;
+use crate::views::tasks::{self, TaskRows, TaskSums};
+use crate::views::time_order::{self, usual_distance};
+use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan, TrackBy, TrackSort};
+use crate::views::weights::Sum;
+use crate::views::{Group, Query, binned};
+
+const MS: u64 = 1_000_000;
+
+fn whole(made: &Made) -> Snapshot {
+    let shared = made.encode(usize::MAX).expect("no limit");
+    assert_eq!(shared.fidelity.times, Times::Samples);
+    let opened = decode(&shared.payload).expect("it opens");
+    assert_eq!(opened.fidelity, shared.fidelity);
+    opened
+}
+
+/// Queries of each filter, and of several.
+fn filtered() -> Vec<Query> {
+    let inside = TimeRange { start: 20 * MS, end: 70 * MS, side: RangeSide::Inside };
+    let outside = TimeRange { side: RangeSide::Outside, ..inside };
+    let plain = Query::default;
+    vec![
+        plain(),
+        Query { event: 1, ..plain() },
+        Query { group: Group::Thread, ..plain() },
+        Query { group: Group::None, ..plain() },
+        Query { range: Some(inside), ..plain() },
+        Query { range: Some(outside), event: 1, ..plain() },
+        Query { processes: vec![7], ..plain() },
+        Query { processes: vec![8, 70], range: Some(inside), ..plain() },
+        Query { threads: vec![100], ..plain() },
+        Query { comms: vec!["pool".to_owned()], ..plain() },
+        Query { cpus: vec![2, 63], ..plain() },
+        Query { cpus: vec![u16::MAX], event: 1, range: Some(outside), ..plain() },
+    ]
+}
+
+fn timeline(profile: &Profile, symbols: &Symbols, query: &Query, by: TrackBy) -> Timeline {
+    let sort = TrackSort::Weight;
+    let request = TimelineRequest { by, sort, open: vec![7, 70], start: 0.0, end: 0.0, bins: 40 };
+    let kinds = timeline::leaf_kinds(profile, symbols);
+    let sums = TaskSums::new(profile, query);
+    let mut scan = TimelineScan::new(profile, query, &request, &sums);
+    while !scan.step(profile, &kinds, 1000) {}
+    scan.finish()
+}
+
+fn tasks_of(profile: &Profile, query: &Query) -> TaskRows {
+    tasks::rows(profile, &TaskSums::new(profile, query))
+}
+
+fn heat_map(profile: &Profile, query: &Query) -> HeatMap {
+    let load = Load::new(profile, query.event, usual_distance(profile, query.event));
+    let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
+    let mut scan = HeatScan::new(profile, query, &request, load, Left::default());
+    while !scan.step(profile, 1000) {}
+    scan.finish()
+}
+
+/// Each box: its edges and row, what is in it, and its text.
+fn time_order(profile: &Profile, symbols: &Symbols, query: &Query, thread: u32) -> Vec<String> {
+    let (built, ends) = build_with_ends(profile, symbols, query);
+    let (width, min_width) = (900.0, 0.5);
+    let window =
+        time_order::Window { thread, start: 0, end: 100 * MS, width, min_width, search: None };
+    let distance = usual_distance(profile, query.event);
+    let filter = Filter::new(profile, query);
+    let order =
+        time_order::layout(profile, symbols, &built.tree, &filter, &ends, distance, &window);
+    let graph = &order.graph;
+    let shown = order.samples.iter().enumerate().map(|(index, samples)| {
+        let (start, end, weight) = (graph.start[index], graph.end[index], graph.total[index]);
+        let text = graph.labels.get(graph.label[index] as usize);
+        format!("{start} {end} {weight} {samples} {text:?}")
+    });
+    let nothing = format!("{:?} {} {:?}", order.nothing, order.distance, graph.row_start);
+    shown.chain([nothing]).collect()
+}
+
+/// What is recorded, and what is opened from the link: every view, and every filter.
+#[test]
+fn a_link_with_single_samples_is_the_recording() {
+    for seed in 1..12 {
+        let made = made(seed, 40 * seed);
+        let opened = whole(&made);
+        let (profile, symbols) = (&made.profile, &made.symbols);
+        assert_eq!(opened.profile.samples.len(), profile.samples.len());
+        assert_eq!(opened.profile.first_time(), profile.first_time());
+        for query in filtered() {
+            let what = format!("seed {seed}, {query:?}");
+            let opened_table = table(&opened.profile, &opened.symbols, &query);
+            assert_eq!(opened_table, table(profile, symbols, &query), "{what}");
+            assert_eq!(tasks_of(&opened.profile, &query), tasks_of(profile, &query), "{what}");
+            assert_eq!(heat_map(&opened.profile, &query), heat_map(profile, &query), "{what}");
+            for by in [TrackBy::Process, TrackBy::Thread, TrackBy::Cpu] {
+                let there = timeline(&opened.profile, &opened.symbols, &query, by);
+                assert_eq!(there, timeline(profile, symbols, &query, by), "{what} {by:?}");
+            }
+            for thread in [7, 70, 100, 5000] {
+                let there = time_order(&opened.profile, &opened.symbols, &query, thread);
+                assert_eq!(there, time_order(profile, symbols, &query, thread), "{what}");
+            }
+        }
+    }
+}
+
+/// A snapshot that has no more than this of times, opened.
+fn with(made: &Made, characters: usize, times: Times) -> Snapshot {
+    let options = ShareOptions { characters, times, ..ShareOptions::default() };
+    let shared = encode(&made.contents(), &options).expect("it fits");
+    assert!(shared.payload.len() <= characters);
+    decode(&shared.payload).expect("it opens")
+}
+
+/// By event and name of the process: what call trees have of it.
+fn processes(profile: &Profile, symbols: &Symbols, event: u32) -> BTreeMap<String, Sum> {
+    let query = Query { event, group: Group::Process, ..Query::default() };
+    let tree = CallTree::new(profile, symbols, &query);
+    let labels = Labels::new(profile, symbols);
+    let children = tree.children(CallNodeId::ROOT).iter();
+    children.map(|&id| (labels.text(tree.label(id)), tree.total(id))).collect()
+}
+
+/// By event and process: what its tracks have together.
+fn tracked(profile: &Profile, event: u32) -> BTreeMap<String, Sum> {
+    let bins = profile.bins.as_ref().expect("there are bins");
+    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    for track in bins.tracks.iter().filter(|track| track.event.0 == event) {
+        let process = profile.threads.process(profile.threads.thread(track.thread).process);
+        let sum = sums.entry(profile.strings.get(process.name).to_owned()).or_default();
+        sum.add(Sum { weight: track.weight, samples: track.samples });
+        let in_cells: u64 = track.cells.iter().map(|cell| cell.weight).sum();
+        assert_eq!(in_cells, track.weight);
+    }
+    sums
+}
+
+#[test]
+fn bins_are_exactly_what_the_call_tree_has_of_each_process() {
+    for seed in 1..6 {
+        let made = made(seed, 3000);
+        let mut seen = Vec::new();
+        for (characters, most) in [
+            (2000, Times::Samples),
+            (6000, Times::Processes),
+            (30_000, Times::Samples),
+            (usize::MAX, Times::Processes),
+            (usize::MAX, Times::Threads),
+        ] {
+            let opened = with(&made, characters, most);
+            assert!(opened.fidelity.times <= most && opened.fidelity.times != Times::Samples);
+            seen.push(opened.fidelity.times);
+            assert_eq!(opened.profile.bins.is_some(), opened.fidelity.times != Times::None);
+            for event in (0..2).filter(|_| opened.profile.bins.is_some()) {
+                let in_tree = processes(&opened.profile, &opened.symbols, event);
+                assert_eq!(tracked(&opened.profile, event), in_tree, "{seed} {characters}");
+            }
+        }
+        assert_eq!(seen[3..], [Times::Processes, Times::Threads]);
+        assert!(seen.contains(&Times::Processes), "no budget was small enough");
+    }
+}
+
+/// Sums of time by hand, in as many parts as the link has.
+#[test]
+fn bins_are_off_by_no_more_than_can_be_seen() {
+    for seed in 1..6 {
+        let made = made(seed, 3000);
+        let opened = with(&made, usize::MAX, Times::Threads);
+        let bins = opened.profile.bins.as_ref().expect("there are bins");
+        let samples = &made.profile.samples;
+        let first = made.profile.first_time().expect("there are times");
+        let threads = |profile: &Profile, thread| {
+            let thread = profile.threads.thread(thread);
+            let process = profile.threads.process(thread.process);
+            let name = |id| profile.strings.get(id).to_owned();
+            (name(process.name), thread.tid, name(thread.name))
+        };
+        let mut expected: BTreeMap<_, u64> = BTreeMap::new();
+        let mut largest: BTreeMap<_, u64> = BTreeMap::new();
+        for row in 0..samples.len() {
+            let time = samples.time_nanos[row].saturating_sub(first);
+            let bin = (u128::from(time) * u128::from(bins.count) / u128::from(bins.length)) as u32;
+            let of = (u32::from(samples.event[row]), threads(&made.profile, samples.thread[row]));
+            let sum = expected.entry((of.clone(), bin)).or_default();
+            *sum += samples.weight[row];
+            let largest = largest.entry(of).or_default();
+            *largest = (*largest).max(*sum);
+        }
+        for track in &bins.tracks {
+            let of = (track.event.0, threads(&opened.profile, track.thread));
+            for bin in 0..bins.count {
+                let known: u64 =
+                    track.cells.iter().filter(|cell| cell.bin == bin).map(|cell| cell.weight).sum();
+                let wanted = expected.remove(&(of.clone(), bin)).unwrap_or_default();
+                // Each kind of code is rounded by itself.
+                let off = known.abs_diff(wanted);
+                assert!(off <= largest[&of] / 8, "{of:?} {bin}: {known} for {wanted}");
+            }
+        }
+        assert!(expected.is_empty(), "{} bins are missing", expected.len());
+    }
+}
+
+#[test]
+fn a_timeline_is_drawn_from_bins() {
+    let made = made(4, 3000);
+    let opened = with(&made, usize::MAX, Times::Processes);
+    let bins = opened.profile.bins.as_ref().expect("there are bins");
+    let draw = |query: &Query, by| {
+        let sort = TrackSort::Weight;
+        let request = TimelineRequest { by, sort, open: vec![], start: 0.0, end: 0.0, bins: 50 };
+        binned::timeline(&opened.profile, bins, query, &request)
+    };
+    let query = Query::default();
+    let drawn = draw(&query, TrackBy::Process);
+    let recorded = timeline(&made.profile, &made.symbols, &query, TrackBy::Process);
+    assert_eq!(drawn.tracks[0].weight, recorded.tracks[0].weight);
+    assert_eq!(drawn.tracks[0].samples, recorded.tracks[0].samples);
+    let sum = |timeline: &Timeline, track: usize| {
+        let cells = timeline.bins as usize * timeline::KINDS;
+        let weights = &timeline.weights[track * cells..][..cells];
+        weights.iter().map(|&weight| f64::from(weight)).sum::<f64>()
+    };
+    for (place, track) in drawn.tracks.iter().enumerate() {
+        let part = sum(&drawn, place) / track.weight as f64;
+        assert!((0.999..1.001).contains(&part), "{} has {part} of its weight", track.label);
+    }
+    // Two processes are called worker: they are one here.
+    assert_eq!(
+        (drawn.tracks.len(), recorded.tracks.iter().filter(|it| it.level == 0).count()),
+        (5, 6)
+    );
+    let server = drawn.tracks.iter().find(|track| track.label == "server").expect("it has a track");
+    let only = Query { processes: vec![server.pid.expect("it is a process")], ..Query::default() };
+    let alone = draw(&only, TrackBy::Thread);
+    let labels: Vec<_> = alone.tracks.iter().map(|track| track.label.as_str()).collect();
+    assert_eq!(labels, ["All CPUs", "server"]);
+    assert_eq!(alone.tracks[0].weight, server.weight);
+}
+
+#[test]
+fn a_link_of_a_link_keeps_its_bins() {
+    for most in [Times::Processes, Times::Threads] {
+        let first = with(&made(5, 2000), usize::MAX, most);
+        let again = encode(&first.contents(), &ShareOptions::default()).expect("no limit");
+        assert_eq!(again.fidelity.times, most);
+        let second = decode(&again.payload).expect("it opens");
+        assert_eq!(second.profile.bins, first.profile.bins);
+    }
+}
+
+#[test]
+fn a_link_of_a_link_keeps_every_sample() {
+    let first = whole(&made(5, 2000));
+    let again = encode(&first.contents(), &ShareOptions::default()).expect("no limit");
+    let second = decode(&again.payload).expect("it opens");
+    assert_eq!(second.fidelity.times, Times::Samples);
+    let rows = |profile: &Profile| -> Vec<_> {
+        let rows = (0..profile.samples.len()).filter_map(|row| profile.samples.get(row));
+        rows.map(|it| (it.time_nanos, it.thread, it.cpu, it.weight)).collect()
+    };
+    assert_eq!(rows(&second.profile), rows(&first.profile));
+}
+
+#[test]
+fn marks_come_along_with_single_samples() {
+    let mut made = made(2, 300);
+    let first = made.profile.first_time().expect("there are times");
+    let server = made.profile.strings.intern("server");
+    let gone = made.profile.strings.intern("a process without samples");
+    let mark = |time_nanos, kind, process| Mark { time_nanos, kind, count: 3, process };
+    let marks = [
+        mark(first - 10, MarkKind::Fork, Some(server)),
+        mark(first + 90, MarkKind::Exec, Some(gone)),
+        mark(first + 90, MarkKind::Lost, None),
+    ];
+    marks.iter().for_each(|&mark| made.profile.marks.push(mark));
+    let opened = whole(&made);
+    let told: Vec<_> = opened
+        .profile
+        .marks
+        .between(0, u64::MAX)
+        .iter()
+        .map(|it| {
+            (it.time_nanos, it.kind, it.count, it.process.map(|id| opened.profile.strings.get(id)))
+        })
+        .collect();
+    let expected = [
+        (first - 10, MarkKind::Fork, 3, Some("server")),
+        (first + 90, MarkKind::Exec, 3, None),
+        (first + 90, MarkKind::Lost, 3, None),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn times_are_left_out_when_they_are_not_wanted_or_not_known() {
+    let mut made = made(3, 500);
+    let opened = with(&made, usize::MAX, Times::None);
+    assert_eq!((opened.fidelity.times, opened.profile.bins), (Times::None, None));
+    // One sample without a time: bins would not be of all samples, but single samples are what they are.
+    made.profile.samples.time_nanos.set(7, 0);
+    let opened = with(&made, usize::MAX, Times::Threads);
+    assert_eq!((opened.fidelity.times, opened.profile.bins), (Times::None, None));
+    assert_eq!(whole(&made).profile.samples.time_nanos.get(7), Some(&0));
+}
+
+/// Behind the checksum everything may be hostile: bins open and are drawn, or are refused.
+#[test]
+fn any_bins_open_or_are_refused() {
+    let mut random = Random(5);
+    let (mut opened, mut refused) = (0, 0);
+    for most in [Times::Processes, Times::Threads] {
+        let options = ShareOptions { times: most, ..ShareOptions::default() };
+        let shared = encode(&made(12, 60).contents(), &options).expect("no limit");
+        let streams = container::unpack(&shared.payload).expect("it is whole");
+        for field in [Field::Times, Field::Tasks, Field::Threads, Field::Bins] {
+            for _ in 0..150 {
+                let mut damaged = streams.clone();
+                let stream = damaged.get_mut(field);
+                if stream.is_empty() {
+                    continue;
+                }
+                let at = random.below(stream.len() as u64) as usize;
+                match random.chance(20) {
+                    true => stream.truncate(at),
+                    false => stream[at] = random.below(256) as u8,
+                }
+                let Ok(snapshot) = decode(&deflated(&damaged)) else {
+                    refused += 1;
+                    continue;
+                };
+                opened += 1;
+                let Some(bins) = &snapshot.profile.bins else { continue };
+                let (by, sort) = (TrackBy::Thread, TrackSort::Start);
+                let request =
+                    TimelineRequest { by, sort, open: vec![], start: 0.0, end: 0.0, bins: 4096 };
+                let drawn = binned::timeline(&snapshot.profile, bins, &Query::default(), &request);
+                assert!(drawn.weights.iter().all(|weight| weight.is_finite()));
+            }
+        }
+    }
+    assert!(opened > 100 && refused > 100, "{opened} opened, {refused} refused");
+}

@@ -1,0 +1,151 @@
+//! What a link or a page may tell.
+
+use clap::{Args, ValueEnum};
+use perftab_core::snapshot::{Privacy, Rename, Tell};
+
+/// What a link or a page may tell beyond its default, and less.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PrivacyArgs {
+    /// Also tell folders, command-line or host; or all
+    #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
+    pub tell: Vec<Part>,
+    /// Leave out functions, own-functions, dsos, processes, files, …
+    #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
+    pub hide: Vec<Part>,
+    /// Call what matches TEXT, or hidden-N, in all texts
+    #[arg(long, value_name = "REGEX[=TEXT]")]
+    pub rename: Vec<Rename>,
+}
+
+/// What can be told or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// All that there is.
+    All,
+    /// Names of functions.
+    Functions,
+    /// Those outside the system's libraries and the kernel.
+    OwnFunctions,
+    /// File names of DSOs.
+    Dsos,
+    /// Folders, wherever they stand.
+    Folders,
+    /// Identities.
+    BuildIds,
+    /// Source files and lines.
+    Files,
+    /// Names of processes and threads.
+    Processes,
+    /// The recorder's arguments.
+    CommandLine,
+    /// Host name, kernel, architecture.
+    Host,
+    /// When it was.
+    Clock,
+    /// Of code without a name.
+    Addresses,
+    /// What they say.
+    Warnings,
+}
+
+impl PrivacyArgs {
+    /// True if nothing was chosen.
+    pub fn is_default(&self) -> bool {
+        self.tell.is_empty() && self.hide.is_empty() && self.rename.is_empty()
+    }
+
+    /// What is hidden is, whatever is told.
+    pub fn privacy(&self) -> Privacy {
+        let mut privacy = Privacy { renames: self.rename.clone(), ..Privacy::default() };
+        for (parts, tell) in [(&self.tell, Tell::Told), (&self.hide, Tell::LeftOut)] {
+            for part in parts {
+                choose(&mut privacy, *part, tell);
+            }
+        }
+        privacy
+    }
+}
+
+fn choose(privacy: &mut Privacy, part: Part, tell: Tell) {
+    let Privacy {
+        own_functions,
+        system_functions,
+        dsos,
+        folders,
+        build_ids,
+        files,
+        processes,
+        command_line,
+        host,
+        clock,
+        addresses,
+        warnings,
+        renames: _,
+    } = privacy;
+    let chosen: &mut [&mut Tell] = match part {
+        Part::All => &mut [
+            own_functions,
+            system_functions,
+            dsos,
+            folders,
+            build_ids,
+            files,
+            processes,
+            command_line,
+            host,
+            clock,
+            addresses,
+            warnings,
+        ],
+        Part::Functions => &mut [own_functions, system_functions],
+        Part::OwnFunctions => &mut [own_functions],
+        Part::Dsos => &mut [dsos],
+        Part::Folders => &mut [folders],
+        Part::BuildIds => &mut [build_ids],
+        Part::Files => &mut [files],
+        Part::Processes => &mut [processes],
+        Part::CommandLine => &mut [command_line],
+        Part::Host => &mut [host],
+        Part::Clock => &mut [clock],
+        Part::Addresses => &mut [addresses],
+        Part::Warnings => &mut [warnings],
+    };
+    chosen.iter_mut().for_each(|part| **part = tell);
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        privacy: PrivacyArgs,
+    }
+
+    fn privacy(arguments: &[&str]) -> Result<Privacy, String> {
+        let arguments = ["x"].iter().chain(arguments);
+        let parsed = Command::try_parse_from(arguments).map_err(|error| error.to_string())?;
+        Ok(parsed.privacy.privacy())
+    }
+
+    #[test]
+    fn parts_are_told_and_hidden() {
+        assert_eq!(privacy(&[]), Ok(Privacy::default()));
+        assert_eq!(privacy(&["--tell", "all"]), Ok(Privacy::everything()));
+        let some = privacy(&["--tell", "folders,host", "--hide", "own-functions", "--hide=host"]);
+        let (told, left_out) = (Tell::Told, Tell::LeftOut);
+        let is = Privacy { folders: told, own_functions: left_out, ..Privacy::default() };
+        assert_eq!(some, Ok(is));
+        assert!(privacy(&["--hide", "secrets"]).is_err());
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_says_why() {
+        assert_eq!(privacy(&["--rename", "a=b", "--rename=c"]).map(|it| it.renames.len()), Ok(2));
+        let why = privacy(&["--rename", "a*"]).expect_err("it matches everywhere");
+        assert!(why.contains("matches where there is nothing"), "{why}");
+    }
+}

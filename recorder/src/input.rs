@@ -1,0 +1,204 @@
+//! What a command reads: a recording, or a profile that was shared as a link or as a page.
+//!
+//! Constraint: nothing is fetched. A link carries its profile behind the `#`; an address without one
+//! is an error.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use perftab_core::profile::DsoId;
+use perftab_core::session::Session;
+use perftab_core::snapshot::{self, Carried, Carrier};
+
+use crate::debuginfod_client::is_http;
+use crate::recording::Recording;
+
+/// So much of a file says whether it is a text.
+const HEAD: u64 = 4096;
+/// No page and no link is larger: what a snapshot inflates to has a cap.
+const MOST_TEXT: u64 = 256 << 20;
+/// Characters of an address that are shown.
+const SHOWN: usize = 60;
+
+/// A recording or a shared profile.
+pub enum Input {
+    /// What a recorder wrote.
+    Recording(Recording),
+    /// What somebody made of one.
+    Shared(Shared),
+}
+
+/// The payload of a link or page, not looked at yet.
+pub struct Shared {
+    name: String,
+    carrier: Carrier,
+    payload: String,
+}
+
+impl Input {
+    /// Opens a recording, a saved page, a text with a link in it, or a link that is `given` itself;
+    /// `-` is standard input.
+    pub fn open(given: &Path) -> anyhow::Result<Self> {
+        if let Some(link) = given.to_str().filter(|text| is_link(text)) {
+            return Ok(Self::Shared(Shared::of_argument(link)?));
+        }
+        let recording = Recording::open(given)?;
+        let text = text_of(&recording).with_context(|| recording.name.clone())?;
+        let Some(text) = text else { return Ok(Self::Recording(recording)) };
+        match snapshot::find(&text) {
+            Some(carried) => Ok(Self::Shared(Shared::new(recording.name, carried))),
+            None if snapshot::is_page(&text) => {
+                bail!("{}: is a page without a profile in it", recording.name)
+            }
+            // Reading it says what it begins with.
+            None => Ok(Self::Recording(recording)),
+        }
+    }
+
+    /// Name for humans.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Recording(recording) => &recording.name,
+            Self::Shared(shared) => &shared.name,
+        }
+    }
+
+    /// Reads the whole of it, with a progress bar. What is damaged of a recording is passed over
+    /// with warnings, and build-ids that this machine speaks against are none.
+    pub fn read(&self) -> anyhow::Result<Session> {
+        match self {
+            Self::Recording(recording) => recording.read(),
+            Self::Shared(shared) => shared.read(),
+        }
+    }
+
+    /// The same with every build-id that was written down: for lists of them.
+    pub fn read_as_written(&self) -> anyhow::Result<Session> {
+        match self {
+            Self::Recording(recording) => recording.read_as_written(),
+            Self::Shared(shared) => shared.read(),
+        }
+    }
+
+    /// The same without a progress bar.
+    pub fn read_silently(&self) -> anyhow::Result<Session> {
+        match self {
+            Self::Recording(recording) => recording.read_with(&mut |_| ()),
+            Self::Shared(shared) => shared.read(),
+        }
+    }
+
+    /// The DSOs of `session`, which was read from here as it was written, whose build-ids this
+    /// machine speaks against. Of what was shared its sender's machine has decided.
+    pub fn late_ids(&self, session: &Session) -> Vec<DsoId> {
+        match self {
+            Self::Recording(recording) => recording.late_ids(session),
+            Self::Shared(_) => Vec::new(),
+        }
+    }
+
+    /// The recording, for commands that need what no link has: `lacks` says what.
+    pub fn into_recording(self, lacks: &str) -> anyhow::Result<Recording> {
+        match self {
+            Self::Recording(recording) => Ok(recording),
+            Self::Shared(Shared { name, carrier, .. }) => {
+                let carrier = match carrier {
+                    Carrier::Link => "link",
+                    Carrier::Page => "page",
+                };
+                bail!("{name}: a {carrier} has no {lacks}; name the recording")
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn new(name: String, Carried { carrier, payload }: Carried<'_>) -> Self {
+        Self { name, carrier, payload: payload.to_owned() }
+    }
+
+    /// A link that stands on the command line.
+    fn of_argument(link: &str) -> anyhow::Result<Self> {
+        let mut name: String = link.chars().take(SHOWN).collect();
+        if name.len() < link.len() {
+            name.push('…');
+        }
+        match snapshot::find(link.as_bytes()) {
+            Some(carried) => Ok(Self::new(name, carried)),
+            None => bail!(
+                "{name} has no profile behind a #, and nothing is fetched; download the file and name it"
+            ),
+        }
+    }
+
+    /// What carried it.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// `p1.…`
+    pub fn payload(&self) -> &str {
+        &self.payload
+    }
+
+    fn read(&self) -> anyhow::Result<Session> {
+        let carried = Carried { carrier: self.carrier, payload: &self.payload };
+        Session::from_carried(carried).with_context(|| self.name.clone())
+    }
+}
+
+/// Whether an argument is a link, not the name of a file: an address, or a bare payload where no
+/// file has that name.
+fn is_link(given: &str) -> bool {
+    let is_payload = || {
+        let bare = given.strip_prefix('#').unwrap_or(given);
+        snapshot::find(bare.as_bytes()).is_some_and(|found| found.payload == bare)
+    };
+    is_http(given) || (is_payload() && !Path::new(given).exists())
+}
+
+/// Whether [`Input::open`] takes this argument for a link, so that no file is named like it.
+pub fn is_link_argument(given: &OsStr) -> bool {
+    given.to_str().is_some_and(is_link)
+}
+
+/// The whole of a file that is a text; `None` for all that is none: in the first bytes of a
+/// recording, packed or not, are zeros or other controls.
+fn text_of(recording: &Recording) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut file) = recording.reopen(0).transpose()? else { return Ok(None) };
+    let mut text = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut text)?;
+    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    if text.is_empty() || text.iter().any(is_control) || recording.size > MOST_TEXT {
+        return Ok(None);
+    }
+    file.take(MOST_TEXT).read_to_end(&mut text)?;
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_told_from_files() {
+        for link in ["https://host/page#p1.AA", "http://host/", "#p1.AA", "p1.AAAA-_"] {
+            assert!(is_link(link), "{link}");
+        }
+        for file in ["perf.data", "p1", "p1.data/perf.data", "-", "profile.html", "#p1", "a#p1.AA"]
+        {
+            assert!(!is_link(file), "{file}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_profile_is_said_to_be_one() {
+        let error = Shared::of_argument("https://host/page").err().expect("nothing is in it");
+        assert!(error.to_string().contains("nothing is fetched"), "{error}");
+        let long = format!("https://host/#p1.{}", "A".repeat(100));
+        let shared = Shared::of_argument(&long).expect("a payload");
+        assert_eq!((shared.name.chars().count(), shared.payload.len()), (SHOWN + 1, 103));
+    }
+}

@@ -1,0 +1,107 @@
+//! Collapsed stacks, read by inferno: what it adds up is what a report says. Other tools read their
+//! formats in `tests/browser/exports.test.mjs`.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use perftab_core::export::{Events, ExportRequest, Format};
+use perftab_core::session::{ExportStep, Session};
+use perftab_core::snapshot::ShareOptions;
+use perftab_core::views::Query;
+use perftab_tests::folder::TestFolder;
+use perftab_tests::program::{TASKS, compile};
+use perftab_tests::{perf, perftab_binary};
+
+const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
+
+fn recorded(test: &str, folder: &TestFolder) -> Option<PathBuf> {
+    let program = compile(folder, "workload", ID, TASKS);
+    perf::record(test, &program, &folder.join("perf.data"))
+}
+
+fn perftab(arguments: &[&str], file: &Path) -> Vec<u8> {
+    let output = Command::new(perftab_binary()).args(arguments).arg(file).output();
+    let output = output.expect("perftab runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Weights of all boxes of inferno's flame graph by name: a box is titled `name (weight …)`.
+fn drawn_by_inferno(collapsed: &[u8]) -> BTreeMap<String, u64> {
+    let mut options = inferno::flamegraph::Options::default();
+    options.min_width = 0.0;
+    options.factor = 1.0;
+    let mut svg = Vec::new();
+    inferno::flamegraph::from_reader(&mut options, Cursor::new(collapsed), &mut svg)
+        .expect("inferno reads it");
+    let svg = String::from_utf8(svg).expect("SVG is text");
+    let titles = svg.split("<title>").skip(1).filter_map(|title| title.split_once("</title>"));
+    let mut weights = BTreeMap::new();
+    for (title, _) in titles {
+        let Some((name, weight)) = title.rsplit_once(" (") else { continue };
+        let digits = weight.split(' ').next().unwrap_or_default().replace(',', "");
+        let weight: u64 = digits.parse().expect("a title has a weight");
+        *weights.entry(name.to_owned()).or_default() += weight;
+    }
+    weights
+}
+
+#[test]
+fn inferno_draws_collapsed_stacks_with_the_weights_of_a_report() {
+    let folder = TestFolder::new();
+    let test = "inferno_draws_collapsed_stacks_with_the_weights_of_a_report";
+    let Some(recording) = recorded(test, &folder) else { return };
+    let drawn = drawn_by_inferno(&perftab(&["export", "--to", "collapsed"], &recording));
+    let report = perftab(&["report", "--json"], &recording);
+    let report: serde_json::Value = serde_json::from_slice(&report).expect("JSON");
+    assert_eq!(serde_json::json!(drawn["all"]), report["weight"]);
+    // `main` calls itself nowhere, so its boxes are its total.
+    let functions = report["functions"].as_array().expect("functions");
+    let totals = functions.iter().filter(|function| function["name"] == "main");
+    let total: u64 = totals.filter_map(|function| function["total"].as_u64()).sum();
+    assert!(total > 0);
+    assert_eq!(drawn["main"], total);
+}
+
+/// All of a session in a format, in steps of this size.
+fn exported(session: &mut Session, format: Format, pieces: usize) -> Vec<u8> {
+    let (query, events) = (Query::default(), Events::All);
+    let name = "profile".to_owned();
+    let mut export = session.export(ExportRequest { format, query, events, name });
+    let mut file = Vec::new();
+    loop {
+        match export.step(session, pieces, &mut file) {
+            ExportStep::More { .. } => {}
+            ExportStep::Done => return file,
+            ExportStep::Stale => panic!("nothing has changed names"),
+        }
+    }
+}
+
+#[test]
+fn a_link_is_exported_as_a_recording_is() {
+    let folder = TestFolder::new();
+    let test = "a_link_is_exported_as_a_recording_is";
+    let Some(recording) = recorded(test, &folder) else { return };
+    let mut here = perftab_tests::open::open_path(&recording).expect("it opens");
+    let shared = here.share(&ShareOptions::default()).expect("it fits");
+    let mut there = Session::from_snapshot(&shared.payload).expect("the link opens");
+    for format in Format::ALL {
+        let file = exported(&mut there, format, 1 << 16);
+        assert!(file.len() > 500, "{format:?}: {} bytes", file.len());
+        assert_eq!(file, exported(&mut there, format, 7), "{format:?}: steps change nothing");
+    }
+    let weight = |file: &[u8]| -> u64 {
+        let lines = std::str::from_utf8(file).expect("text").lines();
+        lines
+            .map(|line| line.rsplit(' ').next().and_then(|w| w.parse::<u64>().ok()).unwrap_or(0))
+            .sum()
+    };
+    let (here, there) = (
+        exported(&mut here, Format::Collapsed, 1 << 16),
+        exported(&mut there, Format::Collapsed, 1 << 16),
+    );
+    assert_eq!(weight(&here), weight(&there));
+}

@@ -1,0 +1,104 @@
+//! Links that were written once and have to open for ever, beside what is in them.
+//!
+//! `v1-NAME.txt` has a payload in its first line; all others are what it holds. Only
+//!
+//! ```text
+//! cargo test -p perftab-tests --test link_vectors -- --ignored
+//! ```
+//!
+//! writes them, of the page's sample, with `xz`: while a version is not released, or where a new one
+//! gets vectors of its own. Those of a released version are never written again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, iter};
+
+use perftab_core::decode::SliceSource;
+use perftab_core::session::Session;
+use perftab_core::snapshot::{Privacy, ShareOptions, Snapshot, Times, VERSION, decode};
+use perftab_core::views::Query;
+use perftab_core::views::call_tree::CallTree;
+use perftab_core::views::label::Labels;
+use perftab_tests::open::open_path;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link_vectors")
+}
+
+/// What an opened link holds, a thing a line.
+fn described(opened: &Snapshot) -> String {
+    let Snapshot { profile, symbols, ledger, facts, fidelity, .. } = opened;
+    let mut lines = vec![
+        format!("{fidelity:?}"),
+        format!("{:?} {:?} {} samples", profile.host, profile.lost, profile.samples.len()),
+        format!("{:?}, {} processes, {} threads", facts.time, facts.processes, facts.threads),
+    ];
+    lines.extend(opened.warnings.iter().map(|warning| format!("{warning:?}")));
+    lines.extend(profile.dsos.iter().map(|(id, dso)| {
+        let status = ledger.row(id).status;
+        format!("{:?} {:?} {:?} {status:?}", dso.path, dso.kind, dso.identity)
+    }));
+    let labels = Labels::new(profile, symbols);
+    for (index, event) in profile.events.iter().enumerate() {
+        lines.push(format!("{event:?}"));
+        let tree =
+            CallTree::new(profile, symbols, &Query { event: index as u32, ..Query::default() });
+        let mut nodes: Vec<_> = tree
+            .ids()
+            .map(|id| {
+                let (own, path) = (tree.self_sum(id), labels.path(&tree, id).join(";"));
+                format!("{path} {} {}", own.samples, own.weight)
+            })
+            .collect();
+        nodes.sort();
+        lines.extend(nodes);
+    }
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+}
+
+#[test]
+fn links_of_every_version_open_and_hold_what_they_held() {
+    let mut read = 0;
+    for file in fs::read_dir(folder()).expect("a folder") {
+        let path = file.expect("a file").path();
+        if path.extension().is_none_or(|extension| extension != "txt") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("text");
+        let (payload, expected) = text.split_once('\n').expect("a payload and what it holds");
+        let opened = decode(payload).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(described(&opened), expected, "{}", path.display());
+        read += 1;
+    }
+    assert!(read >= 4, "{read} vectors");
+}
+
+/// The page's sample with the names of its program.
+fn sample() -> Session {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/sample");
+    let mut session = open_path(&folder.join("mill.perf.data.xz")).expect("it opens");
+    let unpacked = Command::new("xz").arg("-dc").arg(folder.join("mill.xz")).output().expect("xz");
+    session.admit("mill", Box::new(SliceSource::new(unpacked.stdout))).expect("the build recorded");
+    session.name_all_frames();
+    session
+}
+
+#[test]
+#[ignore = "writes the vectors"]
+fn write_vectors() {
+    let session = sample();
+    let options = ShareOptions::default;
+    let everything = ShareOptions { privacy: Privacy::everything(), ..options() };
+    let sums = ShareOptions { times: Times::None, ..options() };
+    let folded = ShareOptions { characters: 700, ..sums.clone() };
+    let threads = ShareOptions { times: Times::Threads, ..options() };
+    let processes = ShareOptions { times: Times::Processes, ..options() };
+    let all = ["everything", "sums", "folded", "threads", "processes"];
+    let all = iter::zip(all, [everything, sums, folded, threads, processes]);
+    for (name, options) in all {
+        let payload = session.share(&options).expect("it fits").payload;
+        let text = format!("{payload}\n{}", described(&decode(&payload).expect("it opens")));
+        let path = folder().join(format!("v{VERSION}-{name}.txt"));
+        fs::write(path, text).expect("a folder");
+    }
+}

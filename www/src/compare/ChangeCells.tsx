@@ -1,0 +1,62 @@
+// The cells that every row about two profiles has: how much it changed, what each side has, and whether that is more than
+// chance.
+
+import type { JSX } from "preact";
+import type { ComparisonState } from "../state/url.ts";
+import { amount, difference, PRESENCES, PRESENCE_WORDS } from "./words.ts";
+
+/** Columns of functions, and of call nodes. */
+interface Changed {
+  before: Float64Array;
+  after: Float64Array;
+  change: Float64Array;
+  certain: Uint8Array;
+  dsos: string[];
+}
+
+interface Props {
+  columns: Changed;
+  at: number;
+  /** The change that fills half of a bar. */
+  largest: number;
+  basis: ComparisonState["basis"];
+  unit: string;
+  name: JSX.Element;
+}
+
+export function ChangeCells({ columns, at, largest, basis, unit, name }: Props): JSX.Element {
+  const change = columns.change[at] as number;
+  const side = (value: number): JSX.Element => (
+    <span role="gridcell" class={value === 0 ? "number ink-mute" : "number"}>{amount(value, basis, unit)}</span>
+  );
+  return (
+    <>
+      <span role="gridcell" class="number strong">{difference(change, basis, unit)}</span>
+      <ChangeBar part={largest > 0 ? change / largest : 0} />
+      {side(columns.before[at] as number)}
+      {side(columns.after[at] as number)}
+      {name}
+      <span role="gridcell" class="dso">{columns.dsos[at]}</span>
+      <span role="gridcell" class="certainty">{columns.certain[at] === 1 ? "beyond noise" : "within noise"}</span>
+    </>
+  );
+}
+
+/** Says behind a name that one side lacks it. */
+export function OnlyTag({ presence }: { presence: number }): JSX.Element | null {
+  const only = PRESENCES[presence] ?? "both";
+  return only === "both" ? null : <span class="only-tag">{PRESENCE_WORDS[only]}</span>;
+}
+
+/** A bar from the middle, to the right for more and to the left for less. The number is beside it, so it is silent. */
+function ChangeBar({ part }: { part: number }): JSX.Element {
+  const width = Math.min(1, Math.abs(part)) * 50;
+  return (
+    <span class="change-bar" aria-hidden="true">
+      <span
+        class={part < 0 ? "less" : "more"}
+        style={{ width: `${width}%`, left: `${part < 0 ? 50 - width : 50}%` }}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,133 @@
+// What a link or a page keeps of the profile, and what it leaves out.
+
+import type { ComponentChildren, JSX } from "preact";
+import { answerable, listed } from "../open/answerable.ts";
+import type { FidelityInfo, Times } from "../session/types.ts";
+import { ALL } from "../session/types.ts";
+import { info, viewState, zoomRoot } from "../state/app.ts";
+import { count, fine, percent } from "../state/format.ts";
+import { DEFAULT_QUERY } from "../state/query_text.ts";
+import { filterCount, filtersInWords, shown } from "../state/shown.ts";
+import { timesKnown } from "../timeline/state.ts";
+import { Icon } from "../shell/icons.tsx";
+import type { Made } from "./links.ts";
+import { scope } from "./links.ts";
+
+/** Until a new one is there, what the one before kept is shown. */
+export function Keeps({ title, made }: { title: string; made: Made }): JSX.Element {
+  const shared = made.kind === "made" ? made.shared : made.kind === "making" ? made.before : null;
+  return (
+    <section class={`keeps${made.kind === "making" ? " busy" : ""}`} aria-label={title} aria-busy={made.kind === "making"}>
+      <h3>{title}</h3>
+      {shared === null ? <p class="note">{withoutOne(made)}</p> : <KeepsList fidelity={shared.fidelity} />}
+    </section>
+  );
+}
+
+function withoutOne(made: Made): string {
+  switch (made.kind) {
+    case "failed":
+      return made.message;
+    case "cancelled":
+      return "It was not made.";
+    default:
+      return "Making it…";
+  }
+}
+
+function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
+  const { keptNodes, totalNodes, keptWeightShare, thresholdShare, foldedWeight, keptDsos, totalDsos } = fidelity;
+  const warnings = info.value?.warnings.length ?? 0;
+  const part = scope.value === "shown" ? partInWords() : null;
+  return (
+    <ul>
+      <Kept note={foldedWeight > 0 ? `${percent(Math.max(0, 1 - keptWeightShare))} folded into callers` : "nothing folded"}>
+        <strong>{count(keptNodes)} of {count(totalNodes)} call nodes</strong>
+        {thresholdShare > 0 ? `, none under ${fine(thresholdShare)}` : ""}
+      </Kept>
+      <Kept note="exact">{part === null ? "Totals of the whole profile" : `Totals of ${part}`}</Kept>
+      <Kept note={keptDsos < totalDsos ? "the lightest are left out" : "as here"}>
+        Coverage, {keptDsos < totalDsos && `${count(keptDsos)} of `}{count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
+        {warnings > 0 && `, ${count(warnings)} ${warnings === 1 ? "warning" : "warnings"}`}
+      </Kept>
+      <TimesKept times={fidelity.times} />
+      <ViewKept times={fidelity.times} />
+    </ul>
+  );
+}
+
+/** "what 2 filters leave: 96,412 of 412,806 samples"; null where nothing filters. */
+export function partInWords(): string | null {
+  if (filterCount.value === 0) {
+    return null;
+  }
+  const answer = shown.value?.answer;
+  const samples = answer === undefined ? "" : `: ${count(answer.samples)} of ${count(answer.allSamples)} samples`;
+  return `what ${filtersInWords.value} ${filterCount.value === 1 ? "leaves" : "leave"}${samples}`;
+}
+
+function TimesKept({ times }: { times: Times }): JSX.Element {
+  const { processes = 0, threads = 0, time } = info.value ?? {};
+  if (time?.start == null) {
+    return <Left note="were not recorded">Times</Left>;
+  }
+  const inSamples = timesKnown.value === "samples" ? "in larger links, and pages" : "are not here either";
+  const timeline = (number: number, [one, several]: readonly [string, string]): JSX.Element => (
+    <>
+      <Kept note="exact totals">Timeline of {count(number)} {number === 1 ? one : several}</Kept>
+      <Left note={inSamples}>Single samples, for ranges and CPUs</Left>
+    </>
+  );
+  switch (times) {
+    case "samples":
+      return <Kept note="as here">Every sample: its time, thread and CPU</Kept>;
+    case "threads":
+      return timeline(threads, ["thread", "threads"]);
+    case "processes":
+      return timeline(processes, ["process", "processes"]);
+    case "none":
+      return <Left note={inSamples}>Timeline and single samples</Left>;
+  }
+}
+
+function ViewKept({ times }: { times: Times }): JSX.Element {
+  const { without } = answerable(scope.value === "whole" ? viewState.value.query : DEFAULT_QUERY, times);
+  const note = without.length === 0 ? "can be changed there" : `${listed(without)}: only with single samples`;
+  return <Kept note={note}>This view: {viewInWords()}</Kept>;
+}
+
+const VIEW_NAMES = {
+  "time-order": "time order",
+  flame: "flame graph",
+  functions: "functions",
+  tree: "call tree",
+  "heat-map": "heat map",
+} as const;
+
+/** "flame graph, 2 filters, search" */
+function viewInWords(): string {
+  const { view, search } = viewState.value;
+  const filters = scope.value === "whole" && filterCount.value > 0 ? filtersInWords.value : "";
+  const zoom = zoomRoot.value === ALL ? "" : "zoom";
+  return [VIEW_NAMES[view], zoom, filters, search === "" ? "" : "search"].filter((each) => each !== "").join(", ");
+}
+
+function Kept({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <li>
+      <span class="ink-ok"><Icon name="tick" size={14} /></span>
+      <span>{children}</span>
+      <span class="push-right ink-mute">{note}</span>
+    </li>
+  );
+}
+
+function Left({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <li class="ink-mute">
+      <Icon name="dash" size={14} />
+      <span><span class="visually-hidden">Left out: </span>{children}</span>
+      <span class="push-right">{note}</span>
+    </li>
+  );
+}

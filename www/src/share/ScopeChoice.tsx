@@ -1,0 +1,15 @@
+// Whether filters and transforms act on what leaves the page.
+
+import type { JSX } from "preact";
+import { Segmented } from "../shell/Segmented.tsx";
+import { scope } from "./links.ts";
+
+export function ScopeChoice(): JSX.Element {
+  return (
+    <Segmented
+      label="How much of it"
+      value={scope}
+      choices={[{ value: "whole", label: "Whole profile" }, { value: "shown", label: "What is shown" }]}
+    />
+  );
+}

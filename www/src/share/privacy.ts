@@ -1,0 +1,108 @@
+// What a link or a page may tell: the ticks beside it, and the patterns that rename.
+
+import { computed, signal } from "@preact/signals";
+import type { Privacy, RenameText, SharedTexts, TextPart } from "../session/types.ts";
+
+/** A part that can be told or not. */
+export type Tickable = Exclude<keyof Privacy, "renames">;
+
+interface Tick {
+  part: Tickable;
+  label: string;
+  /** How many of it a link holds, or could hold; null where that cannot be counted. */
+  count: (texts: SharedTexts) => number | null;
+}
+
+const told = (part: TextPart) => (texts: SharedTexts): number => textsOf(texts, part).length;
+
+export const TICKS: readonly Tick[] = [
+  { part: "ownFunctions", label: "Function names of own code", count: told("own-function") },
+  { part: "systemFunctions", label: "Function names of system and kernel", count: told("system-function") },
+  { part: "dsos", label: "DSO names, without folders", count: told("dso") },
+  { part: "folders", label: "Folders of DSOs and sources", count: (texts) => texts.profile.folders },
+  { part: "files", label: "Source files and lines", count: told("file") },
+  { part: "buildIds", label: "Build-ids", count: (texts) => texts.profile.identities },
+  { part: "addresses", label: "Addresses of code without a name", count: () => null },
+  { part: "processes", label: "Process and thread names", count: told("process") },
+  { part: "commandLine", label: "Command line of the recording", count: (texts) => Math.min(texts.profile.arguments, 1) },
+  { part: "host", label: "Host name and kernel version", count: (texts) => texts.profile.host },
+  { part: "clock", label: "Clock time of the recording", count: () => null },
+  { part: "warnings", label: "Words of warnings", count: told("warning") },
+];
+
+/** The parts of a list of texts, as they are called above it. */
+export const PART_NAMES: Readonly<Record<TextPart, string>> = {
+  process: "Processes and threads",
+  "system-function": "Functions of system and kernel",
+  "own-function": "Functions of own code",
+  dso: "DSOs",
+  file: "Source files",
+  event: "Events",
+  note: "Notes on DSOs",
+  warning: "Warnings",
+  host: "Host",
+  "command-line": "Command line",
+  view: "This view",
+};
+
+/** What is told unless it is unticked: what a profile needs, and nothing of the machine. */
+const NOT_TOLD_UNASKED: readonly Tickable[] = ["folders", "commandLine", "host"];
+
+/** The ticks that were changed from what they are at first. */
+const changed = signal<ReadonlySet<Tickable>>(new Set());
+
+export function isTold(part: Tickable): boolean {
+  return changed.value.has(part) === NOT_TOLD_UNASKED.includes(part);
+}
+
+export function tell(part: Tickable, isToBe: boolean): void {
+  if (isTold(part) !== isToBe) {
+    const next = new Set(changed.value);
+    if (!next.delete(part)) {
+      next.add(part);
+    }
+    changed.value = next;
+  }
+}
+
+/** As they are written; the last one is empty. */
+export const renames = signal<readonly RenameText[]>([{ pattern: "", text: "" }]);
+
+export function rename(index: number, to: RenameText): void {
+  const next = renames.value.map((each, at) => (at === index ? to : each));
+  const written = next.filter(({ pattern, text }, at) => pattern !== "" || text !== "" || at === index);
+  const last = written.at(-1);
+  renames.value = last === undefined || last.pattern !== "" ? [...written, { pattern: "", text: "" }] : written;
+}
+
+/** What the session is asked for. */
+export const privacy = computed<Privacy>(() => ({
+  ...Object.fromEntries(TICKS.map(({ part }) => [part, isTold(part) ? "told" : "left-out"])),
+  renames: renames.value.filter(({ pattern }) => pattern !== ""),
+}));
+
+export function textsOf(texts: SharedTexts, part: TextPart): readonly string[] {
+  return texts.parts.find((each) => each.part === part)?.texts ?? [];
+}
+
+/** A line of the list of all texts. */
+export type TextLine = { kind: "part"; name: string; count: number } | { kind: "text"; text: string; was: string | null };
+
+/** Every text under the name of its part. */
+export function linesOf(texts: SharedTexts): TextLine[] {
+  return texts.parts.flatMap(({ part, texts: each, renamed }) => {
+    const was = new Map(renamed.map(({ index, was }) => [index, was]));
+    const lines = each.map((text, index): TextLine => ({ kind: "text", text, was: was.get(index) ?? null }));
+    return [{ kind: "part", name: PART_NAMES[part], count: each.length }, ...lines];
+  });
+}
+
+/** Characters of all texts. */
+export function charactersOf(texts: SharedTexts): number {
+  return texts.parts.reduce((sum, part) => part.texts.reduce((all, text) => all + text.length, sum), 0);
+}
+
+/** Texts that are called otherwise. */
+export function renamedIn(texts: SharedTexts): number {
+  return texts.parts.reduce((sum, part) => sum + part.renamed.length, 0);
+}
