@@ -91,6 +91,18 @@ describe("selection", () => {
     await tab.close();
   });
 
+  scene("Enter before it is known what matches selects the match when it is there", async () => {
+    const tab = await opened();
+    const { keyboard } = tab.page;
+    await keyboard.press("/");
+    await tab.page.locator(".search input:focus").waitFor();
+    await keyboard.type("second_watch");
+    await keyboard.press("Enter");
+    await tab.page.getByRole("tab", { name: "Selection" }).click();
+    await tab.page.locator(".selection h2", { hasText: "second_watch" }).waitFor();
+    await tab.close();
+  });
+
   scene("a function of the table is counted wherever it was called, and a range cuts the time", async () => {
     const { start, end } = phases.dog_watch;
     const half = (start + end) / 2;

@@ -9,6 +9,9 @@ import { namesGeneration, phase, query, search, searchResult, searchStep, select
 /** Typing asks once, after a pause that no one notices. */
 const PAUSE_MS = 80;
 
+/** Steps that were asked for before there were matches to go through: taken when there are. */
+let awaited = { text: "", by: 0 };
+
 export function followSearch(): void {
   let pending: AbortController | null = null;
   effect(() => {
@@ -33,6 +36,7 @@ export function followSearch(): void {
       found
         .then((result) => {
           searchResult.value = result;
+          takeAwaited(text);
         })
         .catch(() => {
           // Cancelled, or the worker died and says so itself.
@@ -54,14 +58,33 @@ async function searchBoth(
   return { functions, samples: total.afterSamples, weight: 0, share: total.after / 100, matches: Uint32Array.from(matches), problem };
 }
 
-/** Selects the next or the previous match, around the ends. */
+/** Selects the next or the previous match, around the ends; once it is known what matches. */
 export function stepSearch(by: 1 | -1): void {
+  const result = searchResult.peek();
+  const text = search.peek();
+  if (result !== null) {
+    stepThrough(result.matches, by);
+  } else {
+    awaited = { text, by: (awaited.text === text ? awaited.by : 0) + by };
+  }
+}
+
+function takeAwaited(text: string): void {
+  const { text: of, by } = awaited;
+  awaited = { text: "", by: 0 };
   const matches = searchResult.peek()?.matches;
-  if (matches === undefined || matches.length === 0) {
+  if (of === text && by !== 0 && matches !== undefined) {
+    stepThrough(matches, by);
+  }
+}
+
+function stepThrough(matches: Uint32Array, by: number): void {
+  const { length } = matches;
+  if (length === 0) {
     return;
   }
-  const from = searchStep.peek() === -1 && by === -1 ? 0 : searchStep.peek();
-  const next = (from + by + matches.length) % matches.length;
+  const from = searchStep.peek() === -1 && by < 0 ? 0 : searchStep.peek();
+  const next = (((from + by) % length) + length) % length;
   searchStep.value = next;
   const present = comparing.peek() === null ? selection : comparedSelection;
   present.value = { callNode: matches[next] ?? null, functionId: null };
