@@ -1,6 +1,7 @@
 //! `cargo xtask test`: checks, Rust tests, the page's tests, and tests in a real browser.
 //!
-//! Everything runs even if something before it failed; the last line counts it all.
+//! Everything runs even if something before it failed; what did is said once more, and the last line
+//! counts it all.
 
 use crate::steps::{cargo, line, root, run, step, step_once, target};
 use crate::tally::{LEFT_OUT, Reader, Runner, Tally};
@@ -57,6 +58,7 @@ pub fn test(options: &TestOptions) -> Result<ExitCode> {
             Tally { failed: 1, ..Tally::default() }
         }
     };
+    tally.failures.iter().for_each(|failure| println!("{failure}"));
     println!("perftab: {tally}");
     let good = tally.failed == 0 && tally != Tally::default();
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -112,7 +114,7 @@ fn check(title: &str, command: &mut Command) -> Result<Tally> {
         Ok(Tally {
             passed: status.success().into(),
             failed: (!status.success()).into(),
-            skipped: 0,
+            ..Tally::default()
         })
     })
 }
