@@ -215,7 +215,7 @@ function ServedProfiles(): JSX.Element | null {
   );
 }
 
-const COMMANDS = ["perftab record -a -g --off-cpu -- sleep 10", "perf record -F 999 -a -g --buildid-mmap -- sleep 10"];
+const COMMANDS = ["perftab record -a -g -- sleep 10", "perf record -F 999 -a -g --buildid-mmap -- sleep 10"];
 
 function RecordOne(): JSX.Element {
   return (
