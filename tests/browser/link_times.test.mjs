@@ -84,6 +84,15 @@ describe("times of a link", () => {
     assert.deepEqual(await link.findings(), []);
     await link.pictures("link-bins");
 
+    // Bins have no calls: what steps take away is still in the timeline, and that is said.
+    const unfiltered = page.locator(".timeline-all").getByText("not by DSO and step");
+    assert.equal(await unfiltered.count(), 0);
+    await link.tree().focus();
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "d"]) await page.keyboard.press(key);
+    await unfiltered.waitFor();
+    await page.keyboard.press("Control+z");
+    await unfiltered.waitFor({ state: "detached" });
+
     for (const view of [/Heat map/, /Time order/]) {
       await link.view(view);
       await page.locator(".view-empty").getByText(NO_SINGLE_SAMPLES).waitFor();

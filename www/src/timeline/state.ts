@@ -19,6 +19,15 @@ export const timesKnown = computed<Times>(() => info.value?.fidelity?.times ?? "
 /** Whether every sample is known by itself: only then are there ranges, threads and CPUs. */
 export const hasSingleSamples = computed(() => timesKnown.value === "samples");
 
+/**
+ * Whether tracks have more than what is shown: of bins it is known whose they are, but not which DSOs and calls they passed
+ * through.
+ */
+export const hasMoreThanShown = computed(() => {
+  const ofBins = timesKnown.value === "processes" || timesKnown.value === "threads";
+  return ofBins && (query.value.dsos.length > 0 || dropsSamples(query.value));
+});
+
 const length = computed<number | null>(() => {
   const time = info.value?.time;
   return time == null || timesKnown.value === "none" || time.start === null || time.end === null

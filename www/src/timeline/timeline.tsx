@@ -15,7 +15,7 @@ import { focusByPointer, showsFocus } from "./pointed.ts";
 import { TimelineMenu } from "./menu.tsx";
 import { TimelineModel } from "./model.ts";
 import type { TimelineForm } from "./stage.ts";
-import { timeCursor, timeInSight, wholeTime } from "./state.ts";
+import { hasMoreThanShown, timeCursor, timeInSight, wholeTime } from "./state.ts";
 import { Tracks, Twisty } from "./tracks.tsx";
 
 interface TimelineProps {
@@ -78,7 +78,7 @@ function Form({ form, model, onShow }: FormProps): JSX.Element {
           </div>
           <div class="timeline-head timeline-all">
             <strong>All CPUs</strong>
-            <CpuCount />
+            {hasMoreThanShown.value ? <Unfiltered /> : <CpuCount />}
           </div>
           <Tracks model={model} scroller={scroller} />
         </>
@@ -116,6 +116,14 @@ function Cursor({ model, cursor }: { model: TimelineModel; cursor: RefObject<HTM
 function CpuCount(): JSX.Element | null {
   const cpus = info.value?.host.cpus ?? null;
   return cpus === null ? null : <span class="timeline-count">{cpus}</span>;
+}
+
+function Unfiltered(): JSX.Element {
+  return (
+    <span class="timeline-count ink-warn" title="The link has its timeline by process and thread alone: DSOs and steps do not act on it">
+      not by DSO and step
+    </span>
+  );
 }
 
 function TimeTip({ model }: { model: TimelineModel }): JSX.Element | null {
