@@ -69,8 +69,9 @@ pub const VERSION: u8 = 1;
 const MAX_TEXT: usize = 16 << 10;
 /// Call nodes deeper than this are folded into their callers.
 const MAX_DEPTH: usize = 16 << 10;
-/// Call nodes times events; more are folded.
-const MAX_NODES: usize = 1 << 20;
+/// Call nodes times events that have samples; more are folded. As many as a link of two million
+/// characters may hold of one event.
+const MAX_NODES: usize = 2 << 20;
 /// Single samples; of more there are sums.
 const MAX_ROWS: usize = 16 << 20;
 /// More than are ever mapped.

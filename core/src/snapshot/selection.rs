@@ -72,7 +72,8 @@ impl Order {
             node,
         };
         let mut kept = Some(0);
-        while order.nodes.len() < MAX_NODES / tree.events().max(1) {
+        let events = (0..tree.events()).filter(|&event| tree.all(event) != Sum::default()).count();
+        while order.nodes.len() < MAX_NODES / events.max(1) {
             for node in kept.into_iter().flat_map(|node| calls.of(node)) {
                 if let Some(function) = tree.nodes[node as usize].label.function()
                     && !named.contains(&function)

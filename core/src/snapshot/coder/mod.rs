@@ -22,8 +22,11 @@ use self::symbols::{Before, Symbols};
 use super::SnapshotError;
 use super::fields::{Field, Kind, Streams, Table, put_varint, take_varint};
 
-/// Bytes of all streams together, before: a million of them take seconds.
-pub(super) const MAX_SYMBOLS: usize = 512 << 10;
+/// Bytes of all streams together, before: they take half a microsecond each, and several times that
+/// in a browser.
+pub(super) const MAX_SYMBOLS: usize = 16 << 20;
+/// The same of what is modelled without being asked to be short.
+pub(super) const FEW_SYMBOLS: usize = 512 << 10;
 
 /// Groups of counters for each symbol, as a power of two.
 const GROUPS_PER_SYMBOL: u32 = 5;

@@ -90,7 +90,8 @@ impl<'a> Body<'_, 'a> {
             fidelity.kept_nodes,
             fidelity.total_nodes,
             billionths(fidelity.kept_weight_share),
-            billionths(fidelity.threshold_share),
+            // What is heavier than this is kept, so it is never rounded down.
+            (fidelity.threshold_share * 1e9).ceil() as u64,
             fidelity.folded_weight,
             coverage.frames,
             coverage.named,

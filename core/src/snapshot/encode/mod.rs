@@ -60,7 +60,8 @@ pub fn encode(contents: &Contents<'_>, options: &ShareOptions) -> Result<Shared,
         };
         let (streams, fidelity, written) = body.write(order.total);
         let fits = streams.len() <= MAX_INFLATED && fidelity.kept_dsos <= MAX_DSOS as u64;
-        let payload = container::pack(&streams, Method::of(streams.len()), &mut encoder);
+        let method = Method::of(streams.len(), options.characters);
+        let payload = container::pack(&streams, method, &mut encoder);
         let characters = if fits { payload.len() } else { usize::MAX };
         (characters, Attempt { payload, fidelity, written })
     };
@@ -70,8 +71,8 @@ pub fn encode(contents: &Contents<'_>, options: &ShareOptions) -> Result<Shared,
         texts: texts.list(&best.written),
     };
 
-    // A sample is hardly ever less than two characters.
-    let has_room = contents.profile.samples.len() <= options.characters / 2;
+    // A sample is hardly ever less than two and a half characters.
+    let has_room = contents.profile.samples.len() <= options.characters / 5 * 2;
     let is_whole = order.len() + 1 == tree.nodes.len();
     if options.times == Times::Samples && has_room && is_whole && samples::are_single(contents) {
         let (characters, whole) = attempt(&order, order.len(), Times::Samples, 0);

@@ -84,6 +84,11 @@ impl Search {
             }
             None => order.count(missing * COST_OF_CHARACTER),
         };
+        // Where nearly all may fit, all may; if not, it is known what is too much.
+        let next = match self.above {
+            None if next > order.len() / 4 * 3 => order.len(),
+            _ => next,
+        };
         Some(next.clamp(self.fits + 1, self.too_many - 1))
     }
 
