@@ -9,6 +9,7 @@ pub mod folder;
 pub mod fuzz;
 pub mod guest;
 pub mod http;
+pub mod links;
 pub mod open;
 pub mod perf;
 pub mod perf_data;
