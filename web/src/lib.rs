@@ -7,8 +7,11 @@
 
 mod columns;
 mod compare;
+mod coverage;
 mod export;
 mod failure;
+mod flame;
+mod search;
 mod source;
 mod time;
 
@@ -16,7 +19,7 @@ use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::profile::{CountedAs, DsoId};
-use perftab_core::session::{self, FlameWindow, Forced, OfferStep, TimeWindow};
+use perftab_core::session::{self, Forced, OfferStep, TimeWindow};
 use perftab_core::snapshot::{self, Rename, SnapshotError};
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
@@ -153,15 +156,6 @@ impl Session {
         to_js(&self.0.coverage())
     }
 
-    /// How much of what the filters and steps of a query leave has names.
-    #[wasm_bindgen(js_name = filteredCoverage, unchecked_return_type = "FilteredCoverage")]
-    pub fn filtered_coverage(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.filtered_coverage(&from_js(query)?))
-    }
-
     /// Who ran a DSO, and when.
     #[wasm_bindgen(js_name = dsoUsers, unchecked_return_type = "DsoUsers")]
     pub fn dso_users(&self, dso: u32) -> Result<JsValue, JsValue> {
@@ -246,28 +240,6 @@ impl Session {
         self.0.generation()
     }
 
-    /// Boxes for the width that is there.
-    #[wasm_bindgen(js_name = flameGraph, unchecked_return_type = "FlameGraph")]
-    pub fn flame_graph(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "FlameWindow")] window: JsValue,
-    ) -> Result<Object, JsValue> {
-        let query: Query = from_js(query)?;
-        let window: FlameWindow = from_js(window)?;
-        let graph = self.0.flame_graph(&query, &window);
-        let path = to_js(&self.0.path(&query, window.root))?;
-        let all = self.0.total(&query);
-        let root = self.0.call_node_detail(&query, window.root);
-        let root = root.map_or((all.weight as f64, all.samples), |root| {
-            (root.total_weight, root.total_samples)
-        });
-        let answer = columns::flame_graph(&graph);
-        add_totals(&answer, path, root, all);
-        columns::add(&answer, "generation", self.0.generation());
-        Ok(answer)
-    }
-
     /// Everything about a call node; null if there is none with this id.
     #[wasm_bindgen(js_name = callNodeDetail, unchecked_return_type = "CallNodeDetail | null")]
     pub fn call_node_detail(
@@ -315,6 +287,22 @@ impl Session {
         Ok(columns::call_tree_rows(&self.0.call_tree_path(&from_js(query)?, call_node)))
     }
 
+    /// Puts functions in order, which [`Self::functions`] has then at once: goes on for about as long as
+    /// so many rows of samples take.
+    #[wasm_bindgen(
+        js_name = sortFunctions,
+        unchecked_return_type = "{ done: number; total: number; answer: true | null }"
+    )]
+    pub fn sort_functions(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FunctionOrder")] order: JsValue,
+        rows: usize,
+    ) -> Result<Object, JsValue> {
+        let step = self.0.sort_functions(&from_js(query)?, from_js(order)?, rows);
+        time::step_object(step, |()| Ok(JsValue::TRUE))
+    }
+
     /// Functions, files, DSOs or threads in order, those from `from` to before `to`.
     #[wasm_bindgen(unchecked_return_type = "FunctionRows")]
     pub fn functions(
@@ -355,16 +343,6 @@ impl Session {
         #[wasm_bindgen(unchecked_param_type = "FunctionRef")] function: JsValue,
     ) -> Result<JsValue, JsValue> {
         to_js(&self.0.sandwich(&from_js(query)?, &from_js(function)?))
-    }
-
-    /// What a text finds.
-    #[wasm_bindgen(unchecked_return_type = "SearchResult")]
-    pub fn search(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        text: &str,
-    ) -> Result<Object, JsValue> {
-        Ok(columns::search_result(&self.0.search(&from_js(query)?, text)))
     }
 
     /// What the filters and steps of a query leave, and what each takes away.

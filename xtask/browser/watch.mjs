@@ -22,13 +22,35 @@ export function observe() {
   }).observe({ type: "longtask", buffered: true });
 }
 
-/** Runs in the page before its own script, too: counts what its workers are asked and have not answered. */
+/**
+ * Runs in the page before its own script, too: counts what its workers are asked and have not answered, and asks each
+ * every few milliseconds for something that it can say at once. While it says nothing, it hears no Cancel either.
+ */
 export function observeCalls() {
-  const calls = { open: new Set(), asked: 0, answered: 0 };
+  const calls = { open: new Set(), asked: 0, answered: 0, silence: 0 };
   window.measuredCalls = calls;
+  const OF_OURS = 2e9; // Far from the numbers that the page gives its own questions.
+  const ask = (worker, post) => {
+    let id = OF_OURS;
+    let since = null;
+    const note = () => (calls.silence = Math.max(calls.silence, performance.now() - since));
+    worker.addEventListener("message", ({ data }) => {
+      if (data.id === id && since !== null) {
+        note();
+        since = null;
+      }
+    });
+    setInterval(() => {
+      if (since !== null) return note();
+      id += 1;
+      since = performance.now();
+      post({ type: "call", id, method: "memory", args: {}, generation: 0 });
+    }, 5);
+  };
   window.Worker = class extends window.Worker {
     constructor(...args) {
       super(...args);
+      ask(this, (message) => super.postMessage(message));
       this.addEventListener("message", ({ data }) => {
         if (!("progress" in data) && calls.open.delete(data.id)) calls.answered = performance.now();
       });
@@ -59,6 +81,15 @@ export async function answersTo(page, act) {
     { timeout: 300_000, polling: 50 },
   );
   return page.evaluate((begun) => Math.round(window.measuredCalls.answered - begun), begun);
+}
+
+/** The longest time since the last call in which a worker did not answer. */
+export async function longestSilence(page) {
+  return page.evaluate(() => {
+    const { silence } = window.measuredCalls;
+    window.measuredCalls.silence = 0;
+    return Math.round(silence);
+  });
 }
 
 /** Long tasks since the last call: how many over 50 ms, and the longest. */

@@ -3,6 +3,9 @@
 //! perf.data. Making that text is not counted. Of views it is the time to the last answer that the
 //! page asks its worker for; speedscope has none of them but the first.
 //!
+//! While the worker is silent it hears neither a cancel nor a newer question. Long tasks are those of more
+//! than 50 ms by the clock, which on a busy machine says less than on a quiet one.
+//!
 //! Frames are those of a browser without a graphics card, where WebGL, with which speedscope paints,
 //! is slower than a canvas: its times of frames say less than those of loading.
 
@@ -16,9 +19,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What is measured: its title, its key in what the scripts print, its unit, the goal.
-const ROWS: [(&str, &str, &str, &str); 15] = [
+const ROWS: [(&str, &str, &str, &str); 21] = [
     ("file chosen to first graph", "loadMs", "ms", "900 for 150 MB, 8,000 for 1.4 GB"),
     ("longest task while loading (0: < 50)", "loadFreezeMs", "ms", "0"),
+    ("longest silence of the worker meanwhile", "loadSilenceMs", "ms", "200"),
+    ("memory of the tab then, peak", "loadPeakMiB", "MiB", "260 for 150 MB, 800 for 1.4 GB"),
     ("frames while hovering, p95", "hoverFrameMs", "ms", "16.7"),
     ("frames while zooming, p95", "zoomFrameMs", "ms", "16.7"),
     ("longest task meanwhile (0: < 50)", "useFreezeMs", "ms", "0"),
@@ -26,12 +31,16 @@ const ROWS: [(&str, &str, &str, &str); 15] = [
     ("one function with callers and callees", "sandwichMs", "ms", "–"),
     ("call tree", "treeMs", "ms", "–"),
     ("time order", "timeOrderMs", "ms", "–"),
+    ("heat map", "heatMapMs", "ms", "–"),
     ("inverted", "invertedMs", "ms", "–"),
     ("search", "searchMs", "ms", "–"),
+    ("timeline by thread", "threadsMs", "ms", "–"),
     ("range dragged and let go", "rangeMs", "ms", "–"),
     ("range compared with the rest", "compareMs", "ms", "–"),
+    ("share dialog", "shareMs", "ms", "–"),
     ("longest task meanwhile (0: < 50)", "viewFreezeMs", "ms", "0"),
-    ("memory of the tab, peak", "tabPeakMiB", "MiB", "260 for 150 MB, 800 for 1.4 GB"),
+    ("longest silence of the worker meanwhile", "viewSilenceMs", "ms", "200"),
+    ("memory of the tab, peak", "tabPeakMiB", "MiB", "–"),
 ];
 
 /// Whether speedscope is measured too: for large recordings its text takes long to make, and it

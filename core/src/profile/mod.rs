@@ -19,6 +19,7 @@ mod strings;
 mod threads;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 
@@ -230,10 +231,14 @@ impl Profile {
 
     /// Rows of samples that the file has.
     pub fn recorded_rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.recorded_rows_of(0..self.samples.len())
+    }
+
+    /// Those among these rows.
+    pub fn recorded_rows_of(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
         let is_derived = |event: &Event| event.origin == EventOrigin::Derived;
         let derived: Vec<bool> = self.events.iter().map(is_derived).collect();
         let event_of_row = &self.samples.event;
-        (0..self.samples.len())
-            .filter(move |&row| !derived.get(usize::from(event_of_row[row])).is_some_and(|&it| it))
+        rows.filter(move |&row| !derived.get(usize::from(event_of_row[row])).is_some_and(|&it| it))
     }
 }

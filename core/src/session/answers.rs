@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::{DsoKind, Frame, FrameId};
 use crate::session::Session;
-use crate::session::trees::Tree;
 use crate::symbolize::{Level, Status};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::flame_graph::{self, FlameGraph, Unnamed, Window};
+use crate::views::flame_graph::{self, Unnamed, Window};
 use crate::views::functions::{self, FunctionOrder};
 use crate::views::grouped::{GroupBy, GroupRow};
 use crate::views::label::{Kind, Labels};
-use crate::views::search::{self, BadPattern, Pattern};
+use crate::views::search::Pattern;
 use crate::views::weights::Sum;
 use crate::views::{Direction, Query};
 
@@ -199,23 +198,6 @@ pub struct FunctionRows {
     pub dsos: Vec<String>,
 }
 
-/// What a search found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SearchResult {
-    /// Functions that match.
-    pub functions: u32,
-    /// Samples that have one of them on their stack.
-    pub samples: u64,
-    /// Their weight.
-    pub weight: f64,
-    /// Part of what is shown, 0 to 1.
-    pub share: f64,
-    /// Heaviest call node of each function, heaviest function first.
-    pub matches: Vec<u32>,
-    /// Why the text cannot be looked for.
-    pub problem: Option<BadPattern>,
-}
-
 impl Session {
     /// Changes whenever names do; ids of call nodes are of one generation.
     pub fn generation(&self) -> u32 {
@@ -225,18 +207,6 @@ impl Session {
     /// What the query shows in all: the root's total.
     pub fn total(&mut self, query: &Query) -> Sum {
         self.tree(query).total(CallNodeId::ROOT)
-    }
-
-    /// Boxes for the width that is there. An unknown root stands for all.
-    pub fn flame_graph(&mut self, query: &Query, window: &FlameWindow) -> FlameGraph {
-        let made = self.made(query);
-        let (profile, symbols) = (&self.profile, &self.symbols);
-        let tree = &mut self.trees.made[made].tree;
-        let window = window.in_tree(tree.get().id(window.root).unwrap_or(CallNodeId::ROOT));
-        match tree {
-            Tree::Whole(tree) => flame_graph::layout(profile, symbols, &**tree, &window),
-            Tree::Inverted(tree) => flame_graph::layout(profile, symbols, &mut **tree, &window),
-        }
     }
 
     /// The way from the root to a call node, both included.
@@ -453,32 +423,6 @@ impl Session {
             all[part(all.len())].iter().for_each(|row| rows.push_group(row));
         }
         rows
-    }
-
-    /// What a text finds; nothing for an empty one.
-    pub fn search(&mut self, query: &Query, text: &str) -> SearchResult {
-        let made = self.made(query);
-        let (profile, symbols) = (&self.profile, &self.symbols);
-        let tree = &mut self.trees.made[made].tree;
-        let parsed = Pattern::parse(text);
-        let found = match (&parsed, &mut *tree) {
-            (Ok(Some(pattern)), Tree::Whole(tree)) => {
-                search::search(profile, symbols, tree, pattern)
-            }
-            (Ok(Some(pattern)), Tree::Inverted(inverted)) => {
-                search::search_inverted(profile, symbols, inverted, pattern)
-            }
-            _ => search::Found { sum: Sum::default(), functions: 0, matches: Vec::new() },
-        };
-        let all = tree.get().total(CallNodeId::ROOT).weight;
-        SearchResult {
-            functions: found.functions,
-            samples: found.sum.samples,
-            weight: found.sum.weight as f64,
-            share: found.sum.weight as f64 / all.max(1) as f64,
-            matches: found.matches.iter().map(|id| id.0).collect(),
-            problem: parsed.err(),
-        }
     }
 }
 

@@ -13,6 +13,7 @@ mod compare_rows;
 mod comparing;
 mod diff;
 mod export;
+mod flame;
 mod force;
 mod info;
 mod namesakes;
@@ -23,6 +24,7 @@ mod query;
 mod ranges;
 mod report;
 mod sandwich;
+mod search;
 mod share;
 mod time_order;
 mod times;
@@ -44,9 +46,7 @@ use crate::text::printable;
 
 pub use crate::ingest::{SampleWatcher, WatchedSample};
 
-pub use answers::{
-    CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place, SearchResult,
-};
+pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use callers::Caller;
 pub use compare::{
@@ -57,6 +57,7 @@ pub use compare_rows::ComparedTreeRows;
 pub use comparing::ComparingWork;
 pub use diff::{DiffFunction, DiffTotal};
 pub use export::{Export, ExportStep};
+pub use flame::FlameWork;
 pub use force::Forced;
 pub use info::{
     AuxInfo, DsoRow, EventInfo, EventTotal, FormatInfo, HostInfo, IdentityKind, LostInfo,
@@ -66,8 +67,11 @@ pub use occurrence::{OccurrenceRequest, OccurrenceWork};
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use ranges::RangePreview;
-pub use report::{Coverage, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions};
+pub use report::{
+    Coverage, CoverageWork, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions,
+};
 pub use sandwich::{CodePart, SandwichFacts};
+pub use search::{SearchResult, SearchWork};
 pub use share::{FidelityInfo, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};

@@ -7,10 +7,11 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Warning;
 use crate::profile::{DsoId, Identity, Profile};
+use crate::session::times::{Scan, ScanStep};
 use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
-use crate::views::coverage::{DsoUse, FrameCoverage};
+use crate::views::coverage::{Covering, DsoUse, FrameCoverage};
 use crate::views::ends::Left;
 use crate::views::filter::FilterKind;
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
@@ -157,27 +158,19 @@ impl Session {
         Coverage::new(&frames, by_status, truncated)
     }
 
-    /// How much of what the filters and steps of a query leave has names, and how much of it is in each
-    /// DSO. A link does not hold what filters ask about, so of one it is of little use.
+    /// Begins to find out how much of what the filters and steps of a query leave has names, and how much
+    /// of it is in each DSO. A link does not hold what filters ask about, so of one it is of little use.
+    pub fn coverage_work(&self, query: &Query) -> CoverageWork {
+        CoverageWork { query: query.clone(), left: Vec::new(), covering: None }
+    }
+
+    /// The same at once.
     pub fn filtered_coverage(&mut self, query: &Query) -> FilteredCoverage {
-        let left: Vec<Left> = match query.steps.iter().any(Transform::drops) {
-            true => {
-                let events = 0..self.profile.events.len() as u32;
-                events.map(|event| self.all_left(&Query { event, ..query.clone() })).collect()
+        let mut work = self.coverage_work(query);
+        loop {
+            if let ScanStep::Done(coverage) = work.step(self, usize::MAX) {
+                return coverage;
             }
-            false => Vec::new(),
-        };
-        let (frames, uses) = coverage::filtered(&self.profile, &self.symbols, query, &left);
-        let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
-        FilteredCoverage {
-            dsos: used
-                .map(|(id, used)| DsoShare {
-                    dso: id as u32,
-                    leaf_samples: used.leaf_samples,
-                    samples: used.samples,
-                })
-                .collect(),
-            coverage: Coverage::new(&frames, self.by_status(&uses), 0),
         }
     }
 
@@ -280,5 +273,49 @@ fn serialize_identity<S: Serializer>(
     match identity {
         Some(identity) => serializer.collect_str(identity),
         None => serializer.serialize_none(),
+    }
+}
+
+/// A [`FilteredCoverage`] to be.
+pub struct CoverageWork {
+    query: Query,
+    /// By event, as far as it is known: what steps leave.
+    left: Vec<Left>,
+    covering: Option<Box<Covering>>,
+}
+
+impl Scan for CoverageWork {
+    type Answer = FilteredCoverage;
+
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FilteredCoverage> {
+        let Self { query, left, covering } = self;
+        let drops = query.steps.iter().any(Transform::drops);
+        if drops && left.len() < session.profile.events.len() {
+            let event = left.len() as u32;
+            return match session.left(&Query { event, ..query.clone() }, rows) {
+                ScanStep::More { done, total } => ScanStep::More { done, total },
+                ScanStep::Done(more) => {
+                    left.push(more);
+                    ScanStep::More { done: 0, total: 1 }
+                }
+            };
+        }
+        let (profile, symbols) = (&session.profile, &session.symbols);
+        let begun = covering.get_or_insert_with(|| Box::new(Covering::new(profile)));
+        if !begun.step((profile, symbols), query, left, rows) {
+            return ScanStep::More { done: 0, total: 1 };
+        }
+        let (frames, uses) = covering.take().map(|done| done.finish()).unwrap_or_default();
+        let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
+        ScanStep::Done(FilteredCoverage {
+            dsos: used
+                .map(|(id, used)| DsoShare {
+                    dso: id as u32,
+                    leaf_samples: used.leaf_samples,
+                    samples: used.samples,
+                })
+                .collect(),
+            coverage: Coverage::new(&frames, session.by_status(&uses), 0),
+        })
     }
 }

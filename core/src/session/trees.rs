@@ -12,7 +12,7 @@ use crate::symbolize::Symbols;
 use crate::views::build::{BuildStep, Building, Built, build};
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::ends::Ends;
-use crate::views::functions::{self, FunctionOrder, FunctionSum};
+use crate::views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
 use crate::views::grouped::{self, GroupBy, GroupRow};
 use crate::views::inverted::Inverted;
 use crate::views::shown::Account;
@@ -25,6 +25,8 @@ const TREES_KEPT: usize = 4;
 const LARGE_TREES_KEPT: usize = 2;
 /// Call nodes, of about 60 bytes each.
 const LARGE_TREES: usize = 1 << 20;
+/// To look at a call node takes about as long as to take so many rows of samples.
+pub(super) const ROWS_OF_A_CALL_NODE: usize = 8;
 /// Inverted trees of which it is known in what order they were opened, though they are gone.
 const NUMBERS_KEPT: usize = 16;
 
@@ -34,6 +36,8 @@ pub(super) struct Trees {
     /// The one that was used last comes last.
     pub made: Vec<Made>,
     making: Option<Making>,
+    /// Functions of a query that are being put in order.
+    ordering: Option<(Query, FunctionOrder, OrderingFunctions)>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
     opened: Vec<(Query, Vec<CallNodeId>)>,
 }
@@ -100,6 +104,15 @@ impl Trees {
             Tree::Whole(tree) => Some(tree),
             Tree::Inverted(_) => None,
         }
+    }
+
+    /// The inverted tree of a query, if it was made.
+    pub fn inverted(&mut self, query: &Query) -> Option<&mut Inverted> {
+        let mut made = self.made.iter_mut().filter(|made| made.query == *query);
+        made.find_map(|made| match &mut made.tree {
+            Tree::Whole(_) => None,
+            Tree::Inverted(inverted) => Some(&mut **inverted),
+        })
     }
 
     /// Puts a query's tree last, if all that is to be known of it is.
@@ -305,12 +318,37 @@ impl Session {
     }
 
     pub(super) fn order_functions(&mut self, query: &Query, order: FunctionOrder) {
-        let made = self.made(query);
-        let Made { tree, functions, .. } = &mut self.trees.made[made];
-        if functions.as_ref().is_none_or(|(known, _)| *known != order) {
-            let ordered = functions::ordered(&self.profile, &self.symbols, tree.get(), order);
-            *functions = Some((order, ordered));
+        while let ScanStep::More { .. } = self.sort_functions(query, order, usize::MAX) {}
+    }
+
+    /// Puts the functions of a query's callees in order: makes the tree if that is not there, and goes
+    /// on for about as long as so many rows of samples take. Whoever stops in between can go on later.
+    pub fn sort_functions(
+        &mut self,
+        query: &Query,
+        order: FunctionOrder,
+        rows: usize,
+    ) -> ScanStep<()> {
+        let query = &Query { direction: Direction::Callees, around: None, ..query.clone() };
+        if let more @ ScanStep::More { .. } = self.make_tree(query, Noted::Tree, rows) {
+            return more;
         }
+        let Self { trees: Trees { made, ordering, .. }, profile, symbols, .. } = self;
+        let Some(Made { tree, functions, .. }) = made.last_mut() else {
+            return ScanStep::Done(());
+        };
+        if functions.as_ref().is_some_and(|(known, _)| *known == order) {
+            return ScanStep::Done(());
+        }
+        let begun = ordering.take().filter(|(of, by, _)| of == query && *by == order);
+        let (_, _, mut begun) =
+            begun.unwrap_or_else(|| (query.clone(), order, OrderingFunctions::new(order)));
+        if !begun.step((profile, symbols), tree.get(), (rows / ROWS_OF_A_CALL_NODE).max(1)) {
+            *ordering = Some((query.clone(), order, begun));
+            return ScanStep::More { done: 0, total: 1 };
+        }
+        *functions = Some((order, begun.finish()));
+        ScanStep::Done(())
     }
 
     /// Those that [`Self::order_functions`] has put in order.

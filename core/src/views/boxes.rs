@@ -6,7 +6,7 @@ use crate::profile::{Profile, hash_text};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, Label};
 use crate::views::label::{Kind, Labels, mark};
-use crate::views::search::{Finder, Pattern};
+use crate::views::search::{self, Finder, Pattern};
 
 /// Stands in columns where there is no call node or label.
 pub const NONE: u32 = u32::MAX;
@@ -52,8 +52,28 @@ pub struct FlameGraph {
 pub(super) struct Boxes<'a> {
     pub labels: Labels<'a>,
     search: Option<Finder<'a>>,
+    drawing: Drawing,
+}
+
+/// What has been written of a graph, and what is known for going on with it.
+#[derive(Default)]
+pub(super) struct Drawing {
     graph: FlameGraph,
     texts: HashMap<Label, LabelText>,
+    found: Option<search::Known>,
+}
+
+impl Drawing {
+    /// Begins the next row.
+    pub fn begin_row(&mut self) {
+        self.graph.row_start.push(self.graph.start.len() as u32);
+    }
+
+    /// The columns.
+    pub fn finish(mut self) -> FlameGraph {
+        self.begin_row();
+        self.graph
+    }
 }
 
 /// Where a box stands, in pixels.
@@ -101,17 +121,31 @@ pub(super) struct LabelText {
 
 impl<'a> Boxes<'a> {
     pub fn new(profile: &'a Profile, symbols: &'a Symbols, search: Option<&'a Pattern>) -> Self {
-        Self {
-            labels: Labels::new(profile, symbols),
-            search: search.map(|pattern| Finder::new(profile, symbols, pattern)),
-            graph: FlameGraph::default(),
-            texts: HashMap::new(),
-        }
+        Self::resume(profile, symbols, search, Drawing::default())
+    }
+
+    /// Goes on with what was paused, with the same names and the same search.
+    pub fn resume(
+        profile: &'a Profile,
+        symbols: &'a Symbols,
+        search: Option<&'a Pattern>,
+        mut drawing: Drawing,
+    ) -> Self {
+        let search = search.map(|pattern| match drawing.found.take() {
+            Some(known) => Finder::resume(profile, symbols, pattern, known),
+            None => Finder::new(profile, symbols, pattern),
+        });
+        Self { labels: Labels::new(profile, symbols), search, drawing }
+    }
+
+    /// What [`Self::resume`] goes on with.
+    pub fn pause(self) -> Drawing {
+        Drawing { found: self.search.map(Finder::pause), ..self.drawing }
     }
 
     /// What is pushed from now on stands in the next row.
     pub fn begin_row(&mut self) {
-        self.graph.row_start.push(self.graph.start.len() as u32);
+        self.drawing.begin_row();
     }
 
     /// A call node.
@@ -129,7 +163,7 @@ impl<'a> Boxes<'a> {
 
     /// A box.
     pub fn push(&mut self, drawn: &Drawn, edges: Edges, weights: Weights) {
-        let graph = &mut self.graph;
+        let graph = &mut self.drawing.graph;
         graph.call_node.push(drawn.call_node);
         graph.folded.push(drawn.several);
         graph.kind.push(self.labels.kind(drawn.label) as u8);
@@ -141,7 +175,7 @@ impl<'a> Boxes<'a> {
 
     /// So many narrow calls.
     pub fn push_folded(&mut self, count: u32, edges: Edges, weights: Weights) {
-        let graph = &mut self.graph;
+        let graph = &mut self.drawing.graph;
         graph.call_node.push(NONE);
         graph.folded.push(count);
         graph.kind.push(Kind::Folded as u8);
@@ -152,13 +186,12 @@ impl<'a> Boxes<'a> {
     }
 
     /// The columns.
-    pub fn finish(mut self) -> FlameGraph {
-        self.begin_row();
-        self.graph
+    pub fn finish(self) -> FlameGraph {
+        self.drawing.finish()
     }
 
     fn place(&mut self, edges: Edges, weights: Weights, text: LabelText) {
-        let graph = &mut self.graph;
+        let graph = &mut self.drawing.graph;
         graph.start.push(edges.start as f32);
         graph.end.push(edges.end as f32);
         graph.total.push(weights.total);
@@ -178,13 +211,13 @@ impl<'a> Boxes<'a> {
         if width < MIN_LABEL_WIDTH {
             return LabelText { number: NONE, shade: 0 };
         }
-        self.graph.labels.push(text(&self.labels));
-        LabelText { number: self.graph.labels.len() as u32 - 1, shade: 0 }
+        self.drawing.graph.labels.push(text(&self.labels));
+        LabelText { number: self.drawing.graph.labels.len() as u32 - 1, shade: 0 }
     }
 
     /// The text of a box, once for all boxes that have it, and its shade.
     pub fn label(&mut self, label: Label, width: f64) -> LabelText {
-        let text = match self.texts.get(&label) {
+        let text = match self.drawing.texts.get(&label) {
             Some(&known) if known.number != NONE || width < MIN_LABEL_WIDTH => known,
             _ => {
                 let text = self.labels.text(label);
@@ -192,12 +225,12 @@ impl<'a> Boxes<'a> {
                 let number = match width < MIN_LABEL_WIDTH {
                     true => NONE,
                     false => {
-                        self.graph.labels.push(text);
-                        self.graph.labels.len() as u32 - 1
+                        self.drawing.graph.labels.push(text);
+                        self.drawing.graph.labels.len() as u32 - 1
                     }
                 };
                 let made = LabelText { number, shade };
-                self.texts.insert(label, made);
+                self.drawing.texts.insert(label, made);
                 made
             }
         };

@@ -10,12 +10,15 @@ use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::views::ends::Ends;
 use crate::views::function_ref::Resolver;
 use crate::views::inverted::Inverted;
+use crate::views::ordering::{Numbers, Ordering};
 use crate::views::shown::Account;
 use crate::views::weights::{GroupWeights, Levels, Taken, Taking};
 use crate::views::{Direction, Inlines, Query, rewrite, turn};
 
 /// To grow the call nodes of a stack takes about as long as to take so many rows.
 const ROWS_OF_A_STACK: usize = 8;
+/// To put a call node in order is done in several passes, each of which takes about as long as so many.
+const ROWS_OF_A_PASS: usize = 2;
 
 /// A tree, and how it came to be what it is.
 pub struct Built {
@@ -76,7 +79,7 @@ enum Stage {
     /// They go through the steps from this one on.
     Rewriting(CallTree, Account, Option<Ends>),
     /// What is left is put in order.
-    Ordering(CallTree, Account, Option<Ends>),
+    Ordering(Box<Ordering>, Account, Option<Ends>),
 }
 
 /// What came of a step.
@@ -149,14 +152,21 @@ impl Building {
                     }
                     None => {
                         let tree = turned(&mut resolver, &query, levels, tree, &mut ends);
-                        Stage::Ordering(tree, account, ends)
+                        let ordering = Ordering::new(tree, numbers(&query));
+                        Stage::Ordering(Box::new(ordering), account, ends)
                     }
                 }
             }
-            Stage::Ordering(tree, account, mut ends) => {
-                let tree = in_order(&query, tree, &mut ends);
-                let built = Built { tree, account };
-                return BuildStep::Done(Box::new((built, ends.unwrap_or_default())));
+            Stage::Ordering(mut ordering, account, mut ends) => {
+                if ordering.step((rows / ROWS_OF_A_PASS).max(1)) {
+                    let (tree, moved) = ordering.finish();
+                    if let Some((ends, moved)) = ends.as_mut().zip(moved) {
+                        ends.move_on(&moved);
+                    }
+                    let built = Built { tree, account };
+                    return BuildStep::Done(Box::new((built, ends.unwrap_or_default())));
+                }
+                Stage::Ordering(ordering, account, ends)
             }
         };
         let more = Self { query, levels, noting, stage, rows: all_rows, stacks };
@@ -200,15 +210,8 @@ fn turned(
 }
 
 /// Trees of ranges are made in two ways ([`super::placed`]), and call nodes are asked for by number.
-fn in_order(query: &Query, tree: CallTree, ends: &mut Option<Ends>) -> CallTree {
-    if query.range.is_none() {
-        return tree.with_children_in_order();
-    }
-    let (tree, moved) = tree.in_order_of_weight();
-    if let Some(ends) = ends {
-        ends.move_on(&moved);
-    }
-    tree
+fn numbers(query: &Query) -> Numbers {
+    if query.range.is_none() { Numbers::Kept } else { Numbers::ByWeight }
 }
 
 /// Grows the call nodes of stacks, group after group. Each stack's call node is a descendant of its

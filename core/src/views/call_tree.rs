@@ -342,47 +342,35 @@ impl CallTree {
         kept
     }
 
-    /// The same call nodes in an order that depends on nothing but what they stand for and weigh:
-    /// a row of the tree after the other, heaviest children first. So trees that were made of one
-    /// query in different ways have the same numbers.
-    /// With them comes where each call node is now.
-    pub(super) fn in_order_of_weight(mut self) -> (Self, Vec<CallNodeId>) {
-        self.find_children();
-        let mut order = Vec::with_capacity(self.len());
-        order.push(CallNodeId::ROOT);
-        let mut next = 0;
-        while let Some(&id) = order.get(next) {
-            let (start, end) = self.child_places[id.index()];
-            let children = &mut self.children[start as usize..end as usize];
-            // No two of one call node have the same label.
-            children.sort_unstable_by_key(|child| {
-                let weight = self.total[child.index()].weight;
-                (std::cmp::Reverse(weight), self.label[child.index()].key())
-            });
-            order.extend_from_slice(children);
-            next += 1;
+    /// Nothing, with room for so many call nodes.
+    pub(super) fn with_room_for(count: usize) -> Self {
+        Self {
+            label: Vec::with_capacity(count),
+            parent: Vec::with_capacity(count),
+            frame: Vec::with_capacity(count),
+            self_sum: Vec::with_capacity(count),
+            total: Vec::with_capacity(count),
+            child_places: Vec::new(),
+            children: Vec::new(),
         }
-        let mut to = vec![CallNodeId::ROOT; self.len()];
-        (0..).zip(&order).for_each(|(place, id)| to[id.index()] = CallNodeId(place));
-        let in_order = || order.iter().map(|id| id.index());
-        // Children follow each other now, those of one call node after those of the one before.
-        let places = in_order().scan(0, |next, row| {
-            let (start, end) = self.child_places[row];
-            let from = *next;
-            *next += end - start;
-            Some((from, *next))
-        });
-        let child_places = places.collect();
-        let tree = Self {
-            label: in_order().map(|row| self.label[row]).collect(),
-            parent: in_order().map(|row| to[self.parent[row].index()]).collect(),
-            frame: in_order().map(|row| self.frame[row]).collect(),
-            self_sum: in_order().map(|row| self.self_sum[row]).collect(),
-            total: in_order().map(|row| self.total[row]).collect(),
-            child_places,
-            children: (1..self.len() as u32).map(CallNodeId).collect(),
-        };
-        (tree, to)
+    }
+
+    /// Adds a call node of another tree below one that is there, for [`Self::with_child_places`].
+    pub(super) fn push_copy(&mut self, tree: &Self, id: CallNodeId, parent: CallNodeId) {
+        self.label.push(tree.label(id));
+        self.parent.push(parent);
+        self.frame.push(tree.frame(id));
+        self.self_sum.push(tree.self_sum(id));
+        self.total.push(tree.total(id));
+    }
+
+    /// The same with these children: by call node where in them its own begin and end.
+    pub(super) fn with_child_places(
+        self,
+        child_places: Vec<(u32, u32)>,
+        children: Vec<CallNodeId>,
+    ) -> Self {
+        Self { child_places, children, ..self }
     }
 
     fn add_up(&mut self) {
@@ -399,21 +387,6 @@ impl CallTree {
     pub(super) fn with_children(mut self) -> Self {
         self.find_children();
         self
-    }
-
-    /// The same, each call node's children heaviest first.
-    pub(super) fn with_children_in_order(mut self) -> Self {
-        self.sort_children();
-        self
-    }
-
-    fn sort_children(&mut self) {
-        self.find_children();
-        for &(start, end) in &self.child_places {
-            // Equal weights stay in the order in which they were met first.
-            self.children[start as usize..end as usize]
-                .sort_by_key(|child| std::cmp::Reverse(self.total[child.index()].weight));
-        }
     }
 
     /// By call node its children, in the order in which they were met.

@@ -58,65 +58,24 @@ impl FrameCoverage {
     }
 }
 
-/// Recorded samples that end in each stack, and that pass through it.
-struct StackCounts {
-    leaf: Vec<u64>,
-    total: Vec<u64>,
-}
-
-impl StackCounts {
-    fn new(profile: &Profile) -> Self {
-        Self::of(profile, profile.recorded_rows())
-    }
-
-    fn of(profile: &Profile, rows: impl Iterator<Item = usize>) -> Self {
-        let mut leaf = vec![0u64; profile.stacks.len()];
-        for row in rows {
-            let count = &mut leaf[profile.samples.stack[row].index()];
-            *count = count.saturating_add(profile.samples.count(row));
-        }
-        let mut total = leaf.clone();
-        for stack in (1..total.len()).rev() {
-            if let Some((prefix, _)) = profile.stacks.get(StackId(stack as u32)) {
-                total[prefix.index()] = total[prefix.index()].saturating_add(total[stack]);
-            }
-        }
-        Self { leaf, total }
-    }
-}
-
 /// Use of each DSO, by [`DsoId`], over all recorded events.
 pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
-    dso_use_of(profile, &StackCounts::new(profile))
-}
-
-fn dso_use_of(profile: &Profile, counts: &StackCounts) -> Vec<DsoUse> {
-    let mut uses = vec![DsoUse::default(); profile.dsos.len()];
-    // By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
-    // says that a walk is needed.
-    let mut classes = vec![0u64; profile.stacks.len()];
-    for stack in (1..profile.stacks.len()).map(|stack| StackId(stack as u32)) {
-        let Some((prefix, frame)) = profile.stacks.get(stack) else { continue };
-        let dso = profile.frames.get(frame).dso;
-        let class = 1 << (dso.0 % 64);
-        let above = classes[prefix.index()];
-        let uses = &mut uses[dso.index()];
-        uses.leaf_samples = uses.leaf_samples.saturating_add(counts.leaf[stack.index()]);
-        if above & class == 0 || !is_on(profile, prefix, dso) {
-            uses.samples = uses.samples.saturating_add(counts.total[stack.index()]);
-        }
-        classes[stack.index()] = above | class;
+    let mut covering = Covering::new(profile);
+    while !covering.count(profile, &|_| true, usize::MAX) {}
+    for stack in 1..profile.stacks.len() {
+        covering.add_use(profile, StackId(stack as u32));
     }
-    uses
-}
-
-fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
-    profile.stacks.frames(stack).any(|frame| profile.frames.get(frame).dso == dso)
+    covering.uses
 }
 
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
-    frames_of(profile, symbols, &StackCounts::new(profile))
+    let mut covering = Covering::new(profile);
+    while !covering.count(profile, &|_| true, usize::MAX) {}
+    for stack in 1..profile.stacks.len() {
+        covering.add_frame(profile, symbols, StackId(stack as u32));
+    }
+    covering.frames
 }
 
 /// The same of what the filters and steps of a query leave, and the use of each DSO by it. Of all
@@ -128,37 +87,160 @@ pub fn filtered(
     query: &Query,
     left: &[Left],
 ) -> (FrameCoverage, Vec<DsoUse>) {
-    let filter = Filter::new(profile, query);
-    let passes = |row: &usize| {
-        let left = left.get(usize::from(profile.samples.event[*row]));
-        filter.removed_by(*row).is_none() && left.is_none_or(|left| left.has(profile, *row))
-    };
-    let counts = StackCounts::of(profile, profile.recorded_rows().filter(passes));
-    (frames_of(profile, symbols, &counts), dso_use_of(profile, &counts))
+    let mut covering = Covering::new(profile);
+    while !covering.step((profile, symbols), query, left, usize::MAX) {}
+    covering.finish()
 }
 
-fn frames_of(profile: &Profile, symbols: &Symbols, counts: &StackCounts) -> FrameCoverage {
-    let mut coverage = FrameCoverage {
-        samples: counts.total.first().copied().unwrap_or(0),
-        ..FrameCoverage::default()
-    };
-    for stack in (1..profile.stacks.len()).map(|stack| StackId(stack as u32)) {
-        debug_assert_ne!(stack, Stacks::EMPTY);
-        let Some((_, frame)) = profile.stacks.get(stack) else { continue };
-        if profile.dsos.get(profile.frames.get(frame).dso).kind == DsoKind::Folded {
-            continue; // It stands for frames that may have had names.
+/// [`filtered`] in steps.
+pub struct Covering {
+    /// By stack: recorded samples that end in it, and that pass through it.
+    leaf: Vec<u64>,
+    total: Vec<u64>,
+    stage: Stage,
+    /// Rows or stacks that this stage has gone through.
+    done: usize,
+    frames: FrameCoverage,
+    uses: Vec<DsoUse>,
+    /// By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
+    /// says that a walk is needed.
+    classes: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Samples are counted by stack.
+    Rows,
+    /// Each stack's are added to its prefix.
+    Totals,
+    /// Stacks are looked at.
+    Stacks,
+}
+
+impl Covering {
+    /// Nothing is counted yet.
+    pub fn new(profile: &Profile) -> Self {
+        let stacks = profile.stacks.len();
+        Self {
+            leaf: vec![0; stacks],
+            total: Vec::new(),
+            stage: Stage::Rows,
+            done: 0,
+            frames: FrameCoverage::default(),
+            uses: vec![DsoUse::default(); profile.dsos.len()],
+            classes: vec![0; stacks],
         }
-        let (leaf, total) = (counts.leaf[stack.index()], counts.total[stack.index()]);
+    }
+
+    /// Goes through so many more rows or stacks; true when there are none left. What it is asked of is
+    /// the same each time.
+    pub fn step(
+        &mut self,
+        (profile, symbols): (&Profile, &Symbols),
+        query: &Query,
+        left: &[Left],
+        rows: usize,
+    ) -> bool {
+        if self.stage != Stage::Stacks {
+            let filter = Filter::new(profile, query);
+            let passes = |row: usize| {
+                let left = left.get(usize::from(profile.samples.event[row]));
+                filter.removed_by(row).is_none() && left.is_none_or(|left| left.has(profile, row))
+            };
+            self.count(profile, &passes, rows);
+            return false;
+        }
+        let all = profile.stacks.len();
+        let to = self.done.max(1).saturating_add(rows).min(all);
+        for stack in (self.done.max(1)..to).map(|stack| StackId(stack as u32)) {
+            self.add_frame(profile, symbols, stack);
+            self.add_use(profile, stack);
+        }
+        self.done = to;
+        to >= all
+    }
+
+    /// What was counted.
+    pub fn finish(self) -> (FrameCoverage, Vec<DsoUse>) {
+        (self.frames, self.uses)
+    }
+
+    /// Counts so many more; true when stacks can be looked at.
+    fn count(&mut self, profile: &Profile, passes: &dyn Fn(usize) -> bool, rows: usize) -> bool {
+        match self.stage {
+            Stage::Rows => {
+                let to = self.done.saturating_add(rows).min(profile.samples.len());
+                for row in profile.recorded_rows_of(self.done..to).filter(|&row| passes(row)) {
+                    let count = &mut self.leaf[profile.samples.stack[row].index()];
+                    *count = count.saturating_add(profile.samples.count(row));
+                }
+                self.done = to;
+                if to == profile.samples.len() {
+                    self.total.clone_from(&self.leaf);
+                    self.go_on(Stage::Totals);
+                }
+                false
+            }
+            Stage::Totals => {
+                // Prefixes have lower numbers.
+                let left = self.total.len().saturating_sub(self.done);
+                let to = left.saturating_sub(rows);
+                for stack in (to.max(1)..left).rev() {
+                    if let Some((prefix, _)) = profile.stacks.get(StackId(stack as u32)) {
+                        let through = self.total[stack];
+                        let before = &mut self.total[prefix.index()];
+                        *before = before.saturating_add(through);
+                    }
+                }
+                self.done = self.total.len() - to;
+                if to == 0 {
+                    self.frames.samples = self.total.first().copied().unwrap_or(0);
+                    self.go_on(Stage::Stacks);
+                }
+                to == 0
+            }
+            Stage::Stacks => true,
+        }
+    }
+
+    fn go_on(&mut self, stage: Stage) {
+        (self.stage, self.done) = (stage, 0);
+    }
+
+    fn add_use(&mut self, profile: &Profile, stack: StackId) {
+        let Some((prefix, frame)) = profile.stacks.get(stack) else { return };
+        let dso = profile.frames.get(frame).dso;
+        let class = 1 << (dso.0 % 64);
+        let above = self.classes[prefix.index()];
+        let uses = &mut self.uses[dso.index()];
+        uses.leaf_samples = uses.leaf_samples.saturating_add(self.leaf[stack.index()]);
+        if above & class == 0 || !is_on(profile, prefix, dso) {
+            uses.samples = uses.samples.saturating_add(self.total[stack.index()]);
+        }
+        self.classes[stack.index()] = above | class;
+    }
+
+    fn add_frame(&mut self, profile: &Profile, symbols: &Symbols, stack: StackId) {
+        debug_assert_ne!(stack, Stacks::EMPTY);
+        let Some((_, frame)) = profile.stacks.get(stack) else { return };
+        if profile.dsos.get(profile.frames.get(frame).dso).kind == DsoKind::Folded {
+            return; // It stands for frames that may have had names.
+        }
+        let (leaf, total) = (self.leaf[stack.index()], self.total[stack.index()]);
+        let coverage = &mut self.frames;
         coverage.frames = coverage.frames.saturating_add(total);
         let (frames, leaves) = match symbols.naming(frame) {
-            Naming::Unnamed => continue,
+            Naming::Unnamed => return,
             Naming::Named => (&mut coverage.named, &mut coverage.named_leaves),
             Naming::Forced => (&mut coverage.forced, &mut coverage.forced_leaves),
         };
         *frames = frames.saturating_add(total);
         *leaves = leaves.saturating_add(leaf);
     }
-    coverage
+}
+
+fn is_on(profile: &Profile, stack: StackId, dso: DsoId) -> bool {
+    profile.stacks.frames(stack).any(|frame| profile.frames.get(frame).dso == dso)
 }
 
 /// True for what can be in a list of DSOs: an unmapped run is no file, nor is a folded rest or what

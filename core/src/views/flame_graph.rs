@@ -4,21 +4,26 @@
 //! bounded by the width and the depth, not by the tree. Narrow unnamed siblings of one DSO are
 //! drawn as one box too, and what lies below them is drawn together. The tree itself keeps every
 //! address.
+//!
+//! Where nothing has names, nearly every call node is a part of such a box, and laying out goes through
+//! all of them, row by row. So it is done in steps ([`Laying`]), too.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
 
 use serde::Deserialize;
 
 use crate::profile::{DsoId, Profile};
 use crate::symbolize::Symbols;
-use crate::views::boxes::{Boxes, Drawn, Edges, Weights};
+use crate::views::boxes::{Boxes, Drawing, Drawn, Edges, Weights};
 pub use crate::views::boxes::{FlameGraph, NONE};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::grouping::{Grouping, Shared};
 use crate::views::label::Kind;
 use crate::views::search::Pattern;
 
 /// Unnamed siblings of one DSO that are narrower than this are one box.
 const MIN_UNNAMED_WIDTH: f64 = 4.0;
+
 /// What part of the tree to lay out, and how wide.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -53,22 +58,55 @@ pub trait Source {
 
     /// What is there.
     fn tree(&self) -> &CallTree;
-    /// Makes the children of a call node.
-    fn open(&mut self, id: CallNodeId);
-    /// Adds the parts of a call node.
-    fn add_parts(&self, id: CallNodeId, parts: &mut Vec<Self::Part>);
+    /// Goes on with making the children of a call node, for about so many call nodes, which it
+    /// counts down; true when they are there.
+    fn open(&mut self, id: CallNodeId, left: &mut usize) -> bool;
+    /// Calls `add` with each part of a call node.
+    fn for_each_part(&self, id: CallNodeId, add: &mut dyn FnMut(Self::Part));
     /// What the call node of a part stands for.
     fn label(&self, part: Self::Part) -> Label;
-    /// Weight of samples through some parts, and of those that end in them.
-    fn sums(&self, parts: &[Self::Part]) -> (u64, u64);
-    /// How many call nodes some parts stand for.
-    fn count(&self, parts: &[Self::Part]) -> u32;
     /// What breaks ties.
     fn rank(&self, part: Self::Part) -> CallNodeId;
-    /// The children of some parts, those of one label together.
-    fn below(&self, parts: &[Self::Part]) -> Vec<Vec<Self::Part>>;
+    /// What is known of a part.
+    fn amount(&self, part: Self::Part) -> Amount;
+    /// Calls `add` with each child of a part.
+    fn for_each_below(&self, part: Self::Part, add: &mut dyn FnMut(Self::Part));
+    /// Parts with the same number have the same below them, and are joined.
+    fn meets_at(&self, part: Self::Part) -> Option<u32>;
+    /// One part for two that meet.
+    fn join(&self, one: &mut Self::Part, other: Self::Part);
+    /// How many call nodes a box of some parts stands for.
+    fn count(&self, amount: Amount) -> u32;
     /// The call node of some parts if they are of one alone.
     fn only(&mut self, parts: &[Self::Part]) -> Option<CallNodeId>;
+}
+
+/// What some parts come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Amount {
+    /// Weight of samples through them.
+    pub total: u64,
+    /// Weight of samples that end in them.
+    pub own: u64,
+    /// How many call nodes they are of.
+    pub nodes: u32,
+    /// How many labels these have.
+    pub labels: u32,
+}
+
+impl Amount {
+    /// Adds another part of the same label.
+    pub(super) fn add_part(&mut self, part: Self) {
+        self.total = self.total.saturating_add(part.total);
+        self.own = self.own.saturating_add(part.own);
+        self.nodes = self.nodes.saturating_add(part.nodes);
+    }
+
+    /// Adds what has other labels.
+    pub(super) fn add(&mut self, other: Self) {
+        self.add_part(other);
+        self.labels = self.labels.saturating_add(other.labels);
+    }
 }
 
 /// A tree that is all there.
@@ -79,45 +117,39 @@ impl Source for &CallTree {
         self
     }
 
-    fn open(&mut self, _: CallNodeId) {}
+    fn open(&mut self, _: CallNodeId, _: &mut usize) -> bool {
+        true
+    }
 
-    fn add_parts(&self, id: CallNodeId, parts: &mut Vec<CallNodeId>) {
-        parts.push(id);
+    fn for_each_part(&self, id: CallNodeId, add: &mut dyn FnMut(CallNodeId)) {
+        add(id);
     }
 
     fn label(&self, part: CallNodeId) -> Label {
         CallTree::label(self, part)
     }
 
-    fn sums(&self, parts: &[CallNodeId]) -> (u64, u64) {
-        let add = |(total, own): (u64, u64), &id: &CallNodeId| {
-            (
-                total.saturating_add(self.total(id).weight),
-                own.saturating_add(self.self_sum(id).weight),
-            )
-        };
-        parts.iter().fold((0, 0), add)
-    }
-
-    fn count(&self, parts: &[CallNodeId]) -> u32 {
-        parts.len() as u32
-    }
-
     fn rank(&self, part: CallNodeId) -> CallNodeId {
         part
     }
 
-    fn below(&self, parts: &[CallNodeId]) -> Vec<Vec<CallNodeId>> {
-        let mut place: HashMap<Label, usize> = HashMap::new();
-        let mut groups: Vec<Vec<CallNodeId>> = Vec::new();
-        for &child in parts.iter().flat_map(|&parent| self.children(parent)) {
-            let at = *place.entry(CallTree::label(self, child)).or_insert(groups.len());
-            if at == groups.len() {
-                groups.push(Vec::new());
-            }
-            groups[at].push(child);
-        }
-        groups
+    fn amount(&self, part: CallNodeId) -> Amount {
+        let (total, own) = (self.total(part).weight, self.self_sum(part).weight);
+        Amount { total, own, nodes: 1, labels: 1 }
+    }
+
+    fn for_each_below(&self, part: CallNodeId, add: &mut dyn FnMut(CallNodeId)) {
+        self.children(part).iter().for_each(|&child| add(child));
+    }
+
+    fn meets_at(&self, _: CallNodeId) -> Option<u32> {
+        None
+    }
+
+    fn join(&self, _: &mut CallNodeId, _: CallNodeId) {}
+
+    fn count(&self, amount: Amount) -> u32 {
+        amount.nodes
     }
 
     fn only(&mut self, parts: &[CallNodeId]) -> Option<CallNodeId> {
@@ -132,19 +164,23 @@ pub fn layout(
     source: impl Source,
     window: &Window,
 ) -> FlameGraph {
-    let boxes = Boxes::new(profile, symbols, window.search.as_ref());
-    let total = source.tree().total(window.root).weight as f64;
-    let mut layout = Layout { source, window, boxes };
-    if total > 0.0 && window.width > 0.0 {
-        layout.rows(window.width / total);
-    }
-    layout.boxes.finish()
+    let mut source = source;
+    let mut laying = Laying::new(&source, window.clone());
+    while !laying.step((profile, symbols), &mut source, usize::MAX) {}
+    laying.finish()
 }
 
-struct Layout<'a, S: Source> {
-    source: S,
-    window: &'a Window,
-    boxes: Boxes<'a>,
+/// A layout to be.
+pub struct Laying<P> {
+    window: Window,
+    /// Pixels of a weight of one.
+    scale: f64,
+    drawing: Drawing,
+    /// What is left of the row above, and the row below it as far as it was found.
+    above: std::vec::IntoIter<Placed<P>>,
+    below: Vec<Placed<P>>,
+    /// Whose children are being found.
+    current: Option<(f64, Below<P>)>,
 }
 
 /// A box of a row, by its left edge in pixels.
@@ -152,137 +188,256 @@ enum Placed<P> {
     /// One call node, or several that are drawn as one.
     Calls { calls: Calls<P>, start: f64 },
     /// The narrow children of one box.
-    Folded { start: f64, folded: Folded },
+    Folded { start: f64, folded: Amount },
 }
 
 /// What a box stands for.
 enum Calls<P> {
     One(CallNodeId),
     /// Unnamed siblings of one DSO, or calls of one function from those. Never fewer than two.
-    Several(Vec<P>),
-}
-
-/// Calls too narrow for boxes of their own.
-#[derive(Clone, Copy, Default)]
-struct Folded {
-    weight: u64,
-    self_weight: u64,
-    count: u32,
+    Several(Shared<P>),
 }
 
 /// The boxes below one box, while they are being found.
 struct Below<P> {
+    finding: Finding<P>,
     boxes: Vec<(Calls<P>, u64, CallNodeId)>,
     /// Unnamed calls that share a box, by DSO.
-    unnamed: HashMap<DsoId, Vec<P>>,
-    folded: Folded,
+    unnamed: Vec<(DsoId, Shared<P>)>,
+    folded: Amount,
+}
+
+/// How far the children of a box have been found.
+enum Finding<P> {
+    /// Of one call node: those from this place on are left.
+    One(CallNodeId, usize),
+    /// Of several: their children are put together by label.
+    Grouping(std::vec::IntoIter<P>, Grouping<P>),
+    /// Each label of these has its box, or a part of one: those from this place on are left.
+    Grouped(Grouping<P>, usize),
+}
+
+impl<P: Copy> Laying<P> {
+    /// Of the part of a tree below the window's root.
+    pub fn new<S: Source<Part = P>>(source: &S, window: Window) -> Self {
+        let total = source.tree().total(window.root).weight as f64;
+        let scale = window.width / total;
+        let root = Placed::Calls { calls: Calls::One(window.root), start: 0.0 };
+        let above = if total > 0.0 && window.width > 0.0 { vec![root] } else { Vec::new() };
+        let mut drawing = Drawing::default();
+        if !above.is_empty() {
+            drawing.begin_row();
+        }
+        let (above, below) = (above.into_iter(), Vec::new());
+        Self { window, scale, drawing, above, below, current: None }
+    }
+
+    /// Goes through so many more call nodes; true when there are none left. The tree and the names are
+    /// those that it was made for, but that more of the tree may have been opened.
+    pub fn step<S: Source<Part = P>>(
+        &mut self,
+        (profile, symbols): (&Profile, &Symbols),
+        source: &mut S,
+        call_nodes: usize,
+    ) -> bool {
+        let Self { window, scale, drawing, above, below, current } = self;
+        let drawing = std::mem::take(drawing);
+        let boxes = Boxes::resume(profile, symbols, window.search.as_ref(), drawing);
+        let mut layout = Layout { source, window, scale: *scale, boxes };
+        let mut left = call_nodes;
+        let is_done = loop {
+            if left == 0 {
+                break false;
+            }
+            if let Some((start, mut children)) = current.take() {
+                match layout.find(&mut children, &mut left) {
+                    true => layout.place(children, start, below),
+                    false => *current = Some((start, children)),
+                }
+                continue;
+            }
+            left -= 1;
+            match above.next() {
+                Some(Placed::Calls { calls, start }) => {
+                    layout.push(&calls, start);
+                    *current = Some((start, Below::of(calls)));
+                }
+                Some(Placed::Folded { start, folded }) => layout.push_folded(start, folded),
+                None if below.is_empty() => break true,
+                None => {
+                    layout.boxes.begin_row();
+                    *above = std::mem::take(below).into_iter();
+                }
+            }
+        };
+        self.drawing = layout.boxes.pause();
+        is_done
+    }
+
+    /// The boxes, when there is nothing left.
+    pub fn finish(self) -> FlameGraph {
+        self.drawing.finish()
+    }
+}
+
+impl<P: Copy> Below<P> {
+    fn of(calls: Calls<P>) -> Self {
+        let finding = match calls {
+            Calls::One(id) => Finding::One(id, 0),
+            Calls::Several(shared) => {
+                Finding::Grouping(shared.parts.into_iter(), Grouping::default())
+            }
+        };
+        let (boxes, unnamed) = (Vec::new(), Vec::new());
+        Self { finding, boxes, unnamed, folded: Amount::default() }
+    }
+
+    /// Those that share the box of a DSO.
+    fn shared(&mut self, dso: DsoId) -> &mut Shared<P> {
+        let known = self.unnamed.iter().position(|(known, _)| *known == dso);
+        let at = known.unwrap_or_else(|| {
+            self.unnamed.push((dso, Shared::default()));
+            self.unnamed.len() - 1
+        });
+        &mut self.unnamed[at].1
+    }
+}
+
+struct Layout<'a, S: Source> {
+    source: &'a mut S,
+    window: &'a Window,
+    scale: f64,
+    boxes: Boxes<'a>,
 }
 
 impl<S: Source> Layout<'_, S> {
-    /// Row by row: the boxes of one are the children of those above.
-    fn rows(&mut self, scale: f64) {
-        let mut row = vec![Placed::Calls { calls: Calls::One(self.window.root), start: 0.0 }];
-        while !row.is_empty() {
-            self.boxes.begin_row();
-            let mut below = Vec::new();
-            for placed in row {
-                match placed {
-                    Placed::Calls { calls, start } => {
-                        self.push(&calls, start, scale);
-                        self.children(&calls, start, scale, &mut below);
-                    }
-                    Placed::Folded { start, folded } => self.push_folded(start, scale, folded),
+    /// Goes on with finding the boxes below a box; true when all are found.
+    fn find(&mut self, below: &mut Below<S::Part>, left: &mut usize) -> bool {
+        match &mut below.finding {
+            &mut Finding::One(id, from) => {
+                if !self.source.open(id, left) {
+                    return false;
                 }
+                let count = self.source.tree().children(id).len();
+                let to = from.saturating_add((*left).max(1)).min(count);
+                for place in from..to {
+                    let child = self.source.tree().children(id)[place];
+                    self.put_one(below, child);
+                }
+                *left = left.saturating_sub(to - from);
+                below.finding = Finding::One(id, to);
+                to == count
             }
-            row = below;
+            Finding::Grouping(parts, grouping) => {
+                let before = parts.len();
+                for part in parts.take((*left).max(1)) {
+                    grouping.add_below(&*self.source, part);
+                }
+                *left = left.saturating_sub(before - parts.len());
+                if parts.len() == 0 {
+                    below.finding = Finding::Grouped(std::mem::take(grouping), 0);
+                }
+                false
+            }
+            Finding::Grouped(grouping, place) => {
+                let grouping = std::mem::take(grouping);
+                let from = *place;
+                let to = from.saturating_add((*left).max(1)).min(grouping.len());
+                *left = left.saturating_sub(to - from);
+                for place in from..to {
+                    let group = grouping.take(place);
+                    self.put_several(below, group);
+                }
+                let is_done = to == grouping.len();
+                below.finding = Finding::Grouped(grouping, to);
+                is_done
+            }
         }
     }
 
     /// Children stand side by side from their parent's left edge, heaviest first.
-    fn children(
-        &mut self,
-        calls: &Calls<S::Part>,
-        start: f64,
-        scale: f64,
-        row: &mut Vec<Placed<S::Part>>,
-    ) {
-        let (boxes, unnamed) = (Vec::new(), HashMap::new());
-        let mut below = Below { boxes, unnamed, folded: Folded::default() };
-        match calls {
-            Calls::One(id) => {
-                self.source.open(*id);
-                for &child in self.source.tree().children(*id) {
-                    self.put_one(&mut below, child, scale);
-                }
-            }
-            Calls::Several(parts) => {
-                for parts in self.source.below(parts) {
-                    self.put_several(&mut below, parts, scale);
-                }
-            }
-        }
-        for (_, parts) in std::mem::take(&mut below.unnamed) {
-            self.put_box(&mut below, parts, scale);
+    fn place(&mut self, mut below: Below<S::Part>, start: f64, row: &mut Vec<Placed<S::Part>>) {
+        for (_, shared) in std::mem::take(&mut below.unnamed) {
+            self.put_box(&mut below, shared);
         }
         let Below { mut boxes, folded, .. } = below;
-        // Ranks break ties, since a hash table has no order.
-        boxes.sort_by_key(|(_, weight, rank)| (std::cmp::Reverse(*weight), *rank));
+        // Ranks break ties: what is met first depends on how deep a tree was opened.
+        boxes.sort_by_key(|(_, weight, rank)| (Reverse(*weight), *rank));
         let mut start = start;
         for (calls, weight, _) in boxes {
             row.push(Placed::Calls { calls, start });
-            start += weight as f64 * scale;
+            start += weight as f64 * self.scale;
         }
-        if folded.weight > 0 && folded.weight as f64 * scale >= self.window.min_width {
+        if folded.total > 0 && folded.total as f64 * self.scale >= self.window.min_width {
             row.push(Placed::Folded { start, folded });
         }
     }
 
     /// Gives a call node a box, or a part of one.
-    fn put_one(&self, below: &mut Below<S::Part>, id: CallNodeId, scale: f64) {
+    fn put_one(&mut self, below: &mut Below<S::Part>, id: CallNodeId) {
         let tree = self.source.tree();
-        let weight = tree.total(id).weight;
-        match self.shared(tree.label(id), weight, scale) {
-            Some(dso) => self.source.add_parts(id, below.unnamed.entry(dso).or_default()),
-            None if weight as f64 * scale >= self.window.min_width => {
-                below.boxes.push((Calls::One(id), weight, id));
+        let (label, total) = (tree.label(id), tree.total(id).weight);
+        let amount = Amount { total, own: tree.self_sum(id).weight, nodes: 1, labels: 1 };
+        match self.shares(label, total) {
+            Some(dso) => {
+                let found = self.boxes.found(label);
+                let shared = below.shared(dso);
+                let parts = &mut shared.parts;
+                let mut nodes = 0u32;
+                self.source.for_each_part(id, &mut |part| {
+                    parts.push(part);
+                    nodes = nodes.saturating_add(1);
+                });
+                shared.note(Amount { nodes, ..amount }, found);
             }
-            None => below.folded.add((weight, tree.self_sum(id).weight), 1),
+            None if total as f64 * self.scale >= self.window.min_width => {
+                below.boxes.push((Calls::One(id), total, id));
+            }
+            None => below.folded.add(amount),
         }
     }
 
     /// The same for calls of one label.
-    fn put_several(&mut self, below: &mut Below<S::Part>, parts: Vec<S::Part>, scale: f64) {
-        let weight = self.source.sums(&parts).0;
-        match self.shared(self.source.label(parts[0]), weight, scale) {
-            Some(dso) => below.unnamed.entry(dso).or_default().extend(parts),
-            None => self.put_box(below, parts, scale),
+    fn put_several(&mut self, below: &mut Below<S::Part>, group: Shared<S::Part>) {
+        let label = self.source.label(group.parts[0]);
+        match self.shares(label, group.amount.total) {
+            Some(dso) => {
+                let found = self.boxes.found(label);
+                let shared = below.shared(dso);
+                shared.parts.extend(&group.parts);
+                shared.note(group.amount, found);
+            }
+            None => self.put_box(below, group),
         }
     }
 
     /// A box, unless it would be too narrow.
-    fn put_box(&mut self, below: &mut Below<S::Part>, parts: Vec<S::Part>, scale: f64) {
-        let (weight, own) = self.source.sums(&parts);
-        if (weight as f64 * scale) < self.window.min_width {
-            below.folded.add((weight, own), self.source.count(&parts));
+    fn put_box(&mut self, below: &mut Below<S::Part>, shared: Shared<S::Part>) {
+        let amount = shared.amount;
+        if (amount.total as f64 * self.scale) < self.window.min_width {
+            let nodes = self.source.count(amount);
+            below.folded.add(Amount { nodes, ..amount });
             return;
         }
-        let rank = self.source.rank(parts[0]);
-        let calls = self.source.only(&parts).map_or_else(|| Calls::Several(parts), Calls::One);
-        below.boxes.push((calls, weight, rank));
+        let rank = self.source.rank(shared.parts[0]);
+        let only = self.source.only(&shared.parts);
+        let calls = only.map_or_else(|| Calls::Several(shared), Calls::One);
+        below.boxes.push((calls, amount.total, rank));
     }
 
     /// The DSO with whose other calls one shares a box: of code without a name that is narrow.
-    fn shared(&self, label: Label, weight: u64, scale: f64) -> Option<DsoId> {
-        let is_narrow = (weight as f64 * scale) < MIN_UNNAMED_WIDTH;
+    fn shares(&self, label: Label, weight: u64) -> Option<DsoId> {
+        let is_narrow = (weight as f64 * self.scale) < MIN_UNNAMED_WIDTH;
+        if !is_narrow && self.window.unnamed == Unnamed::EachAddress {
+            return None;
+        }
         let dso = self.boxes.labels.dso(label)?;
-        let is_unnamed = self.boxes.labels.kind(label) == Kind::Unnamed;
-        let is_shared = is_narrow || self.window.unnamed == Unnamed::OnePerDso;
-        (is_unnamed && is_shared).then_some(dso)
+        (self.boxes.labels.kind(label) == Kind::Unnamed).then_some(dso)
     }
 
-    fn push(&mut self, calls: &Calls<S::Part>, start: f64, scale: f64) {
-        let edges = |weight: u64| Edges { start, end: start + weight as f64 * scale };
-        let parts = match calls {
+    fn push(&mut self, calls: &Calls<S::Part>, start: f64) {
+        let edges = |weight: u64| Edges { start, end: start + weight as f64 * self.scale };
+        let Shared { parts, amount, found } = match calls {
             Calls::One(id) => {
                 let tree = self.source.tree();
                 let (total, own) = (tree.total(*id).weight, tree.self_sum(*id).weight);
@@ -290,15 +445,12 @@ impl<S: Source> Layout<'_, S> {
                 self.boxes.push_call(*id, tree.label(*id), edges(total), weights);
                 return;
             }
-            Calls::Several(parts) => parts,
+            Calls::Several(shared) => shared,
         };
         let label = self.source.label(parts[0]);
-        let (total, own) = self.source.sums(parts);
-        let edges = edges(total);
-        let several = self.source.count(parts);
-        let labels = parts.iter().map(|&part| self.source.label(part));
-        let found = labels.clone().fold(0, |found, label| found | self.boxes.found(label));
-        let is_one_function = labels.into_iter().all(|each| each == label);
+        let edges = edges(amount.total);
+        let several = self.source.count(*amount);
+        let is_one_function = amount.labels == 1;
         let text = match is_one_function {
             true => self.boxes.label(label, edges.width()),
             // "libcrypto.so.3, 14 addresses"
@@ -306,22 +458,16 @@ impl<S: Source> Layout<'_, S> {
                 format!("{}, {several} addresses", labels.dso_name(label))
             }),
         };
+        let found = if is_one_function { self.boxes.found(label) } else { *found };
         let function = label.function().filter(|_| is_one_function);
         let drawn = Drawn { call_node: NONE, several, label, function, text, found };
-        self.boxes.push(&drawn, edges, Weights { total: total as f64, own: own as f64 });
+        let weights = Weights { total: amount.total as f64, own: amount.own as f64 };
+        self.boxes.push(&drawn, edges, weights);
     }
 
-    fn push_folded(&mut self, start: f64, scale: f64, folded: Folded) {
-        let (total, own) = (folded.weight as f64, folded.self_weight as f64);
-        let edges = Edges { start, end: start + total * scale };
-        self.boxes.push_folded(folded.count, edges, Weights { total, own });
-    }
-}
-
-impl Folded {
-    fn add(&mut self, (weight, own): (u64, u64), count: u32) {
-        self.weight = self.weight.saturating_add(weight);
-        self.self_weight = self.self_weight.saturating_add(own);
-        self.count += count;
+    fn push_folded(&mut self, start: f64, folded: Amount) {
+        let (total, own) = (folded.total as f64, folded.own as f64);
+        let edges = Edges { start, end: start + total * self.scale };
+        self.boxes.push_folded(folded.nodes, edges, Weights { total, own });
     }
 }

@@ -45,25 +45,50 @@ pub(super) fn function_of(label: Label) -> Label {
 
 /// Sums a call tree (callees, not inverted) by function.
 pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
-    let mut rows = Rows::default();
-    let mut sums: Vec<FunctionSum> = Vec::new();
-    let mut row_of = Vec::with_capacity(tree.len());
-    for id in tree.ids() {
+    let mut summing = Summing::default();
+    while !summing.step(tree, usize::MAX) {}
+    summing.sums
+}
+
+/// The functions of a call tree while they are summed: with millions of call nodes in several steps.
+#[derive(Default)]
+pub(super) struct Summing {
+    rows: Rows,
+    /// So far.
+    pub sums: Vec<FunctionSum>,
+    /// By call node: its position in `sums`, or [`NO_ROW`].
+    pub row_of: Vec<u32>,
+    adding: Option<AddingUp>,
+}
+
+impl Summing {
+    /// Goes through so many more call nodes of the tree, which is the same each time; true when there
+    /// are none left.
+    pub fn step(&mut self, tree: &CallTree, call_nodes: usize) -> bool {
+        if let Some(adding) = &mut self.adding {
+            return adding.step(tree, &self.row_of, &mut self.sums, call_nodes);
+        }
+        for id in tree.ids().skip(self.row_of.len()).take(call_nodes) {
+            let row = self.row(tree, id);
+            self.row_of.push(row);
+        }
+        if self.row_of.len() == tree.len() {
+            self.adding = Some(AddingUp::new(self.sums.len()));
+        }
+        false
+    }
+
+    fn row(&mut self, tree: &CallTree, id: CallNodeId) -> u32 {
         let label = function_of(tree.label(id));
-        let Some(row) = rows.row(label) else {
-            row_of.push(NO_ROW);
-            continue;
-        };
+        let Some(row) = self.rows.row(label) else { return NO_ROW };
         if *row == NO_ROW {
-            *row = sums.len() as u32;
+            *row = self.sums.len() as u32;
             let (self_sum, total) = (Sum::default(), Sum::default());
             let inlined = Inlining::Always;
-            sums.push(FunctionSum { label, self_sum, total, inlined, heaviest: id });
+            self.sums.push(FunctionSum { label, self_sum, total, inlined, heaviest: id });
         }
-        row_of.push(*row);
+        *row
     }
-    add_up(tree, &row_of, &mut sums);
-    sums
 }
 
 /// A row that call nodes are added up in.
@@ -78,24 +103,54 @@ pub(super) trait AddedUp {
 /// to each other, what went through it. `row_of` has a position in `rows` for each call node, or
 /// [`NO_ROW`].
 pub(super) fn add_up(tree: &CallTree, row_of: &[u32], rows: &mut [impl AddedUp]) {
-    // How many call nodes of each row lie on the walk's path.
-    let mut on_path = vec![0u32; rows.len()];
-    tree.walk(|id, visit| {
-        let row = row_of[id.0 as usize];
-        if row == NO_ROW {
-            return;
+    let mut adding = AddingUp::new(rows.len());
+    while !adding.step(tree, row_of, rows, usize::MAX) {}
+}
+
+/// The same in steps.
+struct AddingUp {
+    /// How many call nodes of each row lie on the walk's path.
+    on_path: Vec<u32>,
+    open: Vec<(CallNodeId, Visit)>,
+}
+
+impl AddingUp {
+    fn new(rows: usize) -> Self {
+        Self { on_path: vec![0; rows], open: vec![(CallNodeId::ROOT, Visit::Enter)] }
+    }
+
+    /// Visits so many more call nodes; true when there are none left.
+    fn step(
+        &mut self,
+        tree: &CallTree,
+        row_of: &[u32],
+        rows: &mut [impl AddedUp],
+        call_nodes: usize,
+    ) -> bool {
+        let Self { on_path, open } = self;
+        for _ in 0..call_nodes {
+            let Some((id, visit)) = open.pop() else { return true };
+            if visit == Visit::Enter {
+                open.push((id, Visit::Leave));
+                open.extend(tree.children(id).iter().rev().map(|&child| (child, Visit::Enter)));
+            }
+            let row = row_of[id.0 as usize];
+            if row == NO_ROW {
+                continue;
+            }
+            let row = row as usize;
+            if visit == Visit::Leave {
+                on_path[row] -= 1;
+                continue;
+            }
+            if on_path[row] == 0 {
+                rows[row].add_total(tree.total(id));
+            }
+            rows[row].add_self(tree, id);
+            on_path[row] += 1;
         }
-        let row = row as usize;
-        if visit == Visit::Leave {
-            on_path[row] -= 1;
-            return;
-        }
-        if on_path[row] == 0 {
-            rows[row].add_total(tree.total(id));
-        }
-        rows[row].add_self(tree, id);
-        on_path[row] += 1;
-    });
+        false
+    }
 }
 
 impl AddedUp for FunctionSum {
@@ -205,39 +260,86 @@ pub fn ordered(
     tree: &CallTree,
     order: FunctionOrder,
 ) -> Vec<FunctionSum> {
-    let labels = Labels::new(profile, symbols);
-    let sums = sums(tree);
-    let mut keyed: Vec<Keyed<'_>> = sums
-        .into_iter()
-        .map(|sum| Keyed {
-            name: labels.name_key(sum.label),
-            dso: labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name()),
-            sum,
-        })
-        .collect();
-    keyed.sort_by(|a, b| {
-        let directed = |ordering: Ordering| match order.direction {
-            SortDirection::Descending => ordering.reverse(),
-            SortDirection::Ascending => ordering,
-        };
-        let by_self = || a.sum.self_sum.weight.cmp(&b.sum.self_sum.weight);
-        let by_total = || a.sum.total.weight.cmp(&b.sum.total.weight);
-        let by_dso = || a.dso.cmp(&b.dso);
-        let by_name = || a.name.cmp(&b.name).then_with(by_dso);
-        match order.key {
-            FunctionKey::SelfWeight => {
-                directed(by_self()).then_with(|| directed(by_total())).then_with(by_name)
-            }
-            FunctionKey::Total => {
-                directed(by_total()).then_with(|| directed(by_self())).then_with(by_name)
-            }
-            FunctionKey::Name => directed(by_name()),
-            FunctionKey::Dso => {
-                directed(by_dso()).then_with(|| by_self().reverse()).then_with(by_name)
-            }
+    let mut ordering = OrderingFunctions::new(order);
+    while !ordering.step((profile, symbols), tree, usize::MAX) {}
+    ordering.finish()
+}
+
+/// The functions of a call tree while they are put in order.
+pub struct OrderingFunctions {
+    order: FunctionOrder,
+    summing: Summing,
+    is_summed: bool,
+    /// Rows that were sorted, so many at a time: in the end these runs are merged.
+    sorted: usize,
+}
+
+impl OrderingFunctions {
+    /// Nothing is summed yet.
+    pub fn new(order: FunctionOrder) -> Self {
+        Self { order, summing: Summing::default(), is_summed: false, sorted: 0 }
+    }
+
+    /// Goes on for about as long as so many call nodes take; true when there is no more to do. Tree
+    /// and names are the same each time.
+    pub fn step(
+        &mut self,
+        (profile, symbols): (&Profile, &Symbols),
+        tree: &CallTree,
+        call_nodes: usize,
+    ) -> bool {
+        if !self.is_summed {
+            self.is_summed = self.summing.step(tree, call_nodes);
+            return false;
         }
+        let Self { summing: Summing { sums, .. }, sorted, order, .. } = self;
+        let is_last = *sorted == sums.len();
+        let rows = match is_last {
+            true => 0..sums.len(),
+            false => *sorted..sorted.saturating_add(call_nodes).min(sums.len()),
+        };
+        sort((profile, symbols), &mut sums[rows.clone()], *order);
+        *sorted = rows.end;
+        is_last
+    }
+
+    /// The functions.
+    pub fn finish(self) -> Vec<FunctionSum> {
+        self.summing.sums
+    }
+}
+
+fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], order: FunctionOrder) {
+    let labels = Labels::new(profile, symbols);
+    let keyed = sums.iter().map(|&sum| Keyed {
+        name: labels.name_key(sum.label),
+        dso: labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name()),
+        sum,
     });
-    keyed.into_iter().map(|keyed| keyed.sum).collect()
+    let mut keyed: Vec<Keyed<'_>> = keyed.collect();
+    keyed.sort_by(|a, b| compare(a, b, order));
+    sums.iter_mut().zip(keyed).for_each(|(sum, keyed)| *sum = keyed.sum);
+}
+
+fn compare(a: &Keyed<'_>, b: &Keyed<'_>, order: FunctionOrder) -> Ordering {
+    let directed = |ordering: Ordering| match order.direction {
+        SortDirection::Descending => ordering.reverse(),
+        SortDirection::Ascending => ordering,
+    };
+    let by_self = || a.sum.self_sum.weight.cmp(&b.sum.self_sum.weight);
+    let by_total = || a.sum.total.weight.cmp(&b.sum.total.weight);
+    let by_dso = || a.dso.cmp(&b.dso);
+    let by_name = || a.name.cmp(&b.name).then_with(by_dso);
+    match order.key {
+        FunctionKey::SelfWeight => {
+            directed(by_self()).then_with(|| directed(by_total())).then_with(by_name)
+        }
+        FunctionKey::Total => {
+            directed(by_total()).then_with(|| directed(by_self())).then_with(by_name)
+        }
+        FunctionKey::Name => directed(by_name()),
+        FunctionKey::Dso => directed(by_dso()).then_with(|| by_self().reverse()).then_with(by_name),
+    }
 }
 
 /// A function beside what it is ordered by. Hundreds of thousands of addresses may have no name:

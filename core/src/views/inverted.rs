@@ -9,12 +9,12 @@
 //! Numbers of call nodes are handed out as they are opened. [`Inverted::opened`] has the order, so that
 //! a tree that is made again can be given the same numbers.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::profile::{IdTable, hash_pair};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::flame_graph::Source;
+use crate::views::flame_graph::{Amount, Source};
 use crate::views::rewrite::{is_group, leaves};
 use crate::views::weights::Sum;
 
@@ -39,6 +39,8 @@ pub struct Inverted {
     of_node: Vec<Range<u32>>,
     tree: CallTree,
     opened: Vec<CallNodeId>,
+    /// What was begun and is not open yet.
+    opening: Option<Box<Opening>>,
 }
 
 /// A call node before it has a number.
@@ -48,6 +50,42 @@ struct Child {
     total: Sum,
     own: Sum,
     cursors: Range<u32>,
+}
+
+/// A call node whose children are being made.
+struct Opening {
+    id: CallNodeId,
+    children: Vec<Child>,
+    /// Finds the child of a label.
+    of_label: IdTable,
+    /// Of the cursors so far: which child it goes to, or [`Opening::ENDS`], and where it is then.
+    passed: Vec<(u32, Cursor)>,
+    /// Cursors that end in the call node.
+    ends: u32,
+}
+
+impl Opening {
+    const ENDS: u32 = u32::MAX;
+
+    fn new(id: CallNodeId) -> Self {
+        Self { id, children: Vec::new(), of_label: IdTable::default(), passed: Vec::new(), ends: 0 }
+    }
+
+    /// The child that a cursor goes to that has just passed a call of this label.
+    fn child(&mut self, label: Label, cursor: Cursor) -> (u32, &mut Child) {
+        let Self { children, of_label, .. } = self;
+        let row = of_label.find_or_insert(
+            children.len(),
+            hash_pair(label.key(), 0) as u32,
+            |row| children[row as usize].label == label,
+            |row| hash_pair(children[row as usize].label.key(), 0) as u32,
+        );
+        if row as usize == children.len() {
+            let (total, own) = (Sum::default(), Sum::default());
+            children.push(Child { label, first: cursor, total, own, cursors: 0..0 });
+        }
+        (row, &mut children[row as usize])
+    }
 }
 
 impl Inverted {
@@ -73,7 +111,8 @@ impl Inverted {
         if has_groups {
             cursors.sort_by_key(|cursor| group_of[cursor.end.0 as usize]);
         }
-        let mut inverted = Self { callees, cursors, of_node, tree, opened: Vec::new() };
+        let (opened, opening) = (Vec::new(), None);
+        let mut inverted = Self { callees, cursors, of_node, tree, opened, opening };
         // Samples without a frame are their group's.
         let total = inverted.sums_of(&inverted.cursors).0;
         let own = inverted.callees.self_sum(CallNodeId::ROOT);
@@ -111,7 +150,7 @@ impl Inverted {
     }
 
     /// What it is made of.
-    pub fn callees(&self) -> &CallTree {
+    pub fn callees(&self) -> &Arc<CallTree> {
         &self.callees
     }
 
@@ -161,32 +200,69 @@ impl Inverted {
 
     /// Makes the children of a call node, if they have not been.
     pub fn open(&mut self, id: CallNodeId) {
+        let mut left = usize::MAX;
+        while !self.open_more(id, &mut left) {}
+    }
+
+    /// Goes on with that for about so many of its cursors, which are counted down; true when the children
+    /// are there. One is opened at a time: whoever opens another meanwhile begins anew.
+    pub fn open_more(&mut self, id: CallNodeId, left: &mut usize) -> bool {
         if self.tree.has_known_children(id) {
-            return;
+            return true;
         }
         let range = self.of_node[id.0 as usize].clone();
-        let places = range.start as usize..range.end as usize;
-        let mut parts: Vec<(u64, Cursor)> = Vec::with_capacity(places.len());
-        for &cursor in &self.cursors[places.clone()] {
-            // No call is of the label of all, so its key stands for the end.
-            parts.push(match self.next(cursor) {
-                None => (Label::All.key(), cursor),
-                Some(at) => (self.callees.label(at).key(), Cursor { at, ..cursor }),
-            });
+        let begun = self.opening.take().filter(|opening| opening.id == id);
+        let mut opening = begun.unwrap_or_else(|| Box::new(Opening::new(id)));
+        let from = range.start as usize + opening.passed.len();
+        let to = from.saturating_add((*left).max(1)).min(range.end as usize);
+        for at in from..to {
+            self.pass(&mut opening, self.cursors[at]);
         }
-        parts.sort_unstable_by_key(|(key, cursor)| (*key, cursor.end));
-        for (cursor, part) in self.cursors[places].iter_mut().zip(&parts) {
-            *cursor = part.1;
+        *left = left.saturating_sub(to - from);
+        if to < range.end as usize {
+            self.opening = Some(opening);
+            return false;
         }
-        let mut children = Vec::new();
-        let mut start = range.start;
-        for part in parts.chunk_by(|one, other| one.0 == other.0) {
-            let range = start..start + part.len() as u32;
-            start = range.end;
-            if part[0].0 != Label::All.key() {
-                let cursors = &self.cursors[range.start as usize..range.end as usize];
-                children.push(self.child(self.callees.label(cursors[0].at), cursors, range));
-            }
+        self.hand_out(*opening, range.start);
+        true
+    }
+
+    /// Follows a cursor to the next call, which is of one of the children.
+    fn pass(&self, opening: &mut Opening, cursor: Cursor) {
+        let Some(at) = self.next(cursor) else {
+            opening.ends += 1;
+            opening.passed.push((Opening::ENDS, cursor));
+            return;
+        };
+        let cursor = Cursor { at, ..cursor };
+        let sum = self.callees.self_sum(cursor.end);
+        let ends_there = self.next(cursor).is_none();
+        let (number, child) = opening.child(self.callees.label(at), cursor);
+        child.total.add(sum);
+        if ends_there {
+            child.own.add(sum);
+        }
+        child.cursors.end += 1;
+        opening.passed.push((number, cursor));
+    }
+
+    /// Puts the cursors of each child together, in the order that they had, behind those that end.
+    fn hand_out(&mut self, opening: Opening, start: u32) {
+        let Opening { id, mut children, passed, ends, .. } = opening;
+        let mut next = start + ends;
+        for child in &mut children {
+            let count = child.cursors.end;
+            child.cursors = next..next;
+            next += count;
+        }
+        let mut end = start;
+        for (number, cursor) in passed {
+            let place = match children.get_mut(number as usize) {
+                None => &mut end,
+                Some(child) => &mut child.cursors.end,
+            };
+            self.cursors[*place as usize] = cursor;
+            *place += 1;
         }
         self.add_children(id, children);
         self.opened.push(id);
@@ -282,69 +358,55 @@ impl Source for &mut Inverted {
         &self.tree
     }
 
-    fn open(&mut self, id: CallNodeId) {
-        Inverted::open(self, id);
+    fn open(&mut self, id: CallNodeId, left: &mut usize) -> bool {
+        self.open_more(id, left)
     }
 
-    fn add_parts(&self, id: CallNodeId, parts: &mut Vec<Way>) {
+    fn for_each_part(&self, id: CallNodeId, add: &mut dyn FnMut(Way)) {
         let Range { start, end } = self.of_node[id.0 as usize].clone();
-        let cursors = &self.cursors[start as usize..end as usize];
         let is_open = self.tree.has_known_children(id);
         let calls = if is_open { self.depth(id) } else { 0 };
-        parts.extend(cursors.iter().map(|&cursor| {
+        for &cursor in &self.cursors[start as usize..end as usize] {
             // Cursors of what is open have gone on.
             let cursor = match calls.checked_sub(1) {
                 None => cursor,
                 Some(last) => Cursor { at: self.calls(cursor)[last], ..cursor },
             };
             let weight = self.callees.self_sum(cursor.end).weight;
-            Way { from: id, cursor, weight, nodes: 1 }
-        }));
+            add(Way { from: id, cursor, weight, nodes: 1 });
+        }
     }
 
     fn label(&self, part: Way) -> Label {
         self.callees.label(part.cursor.at)
     }
 
-    fn sums(&self, parts: &[Way]) -> (u64, u64) {
-        parts.iter().fold((0, 0), |(total, own): (u64, u64), way| {
-            let ends_here = if self.next(way.cursor).is_none() { way.weight } else { 0 };
-            (total.saturating_add(way.weight), own.saturating_add(ends_here))
-        })
-    }
-
-    /// Of unnamed ones how many addresses there are.
-    fn count(&self, parts: &[Way]) -> u32 {
-        let labels: HashSet<Label> = parts.iter().map(|&way| self.label(way)).collect();
-        match labels.len() {
-            0 | 1 => parts.iter().fold(0, |nodes: u32, way| nodes.saturating_add(way.nodes)),
-            several => several as u32,
-        }
-    }
-
     fn rank(&self, part: Way) -> CallNodeId {
         part.cursor.end
     }
 
-    fn below(&self, parts: &[Way]) -> Vec<Vec<Way>> {
-        let passed = parts.iter().filter_map(|&way| {
-            let at = self.next(way.cursor)?;
-            let cursor = Cursor { at, ..way.cursor };
-            Some((self.callees.label(at).key(), Way { cursor, ..way }))
-        });
-        let mut passed: Vec<(u64, Way)> = passed.collect();
-        passed.sort_unstable_by_key(|(key, way)| (*key, way.cursor.at, way.cursor.end));
-        let of_label = passed.chunk_by(|one, other| one.0 == other.0).map(|of_label| {
-            let mut ways: Vec<Way> = Vec::new();
-            for (_, way) in of_label {
-                match ways.last_mut().filter(|last| last.cursor.at == way.cursor.at) {
-                    Some(last) => last.join(way),
-                    None => ways.push(*way),
-                }
-            }
-            ways
-        });
-        of_label.collect()
+    fn amount(&self, part: Way) -> Amount {
+        let own = if self.next(part.cursor).is_none() { part.weight } else { 0 };
+        Amount { total: part.weight, own, nodes: part.nodes, labels: 1 }
+    }
+
+    fn for_each_below(&self, part: Way, add: &mut dyn FnMut(Way)) {
+        if let Some(at) = self.next(part.cursor) {
+            add(Way { cursor: Cursor { at, ..part.cursor }, ..part });
+        }
+    }
+
+    fn meets_at(&self, part: Way) -> Option<u32> {
+        Some(part.cursor.at.0)
+    }
+
+    fn join(&self, one: &mut Way, other: Way) {
+        one.join(&other);
+    }
+
+    /// Of unnamed ones how many addresses there are.
+    fn count(&self, amount: Amount) -> u32 {
+        if amount.labels > 1 { amount.labels } else { amount.nodes }
     }
 
     fn only(&mut self, parts: &[Way]) -> Option<CallNodeId> {

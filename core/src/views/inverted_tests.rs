@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::views::build::build;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::fixture::{Fixture, fixture};
-use crate::views::flame_graph::{FlameGraph, Unnamed, Window, layout};
+use crate::views::flame_graph::{FlameGraph, Laying, Unnamed, Window, layout};
 use crate::views::inverted::Inverted;
-use crate::views::search::{Pattern, search_inverted};
+use crate::views::search::{Pattern, in_inverted, search};
 use crate::views::weights::Sum;
 use crate::views::{Direction, Group, Query};
 
@@ -112,6 +112,17 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
         let expected = boxes(&layout(profile, symbols, &whole, &window));
         let graph = layout(profile, symbols, &mut inverted, &window);
         assert_eq!(boxes(&graph), expected, "round {round}");
+        // In small steps it is the very same graph, also when something else is opened meanwhile.
+        let (_, mut again) = of(&fixture, group);
+        let mut laying = Laying::new(&&mut again, window);
+        let mut steps = 0;
+        while !laying.step((profile, symbols), &mut &mut again, 1 + round % 3) {
+            steps += 1;
+            if steps % 5 == 0 {
+                again.open(CallNodeId(numbers.below(again.tree().len()) as u32));
+            }
+        }
+        assert_eq!(boxes(&laying.finish()), expected, "round {round}, {steps} steps");
         for (at, &number) in graph.call_node.iter().enumerate() {
             let total = inverted.tree().id(number).map(|id| inverted.tree().total(id).weight);
             assert!(total.is_none_or(|total| total as f64 == graph.total[at]));
@@ -126,8 +137,9 @@ fn a_search_finds_functions_in_what_was_not_made() {
     let Fixture { profile, symbols } = &fixture;
     let (whole, mut inverted) = of(&fixture, Group::Process);
     let pattern = Pattern::new("dso:lib").expect("a word");
-    let expected = crate::views::search::search(profile, symbols, &whole, &pattern);
-    let found = search_inverted(profile, symbols, &mut inverted, &pattern);
+    let expected = search(profile, symbols, &whole, &pattern);
+    let found = search(profile, symbols, inverted.callees(), &pattern);
+    let found = in_inverted(&mut inverted, found);
     assert_eq!((found.sum, found.functions), (expected.sum, expected.functions));
     let tree = inverted.tree();
     let functions = |tree: &CallTree, matches: &[CallNodeId]| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::views::build::{build, build_with_ends};
+use crate::views::build::{BuildStep, Building, build, build_with_ends};
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::fixture::{Fixture, fixture};
@@ -139,4 +139,27 @@ fn weights_that_overflow_come_back_right() {
     };
     total(0, 4);
     assert_eq!((total(2, 4), total(2, 3), total(3, 9)), (7, 3, 4));
+}
+
+#[test]
+fn a_tree_made_in_small_steps_has_the_same_numbers() {
+    let mut numbers = Numbers(6);
+    let fixture = samples(60, &mut numbers);
+    let Fixture { profile, symbols } = &fixture;
+    for query in queries(&fixture) {
+        for range in [None, Some(some_range(&mut numbers))] {
+            let query = Query { range, direction: Direction::Callees, ..query.clone() };
+            let whole = build(profile, symbols, &query).tree;
+            for rows in [1, 7, 40] {
+                let mut building = Building::new(profile, &query);
+                let tree = loop {
+                    match building.step(profile, symbols, rows) {
+                        BuildStep::More(more) => building = *more,
+                        BuildStep::Done(done) => break done.0.tree,
+                    }
+                };
+                assert_eq!(format!("{tree:?}"), format!("{whole:?}"), "{query:?} {rows}");
+            }
+        }
+    }
 }

@@ -5,15 +5,15 @@
 //! only itself. `/…/` in place of a word is a regular expression. Texts come from people, and from
 //! links: how long they are and how large the expressions is limited, and time with it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::profile::{DsoId, Profile};
 use crate::symbolize::{FileId, FunctionId, Symbols};
-use crate::views::call_tree::{CallNodeId, CallTree, Label, Visit};
-use crate::views::functions;
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::functions::{self, Summing};
 use crate::views::inverted::Inverted;
 use crate::views::label::Labels;
 use crate::views::weights::Sum;
@@ -189,31 +189,46 @@ pub struct Finder<'a> {
     pattern: &'a Pattern,
     profile: &'a Profile,
     labels: Labels<'a>,
+    known: Known,
+}
+
+/// What a pattern has been found in.
+#[derive(Default)]
+pub(super) struct Known {
     in_files: HashMap<FunctionId, Words>,
     in_dsos: HashMap<DsoId, Words>,
-    known: HashMap<Label, bool>,
+    labels: HashMap<Label, bool>,
 }
 
 impl<'a> Finder<'a> {
     /// For a profile and what is known of its names.
     pub fn new(profile: &'a Profile, symbols: &'a Symbols, pattern: &'a Pattern) -> Self {
-        Self {
-            pattern,
-            profile,
-            labels: Labels::new(profile, symbols),
-            in_files: in_files(profile, symbols, pattern),
-            in_dsos: HashMap::new(),
-            known: HashMap::new(),
-        }
+        let in_files = in_files(profile, symbols, pattern);
+        Self::resume(profile, symbols, pattern, Known { in_files, ..Known::default() })
+    }
+
+    /// Goes on with what is known of the same pattern and the same names.
+    pub(super) fn resume(
+        profile: &'a Profile,
+        symbols: &'a Symbols,
+        pattern: &'a Pattern,
+        known: Known,
+    ) -> Self {
+        Self { pattern, profile, labels: Labels::new(profile, symbols), known }
+    }
+
+    /// What [`Self::resume`] goes on with.
+    pub(super) fn pause(self) -> Known {
+        self.known
     }
 
     /// True if the pattern finds the function that a call node stands for. Groups are not found.
     pub fn finds(&mut self, label: Label) -> bool {
-        if let Some(&known) = self.known.get(&label) {
+        if let Some(&known) = self.known.labels.get(&label) {
             return known;
         }
         let found = self.words(label).count_ones() as usize == self.pattern.words.len();
-        self.known.insert(label, found);
+        self.known.labels.insert(label, found);
         found
     }
 
@@ -222,7 +237,8 @@ impl<'a> Finder<'a> {
             Label::All | Label::Group(_) => return 0,
             label => self.labels.text(label),
         };
-        let Self { pattern, profile, labels, in_files, in_dsos, .. } = self;
+        let Self { pattern, profile, labels, known } = self;
+        let Known { in_files, in_dsos, .. } = known;
         let in_dso = labels.dso(label).map_or(0, |dso| {
             *in_dsos
                 .entry(dso)
@@ -267,46 +283,93 @@ pub struct Found {
 
 /// Searches a call tree.
 pub fn search(profile: &Profile, symbols: &Symbols, tree: &CallTree, pattern: &Pattern) -> Found {
-    let mut finder = Finder::new(profile, symbols, pattern);
-    let mut found: Vec<_> =
-        functions::sums(tree).into_iter().filter(|sum| finder.finds(sum.label)).collect();
-    found.sort_by_key(|sum| std::cmp::Reverse(sum.total.weight));
-    let matching: HashSet<Label> = found.iter().map(|sum| sum.label).collect();
+    let mut searching = Searching::new(pattern.clone());
+    loop {
+        if let Some(found) = searching.step((profile, symbols), tree, usize::MAX) {
+            return found;
+        }
+    }
+}
 
-    let mut sum = Sum::default();
-    let mut depth = 0u32;
-    tree.walk(|id, visit| {
-        let label = functions::function_of(tree.label(id));
-        if !matching.contains(&label) {
-            return;
-        }
-        match visit {
-            Visit::Enter => {
-                if depth == 0 {
-                    sum.add(tree.total(id));
+/// A search of a call tree of callees: with millions of call nodes in several steps.
+pub struct Searching {
+    pattern: Pattern,
+    summing: Summing,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Functions are summed.
+    Summing,
+    /// By function: whether it is found. Those after are still to be looked at.
+    Finding(Known, Vec<bool>),
+    /// By call node: whether it is of a function that is found, or below one. The samples of those so far.
+    Counting(Vec<bool>, Vec<bool>, Sum),
+}
+
+impl Searching {
+    /// Nothing has been looked at yet.
+    pub fn new(pattern: Pattern) -> Self {
+        Self { pattern, summing: Summing::default(), stage: Stage::Summing }
+    }
+
+    /// Goes through so many more call nodes or functions. Tree and names are the same each time.
+    pub fn step(
+        &mut self,
+        (profile, symbols): (&Profile, &Symbols),
+        tree: &CallTree,
+        call_nodes: usize,
+    ) -> Option<Found> {
+        let Self { pattern, summing, stage } = self;
+        *stage = match std::mem::replace(stage, Stage::Summing) {
+            Stage::Summing => match summing.step(tree, call_nodes) {
+                false => Stage::Summing,
+                true => Stage::Finding(Finder::new(profile, symbols, pattern).pause(), Vec::new()),
+            },
+            Stage::Finding(known, mut is_found) => {
+                let mut finder = Finder::resume(profile, symbols, pattern, known);
+                let rest = summing.sums[is_found.len()..].iter().take(call_nodes);
+                is_found.extend(rest.map(|sum| finder.finds(sum.label)));
+                match is_found.len() < summing.sums.len() {
+                    true => Stage::Finding(finder.pause(), is_found),
+                    false => Stage::Counting(is_found, Vec::new(), Sum::default()),
                 }
-                depth += 1;
             }
-            Visit::Leave => depth -= 1,
-        }
-    });
-    let functions = found.len() as u32;
-    Found { sum, functions, matches: found.into_iter().map(|sum| sum.heaviest).collect() }
+            Stage::Counting(is_found, mut is_below, mut sum) => {
+                for id in tree.ids().skip(is_below.len()).take(call_nodes) {
+                    let row = summing.row_of[id.0 as usize] as usize;
+                    let before = tree.parent(id).is_some_and(|above| is_below[above.0 as usize]);
+                    let is_it = is_found.get(row).is_some_and(|&is_found| is_found);
+                    if is_it && !before {
+                        sum.add(tree.total(id));
+                    }
+                    is_below.push(before || is_it);
+                }
+                if is_below.len() == tree.len() {
+                    return Some(self.found(&is_found, sum));
+                }
+                Stage::Counting(is_found, is_below, sum)
+            }
+        };
+        None
+    }
+
+    fn found(&self, is_found: &[bool], sum: Sum) -> Found {
+        let found = self.summing.sums.iter().zip(is_found).filter(|(_, is_found)| **is_found);
+        let mut found: Vec<_> = found.map(|(sum, _)| sum).collect();
+        found.sort_by_key(|sum| std::cmp::Reverse(sum.total.weight));
+        let functions = found.len() as u32;
+        Found { sum, functions, matches: found.into_iter().map(|sum| sum.heaviest).collect() }
+    }
 }
 
 /// Functions that are looked for in what has not been made of an inverted tree.
 const MOST_LOOKED_FOR: usize = 200;
 
-/// Searches an inverted tree. Samples and functions are those of its callees; a match is the heaviest
-/// call node that was made of a function, or else the one that most samples of a call pass: of the
-/// heaviest functions, since it is made for that.
-pub fn search_inverted(
-    profile: &Profile,
-    symbols: &Symbols,
-    inverted: &mut Inverted,
-    pattern: &Pattern,
-) -> Found {
-    let found = search(profile, symbols, inverted.callees(), pattern);
+/// What was found in the callees that an inverted tree is made of, in that tree. Samples and functions
+/// are the same; a match is the heaviest call node that was made of a function, or else the one that
+/// most samples of a call pass: of the heaviest functions, since it is made for that.
+pub fn in_inverted(inverted: &mut Inverted, found: Found) -> Found {
     let made: HashMap<Label, CallNodeId> =
         functions::sums(inverted.tree()).into_iter().map(|sum| (sum.label, sum.heaviest)).collect();
     let mut look_for = MOST_LOOKED_FOR;

@@ -175,8 +175,7 @@ impl Taking {
         sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
         let all = (0..).zip(groups.names.into_iter().zip(stacks));
         let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty()).map(|(number, group)| {
-            let (groups, mut stacks) = group;
-            stacks.sort_unstable_by_key(|&(stack, _)| stack);
+            let (groups, stacks) = group;
             GroupWeights { number, groups, stacks }
         });
         let group_of_thread = groups.of_thread;
@@ -232,14 +231,20 @@ impl GroupSums {
         }
     }
 
-    /// Every group and stack that samples were met of.
+    /// Every group and stack that samples were met of, by stack.
     fn for_each(self, mut each: impl FnMut(u32, StackId, Sum)) {
-        for (stack, (group, sum)) in self.first.into_iter().zip(self.sums).enumerate() {
+        let Self { first, sums, mut others, .. } = self;
+        others.sort_unstable_by_key(|&(group, stack, _)| (stack, group));
+        let mut others = others.into_iter().peekable();
+        for (stack, (group, sum)) in (0..).map(StackId).zip(first.into_iter().zip(sums)) {
             if group != NO_GROUP {
-                each(group, StackId(stack as u32), sum);
+                each(group, stack, sum);
+            }
+            while let Some((group, _, sum)) = others.next_if(|(_, other, _)| *other == stack) {
+                each(group, stack, sum);
             }
         }
-        self.others.into_iter().for_each(|(group, stack, sum)| each(group, stack, sum));
+        others.for_each(|(group, stack, sum)| each(group, stack, sum));
     }
 }
 

@@ -10,7 +10,7 @@ import { admit, force } from "./naming.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek } from "./peek.ts";
 import { read } from "./reading.ts";
-import { close, placed, scanned } from "./scans.ts";
+import { allSteps, close, placed, ROWS, scanned } from "./scans.ts";
 import { fetchLateIds, fetchText } from "./served.ts";
 import type { Slices } from "./slices.ts";
 import type { Noted } from "./trees.ts";
@@ -50,7 +50,7 @@ export class Calls {
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
-    filteredCoverage: ({ query }, { slices }) => this.#ofLeft(query, slices, (session) => session.filteredCoverage(query)),
+    filteredCoverage: ({ query }, { slices }) => this.#ofLeft(query, slices, (session) => scanned(session, session.filteredCoverage(query), slices)),
     dsoUsers: ({ dso }) => this.#open.dsoUsers(dso),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
@@ -69,7 +69,7 @@ export class Calls {
       return fetchDso(asked, this.#sessions.filter((other) => other !== asked), request, slices);
     },
     flameGraph: ({ query, window }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.flameGraph(query, window)),
+      this.#ofTree(query, slices, (session) => scanned(session, session.flameGraph(query, window), slices)),
     callNodeDetail: ({ query, callNode }, { slices }) =>
       this.#ofTree(query, slices, (session) => session.callNodeDetail(query, callNode)),
     occurrence: async ({ query, request }, { slices }) => {
@@ -85,7 +85,12 @@ export class Calls {
       this.#ofTree(query, slices, (session) => session.callTreePath(query, callNode)),
     functions: ({ query, order, groupBy, from, to }, { slices }) => {
       const by = groupBy ?? "function";
-      const view = (session: Session): Result<"functions"> => session.functions(query, orderFor(order), by, from, to);
+      const view = async (session: Session): Promise<Result<"functions">> => {
+        if (by === "function") {
+          await allSteps([session], () => session.sortFunctions(query, orderFor(order), ROWS), slices);
+        }
+        return session.functions(query, orderFor(order), by, from, to);
+      };
       return this.#ofTree(calleesOf(query), slices, view, by === "thread" ? "ends" : "tree");
     },
     timeOrder: ({ query, window }, { slices }) =>
@@ -93,7 +98,7 @@ export class Calls {
     sandwich: ({ query, function: wanted }, { slices }) =>
       this.#ofTree(calleesOf(query), slices, (session) => session.sandwich(query, wanted)),
     search: ({ query, text }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.search(query, text)),
+      this.#ofTree(query, slices, (session) => scanned(session, session.search(query, text), slices)),
     shown: ({ query }, { slices }) =>
       this.#ofTree(query, slices, (session) => session.shown(query)),
     functionRef: ({ functionId }) => this.#open.functionRef(functionId),

@@ -5,7 +5,8 @@ import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import type { Selection } from "../../state/app.ts";
 import { query, selection, shownThread } from "../../state/app.ts";
-import { threads } from "../../state/event_tasks.ts";
+import { threadNames, threads } from "../../state/event_tasks.ts";
+import { count } from "../../state/format.ts";
 import { hasSingleSamples } from "../../timeline/state.ts";
 import { NO_SINGLE_SAMPLES } from "../../timeline/words.ts";
 import { noSamples } from "../empty.ts";
@@ -21,6 +22,8 @@ import { timeMirrorItems } from "./time_mirror.ts";
 import { textScale } from "../text_scale.ts";
 import { ticks, timeSpan } from "./time_words.ts";
 
+/** A list of thousands would keep the page from answering; others are chosen by key, or in the context bar. */
+const MOST_THREADS = 200;
 /** CSS pixels between two times of the axis, at least. */
 const TICK_PX = 110;
 
@@ -97,7 +100,9 @@ function words(failure: string | null): { text: string; event: null } | ReturnTy
 
 function ThreadChooser(): JSX.Element {
   const chosen = thread.value;
-  const known = threads.value;
+  const known = threads.value.slice(0, MOST_THREADS);
+  const more = threads.value.length - known.length;
+  const isKnown = chosen === null || known.some(({ tid }) => tid === chosen);
   return (
     <label class="choice thread-chooser">
       <span>Thread</span>
@@ -107,8 +112,9 @@ function ThreadChooser(): JSX.Element {
           shownThread.value = Number(event.currentTarget.value);
         }}
       >
-        {chosen !== null && !known.some(({ tid }) => tid === chosen) && <option value={String(chosen)}>{chosen}</option>}
+        {!isKnown && <option value={String(chosen)}>{`${threadNames.value.get(chosen) ?? ""} ${chosen}`.trim()}</option>}
         {known.map(({ tid, name }) => <option key={tid} value={String(tid)}>{`${name} ${tid}`}</option>)}
+        {more > 0 && <option disabled>{`and ${count(more)} lighter ones: choose by process in the bar above`}</option>}
       </select>
     </label>
   );

@@ -1,0 +1,109 @@
+//! What a text finds, while it is looked for.
+
+use crate::session::times::{Scan, ScanStep};
+use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
+use crate::session::{Noted, Session};
+use crate::views::Query;
+use crate::views::call_tree::CallNodeId;
+use crate::views::search::{self, BadPattern, Found, Pattern, Searching};
+use crate::views::weights::Sum;
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchResult {
+    /// Functions that match.
+    pub functions: u32,
+    /// Samples that have one of them on their stack.
+    pub samples: u64,
+    /// Their weight.
+    pub weight: f64,
+    /// Part of what is shown, 0 to 1.
+    pub share: f64,
+    /// Heaviest call node of each function, heaviest function first.
+    pub matches: Vec<u32>,
+    /// Why the text cannot be looked for.
+    pub problem: Option<BadPattern>,
+}
+
+/// A [`SearchResult`] to be. The query's tree is made first, if it is not there.
+pub struct SearchWork {
+    query: Query,
+    pattern: Result<Option<Pattern>, BadPattern>,
+    /// Of names; if these change it begins anew.
+    generation: u32,
+    searching: Option<Box<Searching>>,
+}
+
+impl Session {
+    /// Begins to look for a text; an empty one finds nothing.
+    pub fn search_work(&self, query: &Query, text: &str) -> SearchWork {
+        SearchWork {
+            query: query.clone(),
+            pattern: Pattern::parse(text),
+            generation: self.generation,
+            searching: None,
+        }
+    }
+
+    /// The same at once.
+    pub fn search(&mut self, query: &Query, text: &str) -> SearchResult {
+        let mut work = self.search_work(query, text);
+        loop {
+            if let ScanStep::Done(result) = work.step(self, usize::MAX) {
+                return result;
+            }
+        }
+    }
+}
+
+impl Scan for SearchWork {
+    type Answer = SearchResult;
+
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<SearchResult> {
+        let step = session.make_tree(&self.query, Noted::Tree, rows);
+        if let ScanStep::More { done, total } = step {
+            return ScanStep::More { done, total };
+        }
+        if self.generation != session.generation {
+            self.generation = session.generation;
+            self.searching = None;
+        }
+        let made = session.made(&self.query);
+        let names = (&session.profile, &session.symbols);
+        let tree = &mut session.trees.made[made].tree;
+        let Ok(Some(pattern)) = &self.pattern else {
+            let nothing = Found { sum: Sum::default(), functions: 0, matches: Vec::new() };
+            return ScanStep::Done(self.result(nothing, tree));
+        };
+        let searching =
+            self.searching.get_or_insert_with(|| Box::new(Searching::new(pattern.clone())));
+        let callees = match tree {
+            Tree::Whole(tree) => tree,
+            Tree::Inverted(inverted) => inverted.callees(),
+        };
+        match searching.step(names, callees, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
+            None => ScanStep::More { done: 0, total: 1 },
+            Some(found) => {
+                let found = match tree {
+                    Tree::Whole(_) => found,
+                    Tree::Inverted(inverted) => search::in_inverted(inverted, found),
+                };
+                ScanStep::Done(self.result(found, tree))
+            }
+        }
+    }
+}
+
+impl SearchWork {
+    fn result(&self, found: Found, tree: &Tree) -> SearchResult {
+        let all = tree.get().total(CallNodeId::ROOT).weight;
+        SearchResult {
+            functions: found.functions,
+            samples: found.sum.samples,
+            weight: found.sum.weight as f64,
+            share: found.sum.weight as f64 / all.max(1) as f64,
+            matches: found.matches.iter().map(|id| id.0).collect(),
+            problem: self.pattern.as_ref().err().cloned(),
+        }
+    }
+}
