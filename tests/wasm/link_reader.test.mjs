@@ -1,0 +1,22 @@
+// docs/snapshot-v1.md suffices for a reader: one that was written from it finds in the links that are kept what stands
+// beside them, in either form.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { callsOf, streamsOf } from "./link_reader.mjs";
+
+const folder = new URL("../tests/link_vectors/", import.meta.url);
+
+for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflated)\.txt$/.test(name))) {
+  test(`links: a reader made from the document finds the calls of ${name}`, () => {
+    const [payload, ...lines] = readFileSync(new URL(name, folder), "utf8").trimEnd().split("\n");
+    const streams = streamsOf(payload);
+    const event = lines.findIndex((line) => line.startsWith("Event "));
+    const expected = lines.slice(event + 1);
+    const found = callsOf(streams);
+    assert.deepEqual(found.filter((line) => !/ 0 0$/.test(line)).sort(), expected.filter((line) => !/ 0 0$/.test(line)).sort());
+    assert.equal(found.length, expected.length);
+    const [, kept] = /kept_nodes: (\d+)/.exec(lines[0]);
+    assert.equal(streams[0][7], BigInt(kept));
+  });
+}
