@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, before, describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import { writeCrowd } from "./crowd.mjs";
 import { Parts } from "./recording.mjs";
 import { QUERY, Tab, axe, scene } from "./tab.mjs";
 
@@ -205,15 +206,21 @@ describe("a link", () => {
     await tab.close();
   });
 
-  scene("of 2,000,000 characters opens", async () => {
-    const tab = await opened();
-    const { payload } = await tab.ask("share", { budget: 65_536, base: "", options: {} });
-    // What follows the payload says how it is looked at, and may be as long as it likes.
-    const filler = "x".repeat(2_000_000 - payload.length);
-    await tab.close();
-    const fresh = await Tab.open(`${host}#${payload}&${filler}`);
+  scene("of 2,000,000 characters opens and has the numbers of its recording", async () => {
+    const crowd = writeCrowd(parts, 38_000);
+    const { link, characters, fidelity } = parts.json("share", crowd.recording, "--image", crowd.library, "--budget", "2000000", "--json");
+    assert.equal(characters, link.length);
+    assert.ok(characters > 1_940_000 && characters <= 2_000_000, `${characters} characters`);
+    assert.ok(fidelity.keptNodes > 30_000 && fidelity.keptNodes < fidelity.totalNodes, JSON.stringify(fidelity));
+    const fresh = await Tab.open(host + payloadOf(link));
+    // Such a link takes seconds, on a busy machine many.
+    fresh.page.setDefaultTimeout(120_000);
     await fresh.opened();
-    assert.ok((await fresh.functions()).some(({ name }) => name === "rolling_sea"));
+    const { events } = await fresh.ask("info");
+    assert.deepEqual(events.map(({ name, samples, weight }) => [name, samples, weight]), [["cpu-clock", crowd.samples, crowd.weight]]);
+    const functions = await fresh.functions();
+    assert.equal(functions.reduce((sum, { self }) => sum + self, 0), crowd.weight);
+    assert.ok(functions.length > 30_000, `${functions.length} functions`);
     await fresh.close();
   });
 });
