@@ -50,7 +50,13 @@ pub(super) fn pack(streams: &Streams, method: Method, encoder: &mut Encoder) -> 
     let mut packed = vec![method as u8];
     match method {
         Method::Deflated => put_deflated(&mut packed, streams),
-        Method::Modelled => packed.extend(encoder.encode(streams)),
+        Method::Modelled => {
+            let modelled = encoder.encode(streams);
+            if streams.len() > coder::most_symbols(modelled.len()) {
+                return pack(streams, Method::Deflated, encoder);
+            }
+            packed.extend(modelled);
+        }
     }
     seal(&packed)
 }

@@ -526,3 +526,19 @@ fn streams_that_inflate_without_end_are_refused() {
     assert!(bomb.len() < 200_000);
     assert_eq!(decode(&bomb).err(), Some(SnapshotError::Invalid { what: "compressed data" }));
 }
+
+#[test]
+fn streams_that_are_modelled_from_next_to_nothing_are_refused() {
+    let mut streams = Streams::default();
+    *streams.get_mut(Field::Facts) = vec![0; 1 << 20];
+    let mut encoder = Encoder::default();
+    let modelled = encoder.encode(&streams);
+    assert!(modelled.len() < 1 << 15, "{}", modelled.len());
+    let body = [&[Method::Modelled as u8][..], &modelled].concat();
+    let refused = Some(SnapshotError::Invalid { what: "compressed data" });
+    assert_eq!(decode(&container::seal(&body)).err(), refused);
+    // A writer deflates them.
+    let packed = pack(&streams, Method::Modelled, &mut encoder);
+    let unpacked = container::unpack(&packed).expect("deflated");
+    assert_eq!(unpacked.get(Field::Facts).len(), 1 << 20);
+}

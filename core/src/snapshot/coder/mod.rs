@@ -27,6 +27,14 @@ use super::fields::{Field, Kind, Streams, Table, put_varint, take_varint};
 pub(super) const MAX_SYMBOLS: usize = 16 << 20;
 /// The same of what is modelled without being asked to be short.
 pub(super) const FEW_SYMBOLS: usize = 512 << 10;
+/// The same for each byte that they were encoded to, if they are more than [`FEW_SYMBOLS`]: a few
+/// bytes that are made of many zeros are not worth the time. Of recordings it is 3 to 6.
+const SYMBOLS_PER_BYTE: usize = 16;
+
+/// Bytes of all streams that may have been encoded to so many.
+pub(super) fn most_symbols(encoded: usize) -> usize {
+    encoded.saturating_mul(SYMBOLS_PER_BYTE).clamp(FEW_SYMBOLS, MAX_SYMBOLS)
+}
 
 /// Groups of counters for each symbol, as a power of two.
 const GROUPS_PER_SYMBOL: u32 = 5;
@@ -94,8 +102,9 @@ fn encode(streams: &Streams, mixer: Mixer) -> Vec<u8> {
 
 /// The streams that were encoded.
 pub(super) fn decode(mut bytes: &[u8]) -> Result<Streams, SnapshotError> {
+    let most = most_symbols(bytes.len());
     let symbols = usize::try_from(take_varint(&mut bytes)?).unwrap_or(usize::MAX);
-    if symbols > MAX_SYMBOLS {
+    if symbols > most {
         return Err(SnapshotError::Invalid { what: "compressed data" });
     }
     let mixer = Primed::new(size_of(symbols)).mixer;
