@@ -5,7 +5,7 @@
 
 use crate::bench_page::Beside;
 use crate::steps::{line, root, run, step, step_once, target};
-use crate::{apt, bench_ingest, bench_page, demo, page};
+use crate::{apt, bench_ingest, bench_links, bench_page, demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
@@ -27,6 +27,8 @@ enum What {
     Report(Subject),
     /// Reading a recording, beside `perf report` and linux-perf-data: CPU time and peak memory
     Ingest(Subjects),
+    /// Links of every length, beside the plain encoding of what they hold
+    Links(Recordings),
 }
 
 #[derive(Args)]
@@ -51,16 +53,22 @@ struct PageSubject {
 }
 
 #[derive(Args)]
-struct Subjects {
+struct Recordings {
     /// Recordings of one's own; else one of each size is made
     recordings: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+struct Subjects {
+    #[command(flatten)]
+    recordings: Recordings,
     /// How often to measure; the median counts
     #[arg(long, default_value_t = 3)]
     runs: usize,
 }
 
-impl Subjects {
-    fn recordings(&self) -> Result<Vec<PathBuf>> {
+impl Recordings {
+    fn paths(&self) -> Result<Vec<PathBuf>> {
         if self.recordings.is_empty() {
             return [Size::Small, Size::Large].into_iter().map(record).collect();
         }
@@ -105,8 +113,9 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         }
         What::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
         What::Ingest(subjects) => {
-            bench_ingest::bench(&binary, &subjects.recordings()?, subjects.runs)
+            bench_ingest::bench(&binary, &subjects.recordings.paths()?, subjects.runs)
         }
+        What::Links(recordings) => bench_links::bench(&binary, &recordings.paths()?),
     }
 }
 

@@ -35,7 +35,7 @@ struct Row {
 
 /// Measures each recording and prints a table.
 pub fn bench(binary: &Path, recordings: &[PathBuf], runs: usize) -> Result<()> {
-    let example = build_peer()?;
+    let example = example("parse_and_sort", "Build the peer that parses and sorts")?;
     let rows = recordings
         .iter()
         .map(|recording| measure(binary, &example, recording, runs))
@@ -65,16 +65,16 @@ pub fn bench(binary: &Path, recordings: &[PathBuf], runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// linux-perf-data reading a recording, as a program.
-fn build_peer() -> Result<PathBuf> {
-    step("Build the peer that parses and sorts", || {
-        let example = ["--package=perftab-tests", "--example=parse_and_sort"];
+/// Builds an example of the tests.
+pub fn example(name: &str, title: &str) -> Result<PathBuf> {
+    step(title, || {
+        let example = ["--package=perftab-tests", "--example", name];
         run(cargo().args(["build", "--quiet", "--locked", "--release"]).args(example))
     })?;
     let metadata = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let built_to = metadata["target_directory"].as_str().context("cargo metadata")?;
-    Ok(root().join(built_to).join("release/examples/parse_and_sort"))
+    Ok(root().join(built_to).join("release/examples").join(name))
 }
 
 fn measure(binary: &Path, peer: &Path, recording: &Path, runs: usize) -> Result<Row> {

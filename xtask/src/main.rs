@@ -7,6 +7,7 @@
 mod apt;
 mod bench;
 mod bench_ingest;
+mod bench_links;
 mod bench_page;
 mod demo;
 mod fixtures;
