@@ -388,7 +388,8 @@ impl Comparing {
     /// Functions and how they changed, those rows that are asked for.
     pub fn changes(&self, view: CompareView, request: &ChangesRequest) -> ChangeRows {
         let measures = self.measures(view);
-        let all = self.comparison.ordered(&measures, request.key, request.order);
+        let (key, order, most) = (request.key, request.order, request.to as usize);
+        let all = self.comparison.first_in_order(&measures, key, order, most);
         let functions = self.comparison.functions();
         let change = |row: &u32| measures.change(functions[*row as usize].sums(request.key));
         let largest = all.iter().map(|row| change(row).change.abs()).fold(0.0, f64::max);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::session::times::ScanStep;
 use crate::session::{Comparing, Session};
 use crate::views::build::{BuildStep, Building};
-use crate::views::call_tree::{CallNodeId, CallTree};
+use crate::views::call_tree::CallTree;
 use crate::views::compare::{CompareStep, Comparer, Recordings, Source};
 use crate::views::inverted::Inverted;
 use crate::views::{Direction, Query};
@@ -137,16 +137,18 @@ impl Making {
                     BuildStep::Done(done) => made(done.0.tree.into()),
                 }
             }
-            Self::Inverting(mut inverted, from) => {
-                let to = from.saturating_add(u32::try_from(nodes).unwrap_or(u32::MAX));
-                let all = inverted.tree().len() as u32;
-                for id in from..to.min(all) {
-                    inverted.open(CallNodeId(id));
+            Self::Inverting(mut inverted, mut next) => {
+                let mut left = nodes;
+                while left > 0 {
+                    let Some(id) = inverted.tree().id(next) else {
+                        return Self::Made(inverted.into_whole().into());
+                    };
+                    if inverted.open_more(id, &mut left) {
+                        next += 1;
+                        left = left.saturating_sub(1);
+                    }
                 }
-                match to < inverted.tree().len() as u32 {
-                    true => Self::Inverting(inverted, to.min(all)),
-                    false => Self::Made(inverted.into_whole().into()),
-                }
+                Self::Inverting(inverted, next)
             }
             Self::Made(tree) => Self::Made(tree),
         }

@@ -32,6 +32,8 @@ use crate::views::{Direction, Query};
 pub const MOST_CALL_NODES: usize = 1 << 18;
 /// Call nodes that are made of an inverted tree to find the wide ones.
 const MOST_OPENED: usize = 1 << 20;
+/// To open a call node takes about as long for each of its ends as to place so many rows of samples.
+const ROWS_OF_A_CALL_NODE: usize = 8;
 /// Written for a sample that a filter or a step takes away.
 const NOWHERE: u32 = u32::MAX;
 
@@ -54,23 +56,14 @@ struct Wide {
 }
 
 impl Wide {
-    fn of(query: &Query, callees: &Arc<CallTree>, most: usize) -> Self {
-        if query.direction == Direction::Callees || query.around.is_some() {
-            let (tree, place) = Self::among(callees, most);
-            return Self { tree, place };
-        }
-        let mut inverted = Inverted::new(Arc::clone(callees));
-        let least = inverted.tree().total(CallNodeId::ROOT).samples / most as u64;
-        let width = Width::of(inverted.tree());
-        let mut next = 0;
-        while let Some(id) =
-            inverted.tree().id(next).filter(|_| inverted.tree().len() < MOST_OPENED)
-        {
-            if width.is_wide(inverted.tree().total(id), least) {
-                inverted.open(id);
-            }
-            next += 1;
-        }
+    /// Of callees, or of what hangs on a function.
+    fn of(callees: &CallTree, most: usize) -> Self {
+        let (tree, place) = Self::among(callees, most);
+        Self { tree, place }
+    }
+
+    /// Of an inverted tree whose wide call nodes are open.
+    fn of_inverted(inverted: &Inverted, most: usize) -> Self {
         let (tree, places) = Self::among(inverted.tree(), most);
         let place = inverted.ends();
         Self { tree, place: place.into_iter().map(|id| places[id.0 as usize]).collect() }
@@ -106,12 +99,55 @@ impl Width {
     }
 }
 
+/// An inverted tree whose wide call nodes are being opened.
+struct Widening {
+    inverted: Inverted,
+    width: Width,
+    /// Those with so many samples count as wide.
+    least: u64,
+    /// The call node that is next.
+    next: u32,
+    most: usize,
+}
+
+impl Widening {
+    fn new(callees: &Arc<CallTree>, most: usize) -> Self {
+        let inverted = Inverted::new(Arc::clone(callees));
+        let least = inverted.tree().total(CallNodeId::ROOT).samples / most as u64;
+        let width = Width::of(inverted.tree());
+        Self { inverted, width, least, next: 0, most }
+    }
+
+    /// Goes on for about as long as so many call nodes take; true when all that are wide are open.
+    fn step(&mut self, call_nodes: usize) -> bool {
+        let Self { inverted, width, least, next, .. } = self;
+        let mut left = call_nodes;
+        while left > 0 {
+            let is_room = inverted.tree().len() < MOST_OPENED;
+            let Some(id) = inverted.tree().id(*next).filter(|_| is_room) else { return true };
+            if width.is_wide(inverted.tree().total(id), *least)
+                && !inverted.open_more(id, &mut left)
+            {
+                return false;
+            }
+            *next += 1;
+            left = left.saturating_sub(1);
+        }
+        false
+    }
+}
+
 /// Samples while they are placed.
 pub struct Placing {
     by: Query,
-    wide: Wide,
+    wide: WideOrWidening,
     ends: Arc<Ends>,
     places: Column<u32>,
+}
+
+enum WideOrWidening {
+    Wide(Wide),
+    Widening(Box<Widening>),
 }
 
 /// What came of a step.
@@ -126,7 +162,10 @@ impl Placing {
     /// For the samples of a query, by the tree of [`callees_of`] it and where they end there, in at most
     /// so many call nodes.
     pub fn new(query: &Query, callees: &Arc<CallTree>, ends: Arc<Ends>, most: usize) -> Self {
-        let wide = Wide::of(query, callees, most);
+        let wide = match query.direction == Direction::Callees || query.around.is_some() {
+            true => WideOrWidening::Wide(Wide::of(callees, most)),
+            false => WideOrWidening::Widening(Box::new(Widening::new(callees, most))),
+        };
         Self { by: key(query), wide, ends, places: Column::default() }
     }
 
@@ -135,8 +174,18 @@ impl Placing {
         &self.by
     }
 
-    /// Places the samples of so many more rows.
+    /// Goes on for about as long as it takes to place the samples of so many more rows.
     pub fn step(mut self, profile: &Profile, rows: usize) -> Placement {
+        let wide = match &mut self.wide {
+            WideOrWidening::Wide(wide) => wide,
+            WideOrWidening::Widening(widening) => {
+                if widening.step((rows / ROWS_OF_A_CALL_NODE).max(1)) {
+                    let wide = Wide::of_inverted(&widening.inverted, widening.most);
+                    self.wide = WideOrWidening::Wide(wide);
+                }
+                return Placement::More(self);
+            }
+        };
         let filter = Filter::new(profile, &TaskSums::key(&self.by));
         let samples = &profile.samples;
         let from = self.places.len();
@@ -144,13 +193,14 @@ impl Placing {
         for row in from..to {
             let is_taken = filter.is_of_event(row) && filter.removed_by(row).is_none();
             let end = is_taken.then(|| self.ends.of(samples.thread[row], samples.stack[row]));
-            let place = end.flatten().map(|end| self.wide.place[end.0 as usize]);
+            let place = end.flatten().map(|end| wide.place[end.0 as usize]);
             self.places.push(place.unwrap_or(NOWHERE));
         }
         if to < samples.len() {
             return Placement::More(self);
         }
-        Placement::Done(Placed::new(profile, self.by, self.wide.tree, self.places))
+        let tree = std::mem::take(&mut wide.tree);
+        Placement::Done(Placed::new(profile, self.by, tree, self.places))
     }
 
     /// How many rows have been gone through.

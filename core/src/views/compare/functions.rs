@@ -157,6 +157,18 @@ impl Comparison {
     /// The functions that have any of what is compared, in order: positions in
     /// [`Self::functions`].
     pub fn ordered(&self, measures: &Measures, key: ChangeKey, order: ChangeOrder) -> Vec<u32> {
+        self.first_in_order(measures, key, order, usize::MAX)
+    }
+
+    /// The same, but that after so many of them the others follow in no order: a table shows a hundred,
+    /// and without names there are hundreds of thousands.
+    pub fn first_in_order(
+        &self,
+        measures: &Measures,
+        key: ChangeKey,
+        order: ChangeOrder,
+        most: usize,
+    ) -> Vec<u32> {
         let mut rows: Vec<(u32, [f64; 2])> = (0u32..)
             .zip(&self.functions)
             .map(|(row, function)| (row, function.sums(key)))
@@ -165,7 +177,7 @@ impl Comparison {
             .collect();
         let change = |values: [f64; 2]| values[1] - values[0];
         let name = |row: u32| self.name_key(&self.functions[row as usize]);
-        rows.sort_by(|&(a, one), &(b, other)| {
+        let compare = |&(a, one): &(u32, [f64; 2]), &(b, other): &(u32, [f64; 2])| {
             let ordering = match order {
                 ChangeOrder::Increase => change(other).total_cmp(&change(one)),
                 ChangeOrder::Decrease => change(one).total_cmp(&change(other)),
@@ -182,7 +194,13 @@ impl Comparison {
             ordering
                 .then_with(|| more(other).total_cmp(&more(one)))
                 .then_with(|| name(a).cmp(&name(b)))
-        });
+                .then(a.cmp(&b))
+        };
+        let first = most.min(rows.len());
+        if let Some(last) = first.checked_sub(1) {
+            rows.select_nth_unstable_by(last, compare);
+        }
+        rows[..first].sort_unstable_by(compare);
         rows.into_iter().map(|(row, _)| row).collect()
     }
 

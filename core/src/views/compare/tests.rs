@@ -261,6 +261,15 @@ fn changes_are_in_points_and_in_order() {
     );
     let check = |order, expected: &[&str]| {
         assert_eq!(changes(&comparison, Basis::Share, order), expected);
+        let measures = Measures::new(Basis::Share, &comparison.totals());
+        let all = comparison.ordered(&measures, ChangeKey::SelfWeight, order);
+        for most in 0..all.len() + 2 {
+            let first = comparison.first_in_order(&measures, ChangeKey::SelfWeight, order, most);
+            assert_eq!(
+                (first.len(), first.iter().take(most).collect::<Vec<_>>()),
+                (all.len(), all.iter().take(most).collect())
+            );
+        }
     };
     check(ChangeOrder::Increase, &["D 19.5 3", "B 0.5 1", "A 0.0 0", "C -20.0 -3"]);
     check(ChangeOrder::Decrease, &["C -20.0 -3", "A 0.0 0", "B 0.5 1", "D 19.5 3"]);
