@@ -2,7 +2,7 @@
 
 use js_sys::{Float64Array, Int8Array, Object, Uint8Array, Uint32Array};
 use perftab_core::session::{
-    ChangeRows, CompareView, ComparedTreeRows, Comparing, ComparingWork, FlameWindow,
+    ChangeRows, CompareView, ComparedRows, ComparedTreeRows, Comparing, ComparingWork, FlameWindow,
 };
 use perftab_core::views::Query;
 use perftab_core::views::compare::ComparedGraph;
@@ -23,13 +23,8 @@ export interface ComparedGraph extends FlameGraph {
   /** 0 both, 1 only after, 2 only before. */
   presence: Uint8Array;
 }
-/** Call nodes of both sides: samples through each, on the basis. */
-export interface ComparedTreeRows {
-  callNode: Uint32Array;
-  functionId: Uint32Array;
-  childCount: Uint32Array;
-  posInSet: Uint32Array;
-  setSize: Uint32Array;
+/** What rows of both sides have in common; weights are on the basis. */
+interface ComparedRows {
   before: Float64Array;
   after: Float64Array;
   change: Float64Array;
@@ -42,24 +37,21 @@ export interface ComparedTreeRows {
   names: string[];
   dsos: string[];
 }
-export interface ChangeRows {
+/** Call nodes of both sides: samples through each. */
+export interface ComparedTreeRows extends ComparedRows {
+  callNode: Uint32Array;
+  functionId: Uint32Array;
+  childCount: Uint32Array;
+  posInSet: Uint32Array;
+  setSize: Uint32Array;
+}
+export interface ChangeRows extends ComparedRows {
   totalCount: number;
   /** The largest change of all, without its sign. */
   largest: number;
   functionId: Uint32Array;
   /** The call node of each that has the most samples. */
   heaviest: Uint32Array;
-  before: Float64Array;
-  after: Float64Array;
-  change: Float64Array;
-  /** 1 if the change is beyond noise. */
-  certain: Uint8Array;
-  /** 0 both, 1 only after, 2 only before. */
-  presence: Uint8Array;
-  kind: Uint8Array;
-  flags: Uint8Array;
-  names: string[];
-  dsos: string[];
 }
 ";
 
@@ -192,38 +184,37 @@ fn compared_graph(graph: &ComparedGraph) -> Object {
 }
 
 fn tree_rows(rows: &ComparedTreeRows) -> Object {
-    columns::object(&[
+    let columns = columns::object(&[
         ("callNode", Uint32Array::from(&rows.call_node[..]).into()),
         ("functionId", Uint32Array::from(&rows.function[..]).into()),
         ("childCount", Uint32Array::from(&rows.child_count[..]).into()),
         ("posInSet", Uint32Array::from(&rows.pos_in_set[..]).into()),
         ("setSize", Uint32Array::from(&rows.set_size[..]).into()),
-        ("before", Float64Array::from(&rows.before[..]).into()),
-        ("after", Float64Array::from(&rows.after[..]).into()),
-        ("change", Float64Array::from(&rows.change[..]).into()),
-        ("certain", Uint8Array::from(&rows.certain[..]).into()),
-        ("presence", Uint8Array::from(&rows.presence[..]).into()),
-        ("kind", Uint8Array::from(&rows.kind[..]).into()),
-        ("flags", Uint8Array::from(&rows.marks[..]).into()),
-        ("names", columns::texts(&rows.names)),
-        ("dsos", columns::texts(&rows.dsos)),
-    ])
+    ]);
+    add_compared(&columns, &rows.rows);
+    columns
 }
 
 fn change_rows(rows: &ChangeRows) -> Object {
-    columns::object(&[
+    let columns = columns::object(&[
         ("totalCount", JsValue::from(rows.count)),
         ("largest", JsValue::from(rows.largest)),
         ("functionId", Uint32Array::from(&rows.function[..]).into()),
         ("heaviest", Uint32Array::from(&rows.heaviest[..]).into()),
-        ("before", Float64Array::from(&rows.before[..]).into()),
-        ("after", Float64Array::from(&rows.after[..]).into()),
-        ("change", Float64Array::from(&rows.change[..]).into()),
-        ("certain", Uint8Array::from(&rows.certain[..]).into()),
-        ("presence", Uint8Array::from(&rows.presence[..]).into()),
-        ("kind", Uint8Array::from(&rows.kind[..]).into()),
-        ("flags", Uint8Array::from(&rows.marks[..]).into()),
-        ("names", columns::texts(&rows.names)),
-        ("dsos", columns::texts(&rows.dsos)),
-    ])
+    ]);
+    add_compared(&columns, &rows.rows);
+    columns
+}
+
+/// Adds the columns that all rows of both sides have.
+fn add_compared(columns: &Object, rows: &ComparedRows) {
+    columns::add(columns, "before", Float64Array::from(&rows.before[..]));
+    columns::add(columns, "after", Float64Array::from(&rows.after[..]));
+    columns::add(columns, "change", Float64Array::from(&rows.change[..]));
+    columns::add(columns, "certain", Uint8Array::from(&rows.certain[..]));
+    columns::add(columns, "presence", Uint8Array::from(&rows.presence[..]));
+    columns::add(columns, "kind", Uint8Array::from(&rows.kind[..]));
+    columns::add(columns, "flags", Uint8Array::from(&rows.marks[..]));
+    columns::add(columns, "names", columns::texts(&rows.names));
+    columns::add(columns, "dsos", columns::texts(&rows.dsos));
 }

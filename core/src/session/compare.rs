@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::session::times::ScanStep;
-use crate::session::{ComparingWork, FlameWindow, PathStep, Session};
+use crate::session::{ChangeRows, ComparingWork, FlameWindow, PathStep, Session};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::compare::{
@@ -139,37 +139,6 @@ pub struct ComparedRow {
 
 /// Most callees, or siblings, that a detail has.
 const MOST_ROWS: usize = 80;
-
-/// Functions of a table of changes, as columns.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ChangeRows {
-    /// All functions, of which these are a part.
-    pub count: u32,
-    /// The largest change of all, without its sign.
-    pub largest: f64,
-    /// Equal for the same function.
-    pub function: Vec<u32>,
-    /// The call node of each that has the most samples.
-    pub heaviest: Vec<u32>,
-    /// Before, on the basis.
-    pub before: Vec<f64>,
-    /// After, on the basis.
-    pub after: Vec<f64>,
-    /// How much more it is after.
-    pub change: Vec<f64>,
-    /// 1 if the change is beyond noise.
-    pub certain: Vec<u8>,
-    /// [`Presence`].
-    pub presence: Vec<u8>,
-    /// [`crate::views::label::Kind`].
-    pub kind: Vec<u8>,
-    /// Bits of [`crate::views::label::mark`].
-    pub marks: Vec<u8>,
-    /// Texts.
-    pub names: Vec<String>,
-    /// Names of DSOs; empty where there is none.
-    pub dsos: Vec<String>,
-}
 
 /// What a table of changes is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -458,32 +427,6 @@ impl Comparing {
             matches: found.into_iter().map(|function| function.heaviest.0).collect(),
             problem: parsed.as_ref().err().map(ToString::to_string),
         }
-    }
-}
-
-impl ChangeRows {
-    fn push(
-        &mut self,
-        comparing: &Comparing,
-        function: &FunctionChange,
-        change: Change,
-        key: ChangeKey,
-    ) {
-        let comparison = &comparing.comparison;
-        let label = comparison.label_of(function.label);
-        self.function.push(function.label);
-        self.heaviest.push(function.heaviest.0);
-        self.before.push(change.before);
-        self.after.push(change.after);
-        self.change.push(change.change);
-        self.certain.push(u8::from(change.is_certain));
-        self.presence.push(Presence::of(function.sums(key)) as u8);
-        self.kind.push(label.kind as u8);
-        let inlined = if function.is_inlined { mark::INLINED } else { 0 };
-        self.marks.push(label.marks | inlined);
-        self.names.push(comparison.text(label));
-        let dso = label.pair.map(|pair| comparing.pair(pair).name.clone());
-        self.dsos.push(dso.unwrap_or_default());
     }
 }
 

@@ -1,12 +1,35 @@
-//! The call tree of both sides as rows of a table.
+//! Rows of tables of both sides: call nodes, and functions and how they changed.
 
 use crate::session::{CompareView, Comparing};
 use crate::views::call_tree::CallNodeId;
-use crate::views::compare::{Change, Width};
+use crate::views::compare::{Change, ChangeKey, ComparedLabel, FunctionChange, Presence, Width};
 use crate::views::flame_graph::NONE;
 use crate::views::label::mark;
 
-/// Call nodes of both sides, as columns. Weights are those of samples through each, on the basis.
+/// What rows of both sides have in common, as columns. Weights are on the basis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ComparedRows {
+    /// Before.
+    pub before: Vec<f64>,
+    /// After.
+    pub after: Vec<f64>,
+    /// How much more it is after.
+    pub change: Vec<f64>,
+    /// 1 if the change is beyond noise.
+    pub certain: Vec<u8>,
+    /// [`Presence`].
+    pub presence: Vec<u8>,
+    /// [`crate::views::label::Kind`].
+    pub kind: Vec<u8>,
+    /// Bits of [`mark`].
+    pub marks: Vec<u8>,
+    /// Texts.
+    pub names: Vec<String>,
+    /// Names of DSOs; empty where there is none.
+    pub dsos: Vec<String>,
+}
+
+/// Call nodes of both sides, as columns. Weights are those of samples through each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ComparedTreeRows {
     /// Ids.
@@ -19,24 +42,23 @@ pub struct ComparedTreeRows {
     pub pos_in_set: Vec<u32>,
     /// Siblings, itself included.
     pub set_size: Vec<u32>,
-    /// Before.
-    pub before: Vec<f64>,
-    /// After.
-    pub after: Vec<f64>,
-    /// How much more it is after.
-    pub change: Vec<f64>,
-    /// 1 if the change is beyond noise.
-    pub certain: Vec<u8>,
-    /// [`crate::views::compare::Presence`].
-    pub presence: Vec<u8>,
-    /// [`crate::views::label::Kind`].
-    pub kind: Vec<u8>,
-    /// Bits of [`mark`].
-    pub marks: Vec<u8>,
-    /// Texts.
-    pub names: Vec<String>,
-    /// Names of DSOs; empty where there is none.
-    pub dsos: Vec<String>,
+    /// What each is, on both sides.
+    pub rows: ComparedRows,
+}
+
+/// Functions of a table of changes, as columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChangeRows {
+    /// All functions, of which these are a part.
+    pub count: u32,
+    /// The largest change of all, without its sign.
+    pub largest: f64,
+    /// Equal for the same function.
+    pub function: Vec<u32>,
+    /// The call node of each that has the most samples.
+    pub heaviest: Vec<u32>,
+    /// What each is, on both sides.
+    pub rows: ComparedRows,
 }
 
 impl Comparing {
@@ -66,14 +88,44 @@ impl ComparedTreeRows {
         let is_code = label.marks & mark::PSEUDO == 0;
         self.function.push(if is_code { label.function } else { NONE });
         self.child_count.push(comparison.children(id).len() as u32);
+        self.rows.push(comparing, label, change, comparison.presence(id), label.marks);
+    }
+}
+
+impl ChangeRows {
+    pub(super) fn push(
+        &mut self,
+        comparing: &Comparing,
+        function: &FunctionChange,
+        change: Change,
+        key: ChangeKey,
+    ) {
+        let label = comparing.comparison.label_of(function.label);
+        self.function.push(function.label);
+        self.heaviest.push(function.heaviest.0);
+        let presence = Presence::of(function.sums(key));
+        let inlined = if function.is_inlined { mark::INLINED } else { 0 };
+        self.rows.push(comparing, label, change, presence, label.marks | inlined);
+    }
+}
+
+impl ComparedRows {
+    fn push(
+        &mut self,
+        comparing: &Comparing,
+        label: &ComparedLabel,
+        change: Change,
+        presence: Presence,
+        marks: u8,
+    ) {
         self.before.push(change.before);
         self.after.push(change.after);
         self.change.push(change.change);
         self.certain.push(u8::from(change.is_certain));
-        self.presence.push(comparison.presence(id) as u8);
+        self.presence.push(presence as u8);
         self.kind.push(label.kind as u8);
-        self.marks.push(label.marks);
-        self.names.push(comparison.text(label));
+        self.marks.push(marks);
+        self.names.push(comparing.comparison.text(label));
         let dso = label.pair.map(|pair| comparing.pair(pair).name.clone());
         self.dsos.push(dso.unwrap_or_default());
     }

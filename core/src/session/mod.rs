@@ -50,10 +50,10 @@ pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathS
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use callers::Caller;
 pub use compare::{
-    ChangeDetail, ChangeRows, ChangesRequest, CompareSearch, CompareView, ComparedDetail,
-    ComparedRow, Comparing, DsoPairRow, SideTotal,
+    ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,
+    Comparing, DsoPairRow, SideTotal,
 };
-pub use compare_rows::ComparedTreeRows;
+pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparingWork;
 pub use diff::{DiffFunction, DiffTotal};
 pub use export::{Export, ExportStep};
