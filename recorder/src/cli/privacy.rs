@@ -67,50 +67,25 @@ impl PrivacyArgs {
 }
 
 fn choose(privacy: &mut Privacy, part: Part, tell: Tell) {
-    let Privacy {
-        own_functions,
-        system_functions,
-        dsos,
-        folders,
-        build_ids,
-        files,
-        processes,
-        command_line,
-        host,
-        clock,
-        addresses,
-        warnings,
-        renames: _,
-    } = privacy;
-    let chosen: &mut [&mut Tell] = match part {
-        Part::All => &mut [
-            own_functions,
-            system_functions,
-            dsos,
-            folders,
-            build_ids,
-            files,
-            processes,
-            command_line,
-            host,
-            clock,
-            addresses,
-            warnings,
-        ],
-        Part::Functions => &mut [own_functions, system_functions],
-        Part::OwnFunctions => &mut [own_functions],
-        Part::Dsos => &mut [dsos],
-        Part::Folders => &mut [folders],
-        Part::BuildIds => &mut [build_ids],
-        Part::Files => &mut [files],
-        Part::Processes => &mut [processes],
-        Part::CommandLine => &mut [command_line],
-        Part::Host => &mut [host],
-        Part::Clock => &mut [clock],
-        Part::Addresses => &mut [addresses],
-        Part::Warnings => &mut [warnings],
+    let chosen = match part {
+        Part::All => return privacy.parts_mut().into_iter().for_each(|part| *part = tell),
+        Part::Functions => {
+            privacy.own_functions = tell;
+            &mut privacy.system_functions
+        }
+        Part::OwnFunctions => &mut privacy.own_functions,
+        Part::Dsos => &mut privacy.dsos,
+        Part::Folders => &mut privacy.folders,
+        Part::BuildIds => &mut privacy.build_ids,
+        Part::Files => &mut privacy.files,
+        Part::Processes => &mut privacy.processes,
+        Part::CommandLine => &mut privacy.command_line,
+        Part::Host => &mut privacy.host,
+        Part::Clock => &mut privacy.clock,
+        Part::Addresses => &mut privacy.addresses,
+        Part::Warnings => &mut privacy.warnings,
     };
-    chosen.iter_mut().for_each(|part| **part = tell);
+    *chosen = tell;
 }
 
 #[cfg(test)]

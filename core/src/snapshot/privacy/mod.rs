@@ -76,8 +76,42 @@ impl Default for Privacy {
 impl Privacy {
     /// Nothing is left out.
     pub fn everything() -> Self {
-        let told = Tell::Told;
-        Self { folders: told, command_line: told, host: told, ..Self::default() }
+        let mut privacy = Self::default();
+        privacy.parts_mut().into_iter().for_each(|part| *part = Tell::Told);
+        privacy
+    }
+
+    /// Every part that is told or not.
+    pub fn parts_mut(&mut self) -> [&mut Tell; 12] {
+        let Self {
+            own_functions,
+            system_functions,
+            dsos,
+            folders,
+            build_ids,
+            files,
+            processes,
+            command_line,
+            host,
+            clock,
+            addresses,
+            warnings,
+            renames: _,
+        } = self;
+        [
+            own_functions,
+            system_functions,
+            dsos,
+            folders,
+            build_ids,
+            files,
+            processes,
+            command_line,
+            host,
+            clock,
+            addresses,
+            warnings,
+        ]
     }
 }
 
