@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { after, before, describe } from "node:test";
-import { Parts } from "./recording.mjs";
+import { Parts, binary } from "./recording.mjs";
 import { Tab, axe, scene } from "./tab.mjs";
 
 const parts = new Parts();
@@ -165,11 +165,32 @@ describe("comparison", () => {
     await tab.close();
   });
 
-  scene("a16 the bar says that two are compared whole while filters act on the first", async () => {
-    const tab = await compared(lowData, raisedData, {}, "#s2&range=0.1-500&step=collapse-recursion");
-    await tab.page.locator(".compare-bar").getByText("Compared whole: the 2 filters of the first are not applied").waitFor();
+  scene("a16 filters act on both by name, and the bar says which are of the first only", async () => {
+    // Half of a graph is enough to be another than all of it.
+    const step = "step=search;dig_canal";
+    const tab = await compared(lowData, raisedData, {}, `#s2&range=0-0.1&${step}`);
+    const bar = tab.page.locator(".compare-bar");
+    await bar.getByText("Only in the first: time range").waitFor();
     await tab.view(/Flame graph/);
-    await tab.picture("compare-whole");
+    await tab.picture("compare-filtered");
+    await bar.getByRole("button", { name: /^Remove .*0\.1/ }).click();
+    await bar.getByText("Only in the first").waitFor({ state: "detached" });
+    await tab.settled();
+    // The numbers are those that the same filter has on the command line.
+    const options = ["diff", "--json", "--no-local", "--image", low, "--image", raised, "--search", "dig_canal"];
+    const said = JSON.parse(execFileSync(binary, [...options, lowData, raisedData], { encoding: "utf8" }));
+    const table = await changes(tab);
+    const named = said.functions.filter(({ name }) => ["dig_canal", "lift_boat", "main"].includes(name));
+    assert.ok(named.length > 0, JSON.stringify(said.functions));
+    for (const { name, before, after } of named) {
+      const row = rowOf(table, `${name} canals`);
+      assert.ok(Math.abs(percent(row.before) - before) < 0.06 && Math.abs(percent(row.after) - after) < 0.06, `${name} ${JSON.stringify(row)}`);
+    }
+    const boxes = await tab.page.locator(".side-box").allTextContents();
+    for (const [index, side] of [said.before, said.after].entries()) {
+      assert.ok(boxes[index].endsWith(side.samples.toLocaleString("en-US")), `${boxes[index]} and ${side.samples}`);
+      assert.ok(side.samples > 0);
+    }
     await tab.close();
   });
 

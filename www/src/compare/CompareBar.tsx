@@ -6,17 +6,19 @@ import { useMemo } from "preact/hooks";
 import { Chips } from "../shell/Chips.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { Popover } from "../shell/Popover.tsx";
+import { listed } from "../open/answerable.ts";
 import type { Session } from "../session/client.ts";
 import type { CompareRequest, SideTotal } from "../session/types.ts";
 import { event, namesGeneration, query, session } from "../state/app.ts";
 import { bytes, count, seconds } from "../state/format.ts";
-import { filterCount, filtersInWords } from "../state/shown.ts";
 import type { ComparisonState } from "../state/url.ts";
 import { latest } from "../views/latest.ts";
 import { setEvent } from "../views/index.ts";
 import { countSamples } from "../views/words.ts";
 import type { SideWords } from "./state.ts";
-import { commonEvents, comparedSides, comparing, hasTimes, request, setComparison, sideWords, swapSides } from "./state.ts";
+import {
+  commonEvents, comparedSides, comparing, hasTimes, request, secondQuery, setComparison, sideWords, swapSides,
+} from "./state.ts";
 
 export function CompareBar(): JSX.Element {
   useSides();
@@ -28,7 +30,8 @@ export function CompareBar(): JSX.Element {
       <button type="button" onClick={swapSides} title="Before becomes after">Swap</button>
       {after !== undefined && <SideBox role="After" side={after} total={totals?.[1] ?? null} />}
       <EventChoice />
-      {comparing.value?.with === "rest" ? <Chips /> : <NotApplied />}
+      <Chips />
+      <OfFirstOnly />
       <BasisChoice />
     </div>
   );
@@ -56,14 +59,10 @@ function useSides(): void {
   });
 }
 
-/** Filters and transforms are of one recording, and here are two. */
-function NotApplied(): JSX.Element | null {
-  const isOne = filterCount.value === 1;
-  return filterCount.value === 0 ? null : (
-    <span class="not-applied">
-      Compared whole: the {filtersInWords.value} of the first {isOne ? "is" : "are"} not applied
-    </span>
-  );
+/** Filters and transforms are of the first profile; those that go by names are applied to both. */
+function OfFirstOnly(): JSX.Element | null {
+  const left = comparing.value?.with === "second" ? (secondQuery.value?.left ?? []) : [];
+  return left.length === 0 ? null : <span class="not-applied">Only in the first: {listed(left)}</span>;
 }
 
 function SideBox({ role, side, total }: { role: string; side: SideWords; total: SideTotal | null }): JSX.Element {

@@ -8,8 +8,8 @@ import { ALL } from "../session/types.ts";
 import type { Selection } from "../state/app.ts";
 import { comparison, event, events, opened, query } from "../state/app.ts";
 import { step } from "../state/history.ts";
-import { DEFAULT_QUERY } from "../state/query_text.ts";
 import type { ComparisonState } from "../state/url.ts";
+import { secondSide } from "./sides.ts";
 
 /** The profile beside the one that is open. */
 export interface SecondProfile {
@@ -92,16 +92,11 @@ export const request = computed<CompareRequest | null>(() => {
     const [before, after] = inOrder([rest, within], wanted);
     return { before: { which: "first", query: before }, after: { which: "first", query: after } };
   }
-  // Process and CPU numbers, times and addresses of one recording mean nothing in another: only how the tree is made holds
-  // for both.
-  const { direction, group, inlines } = asked;
-  const numbers = secondEvent.value;
-  if (numbers === -1) {
+  if (secondQuery.value === null) {
     return null;
   }
-  const of = (event: number): Query => ({ ...DEFAULT_QUERY, event, direction, group, inlines });
   const sides: [CompareRequest["before"], CompareRequest["before"]] =
-    [{ which: "first", query: of(asked.event) }, { which: "second", query: of(numbers) }];
+    [{ which: "first", query: { ...asked, around: null } }, { which: "second", query: secondQuery.value.query }];
   const [before, after] = inOrder(sides, wanted);
   return { before, after };
 });
@@ -111,6 +106,13 @@ const secondEvent = computed(() => {
   const profile = second.value?.info;
   const name = event.value?.name;
   return profile === undefined ? -1 : allEvents(profile).findIndex((each) => each.name === name);
+});
+
+/** What the second profile is asked; null while there is none, and where it has no such event. */
+export const secondQuery = computed(() => {
+  const profile = second.value?.info;
+  const event = secondEvent.value;
+  return profile === undefined || event === -1 ? null : secondSide(query.value, event, profile.dsos);
 });
 
 /** How a comparison is looked at, as the session knows it. */
