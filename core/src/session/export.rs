@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 
 use crate::export::{self, Calls, Events, ExportRequest, ForcedNames, Format, Gathering, Next};
 use crate::export::{Pieces, Taken, TreePieces};
-use crate::session::Session;
+use crate::session::{Noted, ScanStep, Session};
 use crate::symbolize::Status;
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
@@ -126,14 +126,47 @@ impl Export {
         while self.done < until {
             self.state = match std::mem::replace(&mut self.state, State::Done) {
                 State::Done => return,
-                State::Tree(writer, tree) => {
-                    let tree = tree.unwrap_or_else(|| session.whole_tree(&self.request.query));
+                State::Tree(writer, None) => {
+                    if !self.make_tree(session, &self.request.query.clone(), Noted::Tree, until) {
+                        self.state = State::Tree(writer, None);
+                        continue;
+                    }
+                    State::Tree(writer, Some(session.whole_tree(&self.request.query)))
+                }
+                State::Tree(writer, Some(tree)) => {
                     self.write_tree(session, writer, tree, until, out)
                 }
-                State::Gather(gathering) => self.gather(session, gathering, until),
+                State::Gather(gathering) => match gathering.query().cloned() {
+                    Some(query)
+                        if Calls::need_tree(&query)
+                            && !self.make_tree(session, &query, Noted::Ends, until) =>
+                    {
+                        State::Gather(gathering)
+                    }
+                    _ => self.gather(session, gathering, until),
+                },
                 State::Write(taken, writer) => self.write(session, taken, writer, until, out),
             };
         }
+    }
+
+    /// Goes on with the tree that is written from; true once it is there.
+    fn make_tree(
+        &mut self,
+        session: &mut Session,
+        query: &Query,
+        noted: Noted,
+        until: usize,
+    ) -> bool {
+        let pieces = until - self.done;
+        let rows = pieces.saturating_mul(ROWS_A_PIECE);
+        let ScanStep::More { done, total } = session.make_tree(query, noted, rows) else {
+            return true;
+        };
+        // Who wants all at once has no end of pieces.
+        self.done += pieces.min(total.max(1));
+        self.total = self.done + total.saturating_sub(done) / ROWS_A_PIECE;
+        false
     }
 
     fn write_tree(
@@ -144,7 +177,7 @@ impl Export {
         until: usize,
         out: &mut Vec<u8>,
     ) -> State {
-        self.total = tree.len();
+        self.total = self.total.max(self.done + tree.len());
         while self.done < until {
             self.done += 1;
             if writer.next(&session.profile, &session.symbols, &tree, out) == Next::End {
