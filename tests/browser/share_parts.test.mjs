@@ -124,14 +124,14 @@ describe("a link", () => {
     const all = await tab.ask("share", { budget: 65_536, base: "", options: { times: "none" } });
     const budget = Math.floor(all.characters * 0.8);
     const { payload, fidelity } = await tab.ask("share", { budget, base: "", options: {} });
-    assert.ok(fidelity.keptNodes < fidelity.totalNodes, "something is folded");
+    assert.ok(fidelity.kept_nodes < fidelity.total_nodes, "something is folded");
     const before = await tab.ask("shown", { query: { ...QUERY, processes: [], threads: [], cpus: [], comms: [], dsos: [], steps: [] } });
     await tab.close();
 
     const fresh = await Tab.open(`${host}#${payload}`);
     await fresh.opened();
     await fresh.page.locator(".tag", { hasText: "Link" }).waitFor();
-    await fresh.page.locator(".coverage-meter .kept", { hasText: /^keeps [\d.]+\s%, calls of [\d.]+\s% and more$/ }).waitFor();
+    await fresh.page.locator(".coverage-meter .kept", { hasText: /^keeps [\d.]+\s%, every call of [\d.]+\s% and more$/ }).waitFor();
     const there = await showing(fresh.page);
     assert.equal(Number(there.all.replaceAll(",", "")), before.allSamples, "folded or not, every sample counts");
     await fresh.view(/Call tree/);

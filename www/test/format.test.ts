@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { timeLeft } from "../src/state/tasks.ts";
-import { bytes, bytesOf, count, largestRemainder, percent, seconds, shortId, weight } from "../src/state/format.ts";
+import { above, bytes, bytesOf, count, largestRemainder, percent, seconds, shortId, weight } from "../src/state/format.ts";
 
 test("largest remainder adds up to 100.0 for any parts", () => {
   assert.deepEqual(largestRemainder([1, 1, 1]), [33.4, 33.3, 33.3]);
@@ -46,6 +46,13 @@ test("counts, sizes and times", () => {
   assert.equal(bytesOf(6.1e6, 13.2e6), "6.1 of 13.2 MB");
   assert.equal(bytesOf(6.1e6, undefined), "6.1 MB");
   assert.equal(seconds(21.6e9), "21.60 s");
+});
+
+test("what is above a threshold is at least what is said of it", () => {
+  for (const [threshold, said] of [[0.0011, "0.12"], [0.00114, "0.12"], [0.000_001, "0.01"], [0.0098, "0.99"], [0.0099, "1.0"], [0.0301, "3.1"]] as const) {
+    assert.equal(above(threshold), `${said}\u202f%`);
+    assert.ok(Number.parseFloat(above(threshold)) / 100 > threshold, said);
+  }
 });
 
 test("a weight reads in its event's unit", () => {

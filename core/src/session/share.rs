@@ -32,7 +32,6 @@ pub struct SharedLink {
 /// What of a recording a link holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-#[serde(rename_all = "camelCase")]
 pub struct FidelityInfo {
     /// Call nodes under their own names.
     #[serde(serialize_with = "serialize_weight")]

@@ -118,11 +118,17 @@ pub fn keeps(fidelity: &FidelityInfo) -> String {
     if fidelity.kept_nodes == fidelity.total_nodes {
         return format!("all {total} calls are kept, and {times}");
     }
-    let threshold = format!("{:.2}\u{2009}%", fidelity.threshold_share * 100.0);
+    let above = above(fidelity.threshold_share);
     format!(
-        "keeps {share} of the weight under its own name, in {kept} of {total} calls; \
-         calls under {threshold} are folded into their callers; and {times}"
+        "keeps {share} of the weight under its own name, in {kept} of {total} calls: every one of \
+         {above} and more, and some lighter ones; the others are folded into their callers; and {times}"
     )
+}
+
+/// The least hundredth of a percent that is larger than a threshold, so that what is true of all that is
+/// above it stays true of all that is at least as said.
+fn above(threshold: f64) -> String {
+    format!("{:.2}\u{2009}%", ((threshold * 1e4).floor() + 1.0) / 100.0)
 }
 
 /// The page that the link names: `--base`, else `$PERFTAB_BASE_URL`.
@@ -164,7 +170,9 @@ mod tests {
         };
         let said = keeps(&fidelity);
         assert!(said.contains("96.2\u{2009}%") && said.contains("412 of 5,120"), "{said}");
-        assert!(said.contains("0.11\u{2009}%"), "{said}");
+        assert!(said.contains("every one of 0.12\u{2009}% and more"), "{said}");
+        assert_eq!(above(0.001_149), "0.12\u{2009}%");
+        assert_eq!(above(0.0), "0.01\u{2009}%");
         assert!(said.ends_with("and when each process ran"), "{said}");
         fidelity.kept_nodes = 5_120;
         fidelity.times = Times::Samples;

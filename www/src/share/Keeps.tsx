@@ -5,7 +5,7 @@ import { answerable, listed } from "../open/answerable.ts";
 import type { FidelityInfo, Times } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { info, viewState, zoomRoot } from "../state/app.ts";
-import { count, fine, percent } from "../state/format.ts";
+import { above, count, percent } from "../state/format.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { filterCount, filtersInWords, shown } from "../state/shown.ts";
 import { timesKnown } from "../timeline/state.ts";
@@ -36,14 +36,14 @@ function withoutOne(made: Made): string {
 }
 
 function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
-  const { keptNodes, totalNodes, keptWeightShare, thresholdShare, foldedWeight, keptDsos, totalDsos } = fidelity;
+  const { kept_nodes: kept, total_nodes: total, threshold_share: threshold, kept_dsos: keptDsos, total_dsos: totalDsos } = fidelity;
   const warnings = info.value?.warnings.length ?? 0;
   const part = scope.value === "shown" ? partInWords() : null;
   return (
     <ul>
-      <Kept note={foldedWeight > 0 ? `${percent(Math.max(0, 1 - keptWeightShare))} folded into callers` : "nothing folded"}>
-        <strong>{count(keptNodes)} of {count(totalNodes)} call nodes</strong>
-        {thresholdShare > 0 ? `, none under ${fine(thresholdShare)}` : ""}
+      <Kept note={fidelity.folded_weight > 0 ? `${percent(Math.max(0, 1 - fidelity.kept_weight_share))} folded into callers` : "nothing folded"}>
+        <strong>{count(kept)} of {count(total)} call nodes</strong>
+        {threshold > 0 ? `, all of ${above(threshold)} and more` : ""}
       </Kept>
       <Kept note="exact">{part === null ? "Totals of the whole profile" : `Totals of ${part}`}</Kept>
       <Kept note={keptDsos < totalDsos ? "the lightest are left out" : "as here"}>

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Shared } from "../session/types.ts";
-import { count, fine, percent } from "../state/format.ts";
+import { above, count, percent } from "../state/format.ts";
 import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
@@ -98,19 +98,19 @@ function BudgetResult({ characters: size, isChosen }: { characters: number; isCh
   if (shared === null) {
     return <span class="ink-mute">{!isChosen ? "as much as fits" : result.kind === "making" ? "making it…" : "not made"}</span>;
   }
-  const { keptWeightShare } = shared.fidelity;
+  const { kept_weight_share: share } = shared.fidelity;
   return (
     <>
       <span>{budgetWords(shared)}</span>
-      <Bar share={keptWeightShare} tone={keptWeightShare >= 0.95 ? "ok" : "warn"} />
-      <strong class="number">{percent(keptWeightShare)}</strong>
+      <Bar share={share} tone={share >= 0.95 ? "ok" : "warn"} />
+      <strong class="number">{percent(share)}</strong>
     </>
   );
 }
 
-/** "calls of 0.11 % and more, timeline", "every sample; Chromium opens it" */
-function budgetWords({ fidelity: { thresholdShare, times }, characters: length }: Shared): string {
-  const calls = thresholdShare > 0 ? `calls of ${fine(thresholdShare)} and more` : "every call";
+/** "every call of 0.12 % and more, timeline", "every sample; Chromium opens it" */
+function budgetWords({ fidelity: { threshold_share: threshold, times }, characters: length }: Shared): string {
+  const calls = threshold > 0 ? `every call of ${above(threshold)} and more` : "every call";
   const timeline = { none: calls, processes: `${calls}, timeline`, threads: `${calls}, timeline per thread`, samples: "every sample" };
   return timeline[times] + (length > LONGEST_EVERYWHERE ? "; Chromium opens it" : "");
 }

@@ -9,7 +9,7 @@ import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
 import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened, tasks } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
-import { bytes, count, fine, percent, seconds } from "../state/format.ts";
+import { bytes, count, above, percent, seconds } from "../state/format.ts";
 import { progressShare } from "../state/tasks.ts";
 import { countSamples } from "../views/words.ts";
 import { ProgressBar } from "./Bar.tsx";
@@ -88,8 +88,8 @@ function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string
 }
 
 /** What a link or page holds of its recording. */
-function describeKept({ keptWeightShare, thresholdShare }: FidelityInfo): string {
-  return thresholdShare > 0 ? `keeps ${percent(keptWeightShare)}, calls of ${fine(thresholdShare)} and more` : "keeps every call";
+function describeKept({ kept_weight_share: share, threshold_share: threshold }: FidelityInfo): string {
+  return threshold > 0 ? `keeps ${percent(share)}, every call of ${above(threshold)} and more` : "keeps every call";
 }
 
 function CoverageMeter(): JSX.Element {

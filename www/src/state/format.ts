@@ -16,12 +16,14 @@ export function percent(share: number): string {
   return `${(share * 100).toFixed(1)}${NARROW}%`;
 }
 
-/** A threshold, with a second decimal where it is small: "0.11 %". */
-export function fine(share: number): string {
-  if (share > 0 && share < 0.00005) {
-    return `<${NARROW}0.01${NARROW}%`;
-  }
-  return share < 0.01 ? `${(share * 100).toFixed(2)}${NARROW}%` : percent(share);
+/**
+ * The least share that is shown and larger than a threshold, so that what is true of all that is above it stays true of all
+ * that is at least as said: "0.12 %" for 0.0011, with a second decimal where it is small.
+ */
+export function above(threshold: number): string {
+  const decimals = threshold < 0.0099 ? 2 : 1;
+  const steps = Math.floor(threshold * 100 * 10 ** decimals) + 1;
+  return `${(steps / 10 ** decimals).toFixed(decimals)}${NARROW}%`;
 }
 
 /** Decimal units, three figures: "3,871 B", "61.3 MB", "182 MB", "1.43 GB". */

@@ -6,7 +6,7 @@ import type { CallNodeDetail } from "../../session/types.ts";
 import { ALL, Kind } from "../../session/types.ts";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { event, info } from "../../state/app.ts";
-import { count, fine, percent, weight } from "../../state/format.ts";
+import { count, above, percent, weight } from "../../state/format.ts";
 import { ForcedMark } from "../forced_name.tsx";
 import { countSamples, nameClass, share, swatchClass } from "../words.ts";
 import { ComparedCard } from "../../compare/ComparedCard.tsx";
@@ -80,8 +80,8 @@ function foldedInLink(): string {
   if (fidelity == null) {
     return "";
   }
-  const { keptNodes, totalNodes, thresholdShare } = fidelity;
-  return `Folded: calls under ${fine(thresholdShare)}. ${count(totalNodes - keptNodes)} of ${count(totalNodes)} calls are folded in all.`;
+  const { kept_nodes: kept, total_nodes: total, threshold_share: threshold } = fidelity;
+  return `Folded: lighter calls. Every call of ${above(threshold)} and more is kept; ${count(total - kept)} of ${count(total)} are folded in all.`;
 }
 
 function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JSX.Element {
