@@ -12,6 +12,7 @@ mod export;
 mod failure;
 mod flame;
 mod search;
+mod share;
 mod source;
 mod time;
 
@@ -394,20 +395,6 @@ impl Session {
     #[wasm_bindgen(js_name = renameProblem)]
     pub fn rename_problem(pattern: &str) -> Option<String> {
         Rename::new(pattern, "").err().map(|problem| problem.to_string())
-    }
-
-    /// A link's payload; throws a `Failure` if nothing fits, or a pattern cannot rename.
-    #[wasm_bindgen(unchecked_return_type = "SharedLink")]
-    pub fn share(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "ShareOptions")] options: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        let options = serde_wasm_bindgen::from_value(options)
-            .map_err(|error| Failure::thrown("bad-options", error.to_string()))?;
-        match self.0.share(&options) {
-            Ok(shared) => to_js(&shared),
-            Err(error) => Err(Failure::thrown("too-small", error.to_string())),
-        }
     }
 }
 

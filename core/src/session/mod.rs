@@ -37,7 +37,7 @@ use crate::error::{Warning, WarningKind};
 use crate::export::script;
 use crate::ingest::{Ingested, RecordCompression};
 use crate::profile::{CountedAs, DsoId, Profile};
-use crate::snapshot::{Facts, Fidelity};
+use crate::snapshot::{Facts, Fidelity, Workshop};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
     NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, SupplementaryLink, Symbols,
@@ -72,7 +72,7 @@ pub use report::{
 };
 pub use sandwich::{CodePart, SandwichFacts};
 pub use search::{SearchResult, SearchWork};
-pub use share::{FidelityInfo, SharedLink};
+pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
 pub use trees::Noted;
@@ -106,6 +106,8 @@ pub struct Session {
     ranges: ranges::Ranges,
     /// By event: the usual distance between samples.
     distances: BTreeMap<u32, u64>,
+    /// What links are made of, if any were asked for.
+    workshop: Workshop,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
 }
@@ -165,6 +167,7 @@ impl Session {
             distances: BTreeMap::new(),
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
+            workshop: Workshop::default(),
             generation: 0,
         };
         for symbols in embedded {
@@ -361,6 +364,7 @@ impl Session {
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed();
+        self.workshop = Workshop::default();
         self.generation = self.generation.wrapping_add(1);
     }
 

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use crate::error::Warning;
 use crate::profile::WallClockTime;
 use crate::session::trees::Trees;
-use crate::session::{FormatInfo, Session};
+use crate::session::{FormatInfo, Scan, ScanStep, Session};
 use crate::snapshot::{
-    self, Carried, Carrier, Contents, Fidelity, ShareOptions, Shared, SharedTexts, SnapshotError,
-    Times, TooSmall,
+    self, Carried, Carrier, Contents, Fidelity, ShareOptions, Shared, SharedTexts, Sharing,
+    SharingStep, SnapshotError, Times, TooSmall, Workshop,
 };
 use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
 use crate::text::printable;
@@ -54,6 +54,13 @@ pub struct FidelityInfo {
     pub total_dsos: u64,
     /// What it tells of when samples were.
     pub times: Times,
+}
+
+impl From<Shared> for SharedLink {
+    fn from(shared: Shared) -> Self {
+        let Shared { payload, fidelity, texts } = shared;
+        Self { payload, fidelity: fidelity.into(), texts }
+    }
 }
 
 impl From<Fidelity> for FidelityInfo {
@@ -110,6 +117,7 @@ impl Session {
             distances: Default::default(),
             ranges: Default::default(),
             times: Default::default(),
+            workshop: Default::default(),
             generation: 0,
         })
     }
@@ -126,15 +134,48 @@ impl Session {
 
     /// Writes a link that holds as much as fits.
     pub fn share(&self, options: &ShareOptions) -> Result<SharedLink, TooSmall> {
-        let contents = Contents {
-            profile: &self.profile,
-            symbols: &self.symbols,
-            ledger: &self.ledger,
-            warnings: &self.warnings,
-            facts: &self.facts,
-        };
-        let shared = snapshot::encode(&contents, options)?;
-        let Shared { payload, fidelity, texts } = shared;
-        Ok(SharedLink { payload, fidelity: fidelity.into(), texts })
+        snapshot::encode(&self.contents(), options).map(SharedLink::from)
+    }
+
+    /// Begins to write a link that holds as much as fits.
+    pub fn begin_share(&self, options: ShareOptions) -> ShareWork {
+        let sharing = Sharing::new(&options);
+        ShareWork { options, sharing, generation: self.generation }
+    }
+
+    /// No more links are wanted for now: what was kept to make the next one is let go of.
+    pub fn end_sharing(&mut self) {
+        self.workshop = Workshop::default();
+    }
+
+    fn contents(&self) -> Contents<'_> {
+        let Self { profile, symbols, ledger, warnings, facts, .. } = self;
+        Contents { profile, symbols, ledger, warnings, facts }
+    }
+}
+
+/// A link to be, made a step at a time. What does not depend on what it tells is kept in the session for
+/// the next one.
+pub struct ShareWork {
+    options: ShareOptions,
+    sharing: Sharing,
+    /// Of names; if these change it begins anew.
+    generation: u32,
+}
+
+impl Scan for ShareWork {
+    type Answer = Result<SharedLink, TooSmall>;
+
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<Self::Answer> {
+        if self.generation != session.generation {
+            *self = session.begin_share(self.options.clone());
+        }
+        let mut workshop = std::mem::take(&mut session.workshop);
+        let step = self.sharing.step(&session.contents(), &mut workshop, rows);
+        session.workshop = workshop;
+        match step {
+            SharingStep::More { done, total } => ScanStep::More { done, total },
+            SharingStep::Done(made) => ScanStep::Done(made.map(SharedLink::from)),
+        }
     }
 }

@@ -12,14 +12,18 @@
 //! Modelling makes them a third shorter than deflating does, and takes half a microsecond a byte. So
 //! links of a limited length are modelled, and what may be of any length, as saved pages, only if it
 //! is small. Else they are deflated: numbers and texts apart from each other, because each has its
-//! own Huffman code.
+//! own Huffman code. Both take long, so [`Packing`]
+//! does it in steps.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
-use super::coder::Encoder;
+use super::coder::{Coding, Encoder};
 use super::fields::{Field, Kind, Streams, put_varint, take_varint};
 use super::{MAX_INFLATED, SnapshotError, VERSION, coder};
 
@@ -45,20 +49,50 @@ impl Method {
     }
 }
 
-/// The payload of streams.
-pub(super) fn pack(streams: &Streams, method: Method, encoder: &mut Encoder) -> String {
-    let mut packed = vec![method as u8];
-    match method {
-        Method::Deflated => put_deflated(&mut packed, streams),
-        Method::Modelled => {
-            let modelled = encoder.encode(streams);
-            if streams.len() > coder::most_symbols(modelled.len()) {
-                return pack(streams, Method::Deflated, encoder);
-            }
-            packed.extend(modelled);
+/// Streams that are becoming a payload.
+pub(super) enum Packing {
+    Modelled(Coding),
+    Deflated(Deflating),
+}
+
+impl Packing {
+    pub fn new(streams: Streams, method: Method, encoder: &mut Encoder) -> Self {
+        match method {
+            Method::Modelled => Self::Modelled(encoder.begin(streams)),
+            Method::Deflated => Self::Deflated(Deflating::new(&streams)),
         }
     }
-    seal(&packed)
+
+    /// Goes on for about as long as it takes to model so many bytes; the payload when that was all.
+    /// The encoder is the one that it was begun with.
+    pub fn step(&mut self, encoder: &mut Encoder, symbols: usize) -> Option<String> {
+        let (method, bytes) = match self {
+            Self::Modelled(coding) => {
+                let (bytes, streams) = encoder.step(coding, symbols)?;
+                if streams.len() > coder::most_symbols(bytes.len()) {
+                    *self = Self::Deflated(Deflating::new(&streams));
+                    return None;
+                }
+                (Method::Modelled, bytes)
+            }
+            Self::Deflated(deflating) => {
+                let bytes = symbols.saturating_mul(DEFLATED_IN_A_SYMBOL);
+                (Method::Deflated, deflating.step(bytes)?)
+            }
+        };
+        Some(seal(&[&[method as u8][..], &bytes].concat()))
+    }
+}
+
+/// The payload of streams, at once.
+pub(super) fn pack(streams: &Streams, method: Method) -> String {
+    let mut encoder = Encoder::default();
+    let mut packing = Packing::new(streams.clone(), method, &mut encoder);
+    loop {
+        if let Some(payload) = packing.step(&mut encoder, usize::MAX) {
+            return payload;
+        }
+    }
 }
 
 /// The payload of streams that are packed.
@@ -113,36 +147,64 @@ pub(super) fn unpack(text: &str) -> Result<Streams, SnapshotError> {
     }
 }
 
-/// The parts of a deflated body.
-#[derive(Default)]
-struct Parts {
-    numbers: Vec<u8>,
-    texts: Vec<u8>,
+/// Bytes that are deflated in about the time that it takes to model one.
+const DEFLATED_IN_A_SYMBOL: usize = 16;
+
+/// A body that is being deflated. The numbers begin with the number of streams and their lengths. The
+/// streams of a part stand one after the other.
+pub(super) struct Deflating {
+    /// Numbers, then texts; those that are left.
+    parts: VecDeque<Vec<u8>>,
+    /// Bytes of the first one that are written.
+    done: usize,
+    encoder: DeflateEncoder<Vec<u8>>,
     /// Nothing makes it shorter.
     noise: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
-/// The numbers begin with the number of streams and their lengths. The streams of a part stand one
-/// after the other.
-fn put_deflated(bytes: &mut Vec<u8>, streams: &Streams) {
-    let mut parts = Parts::default();
-    put_varint(&mut parts.numbers, Field::COUNT as u64);
-    for (_, stream) in streams.iter() {
-        put_varint(&mut parts.numbers, stream.len() as u64);
-    }
-    for (field, stream) in streams.iter() {
-        match field.kind() {
-            Kind::Texts | Kind::Sorted => parts.texts.extend(stream),
-            Kind::Noise => parts.noise.extend(stream),
-            _ => parts.numbers.extend(stream),
+impl Deflating {
+    fn new(streams: &Streams) -> Self {
+        let (mut numbers, mut texts, mut noise) = (Vec::new(), Vec::new(), Vec::new());
+        put_varint(&mut numbers, Field::COUNT as u64);
+        for (_, stream) in streams.iter() {
+            put_varint(&mut numbers, stream.len() as u64);
         }
+        for (field, stream) in streams.iter() {
+            match field.kind() {
+                Kind::Texts | Kind::Sorted => texts.extend(stream),
+                Kind::Noise => noise.extend(stream),
+                _ => numbers.extend(stream),
+            }
+        }
+        let (parts, encoder) = ([numbers, texts].into(), new_encoder());
+        Self { parts, done: 0, encoder, noise, bytes: Vec::new() }
     }
-    for part in [&parts.numbers, &parts.texts] {
-        let deflated = deflate(part);
-        put_varint(bytes, deflated.len() as u64);
-        bytes.extend(deflated);
+
+    /// Goes on for so many bytes; the body when that was all.
+    fn step(&mut self, bytes: usize) -> Option<Vec<u8>> {
+        let Some(part) = self.parts.front() else {
+            self.bytes.append(&mut self.noise);
+            return Some(std::mem::take(&mut self.bytes));
+        };
+        let to = self.done.saturating_add(bytes.max(1)).min(part.len());
+        // Writing into memory does not fail.
+        let _ = self.encoder.write_all(&part[self.done..to]);
+        self.done = to;
+        if to == part.len() {
+            let encoder = std::mem::replace(&mut self.encoder, new_encoder());
+            let deflated = encoder.finish().unwrap_or_default();
+            put_varint(&mut self.bytes, deflated.len() as u64);
+            self.bytes.extend(deflated);
+            self.parts.pop_front();
+            self.done = 0;
+        }
+        None
     }
-    bytes.extend(parts.noise);
+}
+
+fn new_encoder() -> DeflateEncoder<Vec<u8>> {
+    DeflateEncoder::new(Vec::new(), Compression::best())
 }
 
 fn take_deflated(mut rest: &[u8]) -> Result<Streams, SnapshotError> {
@@ -170,13 +232,6 @@ fn take_deflated(mut rest: &[u8]) -> Result<Streams, SnapshotError> {
         *rest = after;
     }
     Ok(streams)
-}
-
-fn deflate(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
-    // Writing into memory does not fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default()
 }
 
 fn inflate_next(rest: &mut &[u8], limit: usize) -> Result<Vec<u8>, SnapshotError> {

@@ -1,7 +1,6 @@
 //! What stands behind the characters of a link, for tools that look into links, and for fuzzing.
 
 use super::SnapshotError;
-use super::coder::Encoder;
 use super::container::{self, Method};
 use super::fields::{Field, Streams};
 
@@ -18,7 +17,7 @@ pub fn payload_of(streams: &[Vec<u8>]) -> String {
     for (&field, stream) in Field::ALL.iter().zip(streams) {
         known.get_mut(field).clone_from(stream);
     }
-    container::pack(&known, Method::Deflated, &mut Encoder::default())
+    container::pack(&known, Method::Deflated)
 }
 
 /// The payload of streams that are packed, whatever is in them: length and checksum are right.

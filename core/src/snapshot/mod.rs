@@ -43,6 +43,8 @@ mod tests;
 mod times_tests;
 mod tree;
 mod view_text;
+#[cfg(test)]
+mod work_tests;
 
 use std::fmt;
 
@@ -55,7 +57,9 @@ use crate::views::weights::Sum;
 
 pub use carrier::{Carried, Carrier, find, is_page};
 pub use decode::decode;
-pub use encode::{InProfile, Part, Renamed, SharedPart, SharedTexts, encode};
+pub use encode::{
+    InProfile, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep, Workshop, encode,
+};
 pub use inside::{payload_of, seal, streams_of};
 pub use options::{ShareOptions, Times};
 pub use privacy::{BadRename, Privacy, Rename, RenameText, Tell};

@@ -218,3 +218,25 @@ fn without_addresses_code_without_a_name_is_one_in_each_dso() {
     assert_eq!(facts.time, Some((1, 1 + last - first)));
     assert!(symbols.function_count() > 0);
 }
+
+/// Several functions of a DSO become one below each caller: their weight adds up.
+#[test]
+fn without_addresses_no_weight_is_lost() {
+    for seed in 0..8 {
+        let made = made(seed, 300);
+        for times in [Times::None, Times::Threads, Times::Samples] {
+            let privacy = Privacy { addresses: Tell::LeftOut, ..Privacy::default() };
+            let options = ShareOptions { privacy, times, ..ShareOptions::default() };
+            let shared = encode(&made.contents(), &options).expect("no limit");
+            let opened = decode(&shared.payload).expect("it opens");
+            for event in 0..made.profile.events.len() as u32 {
+                let query = Query { event, ..Query::default() };
+                let total = |profile: &Profile, symbols: &Symbols| {
+                    CallTree::new(profile, symbols, &query).total(CallNodeId::ROOT)
+                };
+                let sent = total(&made.profile, &made.symbols);
+                assert_eq!(total(&opened.profile, &opened.symbols), sent, "{seed} {times:?}");
+            }
+        }
+    }
+}

@@ -1,6 +1,5 @@
 //! What a snapshot is written of: all of a profile, or what filters and steps leave of it.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::tree::Tree;
@@ -14,24 +13,24 @@ use crate::views::filter::Filter;
 use crate::views::weights::Sum;
 
 /// The numbers of what is written, of which the call tree may keep a part only.
-pub(super) struct Scope<'a> {
-    pub facts: Cow<'a, Facts>,
+pub(super) struct Scope {
+    pub facts: Facts,
     pub coverage: FrameCoverage,
     /// By event: all of it.
     pub events: Vec<Sum>,
 }
 
-impl<'a> Scope<'a> {
+impl Scope {
     /// `tree` was made of the same query.
-    pub fn new(contents: &Contents<'a>, query: Option<&Query>, tree: &Tree) -> Self {
+    pub fn new(contents: &Contents<'_>, query: Option<&Query>, tree: &Tree) -> Self {
         match query {
             None => Self {
-                facts: Cow::Borrowed(contents.facts),
+                facts: contents.facts.clone(),
                 coverage: contents.coverage(),
                 events: recorded(contents),
             },
             Some(query) => Self {
-                facts: Cow::Owned(facts(contents, query, tree)),
+                facts: facts(contents, query, tree),
                 coverage: coverage(contents, tree),
                 events: (0..tree.events()).map(|event| tree.all(event)).collect(),
             },

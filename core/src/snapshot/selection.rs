@@ -1,7 +1,8 @@
 //! Which call nodes are kept, and what becomes of the weight of the others.
 
-use std::cmp::Ordering;
+use std::cmp;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::sync::Arc;
 
 use super::scope::Scope;
 use super::tree::Tree;
@@ -11,12 +12,14 @@ use crate::views::weights::Sum;
 
 /// Call nodes in the order in which they are worth being kept: the larger their share and the fewer
 /// bytes they take. Any start of it holds the callers of all that it holds.
+#[derive(Clone)]
 pub(super) struct Order {
     nodes: Vec<u32>,
     /// What the nodes up to each are expected to take, in eighths of a byte; any unit would do.
     costs: Vec<u64>,
     /// All that there were, folded ones not counted.
     pub total: usize,
+    calls: Arc<Calls>,
 }
 
 /// A call node takes about a byte: where it is, what is called, and how often.
@@ -36,70 +39,105 @@ struct Candidate {
 impl Eq for Candidate {}
 
 impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
+    fn cmp(&self, other: &Self) -> cmp::Ordering {
         self.worth.total_cmp(&other.worth).then(other.node.cmp(&self.node))
     }
 }
 
 impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+    fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Order {
+/// An order that is being made.
+pub(super) struct Ordering {
+    order: Order,
+    named: HashSet<FunctionId>,
+    /// Candidates are worth more when another call of their function is kept.
+    waiting: HashMap<FunctionId, Vec<u32>>,
+    is_kept: Vec<bool>,
+    candidates: BinaryHeap<Candidate>,
+    /// The call node whose calls are candidates next.
+    kept: Option<u32>,
+}
+
+impl Ordering {
     pub fn new(contents: &Contents<'_>, tree: &Tree) -> Self {
         let calls = Calls::new(contents, tree);
-        let total = calls.next.iter().filter(|next| next.is_some()).count();
-        let mut order = Self { nodes: Vec::with_capacity(total), costs: Vec::new(), total };
-        let mut named: HashSet<FunctionId> = HashSet::new();
-        // Candidates are worth more when another call of their function is kept.
-        let mut waiting: HashMap<FunctionId, Vec<u32>> = HashMap::new();
-        let mut is_kept = vec![false; tree.nodes.len()];
-        let mut candidates = BinaryHeap::new();
-        let cost = |node: u32, named: &HashSet<FunctionId>| {
-            let function = tree.nodes[node as usize].label.function();
-            COST_OF_CALL
-                + function.filter(|it| !named.contains(it)).map_or(0, |function| {
-                    let name = contents.symbols.function(function).name;
-                    COST_OF_FUNCTION
-                        + name.map_or(16, |name| name.len().min(MOST_COST_OF_NAME)) as u64
-                })
-        };
-        // Of the cost only the root, so that what is heavy is not lost for a long name.
-        let candidate = |node: u32, named: &HashSet<FunctionId>| Candidate {
-            worth: tree.nodes[node as usize].share / (cost(node, named) as f64).sqrt(),
-            node,
-        };
-        let mut kept = Some(0);
-        let events = (0..tree.events()).filter(|&event| tree.all(event) != Sum::default()).count();
-        while order.nodes.len() < MAX_NODES / events.max(1) {
-            for node in kept.into_iter().flat_map(|node| calls.of(node)) {
-                if let Some(function) = tree.nodes[node as usize].label.function()
-                    && !named.contains(&function)
-                {
-                    waiting.entry(function).or_default().push(node);
-                }
-                candidates.push(candidate(node, &named));
-            }
-            kept = None;
-            let Some(Candidate { node, .. }) = candidates.pop() else { break };
-            if std::mem::replace(&mut is_kept[node as usize], true) {
-                continue;
-            }
-            order.add(node, cost(node, &named));
-            kept = Some(node);
-            if let Some(function) = tree.nodes[node as usize].label.function()
-                && named.insert(function)
-            {
-                let others = waiting.remove(&function).unwrap_or_default();
-                let others = others.into_iter().filter(|&other| !is_kept[other as usize]);
-                candidates.extend(others.map(|other| candidate(other, &named)));
-            }
+        let total = calls.can_be_kept.iter().filter(|&&can_be_kept| can_be_kept).count();
+        let order = Order { nodes: Vec::new(), costs: Vec::new(), total, calls: calls.into() };
+        Self {
+            order,
+            named: HashSet::new(),
+            waiting: HashMap::new(),
+            is_kept: vec![false; tree.nodes.len()],
+            candidates: BinaryHeap::new(),
+            kept: Some(0),
         }
-        order
     }
 
+    /// Puts so many more in order; true when that was all.
+    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, count: usize) -> bool {
+        let calls = Arc::clone(&self.order.calls);
+        let events = (0..tree.events()).filter(|&event| tree.all(event) != Sum::default()).count();
+        let most = MAX_NODES / events.max(1);
+        for _ in 0..count {
+            if self.order.nodes.len() >= most {
+                return true;
+            }
+            for node in self.kept.take().into_iter().flat_map(|node| calls.of(node)) {
+                if !calls.can_be_kept[node as usize] {
+                    continue;
+                }
+                if let Some(function) = tree.nodes[node as usize].label.function()
+                    && !self.named.contains(&function)
+                {
+                    self.waiting.entry(function).or_default().push(node);
+                }
+                self.candidates.push(self.candidate(contents, tree, node));
+            }
+            let Some(Candidate { node, .. }) = self.candidates.pop() else { return true };
+            if std::mem::replace(&mut self.is_kept[node as usize], true) {
+                continue;
+            }
+            self.order.add(node, self.cost(contents, tree, node));
+            self.kept = Some(node);
+            if let Some(function) = tree.nodes[node as usize].label.function()
+                && self.named.insert(function)
+            {
+                let others = self.waiting.remove(&function).unwrap_or_default();
+                for other in others.into_iter().filter(|&other| !self.is_kept[other as usize]) {
+                    self.candidates.push(self.candidate(contents, tree, other));
+                }
+            }
+        }
+        false
+    }
+
+    /// What was made.
+    pub fn finish(self) -> Order {
+        self.order
+    }
+
+    fn cost(&self, contents: &Contents<'_>, tree: &Tree, node: u32) -> u64 {
+        let function = tree.nodes[node as usize].label.function();
+        let new = function.filter(|function| !self.named.contains(function));
+        COST_OF_CALL
+            + new.map_or(0, |function| {
+                let name = contents.symbols.function(function).name;
+                COST_OF_FUNCTION + name.map_or(16, |name| name.len().min(MOST_COST_OF_NAME)) as u64
+            })
+    }
+
+    /// Of the cost only the root, so that what is heavy is not lost for a long name.
+    fn candidate(&self, contents: &Contents<'_>, tree: &Tree, node: u32) -> Candidate {
+        let cost = self.cost(contents, tree, node) as f64;
+        Candidate { worth: tree.nodes[node as usize].share / cost.sqrt(), node }
+    }
+}
+
+impl Order {
     fn add(&mut self, node: u32, cost: u64) {
         self.nodes.push(node);
         self.costs.push(self.costs.last().copied().unwrap_or_default() + cost);
@@ -127,51 +165,48 @@ impl Order {
 
     /// Keeps the first `count`, but for those whose caller was given up.
     pub fn select(&self, tree: &Tree, count: usize) -> Selection {
-        let events = tree.events();
-        let mut is_chosen = vec![false; tree.nodes.len()];
-        self.nodes[..count].iter().for_each(|&node| is_chosen[node as usize] = true);
-        let mut keeper: Vec<u32> = vec![0; tree.nodes.len()];
-        let mut folded = vec![Sum::default(); tree.nodes.len() * events];
-        let mut children = vec![Vec::new(); tree.nodes.len()];
-        let (mut count, mut threshold_share) = (0, 0f64);
-        for node in 1..tree.nodes.len() {
-            let parent = tree.nodes[node].parent;
-            if is_chosen[node] && keeper[parent as usize] == parent {
-                keeper[node] = node as u32;
-                children[parent as usize].push(node as u32);
-                count += 1;
-            } else {
-                keeper[node] = keeper[parent as usize];
-                threshold_share = threshold_share.max(tree.nodes[node].share);
-                for event in 0..events {
-                    let slot = keeper[node] as usize * events + event;
-                    folded[slot].add(tree.own(node, event));
-                }
+        let mut chosen = self.nodes[..count].to_vec();
+        chosen.sort_unstable();
+        let mut kept = Selection {
+            nodes: vec![0],
+            children: vec![Vec::new()],
+            folded: Vec::new(),
+            events: tree.events(),
+            threshold_share: 0.0,
+        };
+        for node in chosen {
+            let parent = tree.nodes[node as usize].parent;
+            if let Some(parent) = kept.place(parent as usize) {
+                kept.children[parent].push(node);
+                kept.nodes.push(node);
+                kept.children.push(Vec::new());
             }
         }
-        if count == self.total {
-            threshold_share = 0.0;
+        kept.fold(tree, &self.calls);
+        if kept.count() == self.total {
+            kept.threshold_share = 0.0;
         }
-        Selection { children, folded, events, count, threshold_share }
+        kept
     }
 }
 
-/// What each call node calls, of what can be kept: a chain through the next call of the same caller.
+/// What each call node calls: a chain through the next call of the same caller.
 struct Calls {
     first: Vec<u32>,
-    /// `None` for what cannot be kept, 0 for the end of a chain.
-    next: Vec<Option<u32>>,
+    /// 0 is the end of a chain.
+    next: Vec<u32>,
+    can_be_kept: Vec<bool>,
 }
 
 impl Calls {
     fn new(contents: &Contents<'_>, tree: &Tree) -> Self {
+        let count = tree.nodes.len();
         let mut calls =
-            Self { first: vec![0; tree.nodes.len()], next: vec![None; tree.nodes.len()] };
-        for node in (1..tree.nodes.len()).rev() {
-            if tree.can_be_kept(contents, node) {
-                let first = &mut calls.first[tree.nodes[node].parent as usize];
-                calls.next[node] = Some(std::mem::replace(first, node as u32));
-            }
+            Self { first: vec![0; count], next: vec![0; count], can_be_kept: vec![false; count] };
+        for node in (1..count).rev() {
+            let first = &mut calls.first[tree.nodes[node].parent as usize];
+            calls.next[node] = std::mem::replace(first, node as u32);
+            calls.can_be_kept[node] = tree.can_be_kept(contents, node);
         }
         calls
     }
@@ -179,25 +214,66 @@ impl Calls {
     fn of(&self, caller: u32) -> impl Iterator<Item = u32> {
         let is_call = |node: u32| Some(node).filter(|&node| node != 0);
         let first = is_call(self.first[caller as usize]);
-        std::iter::successors(first, move |&node| self.next[node as usize].and_then(is_call))
+        std::iter::successors(first, move |&node| is_call(self.next[node as usize]))
     }
 }
 
-/// The call nodes that are kept.
+/// The call nodes that are kept. What it costs goes with them, not with all that there are.
 pub(super) struct Selection {
-    /// Of each call node, what it calls that is kept.
-    pub children: Vec<Vec<u32>>,
+    /// By number, the root first: callers before what they call.
+    nodes: Vec<u32>,
+    /// Of each of these, what it calls that is kept.
+    children: Vec<Vec<u32>>,
+    /// Of each of these, as many sums as there are events.
     folded: Vec<Sum>,
     events: usize,
-    count: usize,
     /// Share of the heaviest call node that is not kept; 0 if all are.
     pub threshold_share: f64,
 }
 
 impl Selection {
+    /// Kept call nodes, the root apart.
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes[1..]
+    }
+
+    fn count(&self) -> usize {
+        self.nodes().len()
+    }
+
+    fn place(&self, node: usize) -> Option<usize> {
+        self.nodes.binary_search(&(node as u32)).ok()
+    }
+
+    /// What a kept call node calls that is kept.
+    pub fn children(&self, node: usize) -> &[u32] {
+        self.place(node).map_or(&[], |place| &self.children[place])
+    }
+
+    /// Sums what kept call nodes call that is not kept. No call node is heavier than its caller, so the
+    /// heaviest one that is not kept is called by one that is.
+    fn fold(&mut self, tree: &Tree, calls: &Calls) {
+        let Self { nodes, children, folded: all_folded, events, threshold_share } = self;
+        for (&node, kept) in nodes.iter().zip(children) {
+            let from = all_folded.len();
+            all_folded.extend(std::iter::repeat_n(Sum::default(), *events));
+            // Both are by number.
+            let mut kept = kept.iter().copied().peekable();
+            for call in calls.of(node) {
+                if kept.next_if_eq(&call).is_some() {
+                    continue;
+                }
+                *threshold_share = threshold_share.max(tree.nodes[call as usize].share);
+                for (event, folded) in all_folded[from..].iter_mut().enumerate() {
+                    folded.add(tree.total(call as usize, event));
+                }
+            }
+        }
+    }
+
     /// The sum of what a kept call node called that is not kept.
     pub fn folded(&self, node: usize, event: usize) -> Sum {
-        self.folded[node * self.events + event]
+        self.place(node).map_or(Sum::default(), |place| self.folded[place * self.events + event])
     }
 
     /// True if anything below a kept call node is not kept.
@@ -205,7 +281,7 @@ impl Selection {
         (0..self.events).any(|event| self.folded(node, event) != Sum::default())
     }
 
-    pub fn fidelity(&self, scope: &Scope<'_>, total: usize) -> Fidelity {
+    pub fn fidelity(&self, scope: &Scope, total: usize) -> Fidelity {
         let weight = scope.events.first().map_or(0, |all| all.weight);
         let folded = match self.events {
             0 => 0,
@@ -217,7 +293,7 @@ impl Selection {
         };
         let kept = weight.saturating_sub(folded);
         Fidelity {
-            kept_nodes: self.count as u64,
+            kept_nodes: self.count() as u64,
             total_nodes: total as u64,
             kept_weight_share: if weight == 0 { 1.0 } else { kept as f64 / weight as f64 },
             threshold_share: self.threshold_share,

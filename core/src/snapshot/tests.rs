@@ -436,7 +436,7 @@ fn a_changed_character_is_noticed() {
 }
 
 pub(super) fn deflated(streams: &Streams) -> String {
-    pack(streams, Method::Deflated, &mut Encoder::default())
+    pack(streams, Method::Deflated)
 }
 
 /// Behind the checksum everything may be hostile: whatever is in the streams, they open or are
@@ -476,13 +476,19 @@ fn any_streams_open_or_are_refused() {
     assert!(opened > 100 && refused > 500, "{opened} opened, {refused} refused");
 }
 
+fn modelled(streams: &Streams) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    let mut coding = encoder.begin(streams.clone());
+    encoder.step(&mut coding, usize::MAX).expect("a slice without end").0
+}
+
 /// The same for what the model reads: damage anywhere makes other streams of it.
 #[test]
 fn any_bytes_of_a_model_open_or_are_refused() {
     let made = made(12, 25);
     let payload = made.encode(usize::MAX).expect("no limit").payload;
     let streams = container::unpack(&payload).expect("it is whole");
-    let bytes = Encoder::default().encode(&streams);
+    let bytes = modelled(&streams);
     assert_eq!(coder::decode(&bytes).as_ref(), Ok(&streams));
     let (mut other, mut refused) = (0, 0);
     let mut random = Random(14);
@@ -509,7 +515,7 @@ fn what_is_deflated_and_what_is_modelled_are_the_same() {
         let payload = made(seed, 200 * (seed - 19)).encode(usize::MAX).expect("no limit").payload;
         let streams = container::unpack(&payload).expect("it is whole");
         let methods = [Method::Deflated, Method::Modelled];
-        let packed = methods.map(|method| pack(&streams, method, &mut Encoder::default()));
+        let packed = methods.map(|method| pack(&streams, method));
         for payload in &packed {
             assert_eq!(container::unpack(payload).as_ref(), Ok(&streams));
         }
@@ -531,14 +537,13 @@ fn streams_that_inflate_without_end_are_refused() {
 fn streams_that_are_modelled_from_next_to_nothing_are_refused() {
     let mut streams = Streams::default();
     *streams.get_mut(Field::Facts) = vec![0; 1 << 20];
-    let mut encoder = Encoder::default();
-    let modelled = encoder.encode(&streams);
+    let modelled = modelled(&streams);
     assert!(modelled.len() < 1 << 15, "{}", modelled.len());
     let body = [&[Method::Modelled as u8][..], &modelled].concat();
     let refused = Some(SnapshotError::Invalid { what: "compressed data" });
     assert_eq!(decode(&container::seal(&body)).err(), refused);
     // A writer deflates them.
-    let packed = pack(&streams, Method::Modelled, &mut encoder);
+    let packed = pack(&streams, Method::Modelled);
     let unpacked = container::unpack(&packed).expect("deflated");
     assert_eq!(unpacked.get(Field::Facts).len(), 1 << 20);
 }

@@ -1,14 +1,15 @@
-//! The call tree of all events together.
+//! The call tree of all events together, which is made in steps ([`Making`]).
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use super::MAX_DEPTH;
-use crate::profile::{DsoId, DsoKind, EventId, Profile};
+use crate::profile::{DsoId, DsoKind, Profile};
 use crate::snapshot::{Contents, Tell};
 use crate::symbolize::{FileId, Function, FunctionId, Inlining, Provenance};
-use crate::views::build::build_with_ends;
-use crate::views::call_tree::{CallTree, Label};
+use crate::views::build::{BuildStep, Building};
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
 use crate::views::weights::Sum;
@@ -19,8 +20,9 @@ pub(super) struct Tree {
     pub nodes: Vec<Node>,
     /// For each call node, as many sums as there are events.
     own: Vec<Sum>,
+    /// The same of all samples that pass through each.
+    total: Vec<Sum>,
     events: usize,
-    addresses: Tell,
     /// By event.
     made: Vec<Made>,
     /// Where each function was seen, for those with a file.
@@ -46,36 +48,19 @@ pub(super) struct Node {
 }
 
 impl Tree {
-    /// Of what the filters and steps of a query leave of each event, or of all there is. Without
-    /// addresses, code without a name is one in each DSO.
-    pub fn new(contents: &Contents<'_>, query: Option<&Query>, addresses: Tell) -> Self {
-        let events = contents.profile.events.len();
-        let root = Node { parent: 0, label: Label::All, depth: 0, line: None, share: 1.0 };
-        let mut tree = Self {
-            nodes: vec![root],
-            own: vec![Sum::default(); events],
-            events,
-            addresses,
-            made: Vec::new(),
-            files: HashMap::new(),
-        };
-        let mut index = HashMap::new();
-        for event in 0..events {
-            tree.add_event(contents, query, EventId(event as u32), &mut index);
-        }
-        tree
-    }
-
     /// Samples of an event that ended in a call node.
     pub fn own(&self, node: usize, event: usize) -> Sum {
         self.own[node * self.events + event]
     }
 
+    /// Samples of an event that pass through a call node.
+    pub fn total(&self, node: usize, event: usize) -> Sum {
+        self.total[node * self.events + event]
+    }
+
     /// All samples of an event.
     pub fn all(&self, event: usize) -> Sum {
-        let mut all = Sum::default();
-        (0..self.nodes.len()).for_each(|node| all.add(self.own(node, event)));
-        all
+        self.total(0, event)
     }
 
     pub fn events(&self) -> usize {
@@ -84,10 +69,19 @@ impl Tree {
 
     /// Every row of samples that the tree has, and the call node that it ended in.
     pub fn rows<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (usize, u32)> + 'a {
+        self.rows_in(profile, 0..profile.samples.len())
+    }
+
+    /// Those of them that are in a range.
+    pub fn rows_in<'a>(
+        &'a self,
+        profile: &'a Profile,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = (usize, u32)> + 'a {
         let filters: Vec<_> =
             self.made.iter().map(|made| Filter::new(profile, &made.query)).collect();
         let samples = &profile.samples;
-        (0..samples.len()).filter_map(move |row| {
+        range.filter_map(move |row| {
             let event = usize::from(samples.event[row]);
             let (made, filter) = self.made.get(event).zip(filters.get(event))?;
             let end = made.ends.of(samples.thread[row], samples.stack[row])?;
@@ -104,51 +98,23 @@ impl Tree {
         }
     }
 
-    fn add_event(
-        &mut self,
-        contents: &Contents<'_>,
-        query: Option<&Query>,
-        event: EventId,
-        index: &mut HashMap<(u32, Label), u32>,
-    ) {
-        let query = Query {
-            event: event.0,
-            direction: Direction::Callees,
-            group: Group::Process,
-            around: None,
-            ..query.cloned().unwrap_or_default()
-        };
-        let (built, ends) = build_with_ends(contents.profile, contents.symbols, &query);
-        let tree = built.tree;
-        let mut all = 0;
-        let mut ours: Vec<u32> = Vec::with_capacity(tree.len());
-        for id in tree.ids() {
-            let total = tree.total(id).weight;
-            let Some(parent) = tree.parent(id) else {
-                all = total;
-                ours.push(0);
-                self.own[event.index()] = tree.self_sum(id);
-                continue;
-            };
-            let label = whole_dso(contents, tree.label(id), self.addresses);
-            let parent = ours[parent.0 as usize];
-            let node = *index.entry((parent, label)).or_insert_with(|| {
-                let (file, line) = place(contents, &tree, id);
-                if let (Some(function), Some(file)) = (label.function(), file) {
-                    self.files.entry(function).or_insert(file);
-                }
-                let depth = self.nodes[parent as usize].depth + 1;
-                self.nodes.push(Node { parent, label, depth, line, share: 0.0 });
-                self.own.extend(std::iter::repeat_n(Sum::default(), self.events));
-                self.nodes.len() as u32 - 1
-            });
-            ours.push(node);
-            self.own[node as usize * self.events + event.index()] = tree.self_sum(id);
-            let share = if all == 0 { 0.0 } else { total as f64 / all as f64 };
-            let node = &mut self.nodes[node as usize];
-            node.share = node.share.max(share);
+    /// Once all events are in it.
+    fn add_up(&mut self) {
+        self.total = self.own.clone();
+        for node in (1..self.nodes.len()).rev() {
+            let parent = self.nodes[node].parent as usize;
+            for event in 0..self.events {
+                let total = self.total[node * self.events + event];
+                self.total[parent * self.events + event].add(total);
+            }
         }
-        self.made.push(Made { query, ends, nodes: ours });
+        let Self { nodes, total, events, .. } = self;
+        let (all, below) = total.split_at(*events);
+        for (node, totals) in nodes.iter_mut().skip(1).zip(below.chunks(*events)) {
+            let shares = totals.iter().zip(all).filter(|(_, all)| all.weight > 0);
+            let shares = shares.map(|(total, all)| total.weight as f64 / all.weight as f64);
+            node.share = shares.fold(0.0, f64::max);
+        }
     }
 
     /// True for what can be kept: not what was folded already, nor what is too deep.
@@ -160,6 +126,134 @@ impl Tree {
     pub fn is_folded(&self, contents: &Contents<'_>, node: usize) -> bool {
         let dso = self.dso(contents, node);
         dso.is_some_and(|dso| contents.profile.dsos.get(dso).kind == DsoKind::Folded)
+    }
+}
+
+/// To add a call node of an event to those of the others takes about as long as to take so many rows.
+const ROWS_OF_A_CALL_NODE: usize = 4;
+
+/// A tree that is being made.
+pub(super) struct Making {
+    query: Query,
+    addresses: Tell,
+    tree: Tree,
+    /// By caller and label.
+    index: HashMap<(u32, Label), u32>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The tree of the event after those that were added.
+    Begin,
+    Building(Box<(Query, Building)>),
+    Adding(Box<Adding>),
+    /// All events are in it.
+    Done,
+}
+
+/// The tree of an event that is being added.
+struct Adding {
+    tree: CallTree,
+    made: Made,
+}
+
+impl Making {
+    /// Of what the filters and steps of a query leave of each event, or of all there is. Without
+    /// addresses, code without a name is one in each DSO.
+    pub fn new(contents: &Contents<'_>, query: Option<&Query>, addresses: Tell) -> Self {
+        let events = contents.profile.events.len();
+        let root = Node { parent: 0, label: Label::All, depth: 0, line: None, share: 1.0 };
+        let tree = Tree {
+            nodes: vec![root],
+            own: vec![Sum::default(); events],
+            total: Vec::new(),
+            events,
+            made: Vec::new(),
+            files: HashMap::new(),
+        };
+        let query = query.cloned().unwrap_or_default();
+        Self { query, addresses, tree, index: HashMap::new(), stage: Stage::Begin }
+    }
+
+    /// Goes on for about as long as so many rows of samples take; true when that was all.
+    pub fn step(&mut self, contents: &Contents<'_>, rows: usize) -> bool {
+        let Contents { profile, symbols, .. } = *contents;
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Begin if self.tree.made.len() == self.tree.events => {
+                self.tree.add_up();
+                Stage::Done
+            }
+            Stage::Begin => {
+                let query = Query {
+                    event: self.tree.made.len() as u32,
+                    direction: Direction::Callees,
+                    group: Group::Process,
+                    around: None,
+                    ..self.query.clone()
+                };
+                let building = Building::with_ends(profile, &query);
+                Stage::Building(Box::new((query, building)))
+            }
+            Stage::Building(making) => {
+                let (query, building) = *making;
+                match building.step(profile, symbols, rows) {
+                    BuildStep::More(building) => Stage::Building(Box::new((query, *building))),
+                    BuildStep::Done(done) => {
+                        let (built, ends) = *done;
+                        let nodes = Vec::with_capacity(built.tree.len());
+                        let made = Made { query, ends, nodes };
+                        Stage::Adding(Box::new(Adding { tree: built.tree, made }))
+                    }
+                }
+            }
+            Stage::Adding(mut adding) => {
+                match self.add(contents, &mut adding, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
+                    false => Stage::Adding(adding),
+                    true => {
+                        self.tree.made.push(adding.made);
+                        Stage::Begin
+                    }
+                }
+            }
+            Stage::Done => Stage::Done,
+        };
+        matches!(self.stage, Stage::Done)
+    }
+
+    /// What was made.
+    pub fn finish(self) -> Tree {
+        self.tree
+    }
+
+    /// Adds so many more call nodes; true when there are none left.
+    fn add(&mut self, contents: &Contents<'_>, adding: &mut Adding, count: usize) -> bool {
+        let Self { addresses, tree: ours, index, .. } = self;
+        let Adding { tree, made } = adding;
+        let event = made.query.event as usize;
+        let from = made.nodes.len();
+        let to = from.saturating_add(count).min(tree.len());
+        for id in (from as u32..to as u32).map(CallNodeId) {
+            let Some(parent) = tree.parent(id) else {
+                made.nodes.push(0);
+                ours.own[event] = tree.self_sum(id);
+                continue;
+            };
+            let label = whole_dso(contents, tree.label(id), *addresses);
+            let parent = made.nodes[parent.0 as usize];
+            let node = *index.entry((parent, label)).or_insert_with(|| {
+                let (file, line) = place(contents, tree, id);
+                if let (Some(function), Some(file)) = (label.function(), file) {
+                    ours.files.entry(function).or_insert(file);
+                }
+                let depth = ours.nodes[parent as usize].depth + 1;
+                ours.nodes.push(Node { parent, label, depth, line, share: 0.0 });
+                ours.own.extend(std::iter::repeat_n(Sum::default(), ours.events));
+                ours.nodes.len() as u32 - 1
+            });
+            made.nodes.push(node);
+            ours.own[node as usize * ours.events + event].add(tree.self_sum(id));
+        }
+        to == tree.len()
     }
 }
 
@@ -181,7 +275,7 @@ fn whole_dso(contents: &Contents<'_>, label: Label, addresses: Tell) -> Label {
 fn place(
     contents: &Contents<'_>,
     tree: &CallTree,
-    id: crate::views::call_tree::CallNodeId,
+    id: CallNodeId,
 ) -> (Option<FileId>, Option<NonZeroU32>) {
     let (function, inlining) = match tree.label(id) {
         Label::Function(function) => (function, Inlining::Called),

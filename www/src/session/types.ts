@@ -226,6 +226,8 @@ export interface Protocol {
   comparedDsos: { args: Compared; result: DsoPairRow[] };
   comparedSearch: { args: Compared & { text: string }; result: CompareSearch };
   share: { args: ShareRequest; result: Shared };
+  /** No more links are wanted for now. */
+  endSharing: { args: Record<string, never>; result: null };
   /** A file of another tool. */
   export: { args: { request: ExportRequest }; result: Blob };
   /** What such a file cannot hold of this profile, in sentences: for each of several. */

@@ -74,6 +74,11 @@ export function followShare(): void {
   // What the links made so far say; another budget does not change it.
   let said: readonly unknown[] = [];
   effect(() => {
+    if (!shareOpen.value) {
+      void endSharing();
+    }
+  });
+  effect(() => {
     const [address, says] = [base.value, [session.value, base.value, told.value, namesGeneration.value]];
     const first = characters.value;
     pending?.abort();
@@ -87,6 +92,17 @@ export function followShare(): void {
       void makeAll(first, { base: address, options: told.value }, pending.signal);
     }
   });
+}
+
+/** Lets the session forget what would make the next link quick. */
+async function endSharing(): Promise<void> {
+  try {
+    await session.peek()?.call("endSharing", {});
+  } catch (error) {
+    if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+      throw error;
+    }
+  }
 }
 
 /** Stops making the link that was chosen. */
@@ -110,27 +126,17 @@ function outdated(links: ReadonlyMap<number, Made>): ReadonlyMap<number, Made> {
   return new Map([...links].map(([size, link]) => [size, { kind: "making", before: before(link) }]));
 }
 
-/** A link of more than this takes the session so long that it is made only when it is chosen. */
+/** A link of more than this keeps a processor busy so long that it is made only when it is chosen. */
 const MADE_UNASKED = 65_536;
-/** So is one that is longer than one that took so many ms: whoever changes something else would wait for it. */
-const LONGEST_UNASKED_MS = 500;
 
-/** The chosen budget first, since its link is what the user waits for. */
+/** The chosen budget first, since its link is what the user waits for; whatever is changed stops the others. */
 async function makeAll(first: number, request: Omit<ShareRequest, "budget">, signal: AbortSignal): Promise<void> {
   const unasked = BUDGETS.map((each) => each.characters).filter((each) => each <= MADE_UNASKED);
   const isWanted = (size: number): boolean => (made.peek().get(size)?.kind ?? "making") === "making";
-  let most = MADE_UNASKED;
   for (const size of new Set([first, ...unasked].filter(isWanted))) {
-    if (size !== first && size > most) {
-      continue;
-    }
-    const began = performance.now();
     const result = await makeOne({ ...request, budget: Math.min(size, MOST_CHARACTERS) }, { signal });
     if (result === null || signal.aborted) {
       return;
-    }
-    if (performance.now() - began > LONGEST_UNASKED_MS) {
-      most = Math.min(most, size);
     }
     made.value = new Map(made.value).set(size, result);
   }

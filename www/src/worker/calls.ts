@@ -124,7 +124,11 @@ export class Calls {
     comparedChanges: ({ request, view, rows }, { slices }) => this.#compare(request, slices, (compared) => compared.changes(view, rows)),
     comparedDsos: ({ request, view }, { slices }) => this.#compare(request, slices, (compared) => compared.dsos(view)),
     comparedSearch: ({ request, view, text }, { slices }) => this.#compare(request, slices, (compared) => compared.search(view, text)),
-    share: (request) => share(this.#open, request),
+    share: (request, { slices }) => share(this.#open, request, slices),
+    endSharing: () => {
+      this.#open.endSharing();
+      return null;
+    },
     export: ({ request }, { slices }) => exported(this.#open, request, slices),
     exportLimits: ({ requests }) => requests.map((request) => this.#open.exportLimits(request)),
     renameProblem: ({ pattern }) => Session.renameProblem(pattern) ?? null,
@@ -234,8 +238,8 @@ function orderFor({ key, descending }: FunctionsOrder): { key: FunctionsOrder["k
 }
 
 /** The address and its `#` count as part of the link. */
-function share(session: Session, { budget, base, options }: Args<"share">): Result<"share"> {
+async function share(session: Session, { budget, base, options }: Args<"share">, slices: Slices): Promise<Result<"share">> {
   const before = base.length + 1;
-  const shared = session.share({ ...options, characters: Math.max(0, budget - before) });
+  const shared = await scanned(session, session.share({ ...options, characters: Math.max(0, budget - before) }), slices);
   return { ...shared, characters: before + shared.payload.length };
 }

@@ -41,7 +41,7 @@ struct Open {
 const ROOT: u64 = codes::CODE_GROUP - 1;
 
 /// Carries children, pairs and functions. `dsos` has for each code what its function lies in.
-pub(super) fn carry<L: Line>(
+pub(super) async fn carry<L: Line>(
     symbols: &mut Symbols<L>,
     given: [&[u64]; 3],
     dsos: &[u32],
@@ -133,6 +133,7 @@ pub(super) fn carry<L: Line>(
         if open.is_empty() {
             return Ok(carried);
         }
+        symbols.rest().await;
     }
 }
 

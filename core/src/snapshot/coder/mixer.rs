@@ -53,13 +53,30 @@ pub(super) struct Groups {
     count: usize,
 }
 
-#[derive(Clone)]
 pub(super) struct Mixer {
     /// Upper 22 bits: how likely 1 is; lower 10: how often met.
     counters: Vec<u32>,
     weights: [Vec<[[i32; TRUSTS]; MAX_CONTEXTS]>; 2],
     corrections: Vec<[u16; POINTS]>,
     tables: Tables,
+}
+
+impl Clone for Mixer {
+    fn clone(&self) -> Self {
+        Self {
+            counters: self.counters.clone(),
+            weights: self.weights.clone(),
+            corrections: self.corrections.clone(),
+            tables: self.tables.clone(),
+        }
+    }
+
+    /// Into the memory that is there: fresh pages of a large table take as long as the copy.
+    fn clone_from(&mut self, source: &Self) {
+        self.counters.clone_from(&source.counters);
+        self.weights.clone_from(&source.weights);
+        self.corrections.clone_from(&source.corrections);
+    }
 }
 
 /// Functions as tables.

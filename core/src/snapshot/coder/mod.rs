@@ -6,18 +6,23 @@
 //! (`words.txt`), because a short link has little to learn from.
 //!
 //! Both directions are one code: carrying streams over a [`Line`](arithmetic::Line) that sends
-//! makes bytes, carrying nothing over one that receives makes the streams.
+//! makes bytes, carrying nothing over one that receives makes the streams. It is asynchronous, though
+//! nothing is waited for: what carries can be let go of between two symbols, and goes on where it
+//! was ([`Coding`]), without a place for each of its loops being kept by hand.
 
 mod arithmetic;
 mod calls;
 mod mixer;
+mod slice;
 mod symbols;
 
 use std::collections::HashMap;
+use std::pin::Pin;
 
 use self::arithmetic::{Line, Receiver, Sender};
 use self::calls::Call;
 use self::mixer::{Mixer, hash};
+use self::slice::{Slice, poll};
 use self::symbols::{Before, Symbols};
 use super::SnapshotError;
 use super::fields::{Field, Kind, Streams, Table, put_varint, take_varint};
@@ -61,7 +66,7 @@ impl Primed {
             // A sender has no errors.
             let _ = symbols.text(Field::Names as u32, word.as_bytes(), none);
         }
-        Self { mixer: symbols.into_mixer(), size }
+        Self { mixer: symbols.into_parts().1, size }
     }
 }
 
@@ -75,29 +80,59 @@ fn size_of(symbols: usize) -> u32 {
 pub(super) struct Encoder {
     /// For streams as large as the last ones.
     primed: Option<Primed>,
+    /// One that has served, whose memory serves the next.
+    spare: Option<Mixer>,
 }
 
 impl Encoder {
-    /// The bytes of streams.
-    pub fn encode(&mut self, streams: &Streams) -> Vec<u8> {
+    /// Begins to encode streams.
+    pub fn begin(&mut self, streams: Streams) -> Coding {
         let size = size_of(streams.len());
         let primed = self.primed.take().filter(|primed| primed.size == size);
         let primed = primed.unwrap_or_else(|| Primed::new(size));
-        let bytes = encode(streams, primed.mixer.clone());
+        let mixer = match self.spare.take() {
+            Some(mut spare) => {
+                spare.clone_from(&primed.mixer);
+                spare
+            }
+            None => primed.mixer.clone(),
+        };
         self.primed = Some(primed);
-        bytes
+        let slice = Slice::default();
+        Coding { future: Box::pin(encode(streams, mixer, slice.clone())), slice }
+    }
+
+    /// Goes on for so many symbols; the bytes, and what they were made of, when that was all.
+    pub fn step(&mut self, coding: &mut Coding, symbols: usize) -> Option<(Vec<u8>, Streams)> {
+        coding.slice.begin(symbols);
+        let Coded { bytes, streams, mixer } = poll(coding.future.as_mut())?;
+        self.spare = Some(mixer);
+        Some((bytes, streams))
     }
 }
 
-fn encode(streams: &Streams, mixer: Mixer) -> Vec<u8> {
-    let symbols = streams.len();
+/// Streams that are being encoded.
+pub(super) struct Coding {
+    future: Pin<Box<dyn Future<Output = Coded>>>,
+    slice: Slice,
+}
+
+struct Coded {
+    bytes: Vec<u8>,
+    streams: Streams,
+    /// It has served.
+    mixer: Mixer,
+}
+
+async fn encode(streams: Streams, mixer: Mixer, slice: Slice) -> Coded {
     let mut bytes = Vec::new();
-    put_varint(&mut bytes, symbols as u64);
-    let mut carrier = Symbols::new(Sender::new(), mixer, usize::MAX);
+    put_varint(&mut bytes, streams.len() as u64);
+    let mut carrier = Symbols::new(Sender::new(), mixer, usize::MAX).in_slices(slice);
     // A sender has no errors but those of streams that are none.
-    let _ = carry(&mut carrier, streams);
-    bytes.extend(carrier.line.finish());
-    bytes
+    let _ = carry(&mut carrier, &streams).await;
+    let (line, mixer) = carrier.into_parts();
+    bytes.extend(line.finish());
+    Coded { bytes, streams, mixer }
 }
 
 /// The streams that were encoded.
@@ -109,11 +144,16 @@ pub(super) fn decode(mut bytes: &[u8]) -> Result<Streams, SnapshotError> {
     }
     let mixer = Primed::new(size_of(symbols)).mixer;
     let mut carrier = Symbols::new(Receiver::new(bytes), mixer, symbols + 2 * Field::COUNT);
-    carry(&mut carrier, &Streams::default())
+    let carried = poll(std::pin::pin!(carry(&mut carrier, &Streams::default())));
+    // Without slices it is never let go of.
+    carried.unwrap_or(Err(SnapshotError::Invalid { what: "compressed data" }))
 }
 
 /// Carries all streams; returns them.
-fn carry<L: Line>(symbols: &mut Symbols<L>, given: &Streams) -> Result<Streams, SnapshotError> {
+async fn carry<L: Line>(
+    symbols: &mut Symbols<L>,
+    given: &Streams,
+) -> Result<Streams, SnapshotError> {
     let mut carried = Streams::default();
     let mut nodes: Vec<Call> = Vec::new();
     let streams = symbols.number(OF_COUNTS, Field::COUNT as u64, &[0])?;
@@ -122,15 +162,15 @@ fn carry<L: Line>(symbols: &mut Symbols<L>, given: &Streams) -> Result<Streams, 
         let bytes = given.get(field);
         match field.kind() {
             Kind::Numbers => {
-                let numbers = numbers(symbols, field, &varints(bytes))?;
+                let numbers = numbers(symbols, field, &varints(bytes)).await?;
                 set_numbers(&mut carried, field, &numbers);
             }
-            Kind::Texts => *carried.get_mut(field) = texts(symbols, field, bytes)?,
-            Kind::Noise => *carried.get_mut(field) = noise(symbols, field, bytes)?,
+            Kind::Texts => *carried.get_mut(field) = texts(symbols, field, bytes).await?,
+            Kind::Noise => *carried.get_mut(field) = noise(symbols, field, bytes).await?,
             Kind::Shared => {
                 let Some(&of) = Field::ALL.get(field as usize + 1) else { continue };
                 let shared = varints(bytes);
-                let (shared, texts) = table(symbols, [field, of], &shared, given.get(of))?;
+                let (shared, texts) = table(symbols, [field, of], &shared, given.get(of)).await?;
                 set_numbers(&mut carried, field, &shared);
                 *carried.get_mut(of) = texts;
             }
@@ -138,18 +178,19 @@ fn carry<L: Line>(symbols: &mut Symbols<L>, given: &Streams) -> Result<Streams, 
                 let tree = [Field::NodeChildren, Field::NodePairs, Field::NodeFunctions];
                 let numbers = tree.map(|field| varints(given.get(field)));
                 let dsos = dsos_of_codes(&carried);
-                let calls = calls::carry(symbols, [&numbers[0], &numbers[1], &numbers[2]], &dsos)?;
+                let calls =
+                    calls::carry(symbols, [&numbers[0], &numbers[1], &numbers[2]], &dsos).await?;
                 set_numbers(&mut carried, Field::NodeChildren, &calls.children);
                 set_numbers(&mut carried, Field::NodePairs, &calls.pairs);
                 set_numbers(&mut carried, Field::NodeFunctions, &calls.functions);
                 nodes = calls.nodes;
             }
             Kind::Lines => {
-                let lines = lines(symbols, field, &varints(bytes), &nodes, &carried)?;
+                let lines = lines(symbols, field, &varints(bytes), &nodes, &carried).await?;
                 set_numbers(&mut carried, field, &lines);
             }
             Kind::Sums => {
-                let sums = sums(symbols, field, &varints(bytes), &nodes)?;
+                let sums = sums(symbols, field, &varints(bytes), &nodes).await?;
                 set_numbers(&mut carried, field, &sums);
             }
             // With the stream before.
@@ -169,7 +210,7 @@ fn count<L: Line>(
     usize::try_from(count).map_err(|_| SnapshotError::Invalid { what: "a stream" })
 }
 
-fn numbers<L: Line>(
+async fn numbers<L: Line>(
     symbols: &mut Symbols<L>,
     field: Field,
     given: &[u64],
@@ -191,13 +232,14 @@ fn numbers<L: Line>(
         ];
         let number = given.get(index).copied().unwrap_or(0);
         let number = symbols.number(field as u32, number, &contexts)?;
+        symbols.rest().await;
         carried.push(number);
         before = [number, before[0], before[1]];
     }
     Ok(carried)
 }
 
-fn texts<L: Line>(
+async fn texts<L: Line>(
     symbols: &mut Symbols<L>,
     field: Field,
     given: &[u8],
@@ -209,21 +251,27 @@ fn texts<L: Line>(
     for _ in 0..count {
         carried.extend(symbols.text(field as u32, given.next().unwrap_or(b""), none)?);
         carried.push(0);
+        symbols.rest().await;
     }
     Ok(carried)
 }
 
-fn noise<L: Line>(
+async fn noise<L: Line>(
     symbols: &mut Symbols<L>,
     field: Field,
     given: &[u8],
 ) -> Result<Vec<u8>, SnapshotError> {
     let count = count(symbols, field, given.len())?;
-    (0..count).map(|index| symbols.noise(given.get(index).copied().unwrap_or(0))).collect()
+    let mut carried = Vec::new();
+    for index in 0..count {
+        carried.push(symbols.noise(given.get(index).copied().unwrap_or(0))?);
+        symbols.rest().await;
+    }
+    Ok(carried)
 }
 
 /// A table of sorted texts: what each shares with the one before, and the rest of it.
-fn table<L: Line>(
+async fn table<L: Line>(
     symbols: &mut Symbols<L>,
     fields: Table,
     shared: &[u64],
@@ -252,11 +300,12 @@ fn table<L: Line>(
         all_texts.extend(&text[known..]);
         all_texts.push(0);
         (before, shared_before) = (text, shared);
+        symbols.rest().await;
     }
     Ok((all_shared, all_texts))
 }
 
-fn lines<L: Line>(
+async fn lines<L: Line>(
     symbols: &mut Symbols<L>,
     field: Field,
     given: &[u64],
@@ -274,12 +323,13 @@ fn lines<L: Line>(
         let line = symbols.number(field as u32, line, &node.of_line(last))?;
         before.insert(node.code, line);
         lines.push(line);
+        symbols.rest().await;
     }
     Ok(lines)
 }
 
 /// Numbers that all call nodes have, for one event after the other.
-fn sums<L: Line>(
+async fn sums<L: Line>(
     symbols: &mut Symbols<L>,
     field: Field,
     given: &[u64],
@@ -292,6 +342,7 @@ fn sums<L: Line>(
         let number = given.get(index).copied().unwrap_or(0);
         before = symbols.number(field as u32, number, &node.of_sum(before))?;
         carried.push(before);
+        symbols.rest().await;
     }
     Ok(carried)
 }

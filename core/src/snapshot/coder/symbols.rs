@@ -2,6 +2,7 @@
 
 use super::arithmetic::Line;
 use super::mixer::{Chosen, MAX_CONTEXTS, Mixer, hash};
+use super::slice::Slice;
 use crate::snapshot::SnapshotError;
 
 /// Sets of weights of the first mixer that texts have; numbers have those before.
@@ -15,10 +16,11 @@ const ORDERS: usize = 5;
 
 /// Carries numbers and texts over a line.
 pub(super) struct Symbols<L> {
-    pub line: L,
+    line: L,
     mixer: Mixer,
     /// Numbers and bytes that may still come.
     left: usize,
+    slice: Slice,
 }
 
 /// What a text is carried after.
@@ -32,18 +34,29 @@ pub(super) struct Before<'a> {
 
 impl<L: Line> Symbols<L> {
     pub fn new(line: L, mixer: Mixer, left: usize) -> Self {
-        Self { line, mixer, left }
+        Self { line, mixer, left, slice: Slice::endless() }
     }
 
-    /// What the model has learned.
-    pub fn into_mixer(self) -> Mixer {
-        self.mixer
+    /// Rests whenever a slice is over.
+    pub fn in_slices(self, slice: Slice) -> Self {
+        Self { slice, ..self }
+    }
+
+    /// Between two symbols: where work may be let go of.
+    pub async fn rest(&self) {
+        self.slice.rest().await;
+    }
+
+    /// The line, and what the model has learned.
+    pub fn into_parts(self) -> (L, Mixer) {
+        (self.line, self.mixer)
     }
 
     /// Counts a number or byte.
     fn admit(&mut self) -> Result<(), SnapshotError> {
         let left = self.left.checked_sub(1).filter(|_| !self.line.is_over());
         self.left = left.ok_or(SnapshotError::Invalid { what: "compressed data" })?;
+        self.slice.count();
         Ok(())
     }
 

@@ -17,8 +17,8 @@ use crate::snapshot::{Contents, Fidelity, LeftOut, MAX_WARNINGS, ShareOptions, T
 pub(super) struct Body<'s, 'a> {
     pub contents: &'s Contents<'s>,
     pub options: &'s ShareOptions,
-    pub scope: &'s Scope<'s>,
-    pub texts: &'a Texts<'a>,
+    pub scope: &'s Scope,
+    pub texts: &'a Texts,
     pub tree: &'s Tree,
     pub selection: &'s Selection,
     pub room: Room<'s>,

@@ -31,7 +31,7 @@ impl<'a> Body<'_, 'a> {
             Label::Group(name) => self.texts.task(name),
             _ => Told::default(),
         };
-        let mut groups = self.selection.children[0].clone();
+        let mut groups = self.selection.children(0).to_vec();
         groups.sort_by_key(|&node| name(node).text());
         out.texts(Field::GROUPS, groups.iter().map(|&node| name(node)));
 
@@ -43,7 +43,7 @@ impl<'a> Body<'_, 'a> {
         let mut open: Vec<u32> = groups.into_iter().rev().collect();
         while let Some(node) = open.pop() {
             let index = node as usize;
-            let children = &self.selection.children[index];
+            let children = self.selection.children(index);
             let folded = self.selection.has_folded(index);
             let code = match self.tree.nodes[index].label {
                 Label::All | Label::Group(_) => codes::CODE_GROUP,

@@ -101,7 +101,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn kept(&self) -> impl Iterator<Item = u32> {
-        self.selection.children.iter().flatten().copied()
+        self.selection.nodes().iter().copied()
     }
 
     /// DSOs with functions, and those that are heavy enough to be told of.

@@ -1,5 +1,7 @@
 //! How many call nodes fit: each attempt costs a whole packing, so there should be few.
 
+use std::sync::Arc;
+
 use crate::snapshot::selection::Order;
 
 /// Use of the budget that is aimed at, and that is enough.
@@ -52,7 +54,7 @@ impl Search {
     }
 
     /// The next number to try.
-    pub fn next(&mut self, order: &mut Order) -> Option<usize> {
+    pub fn next(&mut self, order: &mut Arc<Order>) -> Option<usize> {
         let is_enough = self.below.1 >= self.budget * ENOUGH && self.fits > 0;
         if is_enough || self.fits == order.len() {
             return None;
@@ -63,7 +65,7 @@ impl Search {
                 return None;
             }
             self.given_up += 1;
-            order.give_up(self.fits);
+            Arc::make_mut(order).give_up(self.fits);
             (self.too_many, self.above, self.attempts) = (order.len() + 1, None, 0);
             if self.fits == order.len() {
                 return None;

@@ -14,6 +14,14 @@ pub(in crate::snapshot) struct Line<'a> {
     pub was: Option<Cow<'a, str>>,
 }
 
+impl Line<'_> {
+    /// A copy that is of no profile.
+    pub fn into_owned(self) -> Line<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Line { text: owned(self.text), was: self.was.map(owned) }
+    }
+}
+
 /// A text and the stretches of it that will be called otherwise.
 #[derive(Clone, Debug)]
 pub(in crate::snapshot) struct Draft<'a> {

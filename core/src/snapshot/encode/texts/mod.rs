@@ -26,14 +26,16 @@ const SEARCH: &str = "search";
 /// What stands for the name of the host in messages.
 const HOST: &str = "[host]";
 
-/// All texts of a profile that are told.
-pub(in crate::snapshot) struct Texts<'c> {
-    lines: HashMap<Slot, Line<'c>>,
+/// All texts of a profile that are told. They are copies, so that a link is made while the profile goes on
+/// being used.
+pub(in crate::snapshot) struct Texts {
+    lines: HashMap<Slot, Line<'static>>,
     /// By DSO: where its path stands among all, by alphabet.
     ranks: Vec<usize>,
-    contents: Contents<'c>,
-    /// By DSO: what names of its functions are.
+    /// By function: what its name is.
     functions: Vec<Part>,
+    /// What is counted beside them.
+    profile: InProfile,
 }
 
 /// Where a text belongs.
@@ -72,9 +74,9 @@ impl Slot {
     }
 }
 
-impl<'c> Texts<'c> {
+impl Texts {
     /// All that may be told of a profile.
-    pub fn new(contents: &Contents<'c>, options: &ShareOptions) -> Self {
+    pub fn new(contents: &Contents<'_>, options: &ShareOptions) -> Self {
         let privacy = &options.privacy;
         let folders = match privacy.folders {
             Tell::Told => None,
@@ -88,7 +90,7 @@ impl<'c> Texts<'c> {
         drafts.add_all();
         let Drafts { redactor, drafts, .. } = drafts;
         let aliases = Aliases::new(&privacy.renames, drafts.iter().map(|(_, draft)| draft));
-        let mut lines: HashMap<Slot, Line<'c>> =
+        let mut lines: HashMap<Slot, Line<'_>> =
             drafts.into_iter().map(|(slot, draft)| (slot, aliases.line(draft))).collect();
         let view = view(contents, options, &lines, |name| aliases.line(redactor.message(name)));
         lines.insert(Slot::View, Line { text: view.into(), was: None });
@@ -100,12 +102,16 @@ impl<'c> Texts<'c> {
         for (rank, dso) in order.into_iter().enumerate() {
             ranks[dso] = rank;
         }
-        Self { lines, ranks, contents: *contents, functions: parts_of_functions(contents) }
+        let symbols = contents.symbols;
+        let of_dso = parts_of_functions(contents);
+        let functions = (0..symbols.function_count() as u32).map(FunctionId);
+        let functions = functions.map(|id| of_dso[symbols.function(id).dso.index()]).collect();
+        let lines = lines.into_iter().map(|(slot, line)| (slot, line.into_owned())).collect();
+        Self { lines, ranks, functions, profile: in_profile(contents) }
     }
 
     fn told(&self, slot: Slot) -> Option<Told<'_>> {
-        let symbols = self.contents.symbols;
-        let function = |id| self.functions[symbols.function(id).dso.index()];
+        let function = |id: FunctionId| self.functions[id.0 as usize];
         self.lines.get(&slot).map(|line| Told::new(slot.part(function), line))
     }
 
@@ -171,28 +177,30 @@ impl<'c> Texts<'c> {
 
     /// The list of what was written.
     pub fn list(&self, written: &[Told<'_>]) -> SharedTexts {
-        let Contents { profile, .. } = self.contents;
-        let own = profile.dsos.iter().filter(|(_, dso)| is_file(dso) && !is_system(dso));
-        let files = files(&self.contents);
-        let paths = own.map(|(_, dso)| dso.path.as_str()).chain(files.iter().map(|it| it.1));
-        let folders: HashSet<&str> =
-            paths.filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
-        let host = &profile.host;
-        let texts = [&host.hostname, &host.os_release, &host.arch];
-        let known = texts.into_iter().flatten().count() + usize::from(host.cpus.is_some());
-        let identities = profile.dsos.iter().filter(|(_, dso)| dso.identity.is_some());
-        let in_profile = InProfile {
-            folders: folders.len() as u32,
-            identities: identities.count() as u32,
-            arguments: host.cmdline.len() as u32,
-            host: known as u32,
-        };
-        SharedTexts::of(written, in_profile)
+        SharedTexts::of(written, self.profile)
     }
 
     /// How the sender looks at it.
     pub fn view(&self) -> Told<'_> {
         self.told(Slot::View).unwrap_or_default()
+    }
+}
+
+fn in_profile(contents: &Contents<'_>) -> InProfile {
+    let Contents { profile, .. } = contents;
+    let own = profile.dsos.iter().filter(|(_, dso)| is_file(dso) && !is_system(dso));
+    let files = files(contents);
+    let paths = own.map(|(_, dso)| dso.path.as_str()).chain(files.iter().map(|it| it.1));
+    let folders: HashSet<&str> = paths.filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
+    let host = &profile.host;
+    let texts = [&host.hostname, &host.os_release, &host.arch];
+    let known = texts.into_iter().flatten().count() + usize::from(host.cpus.is_some());
+    let identities = profile.dsos.iter().filter(|(_, dso)| dso.identity.is_some());
+    InProfile {
+        folders: folders.len() as u32,
+        identities: identities.count() as u32,
+        arguments: host.cmdline.len() as u32,
+        host: known as u32,
     }
 }
 

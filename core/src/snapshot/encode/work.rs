@@ -1,0 +1,291 @@
+//! A link while it is made, a step at a time.
+
+use std::sync::Arc;
+
+use super::body::Body;
+use super::ground::{self, Ground, Key};
+use super::samples;
+use super::search::{Fit, Search};
+use super::texts::{SharedTexts, Texts};
+use super::times::Room;
+use crate::snapshot::coder::Encoder;
+use crate::snapshot::container::{Method, Packing};
+use crate::snapshot::selection::Order;
+use crate::snapshot::{
+    Contents, Fidelity, MAX_DSOS, MAX_INFLATED, ShareOptions, Shared, Times, TooSmall,
+};
+
+/// One part in so many is for bins of time, where calls have to be left out.
+const BINS_SHARE: usize = 10;
+/// To model a byte takes about as long as to take so many rows of samples.
+const ROWS_OF_A_SYMBOL: usize = 64;
+
+/// What is kept from one link of a profile to the next, as long as no names change.
+#[derive(Default)]
+pub struct Workshop {
+    ground: Option<(Key, State)>,
+    encoder: Encoder,
+}
+
+enum State {
+    Making(ground::Making),
+    Made(Arc<Ground>),
+}
+
+/// A link to be. Whoever wants no more of it drops it; what serves the next one stays in the workshop.
+pub struct Sharing {
+    options: ShareOptions,
+    stage: Stage,
+    /// Rows, or what takes as long.
+    done: usize,
+}
+
+enum Stage {
+    Ground,
+    Trying(Box<Trying>),
+    Done,
+}
+
+/// How far a link has come.
+#[derive(Debug)]
+pub enum SharingStep {
+    /// There is more to do.
+    More {
+        /// What has been done, in no unit.
+        done: usize,
+        /// About what there is to do.
+        total: usize,
+    },
+    /// That was all.
+    Done(Result<Shared, TooSmall>),
+}
+
+impl Sharing {
+    /// The largest within the budget.
+    pub fn new(options: &ShareOptions) -> Self {
+        Self { options: options.clone(), stage: Stage::Ground, done: 0 }
+    }
+
+    /// Goes on for about as long as so many rows of samples take. The contents are the same each time.
+    pub fn step(
+        &mut self,
+        contents: &Contents<'_>,
+        workshop: &mut Workshop,
+        rows: usize,
+    ) -> SharingStep {
+        self.done = self.done.saturating_add(rows);
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Ground => match workshop.ground(contents, &self.options, rows) {
+                None => Stage::Ground,
+                Some(ground) => {
+                    Stage::Trying(Box::new(Trying::new(contents, &self.options, ground)))
+                }
+            },
+            Stage::Trying(mut trying) => {
+                let symbols = (rows / ROWS_OF_A_SYMBOL).max(1);
+                match trying.step(contents, &self.options, &mut workshop.encoder, symbols) {
+                    Some(made) => return SharingStep::Done(made),
+                    None => Stage::Trying(trying),
+                }
+            }
+            Stage::Done => Stage::Done,
+        };
+        let left = match &self.stage {
+            Stage::Ground => contents.profile.samples.len().saturating_mul(4),
+            Stage::Trying(trying) => trying.symbols_left().saturating_mul(ROWS_OF_A_SYMBOL),
+            Stage::Done => 0,
+        };
+        SharingStep::More { done: self.done, total: self.done.saturating_add(left) }
+    }
+}
+
+impl Workshop {
+    /// What links with these options are made of, once it is made; what was kept of others goes.
+    fn ground(
+        &mut self,
+        contents: &Contents<'_>,
+        options: &ShareOptions,
+        rows: usize,
+    ) -> Option<Arc<Ground>> {
+        let key = Key::of(options);
+        let state = match self.ground.take() {
+            Some((known, state)) if known == key => state,
+            _ => State::Making(ground::Making::new(contents, &key)),
+        };
+        let state = match state {
+            State::Making(making) => match making.step(contents, &key, rows) {
+                ground::Making::Done(ground) => State::Made(ground),
+                making => State::Making(making),
+            },
+            made => made,
+        };
+        let made = match &state {
+            State::Made(ground) => Some(Arc::clone(ground)),
+            State::Making(_) => None,
+        };
+        self.ground = Some((key, state));
+        made
+    }
+}
+
+/// The attempts at a link.
+struct Trying {
+    ground: Arc<Ground>,
+    texts: Texts,
+    /// That of the ground, until a call node is given up.
+    order: Arc<Order>,
+    next: Next,
+    packing: Option<(Attempt, Packing)>,
+    best: Option<Shared>,
+}
+
+/// What is tried next.
+enum Next {
+    /// All samples, each by itself.
+    Samples,
+    /// Nothing but the root.
+    Root,
+    /// As many call nodes as fit.
+    Search(Search),
+    /// What a whole tree leaves over is for finer bins; what is finer is only estimated.
+    FinerBins,
+    Nothing,
+}
+
+/// What an attempt is to hold.
+struct Plan {
+    call_nodes: usize,
+    /// Of times, at most.
+    most: Times,
+    /// About as many as bins may have.
+    bytes: usize,
+}
+
+/// A snapshot that may be too long.
+struct Attempt {
+    call_nodes: usize,
+    /// Bytes of its streams.
+    length: usize,
+    fidelity: Fidelity,
+    texts: SharedTexts,
+}
+
+impl Trying {
+    fn new(contents: &Contents<'_>, options: &ShareOptions, ground: Arc<Ground>) -> Self {
+        let order = Arc::clone(&ground.order);
+        // A sample is hardly ever less than two and a half characters.
+        let has_room = contents.profile.samples.len() <= options.characters / 5 * 2;
+        let is_whole = order.len() + 1 == ground.tree.nodes.len();
+        let has_samples = options.times == Times::Samples && samples::are_single(contents);
+        let next = if has_room && is_whole && has_samples { Next::Samples } else { Next::Root };
+        let texts = Texts::new(contents, options);
+        Self { ground, texts, order, next, packing: None, best: None }
+    }
+
+    /// Bytes of streams that are still to be packed in this attempt, at most.
+    fn symbols_left(&self) -> usize {
+        self.packing.as_ref().map_or(1, |(attempt, _)| attempt.length)
+    }
+
+    /// Goes on for so many bytes of streams; what came of it in the end.
+    fn step(
+        &mut self,
+        contents: &Contents<'_>,
+        options: &ShareOptions,
+        encoder: &mut Encoder,
+        symbols: usize,
+    ) -> Option<Result<Shared, TooSmall>> {
+        if let Some((attempt, mut packing)) = self.packing.take() {
+            match packing.step(encoder, symbols) {
+                Some(payload) => return self.judge(options, attempt, Some(payload)),
+                None => self.packing = Some((attempt, packing)),
+            }
+            return None;
+        }
+        let part = options.characters / 4 * 3 / BINS_SHARE;
+        let all = self.order.len();
+        let (call_nodes, most, bytes) = match &mut self.next {
+            Next::Samples => (all, Times::Samples, 0),
+            Next::Root => (0, Times::Threads, 0),
+            Next::Search(search) => match search.next(&mut self.order) {
+                Some(call_nodes) => (call_nodes, Times::Threads, part),
+                None => {
+                    let is_whole = search.fits == self.order.len();
+                    let has_bins = options.times != Times::None && self.ground.finest.is_some();
+                    self.next = match is_whole && has_bins && options.characters < usize::MAX {
+                        true => Next::FinerBins,
+                        false => Next::Nothing,
+                    };
+                    return None;
+                }
+            },
+            Next::FinerBins => {
+                let used = self.best.as_ref().map_or(0, |best| best.payload.len());
+                let left = options.characters.saturating_sub(used);
+                (all, Times::Threads, part.saturating_add(left / 2))
+            }
+            Next::Nothing => return self.best.take().map(Ok),
+        };
+        self.begin(contents, options, encoder, Plan { call_nodes, most, bytes })
+    }
+
+    /// Writes the streams of an attempt.
+    fn begin(
+        &mut self,
+        contents: &Contents<'_>,
+        options: &ShareOptions,
+        encoder: &mut Encoder,
+        Plan { call_nodes, most, bytes }: Plan,
+    ) -> Option<Result<Shared, TooSmall>> {
+        let Ground { tree, scope, finest, .. } = &*self.ground;
+        let finest = finest.as_ref().filter(|_| options.times != Times::None);
+        let room = Room { most: most.min(options.times), finest, bytes };
+        let selection = self.order.select(tree, call_nodes);
+        let texts = &self.texts;
+        let body = Body { contents, options, scope, texts, tree, selection: &selection, room };
+        let (streams, fidelity, written) = body.write(self.order.total);
+        let length = streams.len();
+        let texts = texts.list(&written);
+        let attempt = Attempt { call_nodes, length, fidelity, texts };
+        if length > MAX_INFLATED || fidelity.kept_dsos > MAX_DSOS as u64 {
+            return self.judge(options, attempt, None);
+        }
+        let method = Method::of(length, options.characters);
+        self.packing = Some((attempt, Packing::new(streams, method, encoder)));
+        None
+    }
+
+    /// Looks at what has become of an attempt. Without a payload it cannot be read.
+    fn judge(
+        &mut self,
+        options: &ShareOptions,
+        attempt: Attempt,
+        payload: Option<String>,
+    ) -> Option<Result<Shared, TooSmall>> {
+        let characters = payload.as_ref().map_or(usize::MAX, String::len);
+        let fits = characters <= options.characters;
+        let call_nodes = attempt.call_nodes;
+        let Attempt { fidelity, texts, .. } = attempt;
+        let made = payload.map(|payload| Shared { payload, fidelity, texts });
+        self.next = match std::mem::replace(&mut self.next, Next::Nothing) {
+            Next::Samples if fits => return made.map(Ok),
+            Next::Samples => Next::Root,
+            Next::Root if !fits => return Some(Err(TooSmall { needed: characters })),
+            Next::Root => {
+                self.best = made;
+                Next::Search(Search::new(options.characters, characters, &self.order))
+            }
+            Next::Search(mut search) => {
+                if search.tried(&self.order, call_nodes, characters) == Fit::Fits {
+                    self.best = made;
+                }
+                Next::Search(search)
+            }
+            Next::FinerBins | Next::Nothing => {
+                self.best = made.filter(|_| fits).or(self.best.take());
+                Next::Nothing
+            }
+        };
+        None
+    }
+}

@@ -1,0 +1,86 @@
+//! A link that is made in slices is the one that is made at once.
+
+use super::tests::{Made, made};
+use super::*;
+use crate::views::Query;
+use crate::views::transform::Transform;
+
+/// Makes it with so many rows a step; the steps that it took.
+fn in_slices(
+    made: &Made,
+    options: &ShareOptions,
+    workshop: &mut Workshop,
+    rows: usize,
+) -> (Result<Shared, TooSmall>, usize) {
+    let mut sharing = Sharing::new(options);
+    let mut before = 0;
+    for steps in 1.. {
+        match sharing.step(&made.contents(), workshop, rows) {
+            SharingStep::Done(shared) => return (shared, steps),
+            SharingStep::More { done, total } => {
+                assert!(before < done && done <= total, "{before} {done} {total}");
+                before = done;
+            }
+        }
+    }
+    unreachable!("it ends")
+}
+
+/// What differs from link to link, and of it what they are made of.
+fn all_options() -> Vec<ShareOptions> {
+    let hidden = Privacy { own_functions: Tell::LeftOut, ..Privacy::default() };
+    let bare = Privacy { addresses: Tell::LeftOut, ..Privacy::default() };
+    let query = Query { steps: vec![Transform::CollapseRecursion], ..Query::default() };
+    let whole = ShareOptions::default();
+    vec![
+        ShareOptions { characters: 1_500, ..whole.clone() },
+        ShareOptions { privacy: hidden.clone(), characters: 1_500, ..whole.clone() },
+        ShareOptions { privacy: hidden, times: Times::None, ..whole.clone() },
+        ShareOptions { privacy: bare, characters: 3_000, ..whole.clone() },
+        ShareOptions { query: Some(query), characters: 2_000, ..whole.clone() },
+        ShareOptions { characters: 10, ..whole.clone() },
+        whole,
+    ]
+}
+
+#[test]
+fn slices_make_the_same_link() {
+    for seed in [3, 4] {
+        let made = made(seed, 400);
+        let mut kept = Workshop::default();
+        for options in all_options() {
+            let at_once = encode(&made.contents(), &options);
+            for rows in [1_000, 100_000] {
+                assert_eq!(in_slices(&made, &options, &mut kept, rows).0, at_once, "{options:?}");
+            }
+            let (_, steps) = in_slices(&made, &options, &mut Workshop::default(), 1_000);
+            assert!(steps > 20, "{steps} steps");
+        }
+    }
+}
+
+#[test]
+fn what_is_given_up_leaves_the_next_link_as_it_is() {
+    let made = made(5, 400);
+    let mut kept = Workshop::default();
+    for options in all_options() {
+        for stopped in all_options() {
+            let mut sharing = Sharing::new(&stopped);
+            for _ in 0..10 {
+                let _ = sharing.step(&made.contents(), &mut kept, 2_000);
+            }
+        }
+        let shared = in_slices(&made, &options, &mut kept, 50_000).0;
+        assert_eq!(shared, encode(&made.contents(), &options), "{options:?}");
+    }
+}
+
+#[test]
+fn the_second_link_goes_on_from_what_the_first_was_made_of() {
+    let made = made(6, 400);
+    let mut kept = Workshop::default();
+    let options = ShareOptions { characters: 1_500, ..ShareOptions::default() };
+    let (_, first) = in_slices(&made, &options, &mut kept, 1_000);
+    let (_, second) = in_slices(&made, &options, &mut kept, 1_000);
+    assert!(second < first, "{second} steps, {first} the first time");
+}
