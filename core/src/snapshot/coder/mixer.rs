@@ -79,15 +79,26 @@ impl Clone for Mixer {
     }
 }
 
+/// What a context's counter says of a bit.
+#[derive(Clone, Copy, Default)]
+struct Said {
+    /// Of the counter.
+    place: usize,
+    by: i64,
+    trust: usize,
+}
+
 /// Functions as tables.
 #[derive(Clone)]
 struct Tables {
     /// Of −2,047 to 2,047, in 256ths: 65,536 / (1 + e^−x).
-    squash: Vec<u16>,
+    squash: Box<[u16; 4096]>,
     /// The inverse, of 4,096ths.
-    stretch: Vec<i16>,
+    stretch: Box<[i16; 4096]>,
     /// By how often a counter was met, the part of an error that it takes on, in 65,536ths.
-    rate: Vec<i64>,
+    rate: [i64; 1 + MAX_MET as usize],
+    /// By how often a counter was met, [`trust`].
+    trust: [u8; 1 + MAX_MET as usize],
 }
 
 impl Tables {
@@ -96,21 +107,22 @@ impl Tables {
             0..=16 => u32::from(LOGISTIC[index]),
             _ => 65_536 - u32::from(LOGISTIC[32 - index.min(32)]),
         };
-        let squash: Vec<u16> = (0..4096)
-            .map(|x: usize| {
-                let (index, part) = (x / 128, (x % 128) as u32);
-                ((point(index) * (128 - part) + point(index + 1) * part) / 128) as u16
-            })
-            .collect();
-        let mut stretch = Vec::with_capacity(4096);
+        let squash = std::array::from_fn(|x: usize| {
+            let (index, part) = (x / 128, (x % 128) as u32);
+            ((point(index) * (128 - part) + point(index + 1) * part) / 128) as u16
+        });
+        // The first that comes to each; above the last one the end.
+        let mut stretch = [2047; 4096];
+        let mut next = 0;
         for (x, &probability) in squash.iter().enumerate() {
-            while stretch.len() <= usize::from(probability >> 4) {
-                stretch.push(x as i16 - 2048);
+            while next <= usize::from(probability >> 4) {
+                stretch[next] = x as i16 - 2048;
+                next += 1;
             }
         }
-        stretch.resize(4096, 2047);
-        let rate = (0..=i64::from(MAX_MET)).map(|met| 655_360 / (10 * met + 16)).collect();
-        Self { squash, stretch, rate }
+        let rate = std::array::from_fn(|met| 655_360 / (10 * met as i64 + 16));
+        let trust = std::array::from_fn(|met| trust(met as u32) as u8);
+        Self { squash: Box::new(squash), stretch: Box::new(stretch), rate, trust }
     }
 
     fn squash(&self, x: i32) -> i32 {
@@ -181,20 +193,22 @@ impl Mixer {
         chosen: Chosen,
     ) -> u32 {
         let Self { counters, weights, corrections, tables } = self;
-        let count = groups.count;
-        let sets = [chosen.first % SETS, chosen.second % SETS];
-        let mut said = [0i32; MAX_CONTEXTS];
-        let mut trusts = [0usize; MAX_CONTEXTS];
+        let [first, second] = weights;
+        let first = &mut first[chosen.first % SETS];
+        let second = &mut second[chosen.second % SETS];
+        let starts = &groups.starts[..groups.count.min(MAX_CONTEXTS)];
+        let mut said = [Said::default(); MAX_CONTEXTS];
+        let said = &mut said[..starts.len()];
         let mut sums = [0i64; 2];
-        let places = groups.starts.map(|start| start + place % GROUP);
-        for index in 0..count {
-            let counter = counters[places[index]];
-            said[index] = i32::from(tables.stretch[(counter >> 20) as usize]);
-            trusts[index] = trust(counter & 1023);
-            for side in 0..2 {
-                let weight = weights[side][sets[side]][index][trusts[index]];
-                sums[side] += i64::from(said[index]) * i64::from(weight);
-            }
+        let weights = first.iter().zip(second.iter());
+        for ((said, start), (first, second)) in said.iter_mut().zip(starts).zip(weights) {
+            let place = start + place % GROUP;
+            let counter = counters[place];
+            let by = i64::from(tables.stretch[(counter >> 20) as usize]);
+            let trust = usize::from(tables.trust[(counter & MAX_MET) as usize]) % TRUSTS;
+            sums[0] += by * i64::from(first[trust]);
+            sums[1] += by * i64::from(second[trust]);
+            *said = Said { place, by, trust };
         }
         let mixed = sums.map(|sum| (sum >> 16).clamp(-2047, 2047) as i32);
         let both = (mixed[0] + mixed[1]) >> 1;
@@ -208,19 +222,17 @@ impl Mixer {
         let bit = line.carry(bit, one as Probability);
 
         let truth = if bit == 1 { 65_535 } else { 0 };
-        for side in 0..2 {
-            let error = i64::from(truth - tables.squash(mixed[side])) * LEARNING;
-            for index in 0..count {
-                let weight = &mut weights[side][sets[side]][index][trusts[index]];
-                let learned = ((i64::from(said[index]) * error) >> 18) as i32;
-                *weight = (*weight + learned).clamp(-MAX_WEIGHT, MAX_WEIGHT);
+        let likely_truth = if bit == 1 { (1 << 22) - 1 } else { 0 };
+        let errors = mixed.map(|mixed| i64::from(truth - tables.squash(mixed)) * LEARNING);
+        let weights = first.iter_mut().zip(second);
+        for (&Said { place, by, trust }, (first, second)) in said.iter().zip(weights) {
+            for (weight, error) in [(&mut first[trust], errors[0]), (&mut second[trust], errors[1])]
+            {
+                *weight = (*weight + ((by * error) >> 18) as i32).clamp(-MAX_WEIGHT, MAX_WEIGHT);
             }
-        }
-        for &place in &places[..count] {
             let counter = &mut counters[place];
-            let (likely, met) = (i64::from(*counter >> 10), *counter & 1023);
-            let truth = if bit == 1 { (1 << 22) - 1 } else { 0 };
-            let likely = likely + (((truth - likely) * tables.rate[met as usize]) >> 16);
+            let (likely, met) = (i64::from(*counter >> 10), *counter & MAX_MET);
+            let likely = likely + (((likely_truth - likely) * tables.rate[met as usize]) >> 16);
             *counter = (likely as u32) << 10 | (met + 1).min(MAX_MET);
         }
         let nearest = &mut row[point + usize::from(part >= 64)];

@@ -78,8 +78,8 @@ fn size_of(symbols: usize) -> u32 {
 /// Encodes one after the other.
 #[derive(Default)]
 pub(super) struct Encoder {
-    /// For streams as large as the last ones.
-    primed: Option<Primed>,
+    /// For streams as large as those before; the one that was used last comes last.
+    primed: Vec<Primed>,
     /// One that has served, whose memory serves the next.
     spare: Option<Mixer>,
 }
@@ -88,8 +88,15 @@ impl Encoder {
     /// Begins to encode streams.
     pub fn begin(&mut self, streams: Streams) -> Coding {
         let size = size_of(streams.len());
-        let primed = self.primed.take().filter(|primed| primed.size == size);
-        let primed = primed.unwrap_or_else(|| Primed::new(size));
+        let known = self.primed.iter().position(|primed| primed.size == size);
+        let primed = match known {
+            Some(known) => self.primed.remove(known),
+            None => {
+                // A link's attempts are of two sizes mostly: nothing but the root, and what fits.
+                self.primed.drain(..self.primed.len().saturating_sub(1));
+                Primed::new(size)
+            }
+        };
         let mixer = match self.spare.take() {
             Some(mut spare) => {
                 spare.clone_from(&primed.mixer);
@@ -97,7 +104,7 @@ impl Encoder {
             }
             None => primed.mixer.clone(),
         };
-        self.primed = Some(primed);
+        self.primed.push(primed);
         let slice = Slice::default();
         Coding { future: Box::pin(encode(streams, mixer, slice.clone())), slice }
     }
