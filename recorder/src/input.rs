@@ -149,14 +149,15 @@ impl Shared {
     }
 }
 
-/// Whether an argument is a link, not the name of a file: an address, or a bare payload where no
-/// file has that name.
+/// Whether an argument is a link, not the name of a file: an address, or a bare payload, or a link
+/// between other characters as messages have them, where no file has that name.
 fn is_link(given: &str) -> bool {
-    let is_payload = || {
+    let holds_payload = || {
         let bare = given.strip_prefix('#').unwrap_or(given);
-        snapshot::find(bare.as_bytes()).is_some_and(|found| found.payload == bare)
+        let found = snapshot::find(bare.as_bytes());
+        found.is_some_and(|found| found.payload == bare || given.contains("://"))
     };
-    is_http(given) || (is_payload() && !Path::new(given).exists())
+    is_http(given) || (holds_payload() && !Path::new(given).exists())
 }
 
 /// Whether [`Input::open`] takes this argument for a link, so that no file is named like it.
@@ -184,7 +185,15 @@ mod tests {
 
     #[test]
     fn links_are_told_from_files() {
-        for link in ["https://host/page#p1.AA", "http://host/", "#p1.AA", "p1.AAAA-_"] {
+        for link in [
+            "https://host/page#p1.AA",
+            "http://host/",
+            "#p1.AA",
+            "p1.AAAA-_",
+            "<https://host/page#p1.AA>",
+            "  \"https://host/page#p1.AA\"",
+            "[it](https://host/page#p1.AA)",
+        ] {
             assert!(is_link(link), "{link}");
         }
         for file in ["perf.data", "p1", "p1.data/perf.data", "-", "profile.html", "#p1", "a#p1.AA"]

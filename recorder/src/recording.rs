@@ -39,6 +39,15 @@ enum Completeness {
     PartsMissing,
 }
 
+/// A name as far as it says something: a link with anything before it is taken for a file's.
+fn shortened(name: &str) -> String {
+    const SHOWN: usize = 300;
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 impl Recording {
     /// Opens a recording; `-` is standard input, kept in a file without a name, since
     /// parts of it are read out of order.
@@ -51,7 +60,7 @@ impl Recording {
             let is_default = path == Path::new(USUAL_NAME);
             let remedy =
                 if is_default { " (name the recording, or make one: perftab record)" } else { "" };
-            format!("{name}{remedy}")
+            format!("{}{remedy}", shortened(&name.to_string()))
         };
         let metadata = fs::metadata(path).with_context(missing)?;
         if metadata.is_dir() {

@@ -1,5 +1,6 @@
 // What leaves the page: a link holds what was ticked and nothing else, and the page itself works from a disk.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { after, before, describe } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -78,6 +79,25 @@ describe("a link", () => {
     await dialog.getByText(`Holds what 2 filters leave: ${left} of ${all} samples.`).waitFor();
     await tab.picture("share-holds");
     await tab.close();
+  });
+});
+
+describe("what was shared, as a file", () => {
+  scene("a link in a message and a saved page open when they are dropped", async () => {
+    const message = parts.path("message.txt");
+    const { link } = parts.json("share", recording, "--json", "--budget", "slack");
+    writeFileSync(message, `It is slow here:\n\n> <${link}>.\n`);
+    const saved = parts.path("saved.html");
+    parts.perftab("export", recording, "--to", "html", "-o", saved);
+    const { samples } = parts.json("report", recording, "--json");
+    for (const [file, tag] of [[message, "Link"], [saved, "Page"]]) {
+      const tab = await Tab.open(host);
+      await tab.drop(file);
+      await tab.opened();
+      await tab.page.locator(".top-bar").getByText(tag, { exact: true }).waitFor();
+      assert.equal((await tab.ask("info")).events[0].samples, samples, tag);
+      await tab.close();
+    }
   });
 });
 

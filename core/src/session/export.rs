@@ -15,6 +15,9 @@ use crate::views::call_tree::CallTree;
 
 /// Rows that are looked at for one piece's worth of time: most work is in writing.
 const ROWS_A_PIECE: usize = 16;
+/// Bytes after which a step ends, however many pieces it was to do: a stack of thousands of calls is one
+/// piece.
+const ENOUGH: usize = 4 << 20;
 
 /// Where an [`Export`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +126,7 @@ impl Export {
 
     fn work(&mut self, session: &mut Session, pieces: usize, out: &mut Vec<u8>) {
         let until = self.done.saturating_add(pieces.max(1));
-        while self.done < until {
+        while self.done < until && out.len() < ENOUGH {
             self.state = match std::mem::replace(&mut self.state, State::Done) {
                 State::Done => return,
                 State::Tree(writer, None) => {
@@ -178,7 +181,7 @@ impl Export {
         out: &mut Vec<u8>,
     ) -> State {
         self.total = self.total.max(self.done + tree.len());
-        while self.done < until {
+        while self.done < until && out.len() < ENOUGH {
             self.done += 1;
             if writer.next(&session.profile, &session.symbols, &tree, out) == Next::End {
                 return State::Done;
@@ -210,10 +213,13 @@ impl Export {
         until: usize,
         out: &mut Vec<u8>,
     ) -> State {
-        while self.done < until {
+        while self.done < until && out.len() < ENOUGH {
             let event = writer.event().min(taken.events.len() - 1);
             let calls = session.calls(&taken.events[event].query);
-            while self.done < until && writer.event().min(taken.events.len() - 1) == event {
+            while self.done < until
+                && out.len() < ENOUGH
+                && writer.event().min(taken.events.len() - 1) == event
+            {
                 self.done += 1;
                 if writer.next(&calls, &taken, out) == Next::End {
                     return State::Done;

@@ -353,14 +353,15 @@ impl Session {
             events.map(|(index, event)| EventInfo::new(event, part_of(index))).collect()
         };
         let time = self.facts.time;
+        let shown = |text: Option<String>| text.map(|text| printable(&text).into_owned());
         ProfileInfo {
             format: self.format.clone(),
             host: HostInfo {
-                hostname: host.hostname.map(|name| printable(&name).into_owned()),
-                os_release: host.os_release,
-                arch: host.arch,
+                hostname: shown(host.hostname),
+                os_release: shown(host.os_release),
+                arch: shown(host.arch),
                 cpus: host.cpus,
-                cmdline: host.cmdline,
+                cmdline: host.cmdline.iter().map(|text| printable(text).into_owned()).collect(),
                 distribution: host.distribution,
             },
             machine: profile.machine.clone(),

@@ -103,8 +103,8 @@ pub struct Coverage {
     pub forced_leaves: u64,
     /// Samples by the status of the DSO that they ended in.
     pub by_status: BTreeMap<&'static str, u64>,
-    /// Stacks known to have been cut.
-    pub truncated_stacks: u64,
+    /// Stacks known to have been cut; null where that is not known, as of a link or a part.
+    pub truncated_stacks: Option<u64>,
 }
 
 /// How much of what a query's filters and steps leave has names.
@@ -132,7 +132,11 @@ pub struct DsoShare {
 }
 
 impl Coverage {
-    fn new(frames: &FrameCoverage, by_status: BTreeMap<&'static str, u64>, truncated: u64) -> Self {
+    fn new(
+        frames: &FrameCoverage,
+        by_status: BTreeMap<&'static str, u64>,
+        truncated: Option<u64>,
+    ) -> Self {
         Self {
             frames: frames.frames,
             named: frames.named,
@@ -150,7 +154,7 @@ impl Session {
     /// How much has names.
     pub fn coverage(&self) -> Coverage {
         let frames = coverage::frames(&self.profile, &self.symbols).with(&self.facts.folded);
-        let truncated = self.profile.funnel.map_or(0, |funnel| funnel.truncated);
+        let truncated = self.profile.funnel.map(|funnel| funnel.truncated);
         let mut by_status = self.by_status(&self.facts.uses);
         for (status, samples) in self.facts.left_out.leaf_samples().filter(|(_, n)| *n > 0) {
             *by_status.entry(status.name()).or_default() += samples;
@@ -315,7 +319,7 @@ impl Scan for CoverageWork {
                     samples: used.samples,
                 })
                 .collect(),
-            coverage: Coverage::new(&frames, session.by_status(&uses), 0),
+            coverage: Coverage::new(&frames, session.by_status(&uses), None),
         })
     }
 }

@@ -129,10 +129,11 @@ pub(super) fn unpack(text: &str) -> Result<Streams, SnapshotError> {
     if header[0] > VERSION {
         return Err(SnapshotError::NewerVersion { needed: u32::from(header[0]) });
     }
-    let length = u32_at(&header, 1) as usize;
-    let expected = length.saturating_mul(4).div_ceil(3);
-    let Some(characters) = characters.get(..expected) else {
-        let expected = Some(PREFIX.len() + expected);
+    // In WebAssembly a usize has 32 bits.
+    let expected = (u64::from(u32_at(&header, 1)) * 4).div_ceil(3);
+    let whole = usize::try_from(expected).ok().and_then(|expected| characters.get(..expected));
+    let Some(characters) = whole else {
+        let expected = Some(PREFIX.len() as u64 + expected);
         return Err(SnapshotError::CutOff { arrived, expected });
     };
     let bytes = URL_SAFE_NO_PAD.decode(characters).map_err(|_| SnapshotError::Damaged)?;

@@ -8,17 +8,20 @@ use super::codes::{self, gives_of};
 use super::container;
 use super::fields::{Field, Reader, unzigzag};
 use super::rebuild::{Rebuild, add_pseudo_dso};
-use super::{Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
-use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_WARNINGS};
+use super::{Before, Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
+use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
-    ContentHash, CountedAs, Dso, DsoId, DsoKind, Host, Identity, KernelPlace, Lost, MappedFrom,
-    Profile,
+    ContentHash, CountedAs, Dso, DsoId, DsoKind, Event, Host, Identity, KernelPlace, Lost,
+    MappedFrom, Profile,
 };
-use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance};
+use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance, Status};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
 use crate::views::weights::Sum;
+
+/// The largest number that JavaScript has exactly.
+const MAX_COUNTED: u64 = 1 << 53;
 
 /// Opens a payload (`p1.…`).
 pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
@@ -31,7 +34,7 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     profile.host = read_host(&mut read)?;
     let warnings = read_warnings(&mut read)?;
     let (mut rows, mut uses) = read_dsos(&mut read, &mut profile)?;
-    let functions = read_functions(&mut read, &profile)?;
+    let functions = read_functions(&mut read, &profile, &rows)?;
     let nodes = read_nodes(&mut read, &functions, profile.dsos.len())?;
     let times = match read.left(Field::Times) {
         0 => Times::None,
@@ -62,15 +65,31 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
         }
     }
     let (profile, symbols) = builder.finish();
+    check_totals(&profile)?;
     let part_of = read_part_of(&mut read, profile.events.len())?;
     let ledger = Ledger::from_rows(rows);
     let folded = recorded.without(&coverage::frames(&profile, &symbols));
-    let facts = Facts { uses, folded, part_of, ..facts };
+    let threshold = (fidelity.threshold_share * 1e9).round() as u64;
+    let before = Some(Before { nodes: fidelity.total_nodes, threshold });
+    let facts = Facts { uses, folded, part_of, before, ..facts };
     // Two of the DSOs are the pseudo ones of this side.
     let kept_dsos = profile.dsos.len() as u64 - 2;
     let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);
     let fidelity = Fidelity { kept_dsos, total_dsos, times, ..fidelity };
     Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity, view })
+}
+
+/// Every sample of an event ended in a call node, and none in two.
+fn check_totals(profile: &Profile) -> Result<(), SnapshotError> {
+    let samples = &profile.samples;
+    let mut sums = vec![Sum::default(); profile.events.len()];
+    for row in 0..samples.len() {
+        let sum = Sum { samples: samples.count(row), weight: samples.weight[row] };
+        sums[usize::from(samples.event[row])].add(sum);
+    }
+    let is_whole =
+        |(event, sum): (&Event, &Sum)| *sum == Sum { samples: event.samples, weight: event.weight };
+    if profile.events.iter().zip(&sums).all(is_whole) { Ok(()) } else { invalid("totals") }
 }
 
 fn processes(nodes: &[Node]) -> usize {
@@ -96,16 +115,16 @@ pub(super) fn invalid<T>(what: &'static str) -> Result<T, SnapshotError> {
 
 /// A number of things that a snapshot may have.
 pub(super) fn at_most(limit: usize, count: usize) -> Result<usize, SnapshotError> {
-    if count > limit { invalid("more than a snapshot can hold") } else { Ok(count) }
+    if count > limit { invalid("a number of things") } else { Ok(count) }
 }
 
 /// Facts, fidelity, losses, and how much of the recording had names.
 fn read_facts(
     read: &mut Reader<'_>,
 ) -> Result<(Facts, Fidelity, Lost, FrameCoverage), SnapshotError> {
-    let mut next = || read.number(Field::Facts);
-    let has_time = next()? != 0;
-    let (start, length) = (next()?, next()?);
+    let has_time = read.number(Field::Facts)? != 0;
+    let (start, length) = (read.number(Field::Facts)?, read.number(Field::Facts)?);
+    let mut next = || counted(read.number(Field::Facts)?);
     let time = has_time.then(|| (start, start.saturating_add(length)));
     let facts = Facts { time, processes: next()?, threads: next()?, ..Facts::default() };
     let lost = Lost { events: next()?, samples: next()? };
@@ -117,6 +136,9 @@ fn read_facts(
         folded_weight: next()?,
         ..Fidelity::default()
     };
+    if fidelity.kept_nodes > fidelity.total_nodes {
+        return invalid("what was kept");
+    }
     let mut recorded = FrameCoverage {
         frames: next()?,
         named: next()?,
@@ -134,6 +156,11 @@ fn read_facts(
     Ok((Facts { left_out, ..facts }, fidelity, lost, recorded))
 }
 
+/// A number of things, or a weight: pages have no larger ones.
+fn counted(number: u64) -> Result<u64, SnapshotError> {
+    if number > MAX_COUNTED { invalid("a number") } else { Ok(number) }
+}
+
 fn share(billionths: u64) -> f64 {
     (billionths as f64 / 1e9).min(1.0)
 }
@@ -143,7 +170,7 @@ fn read_view(read: &mut Reader<'_>) -> Result<String, SnapshotError> {
     if read.left(Field::View) == 0 {
         return Ok(String::new());
     }
-    let text = read.text(Field::View)?;
+    let Ok(text) = read.text(Field::View) else { return Ok(String::new()) };
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
     Ok(if is_plain { text } else { String::new() })
 }
@@ -260,7 +287,21 @@ pub(super) struct Functions {
     pub(super) files: Vec<String>,
 }
 
-fn read_functions(read: &mut Reader<'_>, profile: &Profile) -> Result<Functions, SnapshotError> {
+/// Whether names may come from there in a DSO of this status: what is forced is never mixed with what
+/// matched, and no file was used of what is missing or another build.
+fn may_come(provenance: Provenance, status: Status) -> bool {
+    match provenance {
+        Provenance::Forced => status == Status::Forced,
+        Provenance::Matched => matches!(status, Status::Matched | Status::Embedded),
+        Provenance::Embedded | Provenance::Unnamed => true,
+    }
+}
+
+fn read_functions(
+    read: &mut Reader<'_>,
+    profile: &Profile,
+    rows: &[LedgerRow],
+) -> Result<Functions, SnapshotError> {
     let count = at_most(MAX_NODES, read.texts_left(Field::FILES))?;
     let mut files: Vec<String> = Vec::new();
     for _ in 0..count {
@@ -270,13 +311,16 @@ fn read_functions(read: &mut Reader<'_>, profile: &Profile) -> Result<Functions,
     }
     let mut known = Vec::new();
     let mut name = String::new();
-    for (dso, _) in profile.dsos.iter() {
+    for ((dso, _), row) in profile.dsos.iter().zip(rows) {
         let named = read.count(Field::DsoFunctions, Field::NameProvenances)?;
         let unnamed = read.count(Field::DsoFunctions, Field::Addresses)?;
         at_most(MAX_NODES, known.len() + named + unnamed)?;
         for _ in 0..named {
             name = read.next_text(Field::NAMES, &name)?;
             let provenance = entry(&codes::PROVENANCES, read.byte(Field::NameProvenances)?)?;
+            if !may_come(provenance, row.status) {
+                return invalid("a name of a file that was not used");
+            }
             let file = match read.number(Field::NameFiles)?.checked_sub(1) {
                 None => None,
                 Some(file) if file < files.len() as u64 => Some(file as usize),
@@ -296,6 +340,8 @@ fn read_functions(read: &mut Reader<'_>, profile: &Profile) -> Result<Functions,
 /// A call node as it was written.
 pub(super) struct Node {
     pub(super) parent: u32,
+    /// Callers above it.
+    depth: u32,
     pub(super) what: What,
 }
 
@@ -319,7 +365,7 @@ fn read_nodes(
     functions: &Functions,
     dsos: usize,
 ) -> Result<Vec<Node>, SnapshotError> {
-    let groups = read.texts_left(Field::GROUPS);
+    let groups = at_most(MAX_PROCESSES, read.texts_left(Field::GROUPS))?;
     // Each that was kept may have a folded one below it.
     at_most(MAX_NODES * 2, read.left(Field::NodeChildren))?;
     let mut nodes: Vec<Node> = Vec::new();
@@ -348,8 +394,10 @@ fn read_nodes(
                 (parent, code, what)
             }
         };
-        at_most(MAX_DEPTH + 1, callers.len())?;
-        nodes.push(Node { parent, what });
+        let depth = nodes.get(parent as usize).map_or(0, |caller| caller.depth + 1);
+        // The deepest that is kept may have a folded one below it.
+        at_most(MAX_DEPTH + 1, depth as usize)?;
+        nodes.push(Node { parent, depth, what });
         while callers.last().is_some_and(|&(_, _, left)| left == 0) {
             callers.pop();
         }

@@ -76,6 +76,10 @@ const MAX_DEPTH: usize = 16 << 10;
 /// Call nodes times events that have samples; more are folded. As many as a link of two million
 /// characters may hold of one event.
 const MAX_NODES: usize = 2 << 20;
+/// Processes; of more the lightest are left out. A page has a track for each.
+const MAX_PROCESSES: usize = 1 << 16;
+/// Threads; of more there are bins of processes.
+const MAX_THREADS: usize = 1 << 17;
 /// Single samples; of more there are sums.
 const MAX_ROWS: usize = 16 << 20;
 /// More than are ever mapped.
@@ -178,6 +182,24 @@ pub struct Facts {
     pub left_out: LeftOut,
     /// By event: what the recording has of it, of which this is a part. Empty if it is all.
     pub part_of: Vec<Sum>,
+    /// What an earlier snapshot had to keep from; `None` for a recording.
+    pub before: Option<Before>,
+}
+
+/// What of a recording stood before a snapshot was made of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Call nodes.
+    pub nodes: u64,
+    /// Share of the heaviest that was not kept, in billionths.
+    pub threshold: u64,
+}
+
+impl Before {
+    /// The share, 0 to 1.
+    pub fn threshold(self) -> f64 {
+        self.threshold as f64 / 1e9
+    }
 }
 
 impl Facts {
@@ -186,6 +208,7 @@ impl Facts {
         let time_of = |row: usize| profile.samples.time_nanos[row];
         let times = || profile.recorded_rows().map(time_of).filter(|&time| time != 0);
         Self {
+            before: None,
             time: times().min().zip(times().max()),
             processes: profile.threads.processes.len() as u64,
             threads: profile.threads.threads.len() as u64,
@@ -240,7 +263,7 @@ pub enum SnapshotError {
         /// Characters that are there.
         arrived: usize,
         /// Characters that were written; `None`: so much is missing that it cannot be told.
-        expected: Option<usize>,
+        expected: Option<u64>,
     },
     /// A newer perftab wrote it.
     NewerVersion {
@@ -278,7 +301,7 @@ impl fmt::Display for SnapshotError {
                 "this link is cut off: {} of {} characters arrived. Send it as a file, or make a \
                  shorter one",
                 grouped(*arrived as u64),
-                grouped(*expected as u64)
+                grouped(*expected)
             ),
             Self::CutOff { arrived, expected: None } => {
                 write!(f, "this link is cut off after {} characters", grouped(*arrived as u64))

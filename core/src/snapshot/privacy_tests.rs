@@ -28,7 +28,7 @@ fn telling(seed: u64) -> Made {
     for (dso, _) in dsos.iter().filter(|(_, kind)| *kind == DsoKind::User) {
         made.ledger.unplaced(*dso, "0808080808 is not /home/me/other/server of kswapd0");
     }
-    made.ledger.matched(dsos[1].0, "/home/me/images/server.debug", Gives::default());
+    made.ledger.matched(dsos[2].0, "/home/me/images/server.debug", Gives::default());
     made.symbols.named(dsos[2].0, "system_entry", crate::symbolize::Provenance::Matched);
     made
 }

@@ -4,7 +4,7 @@ use super::codes;
 use super::decode::{at_most, invalid};
 use super::fields::{Field, Reader, unzigzag};
 use super::forecast::{Forecast, Row};
-use super::{MAX_NODES, MAX_ROWS, SnapshotError};
+use super::{MAX_PROCESSES, MAX_ROWS, MAX_THREADS, SnapshotError};
 use crate::profile::{
     EventId, Process, ProcessId, Profile, Sample, StackId, StringId, Thread, ThreadId,
 };
@@ -22,7 +22,7 @@ fn read_tasks(
     profile: &mut Profile,
     groups: &[&str],
 ) -> Result<(), SnapshotError> {
-    let processes = at_most(MAX_NODES, read.count(Field::Tasks, Field::Tasks)?)?;
+    let processes = at_most(MAX_PROCESSES, read.count(Field::Tasks, Field::Tasks)?)?;
     let mut pid = 0;
     for _ in 0..processes {
         let group = usize::try_from(read.number(Field::Tasks)?).ok();
@@ -47,14 +47,14 @@ pub(super) fn read_threads(
     read: &mut Reader<'_>,
     profile: &mut Profile,
 ) -> Result<Vec<(u32, u32, StringId)>, SnapshotError> {
-    let count = at_most(MAX_NODES, read.texts_left(Field::THREADS))?;
+    let count = at_most(MAX_THREADS, read.texts_left(Field::THREADS))?;
     let mut names = Vec::new();
     let mut text = String::new();
     for _ in 0..count {
         text = read.next_text(Field::THREADS, &text)?;
         names.push(profile.strings.intern(&text));
     }
-    let count = at_most(MAX_NODES, read.count(Field::Tasks, Field::Tasks)?)?;
+    let count = at_most(MAX_THREADS, read.count(Field::Tasks, Field::Tasks)?)?;
     let mut threads = Vec::new();
     let (mut of, mut tid, mut name) = (0, 0, 0);
     for _ in 0..count {

@@ -73,6 +73,7 @@ fn facts(contents: &Contents<'_>, query: &Query, tree: &Tree) -> Facts {
         whole => whole.to_vec(),
     };
     Facts {
+        before: contents.facts.before,
         time: time.or(contents.facts.time),
         processes: processes.len() as u64,
         threads: threads.len() as u64,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::scope::Scope;
 use super::tree::Tree;
-use super::{Contents, Fidelity, MAX_NODES};
+use super::{Contents, Fidelity, MAX_NODES, MAX_PROCESSES};
 use crate::symbolize::FunctionId;
+use crate::views::call_tree::Label;
 use crate::views::weights::Sum;
 
 /// Call nodes in the order in which they are worth being kept: the larger their share and the fewer
@@ -60,6 +61,8 @@ pub(super) struct Ordering {
     candidates: BinaryHeap<Candidate>,
     /// The call node whose calls are candidates next.
     kept: Option<u32>,
+    /// How many of those kept are processes.
+    processes: usize,
 }
 
 impl Ordering {
@@ -74,6 +77,7 @@ impl Ordering {
             is_kept: vec![false; tree.nodes.len()],
             candidates: BinaryHeap::new(),
             kept: Some(0),
+            processes: 0,
         }
     }
 
@@ -98,9 +102,14 @@ impl Ordering {
                 self.candidates.push(self.candidate(contents, tree, node));
             }
             let Some(Candidate { node, .. }) = self.candidates.pop() else { return true };
+            let is_process = matches!(tree.nodes[node as usize].label, Label::Group(_));
+            if is_process && self.processes == MAX_PROCESSES {
+                continue;
+            }
             if std::mem::replace(&mut self.is_kept[node as usize], true) {
                 continue;
             }
+            self.processes += usize::from(is_process);
             self.order.add(node, self.cost(contents, tree, node));
             self.kept = Some(node);
             if let Some(function) = tree.nodes[node as usize].label.function()

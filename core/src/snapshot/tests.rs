@@ -18,6 +18,10 @@ use crate::views::label::Labels;
 use crate::views::weights::Sum;
 use crate::views::{Direction, Group, Inlines, Query};
 
+/// A DSO whose names are of the build that ran, and one whose names are another build's. Those of the
+/// others came with the recording.
+const MATCHED: &str = "/home/me/secret-project/server";
+const FORCED: &str = "/home/me/other/server";
 /// When the first sample can have been.
 const START: u64 = 77_000_000_000;
 
@@ -98,6 +102,7 @@ pub(super) fn made(seed: u64, samples: u64) -> Made {
     let symbols = random_symbols(&mut random, &profile);
     let mut ledger = Ledger::new(&profile.dsos);
     ledger.matched(dsos[0], "/home/me/build/server", Gives { inlines: true, ..Gives::default() });
+    ledger.forced(dsos[1], "/home/me/new/server", None);
     let facts = Facts::of(&profile);
     let warnings = vec![Warning {
         kind: crate::error::WarningKind::Lost,
@@ -128,8 +133,8 @@ fn random_dsos(profile: &mut Profile) -> Vec<DsoId> {
     let id = |byte| BuildId::new(&[byte; 20]).expect("not zero");
     let (user, kernel) = (DsoKind::User, DsoKind::Kernel);
     let recorded = [
-        ("/home/me/secret-project/server", user, MappedFrom::BuildId(id(7))),
-        ("/home/me/other/server", user, MappedFrom::BuildId(id(8))),
+        (MATCHED, user, MappedFrom::BuildId(id(7))),
+        (FORCED, user, MappedFrom::BuildId(id(8))),
         ("/usr/lib/x86_64-linux-gnu/libc.so.6", user, MappedFrom::BuildId(id(9))),
         ("/opt/x/libwithout.so", user, MappedFrom::Nothing),
         ("[kernel.kallsyms]", kernel, MappedFrom::BuildId(id(10))),
@@ -147,10 +152,10 @@ fn random_symbols(random: &mut Random, profile: &Profile) -> Symbols {
         if kind == DsoKind::Unmapped || random.chance(33) {
             continue;
         }
-        let provenance = match kind {
-            DsoKind::Kernel => Provenance::Embedded,
-            _ if random.chance(10) => Provenance::Forced,
-            _ => Provenance::Matched,
+        let provenance = match profile.dsos.get(frame.dso).path.as_str() {
+            MATCHED => Provenance::Matched,
+            FORCED => Provenance::Forced,
+            _ => Provenance::Embedded,
         };
         let depth = if random.chance(30) { 1 + random.below(4) } else { 1 };
         let without_name = symbols.merged(id);
@@ -391,7 +396,7 @@ fn a_payload_cut_anywhere_says_how_much_is_missing() {
             Err(SnapshotError::NotASnapshot) => assert!(cut < 3),
             Err(SnapshotError::CutOff { arrived, expected }) => {
                 assert_eq!(arrived, cut);
-                assert_eq!(expected, (cut >= 15).then_some(payload.len()));
+                assert_eq!(expected, (cut >= 15).then_some(payload.len() as u64));
             }
             other => panic!("cut at {cut}: {:?}", other.err()),
         }
@@ -546,4 +551,69 @@ fn streams_that_are_modelled_from_next_to_nothing_are_refused() {
     let packed = pack(&streams, Method::Modelled);
     let unpacked = container::unpack(&packed).expect("deflated");
     assert_eq!(unpacked.get(Field::Facts).len(), 1 << 20);
+}
+
+#[test]
+fn names_that_a_dsos_status_rules_out_are_refused() {
+    let refused = Some(SnapshotError::Invalid { what: "a name of a file that was not used" });
+    for make in [
+        |made: &mut Made, dsos: &[DsoId]| made.ledger.forced(dsos[0], "a newer server", None),
+        |made: &mut Made, dsos: &[DsoId]| {
+            made.ledger.begin_again(dsos[0], made.profile.dsos.get(dsos[0]))
+        },
+        |made: &mut Made, dsos: &[DsoId]| {
+            let _ = made.ledger.unforced(dsos[1]);
+        },
+    ] {
+        let mut made = made(3, 400);
+        let dsos: Vec<DsoId> = made.profile.dsos.iter().map(|(id, _)| id).collect();
+        make(&mut made, &dsos);
+        let payload = made.encode(usize::MAX).expect("no limit").payload;
+        assert_eq!(decode(&payload).err(), refused);
+    }
+}
+
+#[test]
+fn totals_that_the_tree_does_not_have_are_refused() {
+    let payload = made(3, 400).encode(usize::MAX).expect("no limit").payload;
+    let streams = container::unpack(&payload).expect("it is whole");
+    let refused = Some(SnapshotError::Invalid { what: "totals" });
+    // The first event: how many there are, and its samples.
+    let mut more = streams.clone();
+    more.get_mut(Field::EventNumbers)[1] ^= 1;
+    assert_eq!(decode(&deflated(&more)).err(), refused);
+}
+
+#[test]
+fn calls_deeper_than_the_format_has_are_refused() {
+    let mut streams =
+        container::unpack(&made(3, 400).encode(usize::MAX).expect("no limit").payload)
+            .expect("it is whole");
+    // Call nodes with one call each, as many as there are bytes.
+    let depth = 2 * MAX_DEPTH;
+    *streams.get_mut(Field::NodeChildren) = [vec![1; depth], vec![0]].concat();
+    *streams.get_mut(Field::Groups) = b"mill\0".to_vec();
+    *streams.get_mut(Field::SharedOfGroups) = vec![0];
+    *streams.get_mut(Field::NodePairs) = vec![0; depth];
+    *streams.get_mut(Field::NodeFunctions) = vec![2; depth];
+    *streams.get_mut(Field::NodeLines) = Vec::new();
+    let refused = Some(SnapshotError::Invalid { what: "a number of things" });
+    assert_eq!(decode(&deflated(&streams)).err(), refused);
+}
+
+#[test]
+fn a_snapshot_of_a_part_says_what_was_there_before() {
+    let made = made(5, 3000);
+    for characters in [700, 1_500, 4_000] {
+        let first = made.encode(characters).expect("it fits").payload;
+        let opened = decode(&first).expect("it opens");
+        assert!(opened.fidelity.kept_nodes < opened.fidelity.total_nodes);
+        let again = encode(&opened.contents(), &ShareOptions::default()).expect("no limit");
+        for fidelity in [again.fidelity, decode(&again.payload).expect("it opens").fidelity] {
+            let said = |of: &Fidelity| {
+                (of.kept_nodes, of.total_nodes, of.folded_weight, of.threshold_share)
+            };
+            assert_eq!(said(&fidelity), said(&opened.fidelity), "{characters}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-use super::MAX_DEPTH;
+use super::{FOLDED, MAX_DEPTH};
 use crate::profile::{DsoId, DsoKind, Profile};
 use crate::snapshot::{Contents, Tell};
 use crate::symbolize::{FileId, Function, FunctionId, Inlining, Provenance};
@@ -122,8 +122,12 @@ impl Tree {
         !self.is_folded(contents, node) && self.nodes[node].depth as usize <= MAX_DEPTH
     }
 
-    /// True for what an earlier snapshot folded.
+    /// True for what an earlier snapshot folded, and for the processes that it left out.
     pub fn is_folded(&self, contents: &Contents<'_>, node: usize) -> bool {
+        if let Label::Group(name) = self.nodes[node].label {
+            let is_of_snapshot = contents.facts.before.is_some();
+            return is_of_snapshot && contents.profile.strings.get(name) == FOLDED;
+        }
         let dso = self.dso(contents, node);
         dso.is_some_and(|dso| contents.profile.dsos.get(dso).kind == DsoKind::Folded)
     }

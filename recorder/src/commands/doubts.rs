@@ -6,7 +6,7 @@ use perftab_core::session::{DsoRow, FidelityInfo, Session};
 use perftab_core::symbolize::Status;
 
 use super::share::keeps;
-use crate::output::{self, percent, printable};
+use crate::output::{self, grouped, percent, printable};
 
 /// So many paths stand in a line.
 const MOST_NAMED: usize = 5;
@@ -18,6 +18,14 @@ pub fn say(session: &Session) {
         let carrier = session.format().mode;
         let keeps = keeps(&FidelityInfo::from(fidelity));
         output::notice(format_args!("names of this {carrier} are its sender's word; {keeps}"));
+        let events = session.info().events;
+        let part = events.iter().find_map(|event| Some((&event.name, event.part_of?.samples)));
+        if let Some((event, samples)) = part {
+            let samples = grouped(samples);
+            output::notice(format_args!(
+                "it is a part: the recording has {samples} samples of {event}"
+            ));
+        }
     }
     let rows = session.dsos();
     if lacks_build_ids(&rows) {

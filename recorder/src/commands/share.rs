@@ -43,6 +43,9 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         let needed = grouped((before_payload + too_small.needed) as u64);
         anyhow!("no link of {} characters can hold it; give --budget {needed} or more", args.budget)
     })?;
+    if shared.fidelity.total_nodes == 0 {
+        output::notice("no sample is left: the link holds a profile of nothing");
+    }
     let characters = before_payload + shared.payload.len();
     let link = format!("{base}#{}", shared.payload);
     let text = match args.json {

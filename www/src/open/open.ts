@@ -22,7 +22,7 @@ import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
 import { answerable, listed } from "./answerable.ts";
-import { describeFailure, isOfLink } from "./failure.ts";
+import { describeFailure, isOfLink, payloadOf, viewOf } from "./failure.ts";
 import type { Given, Recording, Sorted } from "./given.ts";
 import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
@@ -31,6 +31,8 @@ import { sampleFiles } from "./sample.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
 import { servedParts, servedSize } from "./served.ts";
+import type { SharedFile } from "./shared.ts";
+import { sharedAmong } from "./shared.ts";
 import { sniffAll } from "./sniff.ts";
 
 /** Binaries that came before the profile that may want them. */
@@ -62,7 +64,11 @@ export async function takeFiles(given: readonly Given[]): Promise<void> {
   const offered = [...binaries, ...candidates, ...others];
   const [recording, ...more] = recordings;
   const [other] = others;
-  if (recording === undefined && phase.value.kind === "open") {
+  const shared = recording === undefined ? await sharedAmong(others) : null;
+  if (shared !== null) {
+    waiting.value = [...waiting.value, ...offered.filter((file) => file !== shared.file)];
+    await openShared(shared);
+  } else if (recording === undefined && phase.value.kind === "open") {
     await admitFiles(offered);
   } else if (recording === undefined && offered.length === others.length && other !== undefined) {
     // Nothing that is known: opening it says what it is.
@@ -153,6 +159,24 @@ export async function openPayload(
     read: (options) => need().call("openLink", { payload }, options),
     ...again,
   }, (entry, at) => openPayload(payload, origin, at, { entry, state: at }));
+}
+
+/** A link is what its address would be; a page has none but its file's name. */
+async function openShared({ file, carrier, text }: SharedFile, again?: Again): Promise<void> {
+  const payload = carrier === "link" ? payloadOf(text) : null;
+  if (payload !== null) {
+    await openPayload(payload, "link", viewOf(text));
+    return;
+  }
+  await open({
+    name: file.name,
+    bytes: file.size,
+    origin: "page",
+    payload: null,
+    state: null,
+    read: (options) => need().call("openLink", { payload: text }, options),
+    ...again,
+  }, (entry, state) => openShared({ file, carrier, text }, { entry, state }));
 }
 
 export async function openServed(profile: ServedProfile, again?: Again): Promise<void> {

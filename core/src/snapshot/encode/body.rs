@@ -34,7 +34,7 @@ impl<'a> Body<'_, 'a> {
         let fidelity = Fidelity {
             kept_dsos,
             total_dsos: kept_dsos.saturating_add(left_out.dsos),
-            ..self.selection.fidelity(self.scope, total_nodes)
+            ..self.since_recording(self.selection.fidelity(self.scope, total_nodes))
         };
         self.write_facts(&mut out, &fidelity, &left_out);
         self.write_host(&mut out);
@@ -52,6 +52,16 @@ impl<'a> Body<'_, 'a> {
         };
         let texts = out.take_texts();
         (out.finish(), Fidelity { times, ..fidelity }, texts)
+    }
+
+    /// Of a snapshot of a snapshot: what both kept of what was recorded.
+    fn since_recording(&self, fidelity: Fidelity) -> Fidelity {
+        let Some(before) = self.contents.facts.before else { return fidelity };
+        Fidelity {
+            total_nodes: fidelity.total_nodes.max(before.nodes),
+            threshold_share: fidelity.threshold_share.max(before.threshold()),
+            ..fidelity
+        }
     }
 
     /// DSOs that samples pass through and that are not written, nor were before.
@@ -73,6 +83,11 @@ impl<'a> Body<'_, 'a> {
         let facts = &self.scope.facts;
         let coverage = self.scope.coverage;
         let lost = self.contents.profile.lost;
+        let threshold = match self.contents.facts.before {
+            Some(before) if fidelity.threshold_share <= before.threshold() => before.threshold,
+            // What is heavier than this is kept, so it is never rounded down.
+            _ => (fidelity.threshold_share * 1e9).ceil() as u64,
+        };
         let (first, last) = facts.time.unwrap_or_default();
         let first_told = match self.options.privacy.clock {
             Tell::Told => first,
@@ -90,8 +105,7 @@ impl<'a> Body<'_, 'a> {
             fidelity.kept_nodes,
             fidelity.total_nodes,
             billionths(fidelity.kept_weight_share),
-            // What is heavier than this is kept, so it is never rounded down.
-            (fidelity.threshold_share * 1e9).ceil() as u64,
+            threshold,
             fidelity.folded_weight,
             coverage.frames,
             coverage.named,

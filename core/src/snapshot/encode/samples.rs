@@ -8,13 +8,17 @@ use crate::profile::{StringId, ThreadId};
 use crate::snapshot::codes::{self, code};
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::snapshot::forecast::{Forecast, Row};
-use crate::snapshot::{Contents, MAX_ROWS, Times, marks};
+use crate::snapshot::{Contents, MAX_PROCESSES, MAX_ROWS, MAX_THREADS, Times, marks};
 use crate::views::time_order::usual_distance;
 
 /// Whether each row of a profile is one sample, and there are no more than can be written.
 pub(super) fn are_single(contents: &Contents<'_>) -> bool {
     let samples = &contents.profile.samples;
-    samples.count.is_empty() && !samples.is_empty() && samples.len() <= MAX_ROWS
+    let tasks = &contents.profile.threads;
+    let has_few_tasks =
+        tasks.processes.len() <= MAX_PROCESSES && tasks.threads.len() <= MAX_THREADS;
+    let has_few_samples = !samples.is_empty() && samples.len() <= MAX_ROWS;
+    samples.count.is_empty() && has_few_samples && has_few_tasks
 }
 
 impl<'a> Body<'_, 'a> {

@@ -8,9 +8,9 @@ use super::calls::Entry;
 use super::sums::Unit;
 use super::tasks::{group_numbers, write_number};
 use crate::profile::{BinTrack, BinsOf, EventId, ProcessId, StringId, ThreadId, Threads, TimeBins};
-use crate::snapshot::Times;
 use crate::snapshot::codes::{self, code};
 use crate::snapshot::fields::{Field, Writer};
+use crate::snapshot::{MAX_THREADS, Times};
 use crate::views::timeline::KINDS;
 
 /// What a snapshot may tell of times.
@@ -64,6 +64,9 @@ impl<'a> Body<'_, 'a> {
             let pids = groups.heaviest(finest);
             pids.iter().fold(0, |before, &pid| write_number(&mut part, pid, before));
             let tracks = Tracks::new(&bins, &groups);
+            if tracks.threads.len() > MAX_THREADS {
+                continue;
+            }
             self.write_threads(&mut part, &tracks.threads);
             for (event, unit) in (0..).map(EventId).zip(units) {
                 tracks.write(&mut part, event, unit.unit);
