@@ -5,7 +5,8 @@ use perftab_core::profile::{
 };
 use perftab_core::snapshot::{Contents, Facts, ShareOptions, decode, encode};
 use perftab_core::symbolize::{
-    DsoImages, Image, Ledger, MatchedImage, NamingDepth, RecordedIdentities, Rejection, Symbols,
+    DsoImages, Gives, Image, Ledger, MatchedImage, NamingDepth, RecordedIdentities, Rejection,
+    Symbols,
 };
 use perftab_core::views::Query;
 use perftab_core::views::call_tree::CallTree;
@@ -42,9 +43,11 @@ fn add_samples(bench: &mut Bench) {
     });
 }
 
-fn payload(bench: &Bench) -> String {
+/// `file` is what the names are of, if there are any.
+fn payload(bench: &Bench, file: Option<&str>) -> String {
     let facts = Facts::of(&bench.profile);
-    let ledger = Ledger::new(&bench.profile.dsos);
+    let mut ledger = Ledger::new(&bench.profile.dsos);
+    file.into_iter().for_each(|file| ledger.matched(bench.dso, file, Gives::default()));
     let contents = Contents {
         profile: &bench.profile,
         symbols: &bench.symbols,
@@ -79,7 +82,7 @@ fn a_link_without_names_is_named_by_the_same_binary_and_by_no_other() {
 
     let mut bench = Bench::new(right().identity(), &Code::of(&program).offsets(4));
     add_samples(&mut bench);
-    let nameless = payload(&bench);
+    let nameless = payload(&bench, None);
     bench.admit(right()).expect("it is the file recorded");
     let named = shown(&bench.profile, &bench.symbols);
 
@@ -106,7 +109,7 @@ fn a_link_with_names_shows_them_without_any_file() {
     let mut bench = Bench::new(image(&program).identity(), &Code::of(&program).offsets(4));
     add_samples(&mut bench);
     bench.admit(image(&program)).expect("it is the file recorded");
-    let opened = decode(&payload(&bench)).expect("the link opens");
+    let opened = decode(&payload(&bench, Some("program"))).expect("the link opens");
     let before = shown(&bench.profile, &bench.symbols);
     assert!(before.iter().any(|line| line.contains("work;inner")), "{before:?}");
     assert_eq!(shown(&opened.profile, &opened.symbols), before);
@@ -128,7 +131,7 @@ fn names_of_a_link_are_not_replaced_by_those_of_a_file() {
     let mut bench = Bench::new(image(&program).identity(), &Code::of(&program).offsets(4));
     add_samples(&mut bench);
     bench.admit(image(&program)).expect("it is the file recorded");
-    let mut opened = decode(&payload(&bench)).expect("the link opens");
+    let mut opened = decode(&payload(&bench, Some("program"))).expect("the link opens");
     let before = shown(&opened.profile, &opened.symbols);
     let recorded = RecordedIdentities::new(&opened.profile.dsos);
     let mut images = DsoImages::default();
