@@ -109,8 +109,9 @@ impl Tree {
             }
         }
         let Self { nodes, total, events, .. } = self;
+        // A link may have no event.
         let (all, below) = total.split_at(*events);
-        for (node, totals) in nodes.iter_mut().skip(1).zip(below.chunks(*events)) {
+        for (node, totals) in nodes.iter_mut().skip(1).zip(below.chunks((*events).max(1))) {
             let shares = totals.iter().zip(all).filter(|(_, all)| all.weight > 0);
             let shares = shares.map(|(total, all)| total.weight as f64 / all.weight as f64);
             node.share = shares.fold(0.0, f64::max);
