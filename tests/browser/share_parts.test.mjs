@@ -211,7 +211,7 @@ describe("a link", () => {
     const { link, characters, fidelity } = parts.json("share", crowd.recording, "--image", crowd.library, "--budget", "2000000", "--json");
     assert.equal(characters, link.length);
     assert.ok(characters > 1_940_000 && characters <= 2_000_000, `${characters} characters`);
-    assert.ok(fidelity.keptNodes > 30_000 && fidelity.keptNodes < fidelity.totalNodes, JSON.stringify(fidelity));
+    assert.ok(fidelity.kept_nodes > 30_000 && fidelity.kept_nodes < fidelity.total_nodes, JSON.stringify(fidelity));
     const fresh = await Tab.open(host + payloadOf(link));
     // Such a link takes seconds, on a busy machine many.
     fresh.page.setDefaultTimeout(120_000);
