@@ -346,6 +346,17 @@ impl Session {
         to_js(&self.0.sandwich(&from_js(query)?, &from_js(function)?))
     }
 
+    /// Where in a function's own code samples ended; null if no sample has it. It needs where each
+    /// sample ends in the query's tree of callees.
+    #[wasm_bindgen(js_name = hotLines, unchecked_return_type = "HotLines | null")]
+    pub fn hot_lines(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "FunctionRef")] function: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.hot_lines(&from_js(query)?, &from_js(function)?))
+    }
+
     /// What the filters and steps of a query leave, and what each takes away.
     #[wasm_bindgen(unchecked_return_type = "Shown")]
     pub fn shown(

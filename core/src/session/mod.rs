@@ -15,6 +15,7 @@ mod diff;
 mod export;
 mod flame;
 mod force;
+mod hot_lines;
 mod info;
 mod namesakes;
 mod occurrence;
@@ -59,6 +60,7 @@ pub use diff::{DiffFunction, DiffTotal};
 pub use export::{Export, ExportStep};
 pub use flame::FlameWork;
 pub use force::Forced;
+pub use hot_lines::{Amount, HotInstruction, HotLine, HotLines};
 pub use info::{
     AuxInfo, DsoRow, EventInfo, EventTotal, FormatInfo, HostInfo, IdentityKind, LostInfo,
     ProfileInfo, TimeInfo, Wanted,

@@ -20,6 +20,7 @@ pub mod functions;
 pub mod grouped;
 mod grouping;
 pub mod heat_map;
+pub mod hot_lines;
 pub mod inverted;
 pub mod label;
 pub mod occurrence;
@@ -45,6 +46,8 @@ pub(crate) mod fixture;
 mod flame_graph_tests;
 #[cfg(test)]
 mod grouped_tests;
+#[cfg(test)]
+mod hot_lines_tests;
 #[cfg(test)]
 mod inverted_tests;
 #[cfg(test)]

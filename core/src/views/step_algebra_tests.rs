@@ -193,10 +193,10 @@ fn every_call_node_is_found_again_by_its_path() {
     }
 }
 
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, below: usize) -> usize {
+    pub fn below(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -204,7 +204,7 @@ impl Random {
     }
 }
 
-fn stacks_of_any_kind(random: &mut Random) -> String {
+pub(super) fn stacks_of_any_kind(random: &mut Random) -> String {
     let words = [
         "A", "B", "C", "A", "B", "X@lib", "Y@lib", "d", "e", "~1", "~2", "A>H", "C>H>B", "X>Y@lib",
     ];
@@ -221,7 +221,11 @@ fn stacks_of_any_kind(random: &mut Random) -> String {
 }
 
 /// A step that means something to the lines that there are; `None` where there is nothing.
-fn step_of_any_kind(random: &mut Random, stacks: &Fixture, lines: &[Line]) -> Option<String> {
+pub(super) fn step_of_any_kind(
+    random: &mut Random,
+    stacks: &Fixture,
+    lines: &[Line],
+) -> Option<String> {
     let has_lib = stacks.profile.dsos.iter().any(|(_, dso)| dso.path == "lib");
     let functions: &[&str] =
         if has_lib { &["A", "B", "C", "H", "d", "X@lib", "Y@lib"] } else { &["A", "B", "C", "d"] };

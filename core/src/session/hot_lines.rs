@@ -1,0 +1,171 @@
+//! Where in a function its weight lies, as the page and commands ask for it.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use serde::Serialize;
+
+use crate::session::Session;
+use crate::text::printable;
+use crate::views::function_ref::{FunctionRef, HexAddress};
+use crate::views::hot_lines::{self, Heat, Instruction, SourceLine};
+use crate::views::weights::Sum;
+use crate::views::{Direction, Query, serialize_weight};
+
+/// Rows of each kind that are told: the heaviest. A function has far fewer, unless a file was made
+/// to have more.
+const MOST_ROWS: usize = 1 << 16;
+
+/// Where in a function's own code its samples ended. The lines and what they leave out add up to
+/// all of it, and so do the instructions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct HotLines {
+    /// What ended in the function or in what is inlined into it.
+    #[serde(rename = "self")]
+    pub own_code: Amount,
+    /// By file and line; what has none comes last.
+    pub lines: Vec<HotLine>,
+    /// By address.
+    pub instructions: Vec<HotInstruction>,
+    /// What no line has, because a link does not hold it or because there are too many.
+    pub left_out: Amount,
+    /// The same of instructions.
+    pub instructions_left_out: Amount,
+}
+
+/// Samples and what they weigh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct Amount {
+    /// How many.
+    #[serde(serialize_with = "serialize_weight")]
+    pub samples: u64,
+    /// In the event's unit.
+    #[serde(serialize_with = "serialize_weight")]
+    pub weight: u64,
+}
+
+/// A line of source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct HotLine {
+    /// Its file; null if that is not known.
+    pub file: Option<String>,
+    /// Counted from 1; null if it is not known.
+    pub line: Option<u32>,
+    /// Samples that ended there.
+    #[serde(serialize_with = "serialize_weight")]
+    pub samples: u64,
+    /// What they weigh.
+    #[serde(serialize_with = "serialize_weight")]
+    pub weight: u64,
+    /// The part of it that ended in what is inlined there.
+    pub inlined: Amount,
+    /// What stands there, if that is known.
+    pub text: Option<String>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct HotInstruction {
+    /// Where it is: file offset of user code, address at run time of the kernel and of code without
+    /// a file. A step may show calls here; theirs is one less than what they return to.
+    pub address: HexAddress,
+    /// The line of the function that it is of; null if that is not known.
+    pub line: Option<u32>,
+    /// Its place among the lines; null if it is left out there.
+    pub line_row: Option<u32>,
+    /// Samples that ended there.
+    #[serde(serialize_with = "serialize_weight")]
+    pub samples: u64,
+    /// What they weigh.
+    #[serde(serialize_with = "serialize_weight")]
+    pub weight: u64,
+    /// The part of it that ended in what is inlined there.
+    pub inlined: Amount,
+    /// What stands there, if that is known.
+    pub text: Option<String>,
+}
+
+impl Amount {
+    fn of(sum: Sum) -> Self {
+        Self { samples: sum.samples, weight: sum.weight }
+    }
+}
+
+impl Session {
+    /// Where in a function the samples of a query ended; `None` if none of them has it. Inverting
+    /// changes nothing here, nor does the tree around a function.
+    pub fn hot_lines(&mut self, query: &Query, function: &FunctionRef) -> Option<HotLines> {
+        let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
+        let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
+        let found = hot_lines::hot_lines(profile, symbols, &query, tree, ends, function)?;
+        Some(self.told(found))
+    }
+
+    fn told(&self, found: hot_lines::HotLines) -> HotLines {
+        let hot_lines::HotLines { own_code, mut lines, mut instructions, .. } = found;
+        let (mut lines_left, mut instructions_left) = (found.left_out, found.instructions_left_out);
+        let number = |line: Option<NonZeroU32>| u64::from(line.map_or(0, NonZeroU32::get));
+        lines_left.add(cut(&mut lines, |(at, heat)| (*heat, number(at.line))));
+        instructions_left.add(cut(&mut instructions, |row| (row.heat, row.address)));
+        // Most lines of a function are of one file, so that paths are compared seldom.
+        lines.sort_by(|(a, _), (b, _)| self.key(*a).cmp(&self.key(*b)));
+        instructions.sort_by_key(|row| (row.address, row.line));
+        let row_of: HashMap<SourceLine, u32> =
+            lines.iter().zip(0..).map(|(row, place)| (row.0, place)).collect();
+        let instruction = |row: &Instruction| HotInstruction {
+            address: HexAddress(row.address),
+            line: row.line.line.map(NonZeroU32::get),
+            line_row: row_of.get(&row.line).copied(),
+            samples: row.heat.all.samples,
+            weight: row.heat.all.weight,
+            inlined: Amount::of(row.heat.inlined),
+            text: None,
+        };
+        HotLines {
+            own_code: Amount::of(own_code),
+            instructions: instructions.iter().map(instruction).collect(),
+            lines: lines.into_iter().map(|(at, heat)| self.line(at, heat)).collect(),
+            left_out: Amount::of(lines_left),
+            instructions_left_out: Amount::of(instructions_left),
+        }
+    }
+
+    /// By what lines stand in order: what is not known comes last.
+    fn key(&self, at: SourceLine) -> (bool, Option<&str>, bool, Option<NonZeroU32>) {
+        let file = at.file.map(|file| self.symbols.file(file));
+        (file.is_none(), file, at.line.is_none(), at.line)
+    }
+
+    fn line(&self, at: SourceLine, heat: Heat) -> HotLine {
+        HotLine {
+            file: at.file.map(|file| printable(self.symbols.file(file)).into_owned()),
+            line: at.line.map(NonZeroU32::get),
+            samples: heat.all.samples,
+            weight: heat.all.weight,
+            inlined: Amount::of(heat.inlined),
+            text: None,
+        }
+    }
+}
+
+/// Takes away all rows but the heaviest and says what these had; `key` breaks ties.
+fn cut<T>(rows: &mut Vec<T>, key: impl Fn(&T) -> (Heat, u64)) -> Sum {
+    let mut left_out = Sum::default();
+    if rows.len() > MOST_ROWS {
+        rows.sort_by_key(|row| {
+            let (heat, tie) = key(row);
+            (Reverse((heat.all.weight, heat.all.samples)), tie)
+        });
+        rows.drain(MOST_ROWS..).for_each(|row| left_out.add(key(&row).0.all));
+    }
+    left_out
+}

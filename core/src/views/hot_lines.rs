@@ -1,0 +1,170 @@
+//! Where in a function's code its samples ended: by source line and by instruction.
+//!
+//! What counts is what [`sandwich`](super::sandwich) calls the function's own code: what ended in it or
+//! in what is inlined into it. A sample that ended in an inlined body stands at the line of the function
+//! that the body was inlined at.
+//!
+//! Steps act as they do on the tree, since where a sample ends in it decides whether it counts. A sample
+//! that a step moved here from what the function called stands at the call: at the innermost frame of
+//! its stack that is the function's. Where recursion was collapsed that is the call that ran last.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+
+use crate::profile::{DsoKind, FrameId, Profile, StackId};
+use crate::symbolize::{FileId, Level, Symbols};
+use crate::views::call_tree::{CallNodeId, CallTree, Label};
+use crate::views::ends::Ends;
+use crate::views::filter::Filter;
+use crate::views::function_ref::{FunctionRef, FunctionSet, Resolver};
+use crate::views::sandwich::sum_up;
+use crate::views::weights::Sum;
+use crate::views::{Inlines, Query};
+
+/// Where in one function samples ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HotLines {
+    /// In all of its code.
+    pub own_code: Sum,
+    /// By line, in no order; each is there once.
+    pub lines: Vec<(SourceLine, Heat)>,
+    /// By instruction, in no order; each is there once.
+    pub instructions: Vec<Instruction>,
+    /// What no line has: a link tells of a call what was called, not where it stands.
+    pub left_out: Sum,
+    /// The same of instructions.
+    pub instructions_left_out: Sum,
+}
+
+/// A line, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceLine {
+    /// Its file.
+    pub file: Option<FileId>,
+    /// Counted from 1.
+    pub line: Option<NonZeroU32>,
+}
+
+/// What was sampled at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// As [`crate::profile::Frame::address`]; of a call one less than what it returns to.
+    pub address: u64,
+    /// The line of the function that it is of.
+    pub line: SourceLine,
+    /// How much.
+    pub heat: Heat,
+}
+
+/// What ended at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heat {
+    /// All of it.
+    pub all: Sum,
+    /// The part that ended in what is inlined there.
+    pub inlined: Sum,
+}
+
+impl Heat {
+    fn add(&mut self, sum: Sum, is_inlined: bool) {
+        self.all.add(sum);
+        if is_inlined {
+            self.inlined.add(sum);
+        }
+    }
+}
+
+/// Sums up one function of a query. `tree` is the query's tree of callees, and `ends` says where in it
+/// samples end. `None` if no sample has it, or if it is no code.
+pub fn hot_lines(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+    tree: &CallTree,
+    ends: &Ends,
+    function: &FunctionRef,
+) -> Option<HotLines> {
+    let set = Resolver::new(profile, symbols).functions(function);
+    let own_code = sum_up(tree, |label| set.has(label))?.own_code;
+    let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::OffCpu;
+    set.iter().any(is_code).then_some(())?;
+    let mut lines: HashMap<SourceLine, Heat> = HashMap::new();
+    let mut instructions: HashMap<(u64, SourceLine), Heat> = HashMap::new();
+    let mut placed = Sum::default();
+    for ((end, stack), sum) in ended(profile, query, tree, ends, &set) {
+        let Some((frame, level)) = place(profile, symbols, query.inlines, &set, stack) else {
+            continue;
+        };
+        let is_inlined = !set.has(tree.label(end));
+        let line = SourceLine { file: level.file, line: level.line };
+        let address = profile.frames.get(frame).address;
+        lines.entry(line).or_default().add(sum, is_inlined);
+        instructions.entry((address, line)).or_default().add(sum, is_inlined);
+        placed.add(sum);
+    }
+    let left_out = own_code.without(placed);
+    let instruction = |((address, line), heat)| Instruction { address, line, heat };
+    Some(HotLines {
+        own_code,
+        lines: lines.into_iter().collect(),
+        instructions: instructions.into_iter().map(instruction).collect(),
+        left_out,
+        instructions_left_out: left_out,
+    })
+}
+
+/// The samples that end in the code of functions, by call node and stack.
+fn ended(
+    profile: &Profile,
+    query: &Query,
+    tree: &CallTree,
+    ends: &Ends,
+    set: &FunctionSet,
+) -> HashMap<(CallNodeId, StackId), Sum> {
+    let is_code = code(tree, set);
+    let samples = &profile.samples;
+    let filter = Filter::new(profile, query);
+    let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
+    let mut ended: HashMap<(CallNodeId, StackId), Sum> = HashMap::new();
+    for row in filter.rows().filter(passes) {
+        let stack = samples.stack[row];
+        if let Some(end) = ends.of(samples.thread[row], stack)
+            && is_code[end.0 as usize]
+        {
+            ended.entry((end, stack)).or_default().add(filter.sum(row));
+        }
+    }
+    ended
+}
+
+/// By call node: whether it is the functions' own code.
+fn code(tree: &CallTree, set: &FunctionSet) -> Vec<bool> {
+    let mut is_code: Vec<bool> = Vec::with_capacity(tree.len());
+    for id in tree.ids() {
+        let label = tree.label(id);
+        let caller = tree.parent(id).is_some_and(|parent| is_code[parent.0 as usize]);
+        is_code.push(set.has(label) || (caller && matches!(label, Label::Inlined(_))));
+    }
+    is_code
+}
+
+/// The innermost frame of a stack that is of one of the functions, and as which of its levels. `None`
+/// if it came with a link: the line and address there are those of some call of the function.
+fn place<'a>(
+    profile: &Profile,
+    symbols: &'a Symbols,
+    inlines: Inlines,
+    set: &FunctionSet,
+    stack: StackId,
+) -> Option<(FrameId, &'a Level)> {
+    let is_it = |level: &&Level| set.has(Label::Function(level.function));
+    let found = profile.stacks.frames(stack).find_map(|frame| {
+        let levels = symbols.levels(frame);
+        let level = match inlines {
+            Inlines::Shown => levels.iter().rev().find(is_it),
+            Inlines::Merged => levels.first().filter(is_it),
+        };
+        Some((frame, level?))
+    });
+    found.filter(|&(frame, _)| !symbols.came_with_a_link(frame))
+}
