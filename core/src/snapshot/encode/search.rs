@@ -11,8 +11,36 @@ const ENOUGH: f64 = 0.98;
 const INTERPOLATED: usize = 8;
 /// Call nodes that are given up for others.
 const MOST_GIVEN_UP: usize = 6;
-/// Eighths of a byte that a character holds: what [`Order::cost`] expects, until it is known better.
-const COST_OF_CHARACTER: f64 = 6.0;
+/// Budgets that densities are known of.
+const DENSITIES_KEPT: usize = 8;
+
+/// How much of [`Order::cost`] a character of a link holds, by the budgets of the links before: the
+/// next one differs little, so that its first attempt nearly always fits, where without this it takes
+/// three or four. The same choices may so give another link than a while ago, as large.
+#[derive(Default)]
+pub(super) struct Densities(Vec<(usize, f64)>);
+
+impl Densities {
+    /// That of a link before, or about that of any.
+    fn of(&self, budget: usize) -> f64 {
+        /// Eighths of a byte, if nothing were guessed by the model and everything by the cost.
+        const UNKNOWN: f64 = 6.0;
+        self.0.iter().find(|&&(known, _)| known == budget).map_or(UNKNOWN, |&(_, density)| density)
+    }
+
+    /// Notes what a search has found.
+    pub fn keep(&mut self, search: &Search) {
+        let (cost, characters) = search.below;
+        if search.fits == 0 {
+            return;
+        }
+        self.0.retain(|&(known, _)| known != search.characters);
+        if self.0.len() == DENSITIES_KEPT {
+            self.0.remove(0);
+        }
+        self.0.push((search.characters, cost / (characters - search.needed).max(1.0)));
+    }
+}
 
 /// Whether an attempt fits.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,7 +51,10 @@ pub(super) enum Fit {
 
 /// The search for the largest number of call nodes that fits.
 pub(super) struct Search {
+    characters: usize,
     budget: f64,
+    /// What the first attempt is guessed by.
+    density: f64,
     /// Characters of nothing but the root.
     needed: f64,
     /// The largest number that fits.
@@ -40,9 +71,11 @@ pub(super) struct Search {
 
 impl Search {
     /// For what takes `needed` characters without any call node.
-    pub fn new(budget: usize, needed: usize, order: &Order) -> Self {
+    pub fn new(characters: usize, needed: usize, order: &Order, densities: &Densities) -> Self {
         Self {
-            budget: budget as f64,
+            characters,
+            budget: characters as f64,
+            density: densities.of(characters),
             needed: needed as f64,
             fits: 0,
             below: (0.0, needed as f64),
@@ -84,7 +117,7 @@ impl Search {
                 let each = cost / (characters - self.needed).max(1.0);
                 order.count(cost + missing * each)
             }
-            None => order.count(missing * COST_OF_CHARACTER),
+            None => order.count(missing * self.density),
         };
         // Where nearly all may fit, all may; if not, it is known what is too much.
         let next = match self.above {

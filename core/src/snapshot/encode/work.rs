@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::body::Body;
 use super::ground::{self, Ground, Key};
 use super::samples;
-use super::search::{Fit, Search};
+use super::search::{Densities, Fit, Search};
 use super::texts::{SharedTexts, Texts};
 use super::times::Room;
 use crate::snapshot::coder::Encoder;
@@ -24,7 +24,14 @@ const ROWS_OF_A_SYMBOL: usize = 64;
 #[derive(Default)]
 pub struct Workshop {
     ground: Option<(Key, State)>,
+    tools: Tools,
+}
+
+/// What attempts are made with.
+#[derive(Default)]
+struct Tools {
     encoder: Encoder,
+    densities: Densities,
 }
 
 enum State {
@@ -83,7 +90,7 @@ impl Sharing {
             },
             Stage::Trying(mut trying) => {
                 let symbols = (rows / ROWS_OF_A_SYMBOL).max(1);
-                match trying.step(contents, &self.options, &mut workshop.encoder, symbols) {
+                match trying.step(contents, &self.options, &mut workshop.tools, symbols) {
                     Some(made) => return SharingStep::Done(made),
                     None => Stage::Trying(trying),
                 }
@@ -192,12 +199,12 @@ impl Trying {
         &mut self,
         contents: &Contents<'_>,
         options: &ShareOptions,
-        encoder: &mut Encoder,
+        tools: &mut Tools,
         symbols: usize,
     ) -> Option<Result<Shared, TooSmall>> {
         if let Some((attempt, mut packing)) = self.packing.take() {
-            match packing.step(encoder, symbols) {
-                Some(payload) => return self.judge(options, attempt, Some(payload)),
+            match packing.step(&mut tools.encoder, symbols) {
+                Some(payload) => return self.judge(options, attempt, Some(payload), tools),
                 None => self.packing = Some((attempt, packing)),
             }
             return None;
@@ -210,6 +217,7 @@ impl Trying {
             Next::Search(search) => match search.next(&mut self.order) {
                 Some(call_nodes) => (call_nodes, Times::Threads, part),
                 None => {
+                    tools.densities.keep(search);
                     let is_whole = search.fits == self.order.len();
                     let has_bins = options.times != Times::None && self.ground.finest.is_some();
                     self.next = match is_whole && has_bins && options.characters < usize::MAX {
@@ -226,7 +234,7 @@ impl Trying {
             }
             Next::Nothing => return self.best.take().map(Ok),
         };
-        self.begin(contents, options, encoder, Plan { call_nodes, most, bytes })
+        self.begin(contents, options, tools, Plan { call_nodes, most, bytes })
     }
 
     /// Writes the streams of an attempt.
@@ -234,7 +242,7 @@ impl Trying {
         &mut self,
         contents: &Contents<'_>,
         options: &ShareOptions,
-        encoder: &mut Encoder,
+        tools: &mut Tools,
         Plan { call_nodes, most, bytes }: Plan,
     ) -> Option<Result<Shared, TooSmall>> {
         let Ground { tree, scope, finest, .. } = &*self.ground;
@@ -248,10 +256,10 @@ impl Trying {
         let texts = texts.list(&written);
         let attempt = Attempt { call_nodes, length, fidelity, texts };
         if length > MAX_INFLATED || fidelity.kept_dsos > MAX_DSOS as u64 {
-            return self.judge(options, attempt, None);
+            return self.judge(options, attempt, None, tools);
         }
         let method = Method::of(length, options.characters);
-        self.packing = Some((attempt, Packing::new(streams, method, encoder)));
+        self.packing = Some((attempt, Packing::new(streams, method, &mut tools.encoder)));
         None
     }
 
@@ -261,6 +269,7 @@ impl Trying {
         options: &ShareOptions,
         attempt: Attempt,
         payload: Option<String>,
+        tools: &Tools,
     ) -> Option<Result<Shared, TooSmall>> {
         let characters = payload.as_ref().map_or(usize::MAX, String::len);
         let fits = characters <= options.characters;
@@ -273,7 +282,8 @@ impl Trying {
             Next::Root if !fits => return Some(Err(TooSmall { needed: characters })),
             Next::Root => {
                 self.best = made;
-                Next::Search(Search::new(options.characters, characters, &self.order))
+                let densities = &tools.densities;
+                Next::Search(Search::new(options.characters, characters, &self.order, densities))
             }
             Next::Search(mut search) => {
                 if search.tried(&self.order, call_nodes, characters) == Fit::Fits {
