@@ -157,12 +157,6 @@ impl Session {
         to_js(&self.0.coverage())
     }
 
-    /// Who ran a DSO, and when.
-    #[wasm_bindgen(js_name = dsoUsers, unchecked_return_type = "DsoUsers")]
-    pub fn dso_users(&self, dso: u32) -> Result<JsValue, JsValue> {
-        to_js(&self.0.dso_users(DsoId(dso)))
-    }
-
     /// Offers a file; what is refused comes back as a refusal, not as an error.
     #[wasm_bindgen(unchecked_return_type = "Admission")]
     pub fn admit(&mut self, name: &str, source: Source) -> Result<JsValue, JsValue> {

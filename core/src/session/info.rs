@@ -18,7 +18,6 @@ use crate::snapshot::Carrier;
 use crate::symbolize::{Attempt, Hint, Status, hints};
 use crate::text::{printable, utc};
 use crate::views::coverage::{self, DsoUse};
-use crate::views::dso_users::{self, DsoUsers};
 use crate::views::serialize_weight;
 use crate::views::weights::Sum;
 
@@ -404,11 +403,6 @@ impl Session {
             used(b).cmp(&used(a)).then_with(|| a.path.cmp(&b.path))
         });
         rows
-    }
-
-    /// Who ran a DSO, and when: one pass over all samples.
-    pub fn dso_users(&self, dso: DsoId) -> DsoUsers {
-        dso_users::dso_users(&self.profile, dso)
     }
 
     fn dso_row(&self, id: DsoId, dso: &Dso, used: DsoUse, samples: u64) -> DsoRow {

@@ -76,7 +76,7 @@ pub use sandwich::{CodePart, SandwichFacts};
 pub use search::{SearchResult, SearchWork};
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
-pub use times::{HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
+pub use times::{DsoUsersWork, HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
 pub use trees::Noted;
 
 /// A recording or link that is open, and everything that is known of its names.

@@ -1,9 +1,10 @@
 //! When things were: timeline, heat map and marks. What goes through all samples does so in steps,
 //! so that a host can stop it.
 
-use crate::profile::{MarkKind, Marks};
+use crate::profile::{DsoId, MarkKind, Marks};
 use crate::session::{Noted, Session};
 use crate::text::printable;
+use crate::views::dso_users::{DsoUsers, UsersScan};
 use crate::views::ends::Left;
 use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::placed;
@@ -168,6 +169,22 @@ impl Scan for HeatMapWork {
     }
 }
 
+/// Who ran DSOs, and when: to be.
+pub struct DsoUsersWork(UsersScan);
+
+impl Scan for DsoUsersWork {
+    type Answer = Vec<DsoUsers>;
+
+    fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<Vec<DsoUsers>> {
+        if self.0.step(&session.profile, rows) {
+            let scan = std::mem::replace(&mut self.0, UsersScan::new(Vec::new()));
+            return ScanStep::Done(scan.finish());
+        }
+        let (done, total) = self.0.progress(&session.profile);
+        ScanStep::More { done, total }
+    }
+}
+
 /// Marks, as columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MarkRows {
@@ -217,6 +234,11 @@ impl Session {
         let rows = tasks::rows(&self.profile, &sums);
         self.times.keep(&query, sums);
         rows
+    }
+
+    /// Begins to look for who ran these DSOs, and when.
+    pub fn dso_users(&self, dsos: Vec<DsoId>) -> DsoUsersWork {
+        DsoUsersWork(UsersScan::new(dsos))
     }
 
     /// What the steps of a query leave, whatever its range: where any takes samples away, its tree of

@@ -1,7 +1,7 @@
-//! Who ran the code of one DSO, and when: what tells two builds of one path apart.
+//! Who ran the code of DSOs, and when: what tells two builds of one path apart.
 //!
-//! One pass over stacks and one over samples. It is asked of a DSO that somebody looks at; kept for
-//! all of them it would be a table of DSOs by processes.
+//! It goes through all stacks and all samples once for up to 64 DSOs. It is asked of those that
+//! somebody looks at; kept for all of them it would be a table of DSOs by processes.
 
 use serde::Serialize;
 
@@ -22,42 +22,127 @@ pub struct DsoUsers {
     pub end: Option<f64>,
 }
 
-/// Looks at all recorded events.
-pub fn dso_users(profile: &Profile, dso: DsoId) -> DsoUsers {
-    let through = stacks_through(profile, dso);
-    let samples = &profile.samples;
-    let mut counts = RunnerCounts::new(profile);
-    let mut times: Option<(u64, u64)> = None;
-    let mut first = None;
-    for row in profile.recorded_rows() {
-        let time = samples.time_nanos[row];
-        first = first.or(Some(time).filter(|&time| time > 0));
-        if !through[samples.stack[row].index()] {
-            continue;
-        }
-        counts.add(samples.thread[row], samples.count(row));
-        if time > 0 {
-            let (start, end) = times.unwrap_or((time, time));
-            times = Some((start.min(time), end.max(time)));
-        }
+/// DSOs that one pass looks for: a bit of each stack for each.
+const AT_ONCE: usize = u64::BITS as usize;
+
+/// [`DsoUsers`] of several DSOs, found step by step: of all recorded events.
+pub struct UsersScan {
+    wanted: Vec<DsoId>,
+    found: Vec<DsoUsers>,
+    pass: Pass,
+}
+
+/// One way through the profile, for [`AT_ONCE`] of the DSOs.
+#[derive(Default)]
+struct Pass {
+    /// By stack: which of the DSOs are on it. What a stack stands on comes before it.
+    through: Vec<u64>,
+    /// For each of the DSOs.
+    counts: Vec<(RunnerCounts, Option<(u64, u64)>)>,
+    /// Rows of samples gone through.
+    rows: usize,
+    /// The first time of all.
+    first: Option<u64>,
+}
+
+impl UsersScan {
+    /// Of these DSOs, in this order.
+    pub fn new(wanted: Vec<DsoId>) -> Self {
+        Self { wanted, found: Vec::new(), pass: Pass::default() }
     }
-    let since = |time: u64| time.saturating_sub(first.unwrap_or(0)) as f64;
-    DsoUsers {
-        runners: counts.finish(profile),
-        start: times.map(|(start, _)| since(start)),
-        end: times.map(|(_, end)| since(end)),
+
+    /// Goes through about so many more stacks or rows; true when there are none left.
+    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
+        let left = &self.wanted[self.found.len()..];
+        let now = &left[..left.len().min(AT_ONCE)];
+        if now.is_empty() {
+            return true;
+        }
+        if self.pass.step(profile, now, rows) {
+            let pass = std::mem::take(&mut self.pass);
+            self.found.extend(pass.finish(profile));
+        }
+        self.found.len() == self.wanted.len()
+    }
+
+    /// Stacks and rows gone through, and all that there are to go through.
+    pub fn progress(&self, profile: &Profile) -> (usize, usize) {
+        let all = profile.stacks.len() + profile.samples.len();
+        let passes = |dsos: usize| dsos.div_ceil(AT_ONCE);
+        let before = passes(self.found.len()) * all;
+        (before + self.pass.through.len() + self.pass.rows, passes(self.wanted.len()) * all)
+    }
+
+    /// What was found, in the order in which it was asked for.
+    pub fn finish(self) -> Vec<DsoUsers> {
+        self.found
     }
 }
 
-/// By stack: whether a frame of the DSO is on it. What a stack stands on comes before it.
-fn stacks_through(profile: &Profile, dso: DsoId) -> Vec<bool> {
-    let mut through = vec![false; profile.stacks.len()];
-    for stack in 1..profile.stacks.len() {
-        if let Some((prefix, frame)) = profile.stacks.get(StackId(stack as u32)) {
-            through[stack] = through[prefix.index()] || profile.frames.get(frame).dso == dso;
+impl Pass {
+    /// True when all samples have been gone through.
+    fn step(&mut self, profile: &Profile, dsos: &[DsoId], rows: usize) -> bool {
+        let stacks = profile.stacks.len();
+        if self.counts.is_empty() {
+            self.counts.extend(dsos.iter().map(|_| (RunnerCounts::new(profile), None)));
+            self.through.reserve_exact(stacks);
+        }
+        if self.through.len() < stacks {
+            let to = self.through.len().saturating_add(rows).min(stacks);
+            self.look_at_stacks(profile, dsos, to);
+            return false;
+        }
+        let to = self.rows.saturating_add(rows).min(profile.samples.len());
+        self.count(profile, to);
+        to == profile.samples.len()
+    }
+
+    fn look_at_stacks(&mut self, profile: &Profile, dsos: &[DsoId], to: usize) {
+        let mut bits = vec![0; profile.dsos.len()];
+        for (place, dso) in dsos.iter().enumerate() {
+            if let Some(bits) = bits.get_mut(dso.index()) {
+                *bits |= 1 << place;
+            }
+        }
+        for stack in self.through.len()..to {
+            let through = match profile.stacks.get(StackId(stack as u32)) {
+                Some((prefix, frame)) => {
+                    self.through[prefix.index()] | bits[profile.frames.get(frame).dso.index()]
+                }
+                None => 0,
+            };
+            self.through.push(through);
         }
     }
-    through
+
+    fn count(&mut self, profile: &Profile, to: usize) {
+        let samples = &profile.samples;
+        for row in profile.recorded_rows_of(self.rows..to) {
+            let time = samples.time_nanos[row];
+            self.first = self.first.or(Some(time).filter(|&time| time > 0));
+            let mut through = self.through[samples.stack[row].index()];
+            while through != 0 {
+                let (counts, times) = &mut self.counts[through.trailing_zeros() as usize];
+                through &= through - 1;
+                counts.add(samples.thread[row], samples.count(row));
+                if time > 0 {
+                    let (start, end) = times.unwrap_or((time, time));
+                    *times = Some((start.min(time), end.max(time)));
+                }
+            }
+        }
+        self.rows = to;
+    }
+
+    fn finish(self, profile: &Profile) -> impl Iterator<Item = DsoUsers> {
+        let Self { counts, first, .. } = self;
+        let since = move |time: u64| time.saturating_sub(first.unwrap_or(0)) as f64;
+        counts.into_iter().map(move |(counts, times)| DsoUsers {
+            runners: counts.finish(profile),
+            start: times.map(|(start, _)| since(start)),
+            end: times.map(|(_, end)| since(end)),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -68,8 +153,21 @@ mod tests {
     /// The DSO of the fixture's own code is its first.
     const APP: DsoId = DsoId(0);
 
+    /// In steps of one, so that each of them is met.
+    fn users_of(stacks: &str, dsos: Vec<DsoId>) -> Vec<DsoUsers> {
+        let profile = fixture(stacks).profile;
+        let mut scan = UsersScan::new(dsos);
+        let mut before = 0;
+        while !scan.step(&profile, 1) {
+            let (done, total) = scan.progress(&profile);
+            assert!(before < done && done <= total, "{before} < {done} <= {total}");
+            before = done;
+        }
+        scan.finish()
+    }
+
     fn users(stacks: &str) -> DsoUsers {
-        dso_users(&fixture(stacks).profile, APP)
+        users_of(stacks, vec![APP]).remove(0)
     }
 
     #[test]
@@ -105,7 +203,22 @@ mod tests {
     #[test]
     fn what_nobody_ran_has_no_users_and_no_time() {
         assert_eq!(users("p: ~2 1"), DsoUsers::default());
-        assert_eq!(dso_users(&fixture("p: A 1").profile, DsoId(77)), DsoUsers::default());
+        assert_eq!(users_of("p: A 1", vec![DsoId(77)]), [DsoUsers::default()]);
+        assert_eq!(users_of("p: A 1", Vec::new()), []);
+    }
+
+    #[test]
+    fn more_dsos_than_one_pass_takes_are_those_one_by_one() {
+        let stacks = "
+            nginx: A ~2 1
+            node: ~2 A 1
+            nginx: A 1
+            ";
+        let dsos: Vec<DsoId> = (0..150).map(|number| DsoId(number % 3)).collect();
+        let one_by_one: Vec<DsoUsers> =
+            dsos.iter().map(|&dso| users_of(stacks, vec![dso]).remove(0)).collect();
+        assert_eq!(users_of(stacks, dsos), one_by_one);
+        assert_ne!(one_by_one[0], one_by_one[1]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ const known = signal<ReadonlyMap<number, DsoUsers | null>>(new Map());
 export function followUsers(): void {
   effect(() => {
     void opened.value;
+    wanted.clear();
     known.value = new Map();
   });
 }
@@ -26,28 +27,37 @@ export function usersOf({ id }: DsoRow): DsoUsers | null {
   return users ?? null;
 }
 
-/**
- * One at a time: each goes through all samples, and the graph must not wait for a ledger of many rows.
- */
+/** What is asked next, together. */
+const wanted = new Set<number>();
+/** One call at a time: each goes through all samples, and the graph must not wait for a ledger of many rows. */
 let former: Promise<void> = Promise.resolve();
 
 function ask(id: number): void {
-  const present = session.peek();
-  if (present === null || known.peek().has(id)) {
+  if (session.peek() === null || known.peek().has(id)) {
     return;
   }
-  const asked = opened.peek();
   known.value = new Map(known.peek()).set(id, null);
-  former = former.then(() => present.call("dsoUsers", { dso: id })).then(
-    (users) => {
-      if (opened.peek() === asked) {
-        known.value = new Map(known.peek()).set(id, users);
-      }
-    },
-    () => {
-      // It stays unknown, and the row without a line.
-    },
-  );
+  wanted.add(id);
+  if (wanted.size === 1) {
+    former = former.then(answer);
+  }
+}
+
+async function answer(): Promise<void> {
+  const dsos = [...wanted];
+  wanted.clear();
+  if (dsos.length === 0) {
+    return; // Another profile was opened meanwhile.
+  }
+  const asked = opened.peek();
+  try {
+    const answers = await session.peek()?.call("dsoUsers", { dsos }) ?? [];
+    if (opened.peek() === asked) {
+      known.value = new Map([...known.peek(), ...answers.map((users, place) => [dsos[place], users] as [number, DsoUsers])]);
+    }
+  } catch {
+    // They stay unknown, and the rows without a line.
+  }
 }
 
 /** "6 threads of edge-auth (pid 3377), sampled from 21.02 s to 31.40 s"; null where nothing is known. */

@@ -160,8 +160,8 @@ export interface Protocol {
   dsos: { args: Record<string, never>; result: DsoRow[] };
   /** The same of what the filters and steps of a query leave. */
   filteredCoverage: { args: { query: Query }; result: FilteredCoverage };
-  /** Who ran a DSO, and when: a pass over all samples, so it is asked of one that somebody looks at. */
-  dsoUsers: { args: { dso: number }; result: DsoUsers };
+  /** Who ran DSOs, and when: a pass over all samples, so it is asked of those that somebody looks at, together. */
+  dsoUsers: { args: { dsos: number[] }; result: DsoUsers[] };
   coverage: { args: Record<string, never>; result: Coverage };
   /** Changes whenever names do; ids of call nodes are of one generation. */
   generation: { args: Record<string, never>; result: number };

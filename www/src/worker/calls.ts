@@ -51,7 +51,7 @@ export class Calls {
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
     filteredCoverage: ({ query }, { slices }) => this.#ofLeft(query, slices, (session) => scanned(session, session.filteredCoverage(query), slices)),
-    dsoUsers: ({ dso }) => this.#open.dsoUsers(dso),
+    dsoUsers: ({ dsos }, { slices }) => scanned(this.#open, this.#open.dsoUsers(Uint32Array.from(dsos)), slices),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
     admit: ({ files }, { slices }) => admit(this.#sessions, files, slices),
