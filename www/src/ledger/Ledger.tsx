@@ -14,13 +14,14 @@ import { countedSamples, coverageTip, ledger, ledgerNamedPercent } from "./state
 
 export function Ledger(): JSX.Element {
   const { groups, unused } = ledger.value;
+  const shown = useGradual(groups.length, 1);
   return (
     <div class="ledger">
       <Coverage />
-      {groups.map((group) => (
+      {groups.slice(0, shown).map((group) => (
         <Group key={group.title} group={group} />
       ))}
-      {unused > 0 && <p class="ledger-rest">No sample passes through {count(unused)} more.</p>}
+      {unused > 0 && shown === groups.length && <p class="ledger-rest">No sample passes through {count(unused)} more.</p>}
     </div>
   );
 }

@@ -3,8 +3,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** A frame's worth of rows: about 10 ms of script, style and layout on a busy server core. */
-const ROWS = 24;
+/** A frame's worth of rows: about 5 ms of script, style and layout on a busy server core. */
+const ROWS = 12;
 
 /** How many of `count` parts to render now: `each` at once, and as many more with every frame. */
 export function useGradual(count: number, each: number = ROWS): number {
