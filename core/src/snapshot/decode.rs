@@ -9,7 +9,7 @@ use super::container;
 use super::fields::{Field, Reader, unzigzag};
 use super::rebuild::{Rebuild, add_pseudo_dso};
 use super::{Before, Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
-use super::{MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
+use super::{MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
@@ -19,9 +19,6 @@ use crate::profile::{
 use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance, Status};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
 use crate::views::weights::Sum;
-
-/// The largest number that JavaScript has exactly.
-const MAX_COUNTED: u64 = 1 << 53;
 
 /// Opens a payload (`p1.…`).
 pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {

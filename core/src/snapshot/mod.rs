@@ -84,6 +84,8 @@ const MAX_THREADS: usize = 1 << 17;
 const MAX_ROWS: usize = 16 << 20;
 /// More than are ever mapped.
 const MAX_DSOS: usize = 1 << 16;
+/// Larger numbers of things are written as this, the largest that JavaScript has exactly.
+const MAX_COUNTED: u64 = 1 << 53;
 /// Later ones are left out.
 const MAX_WARNINGS: usize = 32;
 /// Neither written nor read.

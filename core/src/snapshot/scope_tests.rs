@@ -180,3 +180,13 @@ fn a_view_tells_no_folder_that_the_rest_does_not() {
          &step=drop;x%2Fy;1&range=1-2"
     );
 }
+
+/// A record of losses is anyone's number.
+#[test]
+fn numbers_that_pages_do_not_have_are_written_as_the_largest_that_they_have() {
+    let mut made = made(3, 100);
+    made.profile.lost = crate::profile::Lost { events: u64::MAX, samples: (1 << 53) - 1 };
+    let shared = made.encode(usize::MAX).expect("no limit");
+    let lost = decode(&shared.payload).expect("it opens").profile.lost;
+    assert_eq!((lost.events, lost.samples), (1 << 53, (1 << 53) - 1));
+}

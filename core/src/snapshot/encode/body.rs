@@ -11,7 +11,9 @@ use crate::snapshot::fields::{Field, Streams, Writer};
 use crate::snapshot::scope::Scope;
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
-use crate::snapshot::{Contents, Fidelity, LeftOut, MAX_WARNINGS, ShareOptions, Tell, Times};
+use crate::snapshot::{
+    Contents, Fidelity, LeftOut, MAX_COUNTED, MAX_WARNINGS, ShareOptions, Tell, Times,
+};
 
 /// Everything that one attempt is made of.
 pub(super) struct Body<'s, 'a> {
@@ -94,10 +96,11 @@ impl<'a> Body<'_, 'a> {
             // No sample is at 0: that stands for no time.
             Tell::LeftOut => first.min(1),
         };
+        for number in [u64::from(facts.time.is_some()), first_told, last.saturating_sub(first)] {
+            out.number(Field::Facts, number);
+        }
+        let counted = |number: u64| number.min(MAX_COUNTED);
         for number in [
-            u64::from(facts.time.is_some()),
-            first_told,
-            last.saturating_sub(first),
             facts.processes,
             facts.threads,
             lost.events,
@@ -112,9 +115,9 @@ impl<'a> Body<'_, 'a> {
             coverage.named_leaves,
             left_out.dsos,
         ] {
-            out.number(Field::Facts, number);
+            out.number(Field::Facts, counted(number));
         }
-        left_out.leaf_samples().for_each(|(_, samples)| out.number(Field::Facts, samples));
+        left_out.leaf_samples().for_each(|(_, samples)| out.number(Field::Facts, counted(samples)));
         if coverage.forced > 0 {
             out.number(Field::Facts, coverage.forced);
             out.number(Field::Facts, coverage.forced_leaves);
