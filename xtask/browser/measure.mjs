@@ -8,7 +8,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "../../tests/browser/chromium.mjs";
 import {
-  answersTo, framesDuring, hover, longestSilence, longTasks, observe, observeCalls, peakMiB, zoom,
+  answersTo, framesDuring, hover, longestSilence, longTasks, observe, observeCalls, peakMiB, previews,
+  zoom,
 } from "./watch.mjs";
 
 const [html, recording, runs] = process.argv.slice(2);
@@ -121,12 +122,22 @@ async function views(page) {
   await page.keyboard.press("Escape");
   const { x, y, width, height } = await page.locator(".timeline-plot").boundingBox();
   const to = (part, steps) => page.mouse.move(x + width * part, y + height / 2, { steps });
-  answers.rangeMs = await answersTo(page, async () => {
+  // The first drag finds out where samples lie in the graph; the ranges after it are drawn from that.
+  answers.firstRangeMs = await answersTo(page, async () => {
     await to(0.4, 1);
     await page.mouse.down();
     await to(0.7, 20);
     await page.mouse.up();
   });
+  await previews(page);
+  await answersTo(page, async () => {
+    await to(0.2, 1);
+    await page.mouse.down();
+    await to(0.6, 60);
+    await page.mouse.up();
+  });
+  const drawn = await previews(page);
+  Object.assign(answers, { previewMs: drawn.median, longestPreviewMs: drawn.longest });
   answers.compareMs = await answersTo(page, command("Compare the range with the rest"));
   await answersTo(page, click("button", "Stop comparing"));
   answers.shareMs = await answersTo(page, click(".share-button", ""));

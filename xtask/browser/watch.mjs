@@ -27,7 +27,7 @@ export function observe() {
  * every few milliseconds for something that it can say at once. While it says nothing, it hears no Cancel either.
  */
 export function observeCalls() {
-  const calls = { open: new Set(), asked: 0, answered: 0, silence: 0 };
+  const calls = { open: new Map(), asked: 0, answered: 0, silence: 0, previews: [] };
   window.measuredCalls = calls;
   const OF_OURS = 2e9; // Far from the numbers that the page gives its own questions.
   const ask = (worker, post) => {
@@ -52,13 +52,17 @@ export function observeCalls() {
       super(...args);
       ask(this, (message) => super.postMessage(message));
       this.addEventListener("message", ({ data }) => {
-        if (!("progress" in data) && calls.open.delete(data.id)) calls.answered = performance.now();
+        const call = "progress" in data ? undefined : calls.open.get(data.id);
+        if (call === undefined) return;
+        calls.open.delete(data.id);
+        calls.answered = performance.now();
+        if (call.method === "rangePreview") calls.previews.push(calls.answered - call.asked);
       });
     }
     postMessage(message, ...rest) {
       if (message.type === "call") {
         calls.asked += 1;
-        calls.open.add(message.id);
+        calls.open.set(message.id, { method: message.method, asked: performance.now() });
       } else if (message.type === "cancel") {
         calls.open.delete(message.id);
       }
@@ -89,6 +93,14 @@ export async function longestSilence(page) {
     const { silence } = window.measuredCalls;
     window.measuredCalls.silence = 0;
     return Math.round(silence);
+  });
+}
+
+/** How long graphs of a range that is being dragged took since the last call, from the question to the answer: median and longest. */
+export async function previews(page) {
+  return page.evaluate(() => {
+    const sorted = window.measuredCalls.previews.splice(0).sort((a, b) => a - b);
+    return { median: Math.round(sorted[sorted.length >> 1] ?? NaN), longest: Math.round(sorted.at(-1) ?? NaN) };
   });
 }
 
