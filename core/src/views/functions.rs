@@ -238,6 +238,38 @@ pub struct FunctionOrder {
     pub direction: SortDirection,
 }
 
+/// What a table has a row for.
+pub(super) trait Orderable {
+    /// Self and total.
+    fn sums(&self) -> (Sum, Sum);
+    /// By name; what else tells rows of one name apart comes after it.
+    fn by_name(&self, other: &Self) -> Ordering;
+    /// By DSO, or by what else a row is within.
+    fn by_dso(&self, other: &Self) -> Ordering;
+}
+
+impl FunctionOrder {
+    /// How two rows stand to each other. Texts are compared only where weights do not decide.
+    pub(super) fn compare<Row: Orderable>(self, a: &Row, b: &Row) -> Ordering {
+        let directed = |ordering: Ordering| match self.direction {
+            SortDirection::Descending => ordering.reverse(),
+            SortDirection::Ascending => ordering,
+        };
+        let ((self_a, total_a), (self_b, total_b)) = (a.sums(), b.sums());
+        let by_self = self_a.weight.cmp(&self_b.weight);
+        let by_total = total_a.weight.cmp(&total_b.weight);
+        let by_name = || a.by_name(b);
+        match self.key {
+            FunctionKey::SelfWeight => {
+                directed(by_self).then(directed(by_total)).then_with(by_name)
+            }
+            FunctionKey::Total => directed(by_total).then(directed(by_self)).then_with(by_name),
+            FunctionKey::Name => directed(by_name()),
+            FunctionKey::Dso => directed(a.by_dso(b)).then(by_self.reverse()).then_with(by_name),
+        }
+    }
+}
+
 /// A function as shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionRow {
@@ -317,29 +349,8 @@ fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], orde
         sum,
     });
     let mut keyed: Vec<Keyed<'_>> = keyed.collect();
-    keyed.sort_by(|a, b| compare(a, b, order));
+    keyed.sort_by(|a, b| order.compare(a, b));
     sums.iter_mut().zip(keyed).for_each(|(sum, keyed)| *sum = keyed.sum);
-}
-
-fn compare(a: &Keyed<'_>, b: &Keyed<'_>, order: FunctionOrder) -> Ordering {
-    let directed = |ordering: Ordering| match order.direction {
-        SortDirection::Descending => ordering.reverse(),
-        SortDirection::Ascending => ordering,
-    };
-    let by_self = || a.sum.self_sum.weight.cmp(&b.sum.self_sum.weight);
-    let by_total = || a.sum.total.weight.cmp(&b.sum.total.weight);
-    let by_dso = || a.dso.cmp(&b.dso);
-    let by_name = || a.name.cmp(&b.name).then_with(by_dso);
-    match order.key {
-        FunctionKey::SelfWeight => {
-            directed(by_self()).then_with(|| directed(by_total())).then_with(by_name)
-        }
-        FunctionKey::Total => {
-            directed(by_total()).then_with(|| directed(by_self())).then_with(by_name)
-        }
-        FunctionKey::Name => directed(by_name()),
-        FunctionKey::Dso => directed(by_dso()).then_with(|| by_self().reverse()).then_with(by_name),
-    }
 }
 
 /// A function beside what it is ordered by. Hundreds of thousands of addresses may have no name:
@@ -349,6 +360,20 @@ struct Keyed<'a> {
     sum: FunctionSum,
     name: NameKey<'a>,
     dso: Option<&'a str>,
+}
+
+impl Orderable for Keyed<'_> {
+    fn sums(&self) -> (Sum, Sum) {
+        (self.sum.self_sum, self.sum.total)
+    }
+
+    fn by_name(&self, other: &Self) -> Ordering {
+        self.name.cmp(&other.name).then_with(|| self.by_dso(other))
+    }
+
+    fn by_dso(&self, other: &Self) -> Ordering {
+        self.dso.cmp(&other.dso)
+    }
 }
 
 /// How a function is shown.

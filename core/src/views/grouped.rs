@@ -16,7 +16,7 @@ use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
-use crate::views::functions::{AddedUp, FunctionKey, FunctionOrder, NO_ROW, SortDirection, add_up};
+use crate::views::functions::{AddedUp, FunctionOrder, NO_ROW, Orderable, add_up};
 use crate::views::label::{Kind, Labels, NO_MAPPING, mark};
 use crate::views::weights::Sum;
 
@@ -228,28 +228,22 @@ impl Added {
 /// Rows in an order; what is equal stands by name. What is ordered by DSO stands by DSO, then by
 /// self.
 fn in_order(mut rows: Vec<GroupRow>, order: FunctionOrder) -> Vec<GroupRow> {
-    rows.sort_by(|a, b| {
-        let directed = |ordering: Ordering| match order.direction {
-            SortDirection::Descending => ordering.reverse(),
-            SortDirection::Ascending => ordering,
-        };
-        let by_self = || a.self_sum.weight.cmp(&b.self_sum.weight);
-        let by_total = || a.total.weight.cmp(&b.total.weight);
-        let by_name = || (&a.name, &a.within, a.id).cmp(&(&b.name, &b.within, b.id));
-        match order.key {
-            FunctionKey::SelfWeight => {
-                directed(by_self()).then_with(|| directed(by_total())).then_with(by_name)
-            }
-            FunctionKey::Total => {
-                directed(by_total()).then_with(|| directed(by_self())).then_with(by_name)
-            }
-            FunctionKey::Name => directed(by_name()),
-            FunctionKey::Dso => directed(a.within.cmp(&b.within))
-                .then_with(|| by_self().reverse())
-                .then_with(by_name),
-        }
-    });
+    rows.sort_by(|a, b| order.compare(a, b));
     rows
+}
+
+impl Orderable for GroupRow {
+    fn sums(&self) -> (Sum, Sum) {
+        (self.self_sum, self.total)
+    }
+
+    fn by_name(&self, other: &Self) -> Ordering {
+        (&self.name, &self.within, self.id).cmp(&(&other.name, &other.within, other.id))
+    }
+
+    fn by_dso(&self, other: &Self) -> Ordering {
+        self.within.cmp(&other.within)
+    }
 }
 
 /// The source file of each function. Code that the compiler took from another file without saying
