@@ -25,7 +25,11 @@ mod decode;
 mod encode;
 mod fields;
 mod forecast;
+#[cfg(test)]
+mod hostile_tests;
 mod inside;
+#[cfg(test)]
+mod made;
 mod marks;
 mod options;
 mod privacy;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tests::{Made, made};
+use super::made::{Made, made};
 use super::*;
 use crate::profile::DsoKind;
 use crate::symbolize::Gives;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{Made, made};
+use super::made::{Made, made};
 use super::*;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::coverage;

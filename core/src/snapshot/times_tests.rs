@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fields::Field;
-use super::tests::{Made, Random, deflated, made, table};
+use super::made::{Made, Random, deflated, made, table};
 use super::*;
 use crate::profile::{Mark, MarkKind};
 use crate::views::build::build_with_ends;

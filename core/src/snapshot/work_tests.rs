@@ -1,6 +1,6 @@
 //! A link that is made in slices is the one that is made at once.
 
-use super::tests::{Made, made};
+use super::made::{Made, made};
 use super::*;
 use crate::views::Query;
 use crate::views::transform::Transform;
