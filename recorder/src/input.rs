@@ -13,6 +13,7 @@ use perftab_core::session::Session;
 use perftab_core::snapshot::{self, Carried, Carrier};
 
 use crate::debuginfod_client::is_http;
+use crate::output::shortened;
 use crate::recording::Recording;
 
 /// So much of a file says whether it is a text.
@@ -121,10 +122,7 @@ impl Shared {
 
     /// A link that stands on the command line.
     fn of_argument(link: &str) -> anyhow::Result<Self> {
-        let mut name: String = link.chars().take(SHOWN).collect();
-        if name.len() < link.len() {
-            name.push('…');
-        }
+        let name = shortened(link, SHOWN);
         match snapshot::find(link.as_bytes()) {
             Some(carried) => Ok(Self::new(name, carried)),
             None => bail!(

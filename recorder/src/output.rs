@@ -115,6 +115,14 @@ pub fn failure(error: &anyhow::Error) {
     notice(format_args!("{error:#}"));
 }
 
+/// A text as far as it says something: so many characters of it, and a sign where there were more.
+pub fn shortened(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// The share of `part` in `whole` as `7.8 %`, with one decimal and a thin space.
 pub fn percent(part: f64, whole: f64) -> String {
     let share = if whole > 0.0 { part / whole * 100.0 } else { 0.0 };

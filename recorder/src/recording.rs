@@ -12,12 +12,14 @@ use perftab_core::session::{Opening, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
 use crate::late_ids;
-use crate::output::{Progress, Unit};
+use crate::output::{Progress, Unit, shortened};
 use crate::scratch;
 
 /// What `perf record` and `perftab record` call a recording.
 pub const USUAL_NAME: &str = "perf.data";
 const BLOCK: usize = 1 << 20;
+/// Characters of a name in a message: a link with anything before it is taken for a file's.
+const SHOWN: usize = 300;
 
 /// An open recording.
 pub struct Recording {
@@ -39,15 +41,6 @@ enum Completeness {
     PartsMissing,
 }
 
-/// A name as far as it says something: a link with anything before it is taken for a file's.
-fn shortened(name: &str) -> String {
-    const SHOWN: usize = 300;
-    match name.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
-}
-
 impl Recording {
     /// Opens a recording; `-` is standard input, kept in a file without a name, since
     /// parts of it are read out of order.
@@ -60,7 +53,7 @@ impl Recording {
             let is_default = path == Path::new(USUAL_NAME);
             let remedy =
                 if is_default { " (name the recording, or make one: perftab record)" } else { "" };
-            format!("{}{remedy}", shortened(&name.to_string()))
+            format!("{}{remedy}", shortened(&name.to_string(), SHOWN))
         };
         let metadata = fs::metadata(path).with_context(missing)?;
         if metadata.is_dir() {
