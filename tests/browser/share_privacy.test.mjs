@@ -1,30 +1,15 @@
 // What a link tells is what is ticked: the command line reads each link that the dialog made, and has or has not the texts.
 import assert from "node:assert/strict";
-import { hostname } from "node:os";
-import { after, before, describe } from "node:test";
-import { Parts } from "./recording.mjs";
-import { axe, Tab, scene } from "./tab.mjs";
+import { describe } from "node:test";
+import { axe, scene } from "./tab.mjs";
+import { standing, Telling } from "./telling.mjs";
 
-const parts = new Parts();
-let host;
-let program;
-let recording;
-
-before(async () => {
-  program = parts.compile(["secret-folder", "tides"]);
-  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
-  host = await parts.host();
-});
-
-after(() => parts.end());
+const telling = new Telling();
+const { parts, secrets } = telling;
 
 /** The recording with its names, and the dialog on a link that no size limits. */
 async function shared(options = {}) {
-  const tab = await Tab.open(host, options);
-  await tab.drop(recording);
-  await tab.opened();
-  await tab.drop(program);
-  await tab.settled();
+  const tab = await telling.opened(options);
   await tab.page.getByRole("button", { name: "Share", exact: true }).click();
   const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
   return { tab, dialog, link: new Link(dialog) };
@@ -66,19 +51,18 @@ async function listed(tab, dialog) {
   }
 }
 
-/** Whether a word stands by itself: kernels have functions with the names of hosts in theirs. */
-const has = (text, word) => new RegExp(`(?<![A-Za-z0-9_])${word}(?![A-Za-z0-9_])`).test(text);
+const has = (text, word) => standing(word).test(text);
 
 describe("what a link tells", () => {
   scene("ticks take it out and put it in", async () => {
     const { tab, dialog, link } = await shared();
     const said = await link.read();
     assert.ok(has(said, "rolling_sea") && has(said, "tides"), "names are told unasked");
-    for (const secret of ["secret-folder", hostname(), "record"]) assert.ok(!has(said, secret), secret);
+    for (const secret of Object.values(secrets)) assert.ok(!has(said, secret), secret);
     for (const [tick, secret] of [
-      [/^Folders/, "secret-folder"],
-      [/^Host name/, hostname()],
-      [/^Command line/, "record"],
+      [/^Folders/, secrets.folder],
+      [/^Host name/, secrets.host],
+      [/^Command line/, secrets.command],
     ]) {
       await dialog.getByRole("checkbox", { name: tick }).check();
       assert.ok(has(await link.read(), secret), `${secret} is there`);
