@@ -82,7 +82,7 @@ pub struct RecordArgs {
     #[arg(long, hide = true)]
     pub exec_when_continued: bool,
     /// The command to record; with -a, -C, -p or -t they are recorded until it ends
-    #[arg(value_name = "CMD", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub command: Vec<OsString>,
 }
 
@@ -319,7 +319,24 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: RecordArgs,
+    }
+
+    #[test]
+    fn an_option_that_is_none_is_no_command() {
+        let parse = |line: &str| Line::try_parse_from(line.split(' ')).map(|it| it.options.command);
+        assert!(parse("record --off-cpu -g ./mill").is_err());
+        for line in ["record -g ./mill --grain -x", "record -g -- ./mill --grain -x"] {
+            assert_eq!(parse(line).unwrap(), ["./mill", "--grain", "-x"], "{line}");
+        }
+    }
 
     #[test]
     fn durations() {
