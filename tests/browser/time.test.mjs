@@ -257,7 +257,7 @@ describe("time", () => {
     await none.view(/Heat map/);
     const without = none.page.getByRole("button", { name: "Off-CPU" });
     assert.ok(await without.isDisabled());
-    assert.equal(await without.getAttribute("title"), "No context switches were recorded. Record with --off-cpu.");
+    assert.equal(await without.getAttribute("title"), "No context switches were recorded. Record with perf record --off-cpu, or --switch-events.");
     await none.close();
 
     const options = ["-e", "cpu-clock", "-F", "999", "--switch-events"];

@@ -40,7 +40,7 @@ export function EventMenu(): JSX.Element | null {
 }
 
 /** Where there is no time off the CPU to choose. */
-export const NO_OFF_CPU = "No context switches were recorded. Record with --off-cpu.";
+export const NO_OFF_CPU = "No context switches were recorded. Record with perf record --off-cpu, or --switch-events.";
 
 interface Numbered extends EventInfo {
   /** As a query has it. */
