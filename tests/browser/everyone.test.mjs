@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Frame, selectIn } from "./frame.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { axe, pictureOf, scene } from "./tab.mjs";
 
 const frame = new Frame();
 
@@ -34,15 +34,25 @@ describe("a21 everyone", () => {
       const tab = await frame.opened({ initPath: axe, ...options }, "#s2&range=0-10&step=collapse-recursion");
       const { page } = tab;
       await prepare(page);
-      await selectIn(tab, "rolling_sea");
       const all = {};
       const look = async (screen) => {
         const found = await tab.findings();
         if (found.length > 0) all[screen] = found;
-        await page.screenshot({ path: `../../target/screenshots/a21-${name.replaceAll(" ", "-")}-${screen}.png` });
+        await page.screenshot({ path: pictureOf(`a21-${name.replaceAll(" ", "-")}-${screen}`) });
         const overflow = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
         assert.ok(overflow <= 0, `${screen}: the page is ${overflow} px too wide`);
+        // What a bar or the dock cuts off cannot be scrolled to.
+        const cut = await page.evaluate(() => [".top-bar", ".view-tabs", ".dock-head", ".dock"].flatMap((each) => {
+          const region = document.querySelector(each);
+          const end = Math.min(innerWidth, region?.getBoundingClientRect().right ?? 0) + 1;
+          return [...(region?.querySelectorAll("button, input, select") ?? [])]
+            .filter((control) => control.checkVisibility() && control.getBoundingClientRect().right > end)
+            .map((control) => `${each}: ${control.ariaLabel ?? control.textContent}`);
+        }));
+        assert.deepEqual(cut, [], `${screen}: nothing is cut off`);
       };
+      await look("ledger");
+      await selectIn(tab, "rolling_sea");
       await look("selection");
       await tab.view(/Functions/);
       await page.locator(".row:not(.loading)").first().waitFor();
@@ -72,6 +82,26 @@ describe("a21 everyone", () => {
       await tab.close();
     });
   }
+
+  scene("a21 colours that are forced while the page is open are those of the graph too", async () => {
+    const tab = await frame.opened();
+    const { page } = tab;
+    const own = () => page.evaluate(() => {
+      const canvas = document.querySelector(".flame-sticky canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4) if (data[at] === 0xf8 && data[at + 1] === 0xb7 && data[at + 2] === 0x60) count++;
+      return count;
+    });
+    assert.ok((await own()) > 100, "code of one's own has its colour");
+    await page.emulateMedia({ forcedColors: "active" });
+    await tab.settled();
+    assert.equal(await own(), 0);
+    await page.emulateMedia({ forcedColors: "none" });
+    await tab.settled();
+    assert.ok((await own()) > 100, "and has it again");
+    await tab.close();
+  });
 
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1440, 420]) {

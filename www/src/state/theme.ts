@@ -22,9 +22,11 @@ export function followTheme(): void {
     themeGeneration.value = themeGeneration.peek() + 1;
   });
   followTextSize();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    themeGeneration.value += 1;
-  });
+  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) {
+    matchMedia(query).addEventListener("change", () => {
+      themeGeneration.value += 1;
+    });
+  }
 }
 
 /** No event tells of the root's font size; an element that is as wide as it does. */
