@@ -302,6 +302,30 @@ describe("by touch alone", () => {
     await tab.close();
   });
 
+  scene("a23 lists lie above what they open over, and that of the keys shows keys", async () => {
+    const tab = await opened({ width: 420, height: 900, touch: true });
+    const { page } = tab;
+    /** Whether the middle of an element shows something that lies above it. */
+    const covered = (selector, within) => page.evaluate(([selector, within]) => {
+      const box = document.querySelector(selector).getBoundingClientRect();
+      return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.closest(within) !== null;
+    }, [selector, within]);
+    await page.getByRole("button", { name: "Search", exact: true }).tap();
+    await page.keyboard.type(">");
+    await page.getByRole("listbox").waitFor();
+    assert.ok(await covered(".options-behind-dots", ".search-box"), "commands lie above the dots of the view");
+    await page.keyboard.press("Escape");
+    // Said at the top, where the menu opens too.
+    await tab.drop(files["other ripple"]);
+    await page.locator(".toast").waitFor();
+    await page.getByRole("button", { name: "Menu", exact: true }).tap();
+    assert.ok(await covered(".menu-item", ".menu-item"), "the menu lies above what is said");
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).tap();
+    await page.locator(".shortcuts kbd:visible", { hasText: "Esc" }).waitFor();
+    await tab.picture("a23-shortcuts");
+    await tab.close();
+  });
+
   scene("a23 one tap selects a frame, the second zooms, and the sheet offers what can be done to it", async () => {
     const tab = await opened({ width: 420, height: 900, touch: true });
     const { page } = tab;

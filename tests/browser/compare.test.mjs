@@ -93,6 +93,17 @@ describe("comparison", () => {
     await tab.close();
   });
 
+  scene("a16 on a phone the bar says what is compared, and how to stop", async () => {
+    const tab = await compared(lowData, raisedData, { height: 900 });
+    await tab.page.setViewportSize({ width: 420, height: 900 });
+    const title = tab.page.getByRole("heading", { name: "Comparing two profiles" });
+    assert.ok(await title.evaluate((heading) => heading.scrollWidth <= heading.clientWidth), "the title is whole");
+    await tab.pictures("a16-compared");
+    await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+    await title.waitFor({ state: "detached" });
+    await tab.close();
+  });
+
   scene("a16 swap negates every change", async () => {
     const tab = await compared(lowData, raisedData);
     const there = await changes(tab);

@@ -321,7 +321,7 @@ export class Tab {
   /** The same in light and dark, at the three widths that the design is made for. */
   async pictures(name) {
     const before = this.page.viewportSize();
-    for (const [width, height] of [[1440, 900], [1280, 800], [420, 860]]) {
+    for (const [width, height] of [[1440, 900], [1280, 800], [420, 900]]) {
       await this.page.setViewportSize({ width, height });
       for (const colorScheme of ["light", "dark"]) {
         await this.page.emulateMedia({ colorScheme });

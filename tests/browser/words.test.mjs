@@ -190,7 +190,7 @@ describe("nothing to show", () => {
   scene("a19 without context switches the event menu says how to record them", async () => {
     const tab = await opened(fixture("perf-several"));
     await tab.page.locator(".event-chip").click();
-    await tab.page.getByText("No context switches were recorded. Record with --off-cpu.").waitFor();
+    await tab.page.getByText("No context switches were recorded. Record with perf record --off-cpu, or --switch-events.").waitFor();
     await tab.close();
   });
 });
@@ -254,6 +254,11 @@ describe("work that takes a while", () => {
     await tab.page.locator(".row").first().waitFor();
     await tab.view(/Flame graph/);
     await tab.pictures("a19-reading");
+    await tab.page.setViewportSize({ width: 420, height: 900 });
+    const cancel = await work.getByRole("button", { name: "Cancel" }).boundingBox();
+    const sheet = await tab.page.locator(".sheet").boundingBox();
+    assert.ok(cancel !== null && cancel.y + cancel.height <= sheet.y, "on a phone it is above the sheet");
+    await tab.page.setViewportSize({ width: 1440, height: 900 });
     const took = await tab.page.evaluate(() => new Promise((resolve) => {
       const button = document.querySelector(".status-work button");
       const began = performance.now();

@@ -89,7 +89,9 @@ function CompareTopBar(): JSX.Element {
         <span><strong>{namedPercent.value.toFixed(1)} %</strong> named</span>
       </button>
       <Warnings />
-      <button type="button" onClick={stopComparing}>Stop comparing</button>
+      <button type="button" class="stop-button" aria-label="Stop comparing" onClick={stopComparing}>
+        Stop<span class="stop-what"> comparing</span>
+      </button>
       <button
         type="button"
         class="primary share-button"

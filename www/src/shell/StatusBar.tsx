@@ -13,8 +13,9 @@ import { lostOf } from "./losses.ts";
 
 export function StatusBar(): JSX.Element {
   useMemory();
+  const isWorking = tasks.value.length > 0 || batchState.value !== null;
   return (
-    <footer class="status-bar">
+    <footer class={isWorking ? "status-bar working" : "status-bar"}>
       <Work />
       <span class="status-hover">{hovered.value === "" ? lastDrop.value : hovered.value}</span>
       <Lost />

@@ -1,6 +1,7 @@
 // The views, and at the right what the present one offers.
 
 import type { JSX } from "preact";
+import { useLayoutEffect } from "preact/hooks";
 import { HeatMapOptions } from "../heat_map/index.ts";
 import { view } from "../state/app.ts";
 import { keyOf } from "../state/commands.ts";
@@ -29,6 +30,13 @@ export function showView(next: View): void {
 }
 
 export function ViewTabs(): JSX.Element {
+  const isNarrow = narrow.value;
+  useLayoutEffect(() => {
+    // A phone's row scrolls, and a link may open on its last tab.
+    if (isNarrow) {
+      document.getElementById(`tab-${view.peek()}`)?.scrollIntoView({ block: "nearest", inline: "center" });
+    }
+  }, [view.value, isNarrow]);
   return (
     <div class="view-tabs">
       <div role="tablist" aria-label="View" class="tabs" onKeyDown={onKey}>

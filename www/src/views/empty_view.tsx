@@ -11,7 +11,7 @@ export function EmptyView({ words }: { words: EmptyWords | null }): JSX.Element 
   const { event, text, actions = [] } = words;
   return (
     <p class="view-empty" role="status">
-      {text}{" "}
+      <span>{text}</span>{" "}
       {event === null ? null : (
         <button type="button" onClick={() => setEvent(event.index)}>
           Show {event.name}
