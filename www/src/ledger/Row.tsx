@@ -67,10 +67,12 @@ export function fetchResult(row: DsoRow): string | null {
 
 export function FetchProgress({ row }: { row: DsoRow }): JSX.Element {
   const { host, progress } = fetching.value.get(row.id) ?? { host: "", progress: null };
-  const text = progress !== null ? `${bytesOf(progress.done, progress.total)}, ${host}` : host === "" ? "Waiting" : `Asking ${host}`;
+  const isWaiting = progress === null && host === "";
+  const text = progress !== null ? `${bytesOf(progress.done, progress.total)}, ${host}` : isWaiting ? "Waiting" : `Asking ${host}`;
   return (
     <span class="dso-detail fetch-progress">
-      <ProgressBar share={progressShare(progress)} label={`Fetching ${row.name}`} />
+      {/* One that runs without an end stands still, a third full, for who wants no motion: nothing has come of what waits. */}
+      <ProgressBar share={isWaiting ? 0 : progressShare(progress)} label={`Fetching ${row.name}`} />
       <span>{text}</span>
     </span>
   );

@@ -40,7 +40,7 @@ export function statusDetail(row: DsoRow): string | null {
     case "embedded":
       return "Symbols recorded with the profile";
     case "missing":
-      return row.reason ?? whatToDrop(row);
+      return whatToDrop(row);
     case "mismatched":
       return `You gave build ${startOf(row.found ?? "")}; the profile has ${startOf(row.build_id ?? "")}`;
     case "no-identity":

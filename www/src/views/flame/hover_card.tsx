@@ -89,7 +89,8 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
   const place = [
     detail.dso ?? "",
     detail.file === null ? "" : detail.line === null ? detail.file : `${detail.file}:${detail.line}`,
-    detail.dso === null ? "" : `inlined: ${detail.inlined ? "yes" : "no"}`,
+    // Of an address without a name nobody knows.
+    detail.dso === null || detail.kind === Kind.Unnamed ? "" : `inlined: ${detail.inlined ? "yes" : "no"}`,
   ].filter((part) => part !== "");
   return (
     <>
