@@ -246,7 +246,7 @@ describe("a debuginfod asked by the page itself", () => {
     assert.deepEqual(server.asked.map((path) => path.split("/")[2]), ledger.slice(0, 2));
     const work = page.locator(".status-work");
     assert.match(await work.innerText(), new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`));
-    await tab.picture("11-fetching");
+    await tab.pictures("11-fetching");
     await work.getByRole("button", { name: "Cancel all" }).click();
     await Promise.all(closed);
     await work.waitFor({ state: "detached" });

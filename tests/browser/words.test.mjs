@@ -79,7 +79,7 @@ describe("files that do not open", () => {
     await tab.close();
     const newer = await Tab.open(`${host}#p2.AAAA`);
     assert.equal((await line(newer, "[role=alert] span", "perftab 2")), "This link needs perftab 2. This is perftab 1.");
-    await newer.picture("a19-newer-link");
+    await newer.pictures("a19-newer-link");
     await newer.close();
     const cut = await Tab.open(`${host}#${payload.slice(0, -300)}`);
     const words = await line(cut, "[role=alert] span", "cut off");
@@ -142,7 +142,7 @@ describe("nothing to show", () => {
     const empty = tab.page.locator(".view-empty");
     await empty.waitFor();
     assert.match((await empty.innerText()).replace(/\s+/g, " "), new RegExp(`^This file has 0 samples of dummy\\. It has ${grouped(samples)} of ${name}\\.`));
-    await tab.picture("a19-no-samples");
+    await tab.pictures("a19-no-samples");
     await empty.getByRole("button", { name: `Show ${name}` }).click();
     await empty.waitFor({ state: "detached" });
     await tab.close();
@@ -151,7 +151,7 @@ describe("nothing to show", () => {
   scene("a19 a recording without call chains says so", async () => {
     const tab = await opened(fixture("perf-several"));
     await tab.page.getByText("Recorded without call chains: one level. Record with -g.").waitFor();
-    await tab.picture("a19-one-level");
+    await tab.pictures("a19-one-level");
     await tab.close();
   });
 
@@ -181,7 +181,7 @@ describe("nothing to show", () => {
     await panel.waitFor();
     const unnamed = (100 - Number.parseFloat(await tab.page.locator(".coverage-line").innerText())).toFixed(1);
     assert.match((await panel.innerText()).replace(/\s+/g, " "), new RegExp(`^Nothing named “foo_that_is_not”\\. ${unnamed} % of samples have no name yet\\. Open DSOs`));
-    await tab.picture("a19-search");
+    await tab.pictures("a19-search");
     await panel.getByRole("button", { name: "Open DSOs" }).click();
     await tab.page.getByRole("tab", { name: "DSOs", selected: true }).waitFor();
     await tab.close();

@@ -162,10 +162,15 @@ test("what perftab view says of its servers is read with suspicion", () => {
 
 test("the time of a file stands beside that of the recording", () => {
   const time = { start: 5e9, end: 65e9, wall_start: "2026-03-01T12:00:00Z" };
-  const at = (clock: string): string => describeWhen(Date.parse(`2026-03-01T${clock}Z`), time);
+  const at = (clock: string): string => describeWhen(Date.parse(`2026-03-01T${clock}Z`), time, null);
   assert.equal(at("12:42:00"), "modified 41 min after the recording");
   assert.equal(at("12:00:30"), "modified during the recording");
   assert.equal(at("09:00:00"), "modified 3 h before the recording");
   assert.equal(at("11:59:59"), "modified 1 s before the recording");
-  assert.match(describeWhen(0, { ...time, wall_start: null }), /^modified .*1970/);
+  const clockless = { ...time, wall_start: null };
+  const file = { name: "perf.data", modified: 4_000_000 };
+  assert.equal(describeWhen(4_000_000 + 41 * 60_000, clockless, file), "modified 41 min after perf.data was written");
+  assert.equal(describeWhen(1_000_000, clockless, file), "modified 50 min before perf.data was written");
+  assert.equal(describeWhen(4_000_000, clockless, file), "modified when perf.data was written");
+  assert.match(describeWhen(0, clockless, { ...file, modified: null }), /^modified .*1970/);
 });

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { DsoRow } from "../session/types.ts";
-import { info, selectedDso } from "../state/app.ts";
+import { info, opened, selectedDso } from "../state/app.ts";
 import { bytes, percent } from "../state/format.ts";
 import { Icon } from "../shell/icons.tsx";
 import { givenFor } from "./admit.ts";
@@ -145,7 +145,7 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
         <>
           <dt>File</dt>
           <dd>
-            {given.name} <span>{bytes(given.size)}, {describeWhen(given.lastModified, info.value?.time ?? null)}</span>
+            {given.name} <span>{bytes(given.size)}, {describeWhen(given.lastModified, info.value?.time ?? null, opened.value)}</span>
           </dd>
         </>
       )}

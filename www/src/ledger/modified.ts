@@ -1,6 +1,7 @@
 // When a file was changed, beside when the recording was made: a hint for people, and nothing that could prove a match.
 
 import type { ProfileInfo } from "../session/types.ts";
+import type { Opened } from "../state/app.ts";
 
 const UNITS: readonly [number, string, string][] = [
   [86_400_000, "day", "days"],
@@ -9,17 +10,31 @@ const UNITS: readonly [number, string, string][] = [
   [1000, "s", "s"],
 ];
 
-/** "modified 41 min after the recording"; by the clock where the recording's is not known. */
-export function describeWhen(modified: number, time: Pick<ProfileInfo["time"], "start" | "end" | "wall_start"> | null): string {
+/**
+ * "modified 41 min after the recording"; where no clock was recorded, beside the recording's own file; by the clock where
+ * that is not known either.
+ */
+export function describeWhen(
+  modified: number,
+  time: Pick<ProfileInfo["time"], "start" | "end" | "wall_start"> | null,
+  recording: Pick<Opened, "name" | "modified"> | null,
+): string {
   const began = Date.parse(time?.wall_start ?? "");
-  if (time === null || Number.isNaN(began)) {
+  if (time !== null && !Number.isNaN(began)) {
+    return beside(modified, began, began + ((time.end ?? 0) - (time.start ?? 0)) / 1e6, "the recording");
+  }
+  if (recording === null || recording.modified === null) {
     return `modified ${new Date(modified).toLocaleString()}`;
   }
-  const ended = began + ((time.end ?? 0) - (time.start ?? 0)) / 1e6;
+  // A copy may have a later time than what it is of, so this says no more than what the two files say.
+  return beside(modified, recording.modified, recording.modified, `${recording.name} was written`);
+}
+
+function beside(modified: number, began: number, ended: number, what: string): string {
   if (modified < began) {
-    return `modified ${describeSpan(began - modified)} before the recording`;
+    return `modified ${describeSpan(began - modified)} before ${what}`;
   }
-  return modified > ended ? `modified ${describeSpan(modified - ended)} after the recording` : "modified during the recording";
+  return modified > ended ? `modified ${describeSpan(modified - ended)} after ${what}` : `modified ${began === ended ? "when" : "during"} ${what}`;
 }
 
 /** The largest unit of which there are two, or the smallest: "41 min", "3 days". */

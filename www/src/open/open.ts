@@ -47,6 +47,7 @@ interface Opening {
   name: string;
   bytes: number | null;
   origin: Origin;
+  modified?: number | undefined;
   /** What the address holds from now on. */
   payload: string | null;
   /** How it is looked at; null to leave that to what is in it. */
@@ -104,6 +105,7 @@ export async function openRecording(recording: Recording, origin: "file" | "samp
     name,
     bytes: sizeOf(recording),
     origin,
+    modified: origin === "file" ? parts[0]?.lastModified : undefined,
     payload: null,
     state: null,
     handles: recording.handles,
@@ -215,7 +217,7 @@ async function open(wanted: Opening, again: (entry: string, state: ViewState) =>
     const sender = senders(info.peek());
     batch(() => {
       openedHandles.value = wanted.handles ?? [];
-      opened.value = { name: wanted.name, bytes: wanted.bytes, origin: wanted.origin, when: Date.now() };
+      opened.value = { name: wanted.name, bytes: wanted.bytes, origin: wanted.origin, when: Date.now(), modified: wanted.modified ?? null };
       zoomRoot.value = ALL;
       selection.value = null;
       selectedDso.value = null;

@@ -30,8 +30,18 @@ export const phase = signal<Phase>({ kind: "empty", failure: null });
 /** The worker's session; null until the page has started it. */
 export const session = signal<Session | null>(null);
 
-/** Name and size of what is open, and `Date.now()` when it was opened. */
-export const opened = signal<{ name: string; bytes: number | null; origin: Origin; when: number } | null>(null);
+export interface Opened {
+  name: string;
+  bytes: number | null;
+  origin: Origin;
+  /** `Date.now()` when it was opened. */
+  when: number;
+  /** When its file was written last; null for what is no file, and for the sample, which is older than the page. */
+  modified: number | null;
+}
+
+/** What is open. */
+export const opened = signal<Opened | null>(null);
 export const info = signal<ProfileInfo | null>(null);
 export const dsos = signal<readonly DsoRow[]>([]);
 export const coverage = signal<Coverage | null>(null);
