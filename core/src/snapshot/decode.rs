@@ -66,9 +66,7 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     let part_of = read_part_of(&mut read, profile.events.len())?;
     let ledger = Ledger::from_rows(rows);
     let folded = recorded.without(&coverage::frames(&profile, &symbols));
-    let threshold = (fidelity.threshold_share * 1e9).round() as u64;
-    let before = Some(Before { nodes: fidelity.total_nodes, threshold });
-    let facts = Facts { uses, folded, part_of, before, ..facts };
+    let facts = Facts { uses, folded, part_of, ..facts };
     // Two of the DSOs are the pseudo ones of this side.
     let kept_dsos = profile.dsos.len() as u64 - 2;
     let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);
@@ -125,11 +123,14 @@ fn read_facts(
     let time = has_time.then(|| (start, start.saturating_add(length)));
     let facts = Facts { time, processes: next()?, threads: next()?, ..Facts::default() };
     let lost = Lost { events: next()?, samples: next()? };
+    let (kept_nodes, nodes) = (next()?, next()?);
+    let kept_weight_share = share(next()?);
+    let before = Before { nodes, threshold: next()?.min(BILLION) };
     let fidelity = Fidelity {
-        kept_nodes: next()?,
-        total_nodes: next()?,
-        kept_weight_share: share(next()?),
-        threshold_share: share(next()?),
+        kept_nodes,
+        total_nodes: nodes,
+        kept_weight_share,
+        threshold_share: before.threshold(),
         folded_weight: next()?,
         ..Fidelity::default()
     };
@@ -150,7 +151,7 @@ fn read_facts(
         recorded.forced = read.number(Field::Facts)?;
         recorded.forced_leaves = read.number(Field::Facts)?;
     }
-    Ok((Facts { left_out, ..facts }, fidelity, lost, recorded))
+    Ok((Facts { left_out, before: Some(before), ..facts }, fidelity, lost, recorded))
 }
 
 /// A number of things, or a weight: pages have no larger ones.
@@ -158,8 +159,11 @@ fn counted(number: u64) -> Result<u64, SnapshotError> {
     if number > MAX_COUNTED { invalid("a number") } else { Ok(number) }
 }
 
+/// Shares are written in billionths.
+const BILLION: u64 = 1_000_000_000;
+
 fn share(billionths: u64) -> f64 {
-    (billionths as f64 / 1e9).min(1.0)
+    billionths.min(BILLION) as f64 / BILLION as f64
 }
 
 /// How the sender looked at it; what could be in no address is passed over.
