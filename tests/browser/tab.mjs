@@ -218,6 +218,8 @@ export class Tab {
   /** The ledger as it stands in the dock: status and shown ids by DSO. */
   async ledger() {
     await this.page.locator(".dso-row").first().waitFor();
+    // Rows come a part a frame.
+    await this.page.waitForFunction(() => document.querySelector(".ledger[aria-busy=true], .ledger [aria-busy=true]") === null);
     const rows = await this.page.locator(".dso-row").evaluateAll((rows) =>
       rows.map((row) => [row.querySelector(".dso-name").textContent, {
         status: row.dataset.status,

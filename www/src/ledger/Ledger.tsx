@@ -16,7 +16,7 @@ export function Ledger(): JSX.Element {
   const { groups, unused } = ledger.value;
   const shown = useGradual(groups.length, 1);
   return (
-    <div class="ledger">
+    <div class="ledger" aria-busy={shown < groups.length}>
       <Coverage />
       {groups.slice(0, shown).map((group) => (
         <Group key={group.title} group={group} />
@@ -87,7 +87,7 @@ function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.E
         {title} <span>{count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}</span>
         <span class="push-right">{percent(share)}</span>
       </h3>
-      <ul>
+      <ul aria-busy={shown < rows.length}>
         {rows.slice(0, shown).map((row) => (
           <LedgerRow key={row.id} row={row} />
         ))}
