@@ -33,7 +33,7 @@ export function ChooseProfile(): JSX.Element | null {
     >
       {isPair && (
         <p class="choose-pair">
-          <button type="button" class="primary" onClick={() => void openBoth(first, other)}>Open both to compare</button>
+          <button type="button" class="primary" autofocus onClick={() => void openBoth(first, other)}>Open both to compare</button>
           <span class="ink-mute">{first.name} is before, {other.name} after.</span>
         </p>
       )}
