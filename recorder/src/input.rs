@@ -191,6 +191,7 @@ mod tests {
             "<https://host/page#p1.AA>",
             "  \"https://host/page#p1.AA\"",
             "[it](https://host/page#p1.AA)",
+            "> https://host/page#p1.AA\n> BB",
         ] {
             assert!(is_link(link), "{link}");
         }

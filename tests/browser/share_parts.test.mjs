@@ -189,6 +189,28 @@ describe("a link", () => {
     }
   });
 
+  scene("that a reply quotes opens, pasted into the field or anywhere", async () => {
+    const tab = await opened();
+    const { payload } = await tab.ask("share", { budget: 4_000, base: "", options: {} });
+    await tab.close();
+    const lines = `See ${elsewhere}#${payload}`.match(/.{1,72}/g).map((line) => `> ${line}`).join("\r\n");
+    const quoted = `Thanks!\r\n\r\n${lines}\r\n`;
+    for (const selector of ["body", "input[aria-label^='A perftab link']"]) {
+      const fresh = await Tab.open(host);
+      await fresh.page.locator(selector).waitFor();
+      const isTaken = await fresh.page.locator(selector).evaluate((target, text) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", text);
+        const paste = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+        return !target.dispatchEvent(paste);
+      }, quoted);
+      assert.ok(isTaken, `${selector} leaves what was pasted to the browser`);
+      if (selector !== "body") await fresh.page.getByRole("button", { name: "Open link" }).click();
+      await fresh.opened();
+      await fresh.close();
+    }
+  });
+
   scene("opened over a file leads back to it", async () => {
     const tab = await opened("#s2&view=functions");
     const { payload } = await tab.ask("share", { budget: 4_000, base: "", options: {} });

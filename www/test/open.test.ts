@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readServerUrl, readServerUrls } from "../src/ledger/servers.ts";
-import { describeFailure, payloadOf } from "../src/open/failure.ts";
+import { describeFailure, payloadOf, viewOf } from "../src/open/failure.ts";
 import type { Given } from "../src/open/given.ts";
 import { sizeOf, sortGiven } from "../src/open/given.ts";
 import { readServed, servedSize } from "../src/open/served.ts";
@@ -101,6 +101,11 @@ test("a link is found in what was pasted", () => {
   assert.equal(payloadOf("#p1.abc&s1&view=tree"), "p1.abc");
   assert.equal(payloadOf("p12.abc"), "p12.abc");
   assert.equal(payloadOf("https://example.org/#section"), null);
+  // As a reply quotes it.
+  assert.equal(payloadOf("> so see\n> https://x.example/#p1.Ab\r\n> -_c\n"), "p1.Ab-_c");
+  assert.equal(payloadOf(">> > p1.Ab\n>> > cd"), "p1.Abcd");
+  assert.equal(payloadOf("<https://x.example/#p1.Ab>\n> cd"), "p1.Ab");
+  assert.deepEqual(viewOf("> https://x.example/#p1.Ab&s2&vi\n> ew=tree")?.view, "tree");
   // Cut off, yet a link.
   for (const cut of ["https://x.example/#p1.", "https://x.example/#p1", "#p1."]) {
     assert.equal(payloadOf(cut), "p1.", cut);

@@ -17,7 +17,8 @@ pub enum Carrier {
 pub struct Carried<'a> {
     /// What it came in.
     pub carrier: Carrier,
-    /// From `p1.` on. What follows the payload in a message is here too: readers stop by themselves.
+    /// From `p1.` on, as [`characters`] reads it. What follows the payload in a message is here too:
+    /// readers stop by themselves.
     pub payload: &'a str,
 }
 
@@ -55,7 +56,9 @@ fn in_page(page: &[u8]) -> Option<&str> {
 }
 
 fn in_message(text: &[u8]) -> Option<&str> {
-    let mut rest = text;
+    let is_quote = |byte: &u8| *byte == b'>' || byte.is_ascii_whitespace();
+    let quotes = text.iter().take_while(|byte| is_quote(byte)).count();
+    let mut rest = &text[quotes..];
     if let Some(payload) = payload_at(rest) {
         return Some(payload);
     }
@@ -68,7 +71,7 @@ fn in_message(text: &[u8]) -> Option<&str> {
     None
 }
 
-/// `p`, digits, a dot, and what may be of a payload: its alphabet, and white space that it was broken by.
+/// `p`, digits, a dot, and what may be of a payload: its alphabet, and what it was broken by.
 fn payload_at(text: &[u8]) -> Option<&str> {
     let digits = text.strip_prefix(b"p")?;
     let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -76,11 +79,36 @@ fn payload_at(text: &[u8]) -> Option<&str> {
     if count == 0 || text.get(dot) != Some(&b'.') {
         return None;
     }
-    let of_payload = |byte: &u8| {
-        byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"-_".contains(byte)
-    };
-    let length = text[dot + 1..].iter().take_while(|byte| of_payload(byte)).count();
+    let length = unbroken(&text[dot + 1..]).count();
     std::str::from_utf8(&text[..dot + 1 + length]).ok()
+}
+
+/// The characters of a payload that a message has broken into lines, and quoted perhaps. They end before
+/// the first character that is of no payload.
+pub(super) fn characters(text: &[u8]) -> impl Iterator<Item = u8> {
+    unbroken(text).filter(|&byte| is_of_payload(byte))
+}
+
+/// The same with what they are broken by: white space, and the `>` that a reply puts before each line of
+/// what it answers.
+fn unbroken(text: &[u8]) -> impl Iterator<Item = u8> {
+    let mut begins_line = false;
+    text.iter().copied().take_while(move |&byte| match byte {
+        b'>' => begins_line,
+        b'\n' | b'\r' => {
+            begins_line = true;
+            true
+        }
+        _ if byte.is_ascii_whitespace() => true,
+        _ => {
+            begins_line = false;
+            is_of_payload(byte)
+        }
+    })
+}
+
+fn is_of_payload(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
 fn position(text: &[u8], part: &[u8]) -> Option<usize> {
@@ -104,9 +132,19 @@ mod tests {
         assert_eq!(found("see (https://h/#x and) https://h/#p12.AA>."), link("p12.AA"));
         assert_eq!(found("https://h/#p1.AA&s2=all"), link("p1.AA"));
         assert_eq!(found("https://h/#pages #p. #p1 #p1.A\r\nA"), link("p1.A\r\nA"));
-        for nothing in ["", "p", "p1", "https://host/page", "https://h/#s2", "xp1.AA", "PERFILE2"] {
+        assert_eq!(found("> see https://h/#p1.AA\n>> BB\n> \n>CC> D"), link("p1.AA\n>> BB\n> \n>CC"));
+        assert_eq!(found("> > p1.AA\r\n> > BB"), link("p1.AA\r\n> > BB"));
+        for nothing in ["", ">", "> #", "p", "p1", "https://host/page", "https://h/#s2", "xp1.AA", "PERFILE2"] {
             assert_eq!(found(nothing), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn a_payload_that_was_quoted_is_read_without_its_marks() {
+        let read = |text: &str| String::from_utf8(characters(text.as_bytes()).collect()).unwrap();
+        assert_eq!(read("AA\n> BB-\r\n>> > C_\n\t>D E"), "AABB-C_DE");
+        assert_eq!(read("AA> BB"), "AA");
+        assert_eq!(read("AA\n> BB> CC"), "AABB");
     }
 
     #[test]

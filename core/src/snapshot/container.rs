@@ -25,7 +25,7 @@ use flate2::write::DeflateEncoder;
 
 use super::coder::{Coding, Encoder};
 use super::fields::{Field, Kind, Streams, put_varint, take_varint};
-use super::{MAX_INFLATED, SnapshotError, VERSION, coder};
+use super::{MAX_INFLATED, SnapshotError, VERSION, carrier, coder};
 
 const PREFIX: &str = "p1.";
 const HEADER: usize = 9;
@@ -110,15 +110,11 @@ pub(super) fn seal(packed: &[u8]) -> String {
 /// The streams of a payload.
 ///
 /// What follows the payload is left alone: mail programs and chats append punctuation to links,
-/// and break them into lines.
+/// break them into lines, and quote those.
 pub(super) fn unpack(text: &str) -> Result<Streams, SnapshotError> {
     let text = text.trim().trim_start_matches('#');
     let encoded = text.strip_prefix(PREFIX).ok_or_else(|| other_version(text))?;
-    let characters: Vec<u8> = encoded
-        .bytes()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
-        .collect();
+    let characters: Vec<u8> = carrier::characters(encoded.as_bytes()).collect();
     let arrived = PREFIX.len() + characters.len();
 
     // Twelve characters are the nine bytes of the header.

@@ -34,6 +34,8 @@ fn what_surrounds_a_link_does_not_matter() {
         format!("{payload}."),
         format!("{payload})> and more words"),
         format!("{start}\r\n  {end}"),
+        format!("{start}\n> {end}\n> Regards"),
+        format!("{start}\r\n> >> {end}"),
     ] {
         assert!(decode(&text).is_ok(), "{text}");
     }

@@ -7,7 +7,7 @@ import { readServerUrl, serverField } from "../ledger/servers.ts";
 import { Icon } from "../shell/icons.tsx";
 import { remember } from "../state/storage.ts";
 import { toast } from "../state/toasts.ts";
-import { payloadOf, viewOf } from "./failure.ts";
+import { inOneLine, payloadOf, viewOf } from "./failure.ts";
 import { openPayload } from "./open.ts";
 
 const text = signal("");
@@ -36,6 +36,14 @@ export function LinkField(): JSX.Element {
           placeholder="Paste a perftab link (https://…#p1.…), or a debuginfod URL"
           aria-label="A perftab link, or a debuginfod URL"
           value={text.value}
+          onPaste={(event) => {
+            const pasted = event.clipboardData?.getData("text/plain") ?? "";
+            // By itself the field would have spaces where lines end.
+            if (pasted.includes("\n") && payloadOf(pasted) !== null) {
+              event.preventDefault();
+              text.value = inOneLine(pasted);
+            }
+          }}
           onInput={(event) => {
             text.value = event.currentTarget.value;
           }}

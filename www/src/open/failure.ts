@@ -68,19 +68,24 @@ export function describeWaiting(names: readonly string[]): string {
   return `${names.length} files waiting for a profile. Drop a perf.data too; each is used if its build-id was recorded.`;
 }
 
+/** A message as one line: mail programs break lines, and put `>` before those that a reply quotes. */
+export function inOneLine(text: string): string {
+  return text.replace(/^[\s>]+/, "").trimEnd().replace(/\r?\n[ \t]*(?:>[ \t]*)*/g, "");
+}
+
 /**
- * The payload of a link, wherever in the pasted text it stands; null if there is none. Mail programs break lines. One that
- * is cut off, even behind `#p1`, is a payload too: opening it says so.
+ * The payload of a link, wherever in the pasted text it stands; null if there is none. One that is cut off, even behind
+ * `#p1`, is a payload too: opening it says so.
  */
 export function payloadOf(text: string): string | null {
-  const whole = text.trim().replace(/\r?\n/g, "");
+  const whole = inOneLine(text);
   const [, version, rest = ""] = /#(p\d+)\.?([A-Za-z0-9_-]*)/.exec(whole) ?? /^(p\d+)\.([A-Za-z0-9_-]+)/.exec(whole) ?? [];
   return version === undefined ? null : `${version}.${rest}`;
 }
 
 /** How a pasted link says that its profile is looked at; null where it leaves that to what is in it. */
 export function viewOf(text: string): ViewState | null {
-  const [, view = ""] = /#p\d+\.[A-Za-z0-9_-]*(&\S*)/.exec(text.trim().replace(/\r?\n/g, "")) ?? [];
+  const [, view = ""] = /#p\d+\.[A-Za-z0-9_-]*(&\S*)/.exec(inOneLine(text)) ?? [];
   const address = readFragment(`#p1.${view}`);
   return saysView(address) ? address.state : null;
 }
