@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use perftab_core::profile::DsoId;
 use perftab_core::session::Session;
-use perftab_core::snapshot::{self, Carried, Carrier};
+use perftab_core::snapshot::{self, Carried, Carrier, PackedText};
 
 use crate::debuginfod_client::is_http;
 use crate::output::shortened;
@@ -18,6 +18,8 @@ use crate::recording::Recording;
 
 /// So much of a file says whether it is a text.
 const HEAD: u64 = 4096;
+/// Packed bytes that are read at once.
+const BLOCK: u64 = 64 << 10;
 /// No page and no link is larger: what a snapshot inflates to has a cap.
 const MOST_TEXT: u64 = 256 << 20;
 /// Characters of an address that are shown.
@@ -163,18 +165,34 @@ pub fn is_link_argument(given: &OsStr) -> bool {
     given.to_str().is_some_and(is_link)
 }
 
-/// The whole of a file that is a text; `None` for all that is none: in the first bytes of a
-/// recording, packed or not, are zeros or other controls.
+/// The whole of a file that is a text, packed or not; `None` for all that is none.
 fn text_of(recording: &Recording) -> io::Result<Option<Vec<u8>>> {
     let Some(mut file) = recording.reopen(0).transpose()? else { return Ok(None) };
     let mut text = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut text)?;
-    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    if text.is_empty() || text.iter().any(is_control) || recording.size > MOST_TEXT {
+    if let Some(packed) = PackedText::begin(&text) {
+        return unpacked(packed, (&text[..]).chain(file));
+    }
+    if text.is_empty() || !snapshot::may_be_text(&text) || recording.size > MOST_TEXT {
         return Ok(None);
     }
     file.take(MOST_TEXT).read_to_end(&mut text)?;
     Ok(Some(text))
+}
+
+/// `None` if neither link nor page is in it, which the first blocks of recordings tell.
+fn unpacked(mut text: PackedText, mut packed: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut block = Vec::new();
+    loop {
+        block.clear();
+        packed.by_ref().take(BLOCK).read_to_end(&mut block)?;
+        if block.is_empty() {
+            return Ok(Some(text.finish()));
+        }
+        if !text.push(&block) {
+            return Ok(None);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -211,6 +211,32 @@ describe("a link", () => {
     }
   });
 
+  scene("that came packed opens, as does a page, when it is dropped and on the command line", async () => {
+    const tab = await opened();
+    const { payload } = await tab.ask("share", { budget: 4_000, base: "", options: {} });
+    await tab.close();
+    const link = parts.path("link.txt");
+    writeFileSync(link, `Look at this:\n${elsewhere}#${payload}\n`);
+    const page = parts.path("profile.html");
+    parts.perftab("export", "--to", "html", "-o", page, recording);
+    for (const [file, packer, ending, tag] of [[link, "gzip", "gz", "Link"], [link, "xz", "xz", "Link"], [page, "zstd", "zst", "Page"]]) {
+      const packed = parts.pack(packer, file, ending);
+      const fresh = await Tab.open(host);
+      await fresh.drop(packed);
+      await fresh.page.locator(".tag", { hasText: tag }).waitFor();
+      await fresh.opened();
+      await fresh.close();
+      assert.equal(parts.json("report", "--json", packed).format.mode, tag.toLowerCase());
+    }
+    // What is no text is still what it was.
+    const notes = parts.path("notes.txt");
+    writeFileSync(notes, "no link at all");
+    const fresh = await Tab.open(host);
+    await fresh.drop(parts.pack("gzip", notes, "gz"));
+    await fresh.page.getByRole("alert").filter({ hasText: "notes.txt.gz" }).waitFor();
+    await fresh.close();
+  });
+
   scene("opened over a file leads back to it", async () => {
     const tab = await opened("#s2&view=functions");
     const { payload } = await tab.ask("share", { budget: 4_000, base: "", options: {} });

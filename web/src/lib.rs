@@ -69,6 +69,28 @@ pub fn unwrap_first(first_bytes: &[u8]) -> Vec<u8> {
     inside
 }
 
+/// A packed file that may hold a link or a saved page.
+#[wasm_bindgen]
+pub struct PackedText(snapshot::PackedText);
+
+#[wasm_bindgen]
+impl PackedText {
+    /// Of a file that begins with these bytes; nothing if it is not packed.
+    pub fn begin(first_bytes: &[u8]) -> Option<PackedText> {
+        snapshot::PackedText::begin(first_bytes).map(Self)
+    }
+
+    /// Takes the next packed bytes; false as soon as neither link nor page can be in it.
+    pub fn push(&mut self, block: &[u8]) -> bool {
+        self.0.push(block)
+    }
+
+    /// The text, when all was pushed.
+    pub fn finish(self) -> String {
+        String::from_utf8_lossy(&self.0.finish()).into_owned()
+    }
+}
+
 /// A recording that is being read.
 #[wasm_bindgen]
 pub struct Opening(session::Opening);

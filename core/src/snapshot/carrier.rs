@@ -41,6 +41,12 @@ pub fn is_page(text: &[u8]) -> bool {
         .any(|start| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)))
 }
 
+/// Whether a file that begins with these bytes may be a text: in those of a recording, packed or not, are
+/// zeros or other controls.
+pub fn may_be_text(first_bytes: &[u8]) -> bool {
+    !first_bytes.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
 /// In the first script element with the id `profile`. The page has it before any script that runs,
 /// so nothing that only speaks of such an element is met first.
 fn in_page(page: &[u8]) -> Option<&str> {
@@ -132,9 +138,14 @@ mod tests {
         assert_eq!(found("see (https://h/#x and) https://h/#p12.AA>."), link("p12.AA"));
         assert_eq!(found("https://h/#p1.AA&s2=all"), link("p1.AA"));
         assert_eq!(found("https://h/#pages #p. #p1 #p1.A\r\nA"), link("p1.A\r\nA"));
-        assert_eq!(found("> see https://h/#p1.AA\n>> BB\n> \n>CC> D"), link("p1.AA\n>> BB\n> \n>CC"));
+        assert_eq!(
+            found("> see https://h/#p1.AA\n>> BB\n> \n>CC> D"),
+            link("p1.AA\n>> BB\n> \n>CC")
+        );
         assert_eq!(found("> > p1.AA\r\n> > BB"), link("p1.AA\r\n> > BB"));
-        for nothing in ["", ">", "> #", "p", "p1", "https://host/page", "https://h/#s2", "xp1.AA", "PERFILE2"] {
+        for nothing in
+            ["", ">", "> #", "p", "p1", "https://host/page", "https://h/#s2", "xp1.AA", "PERFILE2"]
+        {
             assert_eq!(found(nothing), None, "{nothing}");
         }
     }

@@ -32,6 +32,7 @@ mod inside;
 mod made;
 mod marks;
 mod options;
+mod packed;
 mod privacy;
 #[cfg(test)]
 mod privacy_tests;
@@ -59,13 +60,14 @@ use crate::text::grouped;
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
 use crate::views::weights::Sum;
 
-pub use carrier::{Carried, Carrier, find, is_page};
+pub use carrier::{Carried, Carrier, find, is_page, may_be_text};
 pub use decode::decode;
 pub use encode::{
     InProfile, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep, Workshop, encode,
 };
 pub use inside::{payload_of, seal, streams_of};
 pub use options::{ShareOptions, Times};
+pub use packed::PackedText;
 pub use privacy::{BadRename, Privacy, Rename, RenameText, Tell};
 
 /// Name of the frame, and of the process, that has the weight of what was left out.

@@ -65,7 +65,7 @@ export async function takeFiles(given: readonly Given[]): Promise<void> {
   const offered = [...binaries, ...candidates, ...others];
   const [recording, ...more] = recordings;
   const [other] = others;
-  const shared = recording === undefined ? await sharedAmong(others) : null;
+  const shared = recording === undefined ? await sharedAmong(others, (file) => need().call("unpackText", { file })) : null;
   if (shared !== null) {
     waiting.value = [...waiting.value, ...offered.filter((file) => file !== shared.file)];
     await openShared(shared);

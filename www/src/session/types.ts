@@ -148,6 +148,8 @@ export type Carrier = "link" | "page";
 export interface Protocol {
   /** The first bytes that come out of each compressed file; none where nothing does. */
   peek: { args: { files: File[] }; result: Uint8Array[] };
+  /** The text in a packed file; null where it is not packed, or holds neither a link nor a saved page. */
+  unpackText: { args: { file: File }; result: string | null };
   /** The one file of a recording; of one that is a folder `data` first, then its streams. */
   open: { args: { parts: File[] }; result: ProfileInfo };
   /**

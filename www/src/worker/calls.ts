@@ -8,7 +8,7 @@ import { fetchDso } from "./debuginfod.ts";
 import { exported } from "./exported.ts";
 import { admit, force } from "./naming.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
-import { peek } from "./peek.ts";
+import { peek, unpackText } from "./peek.ts";
 import { read } from "./reading.ts";
 import { allSteps, close, placed, ROWS, scanned } from "./scans.ts";
 import { fetchLateIds, fetchText } from "./served.ts";
@@ -45,6 +45,7 @@ export class Calls {
 
   readonly handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
+    unpackText: ({ file }, { slices }) => unpackText(file, slices),
     open: async ({ parts }, { slices }) => this.#replace(await read(parts.map(partOfFile), slices)),
     openUrl: async (args, { slices }) => this.#replace(await readUrl(args, slices)),
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
