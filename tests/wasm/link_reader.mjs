@@ -391,7 +391,7 @@ export function callsOf(streams) {
     if (children > 0n) open.push({ code, path, left: children });
     const count = streams[30][at];
     const weight = (regular === 0n ? streams[31][at] : count) * unit;
-    // What ended in the root are processes that were left out.
-    return at === 0 && count > 0n ? `[folded] ${count} ${weight}` : `${path} ${count} ${weight}`;
+    // What ended in the root are calls of processes that were left out.
+    return at === 0 && count > 0n ? `[folded];[folded] ${count} ${weight}` : `${path} ${count} ${weight}`;
   });
 }

@@ -300,12 +300,19 @@ impl Rebuild {
             return Ok(());
         }
         at_most(MAX_NODES * 2, self.profile.samples.len())?;
-        // The weight of processes that were left out is the root's.
-        let thread = self.thread_of(place.group.unwrap_or(self.groups.len() - 1));
+        let (group, stack) = match place.group {
+            Some(group) => (group, place.stack),
+            // The root has what processes had that were left out: a call that is said, as elsewhere.
+            None => {
+                let frame = self.pseudo_frame(self.folded);
+                (self.groups.len() - 1, self.profile.stacks.intern(Stacks::EMPTY, frame))
+            }
+        };
+        let thread = self.thread_of(group);
         self.profile.samples.push(Sample {
             time_nanos: 0,
             thread,
-            stack: place.stack,
+            stack,
             event,
             cpu: u16::MAX,
             weight,
@@ -392,5 +399,39 @@ impl Rebuild {
             }
         }
         (profile, symbols)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{decode, made::made};
+    use super::FOLDED;
+    use crate::views::Query;
+    use crate::views::call_tree::{CallTree, Label};
+    use crate::views::functions;
+    use crate::views::label::Labels;
+    use crate::views::weights::Sum;
+
+    /// Else rows of functions would not add up to all.
+    #[test]
+    fn what_processes_had_that_were_left_out_is_a_call_too() {
+        let made = made(3, 4000);
+        let mut were_left_out = 0;
+        for budget in [600, 700, 800, 1000, 1200] {
+            let Ok(shared) = made.encode(budget) else { continue };
+            let opened = decode(&shared.payload).expect("it opens");
+            let tree = CallTree::new(&opened.profile, &opened.symbols, &Query::default());
+            let labels = Labels::new(&opened.profile, &opened.symbols);
+            let is_rest = |label| matches!(label, Label::Group(_)) && labels.text(label) == FOLDED;
+            for id in tree.ids().filter(|&id| is_rest(tree.label(id))) {
+                assert_eq!(tree.self_sum(id), Sum::default(), "{budget}");
+                were_left_out += 1;
+            }
+            let sums = functions::sums(&tree);
+            let rows: Vec<_> = sums.iter().filter(|sum| labels.text(sum.label) == FOLDED).collect();
+            assert_eq!(rows.len(), 1, "{budget}");
+            assert_eq!(rows[0].self_sum.weight, shared.fidelity.folded_weight, "{budget}");
+        }
+        assert!(were_left_out > 1, "every process is kept");
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Calls<'a> {
         let labels = Labels::new(self.profile, self.symbols);
         let label = self.nodes[node].label;
         let dso = labels.dso(label).map(|dso| self.profile.dsos.get(dso).kind);
-        // The process that has what was left out below the root has no samples anywhere below.
+        // A process of this name has what processes had that were left out.
         dso == Some(DsoKind::Folded)
             || (matches!(label, Label::Group(_)) && labels.text(label) == "[folded]")
     }
