@@ -105,6 +105,11 @@ async function assertMarked(tab) {
   const first = rows.filter({ has: page.locator(".forced-mark") }).first();
   assert.match(await first.locator(".frame-name").getAttribute("title"), /^≠ /, "in tooltips too");
   await first.click();
+  const draw = page.getByRole("combobox", { name: "Draw" });
+  await draw.selectOption("lines");
+  await page.getByRole("note").filter({ hasText: "The names of tides are forced" }).waitFor();
+  assert.equal(await page.locator(".hot-grid").count(), 0, "neither lines nor instructions");
+  await draw.selectOption("flame");
   await page.getByRole("tab", { name: "Selection" }).click();
   const panel = page.locator(".selection");
   await panel.locator(".stack").waitFor();

@@ -56,6 +56,7 @@ const STATE: ViewState = {
   groupBy: "file",
   thread: 4122,
   comparison: { with: "rest", order: "swapped", basis: "per-second", width: "both" },
+  lines: TEMPLATE,
 };
 
 const queryOf = (fields: string): Query => readFragment(`#s2&${fields}`).state.query;

@@ -12,7 +12,7 @@ import { forgetSecond } from "../compare/second.ts";
 import { forgetForced } from "../ledger/forced.ts";
 import type { Origin } from "../state/app.ts";
 import {
-  dockOpen, info, ledgerFull, opened, phase, query, selectedDso, selection, session, zoomRoot,
+  dockOpen, info, ledgerFull, linesOf, opened, phase, query, selectedDso, selection, session, zoomRoot,
 } from "../state/app.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import type { SharedView, ViewState } from "../state/url.ts";
@@ -230,6 +230,7 @@ async function open(wanted: Opening, again: (entry: string, state: ViewState) =>
       } else if (before.kind === "open") {
         // What was filtered of another recording means nothing in this one.
         query.value = DEFAULT_QUERY;
+        linesOf.value = null;
       }
       const asked = query.peek();
       query.value = { ...asked, event: eventToShow(info.peek(), asked.event) };

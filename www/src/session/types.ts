@@ -22,6 +22,9 @@ export type {
   FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, Privacy, ProfileInfo, Rejection, Removed, SearchResult, ShareOptions, Shown,
   TimeRange, Transform, UsedFile, Warning,
 };
+import type { HotInstruction, HotLine, HotLines } from "../generated/perftab_web.js";
+
+export type { HotInstruction, HotLine, HotLines };
 export type { CodePart, GroupBy, Nothing, Occurrence, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow };
 export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit };
 import type {
@@ -191,6 +194,8 @@ export interface Protocol {
   timeOrder: { args: { query: Query; window: TimeWindow }; result: TimeOrder };
   /** The band between a function's callers and callees, which are trees of a query with `around`; null if no sample has it. */
   sandwich: { args: { query: Query; function: FunctionRef }; result: SandwichFacts | null };
+  /** Where in a function's own code samples ended; null if no sample has it. */
+  hotLines: { args: { query: Query; function: FunctionRef }; result: HotLines | null };
   search: { args: { query: Query; text: string }; result: SearchResult };
   /** What the filters and steps of a query leave, and what each takes away. */
   shown: { args: { query: Query }; result: Shown };

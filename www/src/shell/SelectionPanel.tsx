@@ -3,13 +3,14 @@
 import type { JSX } from "preact";
 import { STATUS, StatusGlyph, takenFrom } from "../ledger/status.tsx";
 import type { CallNodeDetail } from "../session/types.ts";
-import { dsos, event, selection } from "../state/app.ts";
+import { comparison, dsos, event, selection } from "../state/app.ts";
 import { keyOf, withKey } from "../state/commands.ts";
 import { detail } from "../state/detail.ts";
 import { percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
 import { ForcedMark, exportedName, isForced } from "../views/forced_name.tsx";
+import { showLines } from "../views/sandwich/lines/state.ts";
 import { countSamples, nameClass, share, swatchClass } from "../views/words.ts";
 import { openTransformMenuAt } from "./ContextMenu.tsx";
 import { Copy } from "./Copy.tsx";
@@ -131,6 +132,9 @@ function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
           {short} <kbd>{keyOf(kind)}</kbd>
         </button>
       ))}
+      {isFunction && comparison.value === null && (
+        <button type="button" title="Where in its own code samples ended" onClick={() => void showLines()}>Lines</button>
+      )}
       <Copy text={name} label="Copy name" class="copy-name" />
       <button
         type="button"

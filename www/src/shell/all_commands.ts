@@ -6,7 +6,7 @@ import { openServed, takeFiles } from "../open/open.ts";
 import { pickFiles } from "../open/pick.ts";
 import { served } from "../open/served.ts";
 import { shareOpen } from "../share/links.ts";
-import { comparison, dock, dockOpen, ledgerFull, phase, search, selection } from "../state/app.ts";
+import { comparison, dock, dockOpen, ledgerFull, phase, search, selection, view } from "../state/app.ts";
 import type { Command, Scope } from "../state/commands.ts";
 import { registerCommands } from "../state/commands.ts";
 import { canRedo, canUndo, redo, undo } from "../state/history.ts";
@@ -14,6 +14,7 @@ import { setTimelineShape, timelineShape } from "../state/layout.ts";
 import { filterCount } from "../state/shown.ts";
 import type { View } from "../state/url.ts";
 import { addStep, clearFilters, invert } from "../views/query_steps.ts";
+import { hot, showLines, stepHot } from "../views/sandwich/lines/state.ts";
 import { aboutOpen } from "./AboutDialog.tsx";
 import { leave } from "./leave.ts";
 import { optionCommands } from "./option_commands.ts";
@@ -106,8 +107,13 @@ function inCode(id: string, label: string, keys: readonly string[], run: () => v
   return { id, label, keys, scope: "code", group: "Flame graph, call tree, functions", run, isOffered };
 }
 
+const areLines = (): boolean => isOne() && view.value === "functions" && hot.value !== null;
+
 const TREE: readonly Command[] = [
   inCode("invert", "Invert the tree", ["i"], invert),
+  inCode("lines", "Lines of this function", [], () => void showLines(), () => isOne() && (selection.value?.functionId ?? null) !== null),
+  inCode("previous-hot-line", "Previous hot line", ["["], () => stepHot("previous"), areLines),
+  inCode("next-hot-line", "Next hot line", ["]"], () => stepHot("next"), areLines),
   inCode("only-matches", "Keep only samples that the search finds", [], () => {
     addStep({ kind: "search", text: search.peek() });
   }, () => isOpen() && search.value.trim() !== ""),

@@ -4,7 +4,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import type {
-  Coverage, DsoRow, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure, TimeRange,
+  Coverage, DsoRow, FunctionRef, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure, TimeRange,
 } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import type { ComparisonState, FunctionGroup, View, ViewState } from "./url.ts";
@@ -70,6 +70,8 @@ export const zoomRoot = signal<number>(ALL);
 export const functionsOrder = signal<FunctionsOrder>(DEFAULT_VIEW_STATE.order);
 /** What a row of the functions table stands for. */
 export const functionsGroup = signal<FunctionGroup>(DEFAULT_VIEW_STATE.groupBy);
+/** The function whose lines stand beside the functions; null while callers and callees do. */
+export const linesOf = signal<FunctionRef | null>(DEFAULT_VIEW_STATE.lines);
 /** The tid that the time order shows; null for the heaviest thread. */
 export const shownThread = signal<number | null>(DEFAULT_VIEW_STATE.thread);
 
@@ -139,4 +141,5 @@ export const viewState = computed<ViewState>(() => ({
   groupBy: functionsGroup.value,
   thread: shownThread.value,
   comparison: comparison.value,
+  lines: linesOf.value,
 }));

@@ -12,7 +12,7 @@
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
 import {
-  comparison, functionsGroup, functionsOrder, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
+  comparison, functionsGroup, functionsOrder, linesOf, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
 } from "./app.ts";
 import { count } from "./format.ts";
 import { toast } from "./toasts.ts";
@@ -188,6 +188,9 @@ export function apply(state: ViewState): void {
     functionsGroup.value = state.groupBy;
     shownThread.value = state.thread;
     comparison.value = state.comparison;
+    if (JSON.stringify(state.lines) !== JSON.stringify(linesOf.peek())) {
+      linesOf.value = state.lines;
+    }
   });
 }
 

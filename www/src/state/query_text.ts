@@ -8,6 +8,7 @@
 //     step=drop;epoll_wait;1     one a transform, in order of effect; a function is name;file, or ;file;address
 //     step=focus-subtree;callees,process;nginx,;main;0    a call node is the way to it: `;` begins a function
 //     around=callers;main;0
+//     lines=main;0               no part of the query: the function whose lines are shown
 //
 // Names are escaped so far that `&`, `=`, `,` and `;` are ours, and chats do not cut the link off. What is at its default
 // is not written. Whatever was typed or cut off is read as far as it makes sense, within the bounds below: a field or a
@@ -44,8 +45,8 @@ const MOST_CPU = 0xffff;
 
 // Writing -------------------------------------------------------------------------------------------------------------
 
-/** The fields of what is not at its default. */
-export function writeQuery(query: Query): Field[] {
+/** The fields of what is not at its default, and of the function whose lines are shown. */
+export function writeQuery(query: Query, lines: FunctionRef | null): Field[] {
   const files = new Files();
   const fields: Field[] = [];
   const put = (name: string, value: string): void => {
@@ -70,6 +71,7 @@ export function writeQuery(query: Query): Field[] {
     put("step", writeStep(step, files));
   }
   put("around", query.around === null ? "" : `${query.around.side};${writeFunction(query.around.function, files)}`);
+  put("lines", lines === null ? "" : writeFunction(lines, files));
   if (files.written !== "") {
     fields.splice(here, 0, ["files", files.written]);
   }
@@ -218,8 +220,7 @@ export class Fields {
 /** The query that the fields say. */
 export function readQuery(fields: Fields): Query {
   const numbers = (name: string, most: number): number[] => [...new Set(fields.list(name, (part) => readNumber(part, most)))];
-  // A file that makes no sense is noted with whatever names it.
-  const files = fields.read<(DsoRef | null)[]>("files", [], (text) => text.split(",", MOST_FILES).map(readFile));
+  const files = readFiles(fields);
   return {
     event: fields.read("event", DEFAULT_QUERY.event, (text) => readNumber(text, MOST_U32)),
     direction: fields.choose("direction", ["callees", "inverted"], DEFAULT_QUERY.direction),
@@ -234,6 +235,17 @@ export function readQuery(fields: Fields): Query {
     steps: fields.each("step", MOST_STEPS, (text) => readStep(text, files)),
     around: fields.read<Around | null>("around", null, (text) => readAround(text, files)),
   };
+}
+
+/** The function whose lines are shown; null where callers and callees are. */
+export function readLines(fields: Fields): FunctionRef | null {
+  const files = readFiles(fields);
+  return fields.read<FunctionRef | null>("lines", null, (text) => readFunction(text.split(";"), files));
+}
+
+/** A file that makes no sense is noted with whatever names it. */
+function readFiles(fields: Fields): (DsoRef | null)[] {
+  return fields.read<(DsoRef | null)[]>("files", [], (text) => text.split(",", MOST_FILES).map(readFile));
 }
 
 function readNumber(text: string, most: number): number | null {

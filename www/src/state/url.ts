@@ -9,9 +9,9 @@
 // matters and the view can be found again; the user is told. What is at its default is left out. Call nodes have no place here: their
 // numbers change when names arrive, so the zoom lives in the history entry.
 
-import type { FunctionsOrder, Query } from "../session/types.ts";
+import type { FunctionRef, FunctionsOrder, Query } from "../session/types.ts";
 import type { Field } from "./query_text.ts";
-import { DEFAULT_QUERY, escaped, Fields, readQuery, unescaped, writeQuery } from "./query_text.ts";
+import { DEFAULT_QUERY, escaped, Fields, readLines, readQuery, unescaped, writeQuery } from "./query_text.ts";
 
 export const VIEWS = ["time-order", "flame", "functions", "tree", "heat-map"] as const;
 export type View = (typeof VIEWS)[number];
@@ -46,6 +46,8 @@ export interface ViewState {
   /** The thread that the time order shows, by its tid; null for the heaviest. */
   thread: number | null;
   comparison: ComparisonState | null;
+  /** The function whose lines stand beside the functions; null while callers and callees do. */
+  lines: FunctionRef | null;
 }
 
 export const DEFAULT_VIEW_STATE: ViewState = {
@@ -56,6 +58,7 @@ export const DEFAULT_VIEW_STATE: ViewState = {
   groupBy: "function",
   thread: null,
   comparison: null,
+  lines: null,
 };
 
 export interface Address {
@@ -142,6 +145,7 @@ function readState(given: readonly Field[]): ReadState {
   const state: ViewState = {
     view: fields.choose("view", VIEWS, base.view),
     query: readQuery(fields),
+    lines: readLines(fields),
     search: fields.read("search", base.search, unescaped),
     order: fields.read("order", base.order, readOrder),
     groupBy: fields.choose("by", FUNCTION_GROUPS, base.groupBy),
@@ -182,7 +186,7 @@ function writeState(state: ViewState): Field[] {
   const order = ({ key, descending }: FunctionsOrder): string => `${key}.${descending ? "down" : "up"}`;
   const fields: Field[] = [
     ["view", state.view === base.view ? "" : state.view],
-    ...writeQuery(state.query),
+    ...writeQuery(state.query, state.lines),
     ["search", escaped(state.search)],
     ["order", order(state.order) === order(base.order) ? "" : order(state.order)],
     ["by", state.groupBy === base.groupBy ? "" : state.groupBy],

@@ -98,6 +98,8 @@ export class Calls {
       this.#ofTree(calleesOf(query), slices, (session) => session.timeOrder(query, window), "ends"),
     sandwich: ({ query, function: wanted }, { slices }) =>
       this.#ofTree(calleesOf(query), slices, (session) => session.sandwich(query, wanted)),
+    hotLines: ({ query, function: wanted }, { slices }) =>
+      this.#ofTree(calleesOf(query), slices, (session) => session.hotLines(query, wanted), "ends"),
     search: ({ query, text }, { slices }) =>
       this.#ofTree(query, slices, (session) => scanned(session, session.search(query, text), slices)),
     shown: ({ query }, { slices }) =>

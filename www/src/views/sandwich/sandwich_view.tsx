@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { STATUS, StatusGlyph } from "../../ledger/status.tsx";
 import { applyTransform } from "../../shell/transforms.ts";
 import type { CallTreeRows, SandwichFacts } from "../../session/types.ts";
-import { query, selection } from "../../state/app.ts";
+import { linesOf, query, selection } from "../../state/app.ts";
 import { percent } from "../../state/format.ts";
 import { GraphPane } from "../flame/graph_pane.tsx";
 import { FlameModel } from "../flame/model.ts";
@@ -22,10 +22,13 @@ import { idAt, nameClass, share, swatchClass } from "../words.ts";
 import type { Side } from "./centre.ts";
 import { centre, facts, followCentre } from "./centre.ts";
 import { Inlined } from "./inlined.tsx";
+import { basisWords, LinesPane, useLines } from "./lines/lines_pane.tsx";
+import { setLines } from "./lines/state.ts";
 import { sideHost } from "./side_host.ts";
 
 export function Sandwich(): JSX.Element {
   useEffect(followCentre, []);
+  useLines();
   const known = facts.value;
   if (centre.value === null) {
     return <Nothing words="Select a function to see what calls it and what it calls." />;
@@ -35,12 +38,25 @@ export function Sandwich(): JSX.Element {
   }
   const { totalWeight, parts } = known;
   const name = markedName(known.name, known.flags);
+  if (linesOf.value !== null) {
+    return (
+      <section class="sandwich" aria-label={`Lines of ${name}`}>
+        <header class="part-head">
+          <h3>Lines</h3>
+          <p>{basisWords()}</p>
+          <Draw />
+        </header>
+        <Band known={known} />
+        <LinesPane known={known} name={name} />
+      </section>
+    );
+  }
   return (
     <section class="sandwich" aria-label={`Callers and callees of ${name}`}>
       <header class="part-head">
         <h3>Callers</h3>
         <p>who calls {name}, widest first</p>
-        <Choice label="Draw" choice={drawAs} choices={[["flame", "flame"], ["tree", "tree"]]} />
+        <Draw />
       </header>
       <SidePane side="callers" name={name} total={totalWeight} />
       <Band known={known} />
@@ -52,6 +68,25 @@ export function Sandwich(): JSX.Element {
       {parts.length < 2 ? null : <Inlined name={name} parts={parts} />}
       <Paths />
     </section>
+  );
+}
+
+/** What of the function is shown: its callers and callees in one of two ways, or its lines. */
+function Draw(): JSX.Element {
+  return (
+    <Choice
+      label="Draw"
+      choices={[["flame", "flame"], ["tree", "tree"], ["lines", "lines"]]}
+      value={linesOf.value === null ? drawAs.value : "lines"}
+      onChoose={(chosen) => {
+        if (chosen === "lines") {
+          setLines(centre.peek());
+        } else {
+          drawAs.value = chosen;
+          setLines(null);
+        }
+      }}
+    />
   );
 }
 

@@ -1,0 +1,205 @@
+// Where in a function its weight lies: lines and instructions beside the functions, over a real recording.
+import assert from "node:assert/strict";
+import { after, before, describe } from "node:test";
+import { Parts, linesOf } from "./recording.mjs";
+import { QUERY, Tab, axe, scene } from "./tab.mjs";
+
+const parts = new Parts();
+let host;
+let program;
+let recording;
+
+before(async () => {
+  program = parts.compile(["tides"]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "60"]);
+  host = await parts.host();
+});
+
+after(() => parts.end());
+
+async function open(options = {}, fragment = "") {
+  const tab = await Tab.open(host + fragment, options);
+  await tab.drop(recording, program);
+  await tab.page.locator(".file-name", { hasText: "tides.perf.data" }).waitFor();
+  await tab.status("tides", "matched");
+  await tab.settled();
+  return tab;
+}
+
+const lines = (page) => page.getByRole("grid", { name: /^Source lines of/ });
+const instructions = (page) => page.getByRole("grid", { name: /^Instructions of/ });
+const words = (text) => text.replaceAll(/\s/g, " ");
+const sum = (rows) => rows.reduce((all, { weight }) => all + weight, 0);
+
+/** Chooses the lines of a function in the table of functions. */
+async function showLines(tab, name) {
+  await tab.view(/Functions/);
+  // By total it is among the first, of which alone there are rows in the document.
+  await tab.page.locator(".functions .sort", { hasText: "Total" }).click();
+  await tab.page.locator(".functions .row:not(.loading)", { hasText: name }).first().click();
+  await tab.page.locator(".sandwich-band", { hasText: name }).waitFor();
+  await tab.page.getByRole("combobox", { name: "Draw" }).selectOption("lines");
+  await lines(tab.page).waitFor();
+}
+
+describe("lines of a function", () => {
+  scene("a15 lines and instructions add up to the function's own code, whatever is filtered", async () => {
+    const tab = await open();
+    const functions = (await tab.functions()).filter(({ self }) => self > 0).sort((a, b) => b.self - a.self).slice(0, 12);
+    const ids = await tab.ask("functions", { query: QUERY, order: { key: "self", descending: true }, from: 0, to: 12 });
+    assert.equal(functions.length, 12);
+    const { time } = await tab.ask("info");
+    const third = Math.floor((time.end - time.start) / 3);
+    const drop = { kind: "drop", function: await tab.ask("functionRef", { functionId: ids.functionId[1] }) };
+    const merge = { ...drop, kind: "merge" };
+    const queries = [{}, { range: { start: third, end: 2 * third, side: "inside" } }, { steps: [drop] }, { steps: [merge] }, { inlines: "merged" }];
+    let compared = 0;
+    for (const more of queries) {
+      for (const functionId of ids.functionId) {
+        const query = { ...QUERY, ...more };
+        const reference = await tab.ask("functionRef", { functionId });
+        const facts = await tab.ask("sandwich", { query, function: reference });
+        const heat = await tab.ask("hotLines", { query, function: reference });
+        assert.equal(heat === null, facts === null, reference.name);
+        if (facts === null) continue;
+        const own = facts.ownCodeWeight;
+        assert.equal(heat.self.weight, own, reference.name);
+        assert.equal(sum(heat.lines) + heat.leftOut.weight, own, `lines of ${reference.name}`);
+        assert.equal(sum(heat.instructions) + heat.instructionsLeftOut.weight, own, `instructions of ${reference.name}`);
+        compared += own > 0 ? 1 : 0;
+      }
+    }
+    assert.ok(compared > 40, `${compared} had code of their own`);
+    await tab.close();
+  });
+
+  scene("a15 the table has every line of the source that is hot, and marks what belongs together", async () => {
+    const tab = await open({ initPath: axe });
+    const { page } = tab;
+    await showLines(tab, "rolling_sea");
+    const reference = { dso: null, name: "rolling_sea", address: null };
+    reference.dso = (await tab.ask("dsos")).filter(({ name }) => name === "tides").map(({ path, build_id }) => ({ path, buildId: build_id }))[0];
+    const heat = await tab.ask("hotLines", { query: QUERY, function: reference });
+    const { first, last } = linesOf("rolling_sea");
+    assert.ok(heat.lines.every(({ line }) => line >= first && line <= last), "what is inlined stands where it is inlined");
+    assert.equal(await lines(page).getAttribute("aria-rowcount"), String(heat.lines.length + 1));
+    const rows = await lines(page).locator(".rows-body .row").allInnerTexts();
+    assert.equal(rows.length, heat.lines.length);
+    heat.lines.forEach(({ line, weight }, index) => {
+      const share = (weight / heat.self.weight) * 100;
+      const shown = share >= 0.05 ? `${share.toFixed(1)} %` : "< 0.1 %";
+      assert.ok(words(rows[index]).startsWith(shown), `${rows[index]}: ${shown}`);
+      assert.ok(rows[index].includes(`tides.c:${line}`), rows[index]);
+    });
+
+    const hottest = heat.lines.reduce((most, each, index) => (each.weight > heat.lines[most].weight ? index : most), 0);
+    await lines(page).locator(".rows-body .row").nth(hottest).click();
+    const own = heat.instructions.filter(({ lineRow }) => lineRow === hottest).map(({ address }) => address);
+    const marked = async () => (await instructions(page).locator(".row.selected .code").allInnerTexts()).map((text) => text.split(/\s/)[0]);
+    await page.waitForFunction(() => document.querySelector(".hot-instructions .row.selected") !== null);
+    const seen = await marked();
+    assert.ok(seen.length > 0 && seen.every((address) => own.includes(address)), `${seen} of ${own}`);
+
+    // And back: an instruction marks its line.
+    await instructions(page).focus();
+    for (const [key, { address, line }] of [["End", heat.instructions.at(-1)], ["ArrowUp", heat.instructions.at(-2)]]) {
+      await page.keyboard.press(key);
+      const only = instructions(page).locator(".row.selected");
+      await only.filter({ hasText: address }).waitFor();
+      assert.equal(await only.count(), 1);
+      await lines(page).locator(".row.selected", { hasText: `tides.c:${line}` }).waitFor();
+    }
+    assert.deepEqual(await tab.findings(), []);
+
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.querySelector(".hot-grid .row.selected") === null);
+    await page.getByRole("combobox", { name: "Draw" }).selectOption("flame");
+    await page.getByRole("tree", { name: "Callees of rolling_sea" }).waitFor();
+    await tab.close();
+  });
+
+  scene("a15 keys go from one hot line to the next and back, and the address says all of it", async () => {
+    const tab = await open();
+    const { page } = tab;
+    // All of its few lines are hot.
+    await showLines(tab, "order_by_height");
+    const count = await lines(page).locator(".rows-body .row").count();
+    assert.ok(count > 1, `${count} lines`);
+    const selected = async () => lines(page).locator(".row.selected .code").first().innerText();
+    await lines(page).focus();
+    await page.keyboard.press("]");
+    await lines(page).locator(".row.selected").waitFor();
+    const first = await selected();
+    await page.keyboard.press("]");
+    await page.waitForFunction((first) => document.querySelector(".hot-lines .row.selected .code").innerText !== first, first);
+    await page.keyboard.press("[");
+    await page.waitForFunction((first) => document.querySelector(".hot-lines .row.selected .code").innerText === first, first);
+
+    const fragment = await page.evaluate(() => location.hash);
+    assert.match(fragment, /view=functions&.*lines=order_by_height;0/);
+    // Another function's lines, and back to callers and callees, are steps of the history.
+    await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
+    await page.getByRole("treegrid", { name: "Callers of order_by_height" }).waitFor();
+    await page.goBack();
+    await lines(page).waitFor();
+    await page.locator(".functions .row:not(.loading)", { hasText: "rolling_sea" }).first().click();
+    await page.getByRole("grid", { name: "Source lines of rolling_sea" }).waitFor();
+    assert.match(await page.evaluate(() => location.hash), /lines=rolling_sea;0/);
+    await tab.close();
+
+    const again = await open({}, fragment);
+    await again.page.getByRole("grid", { name: "Source lines of order_by_height" }).waitFor();
+    await again.page.locator(".functions .row.selected", { hasText: "order_by_height" }).waitFor();
+    await again.close();
+  });
+
+  scene("a15 the selection and the commands lead there", async () => {
+    const tab = await open();
+    const { page } = tab;
+    const panel = await tab.select("rolling_sea");
+    await panel.getByRole("button", { name: "Lines", exact: true }).click();
+    await page.getByRole("grid", { name: "Source lines of rolling_sea" }).waitFor();
+    await page.keyboard.press("Escape");
+    await tab.view(/Flame graph/);
+    await tab.select("order_by_height");
+    await page.keyboard.press("Control+p");
+    await page.keyboard.type("lines of this");
+    await page.getByRole("option", { name: /^Lines of this function/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("grid", { name: "Source lines of order_by_height" }).waitFor();
+    await tab.close();
+  });
+
+  scene("a15 without the program there are addresses, and what to drop is said", async () => {
+    const tab = await Tab.open(host, { initPath: axe });
+    const { page } = tab;
+    await tab.drop(recording);
+    await tab.opened();
+    await tab.view(/Functions/);
+    const dso = page.locator(".dso", { hasText: /^tides$/ });
+    await page.locator(".functions .row:not(.loading)", { has: dso }).first().click();
+    await page.getByRole("combobox", { name: "Draw" }).selectOption("lines");
+    await instructions(page).waitFor();
+    assert.equal(await lines(page).count(), 0);
+    const note = page.getByRole("note");
+    assert.match(words(await note.first().innerText()), /^No file of tides was matched, so there are addresses only\. Drop tides or its \.debug\.$/);
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("a15-addresses");
+    await tab.drop(program);
+    await lines(page).waitFor();
+    await tab.close();
+  });
+
+  scene("a15 are usable by anybody, in every size and theme", async () => {
+    const tab = await open({ initPath: axe });
+    await showLines(tab, "rolling_sea");
+    await lines(tab.page).focus();
+    await tab.page.keyboard.press("]");
+    assert.deepEqual(await tab.findings(), []);
+    await tab.pictures("a15-lines");
+    await tab.page.emulateMedia({ forcedColors: "active" });
+    await tab.picture("a15-lines-forced-colours");
+    await tab.page.emulateMedia({ forcedColors: "none" });
+    await tab.close();
+  });
+});

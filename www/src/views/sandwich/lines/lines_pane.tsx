@@ -1,0 +1,169 @@
+// Where in a function its own code's weight lies: by line of source, and by instruction.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { statusDetail } from "../../../ledger/status.tsx";
+import type { HotInstruction, HotLine, HotLines, SandwichFacts } from "../../../session/types.ts";
+import { dsos, info } from "../../../state/app.ts";
+import { percent } from "../../../state/format.ts";
+import { functionsTable } from "../../rows/functions_model.ts";
+import { countSamples, share } from "../../words.ts";
+import { HeatCells, HeatGrid, HeatHead } from "./heat_grid.tsx";
+import { hasLines, lineWords, placeOfInstruction, placeOfLine } from "./hot_lines.ts";
+import { chosen, followLines, hot, isForcedName, marks } from "./state.ts";
+
+interface Props {
+  known: SandwichFacts;
+  /** As it is called on the screen. */
+  name: string;
+}
+
+export function LinesPane({ known, name }: Props): JSX.Element {
+  const answer = hot.value;
+  const words = answer === null ? (isForcedName(known) ? [forcedWords(known)] : []) : notes(known, answer);
+  return (
+    <div class="lines-pane">
+      {words.map((each) => <p key={each} class="lines-note" role="note">{each}</p>)}
+      {answer !== null && answer.lines.length > 0 && (
+        <>
+          {hasLines(answer) && <Lines answer={answer} name={name} />}
+          {answer.instructions.length > 0 && <Instructions answer={answer} name={name} />}
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Keeps asking while the functions are in sight, whatever stands beside them. */
+export function useLines(): void {
+  useEffect(followLines, []);
+}
+
+/** "shares of its own code, 1,204 samples" */
+export function basisWords(): string {
+  const answer = hot.value;
+  return answer === null ? "" : `shares of its own code, ${countSamples(answer.self.samples)}`;
+}
+
+const heaviestOf = (rows: readonly { weight: number }[]): number => rows.reduce((most, { weight }) => Math.max(most, weight), 0);
+
+function Lines({ answer, name }: { answer: HotLines; name: string }): JSX.Element {
+  const { lines, self } = answer;
+  const [heaviest, whole] = [heaviestOf(lines), functionsTable.whole.value];
+  return (
+    <HeatGrid<HotLine>
+      rows={lines}
+      label={`Source lines of ${name}`}
+      columns="lines"
+      marked={marks.value.lines}
+      onChoose={(row) => {
+        chosen.value = placeOfLine(row);
+      }}
+      head={(
+        <>
+          <HeatHead />
+          <span role="columnheader">Line</span>
+        </>
+      )}
+      cells={(row) => (
+        <>
+          <HeatCells weight={row.weight} own={self.weight} heaviest={heaviest} whole={whole} />
+          <span role="gridcell" class="code" title={titleOf(row.file, row.inlined.weight, self.weight)}>
+            {lineWords(row)}{" "}
+            <Inlined row={row} own={self.weight} />
+            {row.text !== null && <code>{row.text}</code>}
+          </span>
+        </>
+      )}
+    />
+  );
+}
+
+function Instructions({ answer, name }: { answer: HotLines; name: string }): JSX.Element {
+  const { instructions, self } = answer;
+  const [heaviest, whole] = [heaviestOf(instructions), functionsTable.whole.value];
+  return (
+    <HeatGrid<HotInstruction>
+      rows={instructions}
+      label={`Instructions of ${name}`}
+      columns="instructions"
+      marked={marks.value.instructions}
+      onChoose={(row) => {
+        chosen.value = placeOfInstruction(row);
+      }}
+      head={(
+        <>
+          <HeatHead />
+          <span role="columnheader">Instruction</span>
+          <span role="columnheader" class="number line">Line</span>
+        </>
+      )}
+      cells={(row) => (
+        <>
+          <HeatCells weight={row.weight} own={self.weight} heaviest={heaviest} whole={whole} />
+          <span role="gridcell" class="code" title={titleOf(null, row.inlined.weight, self.weight)}>
+            {row.address}{" "}
+            <Inlined row={row} own={self.weight} />
+            {row.text !== null && <code>{row.text}</code>}
+          </span>
+          <span role="gridcell" class="number line">{row.line ?? ""}</span>
+        </>
+      )}
+    />
+  );
+}
+
+/** How much of a row is inlined there, unless that is all of it or nothing. */
+function Inlined({ row: { weight, inlined }, own }: { row: HotLine | HotInstruction; own: number }): JSX.Element | null {
+  if (inlined.weight === 0) {
+    return null;
+  }
+  return <em>{inlined.weight === weight ? "inlined" : `${percent(share(inlined.weight, own))} inlined`}</em>;
+}
+
+function titleOf(file: string | null, inlined: number, own: number): string | undefined {
+  const parts = [file ?? "", inlined === 0 ? "" : `${percent(share(inlined, own))} ended in what is inlined here`];
+  return parts.filter((part) => part !== "").join("; ") || undefined;
+}
+
+function forcedWords({ dso }: SandwichFacts): string {
+  return `The names of ${dso} are forced: they are another build's, whose lines and instructions are not those that ran.`;
+}
+
+/** What is not shown, and why. */
+function notes(known: SandwichFacts, answer: HotLines): string[] {
+  const { self, leftOut, instructionsLeftOut, instructions } = answer;
+  const words: string[] = [];
+  if (self.samples === 0) {
+    return ["No sample ended in its own code: all of them are in what it calls."];
+  }
+  const where = info.value?.fidelity == null ? "shown: there is no room for so many rows" : "in this link";
+  if (leftOut.weight > 0 && leftOut.weight === instructionsLeftOut.weight) {
+    words.push(`${percent(share(leftOut.weight, self.weight))} of it is not ${where}.`);
+  } else {
+    for (const [what, left] of [["lines", leftOut], ["instructions", instructionsLeftOut]] as const) {
+      if (left.weight > 0) {
+        words.push(`Of its ${what} ${percent(share(left.weight, self.weight))} is not ${where}.`);
+      }
+    }
+  }
+  const isKept = leftOut.weight < self.weight || instructions.length > 0;
+  if (isKept && !hasLines(answer)) {
+    words.push(withoutLines(known));
+  }
+  return words;
+}
+
+/** Why no line is known. */
+function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
+  const row = dsos.value.find(({ id }) => id === dsoId);
+  const detail = row === undefined ? null : statusDetail(row);
+  switch (dsoStatus) {
+    case "matched":
+      return `No lines are known: the file of ${dso} gives ${detail ?? "names only"}. Drop its .debug file, if it has one.`;
+    case "embedded":
+      return `No lines are known: ${dso} has the symbols that were recorded with the profile. Drop the file for lines.`;
+    default:
+      return `No file of ${dso} was matched, so there are addresses only.${detail === null ? "" : ` ${detail}.`}`;
+  }
+}

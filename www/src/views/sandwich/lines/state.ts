@@ -1,0 +1,121 @@
+// The lines of the function between its callers and callees: what the session says of them, and which row is chosen.
+
+import { computed, effect, signal } from "@preact/signals";
+import type { Session } from "../../../session/client.ts";
+import type { FunctionRef, HotLines, Query, SandwichFacts } from "../../../session/types.ts";
+import { Flag } from "../../../session/types.ts";
+import { functionsGroup, info, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
+import { amendStep, step } from "../../../state/history.ts";
+import { latest } from "../../latest.ts";
+import { centre, facts } from "../centre.ts";
+import type { Place } from "./hot_lines.ts";
+import { asLinkHas, isSameFunction, marksOf, nextHot, NO_MARKS, placeOfLine } from "./hot_lines.ts";
+
+/** null while it is asked, and where nothing is to be said. */
+export const hot = signal<HotLines | null>(null);
+
+/** The chosen line or instruction. */
+export const chosen = signal<Place | null>(null);
+
+export const marks = computed(() => (hot.value === null ? NO_MARKS : marksOf(hot.value, chosen.value)));
+
+/** What another build's file says of lines and instructions is said nowhere. */
+export function isForcedName(known: SandwichFacts): boolean {
+  return (known.flags & Flag.Forced) !== 0 || known.dsoStatus === "forced";
+}
+
+interface Question {
+  session: Session;
+  query: Query;
+  reference: FunctionRef;
+}
+
+const answers = latest<Question, HotLines | null>({
+  ask: ({ session, query, reference }) => session.call("hotLines", { query, function: reference }),
+  deliver: (answer) => {
+    hot.value = answer !== null && info.peek()?.fidelity != null ? asLinkHas(answer) : answer;
+  },
+});
+
+const finds = latest<Question, SandwichFacts | null>({
+  ask: ({ session, query, reference }) => session.call("sandwich", { query, function: reference }),
+  deliver: (found, { reference }) => {
+    if (found !== null && isSameFunction(linesOf.peek(), reference)) {
+      selection.value = { callNode: query.peek().direction === "callees" ? found.heaviest : null, functionId: found.functionId };
+    }
+  },
+});
+
+/** Asks for the lines while they are shown, of what is selected; selects what an address says. */
+export function followLines(): () => void {
+  const stops = [
+    effect(followAddress),
+    effect(() => {
+      const reference = centre.value;
+      if (reference !== null && linesOf.peek() !== null && !isSameFunction(linesOf.peek(), reference)) {
+        amendStep(() => {
+          linesOf.value = reference;
+        });
+      }
+    }),
+    effect(() => {
+      void centre.value;
+      chosen.value = null;
+    }),
+    effect(() => {
+      void namesGeneration.value;
+      const [asked, reference, known] = [session.value, centre.value, facts.value];
+      if (asked === null || reference === null || linesOf.value === null || known === null || isForcedName(known)) {
+        answers.drop();
+        hot.value = null;
+      } else {
+        answers.ask({ session: asked, query: query.value, reference });
+      }
+    }),
+  ];
+  return () => stops.forEach((stop) => stop());
+}
+
+/** An address, Back and Forward say a function: it is selected. */
+function followAddress(): void {
+  void namesGeneration.value;
+  const [asked, reference] = [session.value, linesOf.value];
+  if (asked === null || reference === null || phase.value.kind !== "open" || isSameFunction(centre.peek(), reference)) {
+    finds.drop();
+  } else {
+    finds.ask({ session: asked, query: query.peek(), reference });
+  }
+}
+
+/** Shows lines in the place of callers and callees, or these again, as a step that Back undoes. */
+export function setLines(reference: FunctionRef | null): void {
+  if (!isSameFunction(linesOf.peek(), reference)) {
+    step(() => {
+      linesOf.value = reference;
+    });
+  }
+}
+
+/** Shows the lines of the selected function, from whichever view. */
+export async function showLines(): Promise<void> {
+  const functionId = selection.peek()?.functionId ?? null;
+  const reference = functionId === null ? null : await session.peek()?.call("functionRef", { functionId }).catch(() => null);
+  if (reference) {
+    step(() => {
+      view.value = "functions";
+      functionsGroup.value = "function";
+      linesOf.value = reference;
+    });
+  }
+}
+
+/** Chooses the next hot line, or the one before. */
+export function stepHot(way: "next" | "previous"): void {
+  const answer = hot.peek();
+  const [from = null] = marks.peek().lines;
+  const at = answer === null ? null : nextHot(answer, from, way);
+  const line = at === null ? undefined : answer?.lines[at];
+  if (line !== undefined) {
+    chosen.value = placeOfLine(line);
+  }
+}
