@@ -263,5 +263,15 @@ fn the_band_of_a_function_has_its_row_s_numbers() {
         let parts: f64 = facts.parts.iter().map(|part| part.weight).sum();
         assert_eq!(parts, facts.own_code_weight, "{name}");
         assert!(facts.file.is_some_and(|file| file.ends_with("workload.c")), "{name}");
+
+        let hot = recorded.session.hot_lines(&query, &recorded.function(name));
+        let hot = hot.unwrap_or_else(|| panic!("no lines of {name}"));
+        assert_eq!(hot.own_code.weight as f64, facts.own_code_weight, "{name}");
+        assert_eq!((hot.left_out.samples, hot.instructions_left_out.samples), (0, 0), "{name}");
+        let lines: u64 = hot.lines.iter().map(|row| row.weight).sum();
+        let instructions: u64 = hot.instructions.iter().map(|row| row.weight).sum();
+        assert_eq!((lines, instructions), (hot.own_code.weight, hot.own_code.weight), "{name}");
+        let ends_there = hot.own_code.samples > 0;
+        assert_eq!(hot.lines.iter().any(|row| row.line.is_some()), ends_there, "{name}");
     }
 }

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { callsOf, streamsOf } from "./link_reader.mjs";
+import { callsOf, placesOf, streamsOf } from "./link_reader.mjs";
 
 const folder = new URL("../tests/link_vectors/", import.meta.url);
 
-for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflated)\.txt$/.test(name))) {
+for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflated|heat)\.txt$/.test(name))) {
   test(`links: a reader made from the document finds the calls of ${name}`, () => {
     const [payload, ...lines] = readFileSync(new URL(name, folder), "utf8").trimEnd().split("\n");
     const streams = streamsOf(payload);
@@ -16,6 +16,9 @@ for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflat
     const found = callsOf(streams);
     assert.deepEqual(found.filter((line) => !/ 0 0$/.test(line)).sort(), expected.filter((line) => !/ 0 0$/.test(line)).sort());
     assert.equal(found.length, expected.length);
+    const places = lines.filter((line) => line.startsWith("place "));
+    assert.deepEqual(placesOf(streams).map((place) => `place ${place}`).sort(), places);
+    assert.equal(places.length > 0, name === "v1-heat.txt");
     const [, kept] = /kept_nodes: (\d+)/.exec(lines[0]);
     assert.equal(streams[0][7], BigInt(kept));
   });

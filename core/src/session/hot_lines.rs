@@ -105,8 +105,11 @@ impl Session {
     /// changes nothing here, nor does the tree around a function.
     pub fn hot_lines(&mut self, query: &Query, function: &FunctionRef) -> Option<HotLines> {
         let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
-        let (profile, symbols, tree, ends) = self.parts_and_ends(&query);
-        let found = hot_lines::hot_lines(profile, symbols, &query, tree, ends, function)?;
+        self.parts_and_ends(&query);
+        let (tree, ends) = self.trees.with_ends(&query)?;
+        let (profile, symbols, known) = (&self.profile, &self.symbols, &self.facts.heat);
+        let found =
+            hot_lines::hot_lines(profile, symbols, known, &query, (&tree, &ends), function)?;
         Some(self.told(found))
     }
 

@@ -7,6 +7,7 @@ use super::bins::read_pids;
 use super::codes::{self, gives_of};
 use super::container;
 use super::fields::{Field, Reader, unzigzag};
+use super::heat::read_heat;
 use super::rebuild::{Rebuild, add_pseudo_dso};
 use super::{Before, Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
 use super::{MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
@@ -61,12 +62,13 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
             builder.add_bins(&mut read, times, &units)?;
         }
     }
-    let (profile, symbols) = builder.finish();
+    let (profile, mut symbols, functions) = builder.finish();
     check_totals(&profile)?;
+    let heat = read_heat(&mut read, &profile, &mut symbols, &functions, &units)?;
     let part_of = read_part_of(&mut read, profile.events.len())?;
     let ledger = Ledger::from_rows(rows);
     let folded = recorded.without(&coverage::frames(&profile, &symbols));
-    let facts = Facts { uses, folded, part_of, ..facts };
+    let facts = Facts { uses, folded, part_of, heat, ..facts };
     // Two of the DSOs are the pseudo ones of this side.
     let kept_dsos = profile.dsos.len() as u64 - 2;
     let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);

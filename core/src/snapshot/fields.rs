@@ -76,6 +76,13 @@ fields! {
     SampleWeights Numbers,
     Bins Numbers,
     Marks Numbers,
+    HeatFunctions Numbers,
+    HeatPlaces Numbers,
+    HeatAddresses Numbers,
+    HeatFiles Texts,
+    HeatLines Numbers,
+    HeatCounts Numbers,
+    HeatWeights Numbers,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

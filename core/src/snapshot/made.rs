@@ -177,7 +177,7 @@ fn random_symbols(random: &mut Random, profile: &Profile) -> Symbols {
                 }
             })
             .collect();
-        symbols.set_known(id, &levels);
+        symbols.set_levels(id, &levels);
     }
     symbols
 }

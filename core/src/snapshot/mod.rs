@@ -1,8 +1,8 @@
 //! The payload of a share link or a self-contained page: a whole profile, small enough for a URL.
 //!
-//! What is written is the call tree with its names, the ledger of DSOs, and numbers that say what
-//! was left out; never addresses of named code, and no folders, host name or command line unless
-//! asked for. `docs/snapshot-v1.md` describes every byte.
+//! What is written is the call tree with its names, the ledger of DSOs, where in the hottest functions
+//! samples ended, and numbers that say what was left out; never other addresses of named code, and no
+//! folders, host name or command line unless asked for. `docs/snapshot-v1.md` describes every byte.
 //!
 //! A snapshot opens as a [`crate::profile::Profile`] again, whose stacks are the kept call nodes
 //! and whose samples are their sums, so every view works on it unchanged. Code without a name
@@ -25,6 +25,9 @@ mod decode;
 mod encode;
 mod fields;
 mod forecast;
+mod heat;
+#[cfg(test)]
+mod heat_tests;
 #[cfg(test)]
 mod hostile_tests;
 mod inside;
@@ -58,6 +61,7 @@ use crate::profile::Profile;
 use crate::symbolize::{Ledger, Status, Symbols};
 use crate::text::grouped;
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
+use crate::views::hot_lines::KnownHeat;
 use crate::views::weights::Sum;
 
 pub use carrier::{Carried, Carrier, find, is_page, may_be_text};
@@ -94,6 +98,10 @@ const MAX_DSOS: usize = 1 << 16;
 const MAX_COUNTED: u64 = 1 << 53;
 /// Later ones are left out.
 const MAX_WARNINGS: usize = 32;
+/// Functions of which it is told where in them samples ended; of more, those with the most.
+const MAX_HOT_FUNCTIONS: usize = 1 << 10;
+/// Places in all of these together.
+const MAX_HOT_PLACES: usize = 1 << 16;
 /// Neither written nor read.
 const MAX_INFLATED: usize = 64 << 20;
 
@@ -192,6 +200,8 @@ pub struct Facts {
     pub part_of: Vec<Sum>,
     /// What an earlier snapshot had to keep from; `None` for a recording.
     pub before: Option<Before>,
+    /// What an earlier snapshot told of where in functions samples ended.
+    pub heat: KnownHeat,
 }
 
 /// What of a recording stood before a snapshot was made of it.
@@ -224,6 +234,7 @@ impl Facts {
             folded: FrameCoverage::default(),
             left_out: LeftOut::default(),
             part_of: Vec::new(),
+            heat: KnownHeat::default(),
         }
     }
 }

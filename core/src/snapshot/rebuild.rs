@@ -342,8 +342,8 @@ impl Rebuild {
         Ok(())
     }
 
-    /// Names the frames.
-    pub(super) fn finish(self) -> (Profile, Symbols) {
+    /// Names the frames; also says which functions those with a name have become.
+    pub(super) fn finish(self) -> (Profile, Symbols, Vec<Option<FunctionId>>) {
         let Self { profile, functions, folded, chains, whole_dsos, .. } = self;
         let mut symbols = Symbols::new(&profile);
         let files: Vec<FileId> =
@@ -398,7 +398,7 @@ impl Rebuild {
                 symbols.set_known(id, &[level]);
             }
         }
-        (profile, symbols)
+        (profile, symbols, ids)
     }
 }
 

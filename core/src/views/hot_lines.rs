@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use crate::profile::{DsoKind, FrameId, Profile, StackId};
-use crate::symbolize::{FileId, Level, Symbols};
+use crate::symbolize::{FileId, FunctionId, Level, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
@@ -74,14 +74,87 @@ impl Heat {
     }
 }
 
-/// Sums up one function of a query. `tree` is the query's tree of callees, and `ends` says where in it
+/// What a link tells of where in functions samples ended, by function: of all samples that the link
+/// has of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownHeat(HashMap<FunctionId, KnownFunction>);
+
+/// What a link tells of one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownFunction {
+    /// By event: what the link has of its own code.
+    pub own_code: Vec<Sum>,
+    /// Where that was, as far as it is told.
+    pub places: Vec<KnownPlace>,
+}
+
+/// A place in a function, as far as a link tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownPlace {
+    /// Where the code is.
+    pub address: Option<u64>,
+    /// What it was made of; what is not known in there was not known to the sender either.
+    pub line: Option<SourceLine>,
+    /// Whether its samples ended in what is inlined there.
+    pub is_inlined: bool,
+    /// By event.
+    pub sums: Vec<Sum>,
+}
+
+impl KnownHeat {
+    /// What was read.
+    pub fn new(functions: HashMap<FunctionId, KnownFunction>) -> Self {
+        Self(functions)
+    }
+
+    /// What is told of a function.
+    pub fn get(&self, function: FunctionId) -> Option<&KnownFunction> {
+        self.0.get(&function)
+    }
+
+    /// Functions that it tells of.
+    pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// Source files of all places.
+    pub fn files(&self) -> impl Iterator<Item = FileId> + '_ {
+        let places = self.0.values().flat_map(|function| &function.places);
+        places.filter_map(|place| place.line?.file)
+    }
+
+    /// What it tells of a query: of one of these functions, if none of its samples was taken away and
+    /// none came to it. What a filter leaves of it is not known.
+    fn of(
+        &self,
+        profile: &Profile,
+        query: &Query,
+        set: &FunctionSet,
+        own_code: Sum,
+    ) -> impl Iterator<Item = (&KnownPlace, Sum)> {
+        let events = profile.event_set(query.event);
+        let sum = move |sums: &[Sum]| {
+            let mut all = Sum::default();
+            let sums = (0..=u16::MAX).zip(sums).filter(|&(event, _)| events.has(event));
+            sums.for_each(|(_, sum)| all.add(*sum));
+            all
+        };
+        let mut known = set.iter().filter_map(|id| self.get(id));
+        let known = known.next().filter(|_| known.next().is_none() && query.steps.is_empty());
+        let known = known.filter(|known| sum(&known.own_code) == own_code);
+        let places = known.into_iter().flat_map(|known| &known.places);
+        places.map(move |place| (place, sum(&place.sums)))
+    }
+}
+
+/// Sums up one function of a query. `known` is what a link tells, `tree` is the query's tree of callees, and `ends` says where in it
 /// samples end. `None` if no sample has it, or if it is no code.
 pub fn hot_lines(
     profile: &Profile,
     symbols: &Symbols,
+    known: &KnownHeat,
     query: &Query,
-    tree: &CallTree,
-    ends: &Ends,
+    (tree, ends): (&CallTree, &Ends),
     function: &FunctionRef,
 ) -> Option<HotLines> {
     let set = Resolver::new(profile, symbols).functions(function);
@@ -92,9 +165,9 @@ pub fn hot_lines(
     let mut instructions: HashMap<(u64, SourceLine), Heat> = HashMap::new();
     let mut placed = Sum::default();
     for ((end, stack), sum) in ended(profile, query, tree, ends, &set) {
-        let Some((frame, level)) = place(profile, symbols, query.inlines, &set, stack) else {
-            continue;
-        };
+        let is_it = |id| set.has(Label::Function(id));
+        let place = place_in(profile, symbols, query.inlines, is_it, stack);
+        let Some((frame, level)) = place else { continue };
         let is_inlined = !set.has(tree.label(end));
         let line = SourceLine { file: level.file, line: level.line };
         let address = profile.frames.get(frame).address;
@@ -102,14 +175,30 @@ pub fn hot_lines(
         instructions.entry((address, line)).or_default().add(sum, is_inlined);
         placed.add(sum);
     }
-    let left_out = own_code.without(placed);
+    let mut left_out = own_code.without(placed);
+    let mut instructions_left_out = left_out;
+    for (place, sum) in known.of(profile, query, &set, left_out) {
+        let is_inlined = place.is_inlined && query.inlines == Inlines::Shown;
+        if sum == Sum::default() {
+            continue;
+        }
+        if let Some(line) = place.line {
+            lines.entry(line).or_default().add(sum, is_inlined);
+            left_out = left_out.without(sum);
+        }
+        if let Some(address) = place.address {
+            let line = place.line.unwrap_or_default();
+            instructions.entry((address, line)).or_default().add(sum, is_inlined);
+            instructions_left_out = instructions_left_out.without(sum);
+        }
+    }
     let instruction = |((address, line), heat)| Instruction { address, line, heat };
     Some(HotLines {
         own_code,
         lines: lines.into_iter().collect(),
         instructions: instructions.into_iter().map(instruction).collect(),
         left_out,
-        instructions_left_out: left_out,
+        instructions_left_out,
     })
 }
 
@@ -148,20 +237,21 @@ fn code(tree: &CallTree, set: &FunctionSet) -> Vec<bool> {
     is_code
 }
 
-/// The innermost frame of a stack that is of one of the functions, and as which of its levels. `None`
-/// if it came with a link: the line and address there are those of some call of the function.
-fn place<'a>(
+/// The innermost frame of a stack that is of a function, and as which of its levels: the outermost,
+/// where it was inlined into itself. `None` if it came
+/// with a link: the line and address there are those of some call of the function.
+pub(crate) fn place_in<'a>(
     profile: &Profile,
     symbols: &'a Symbols,
     inlines: Inlines,
-    set: &FunctionSet,
+    is_it: impl Fn(FunctionId) -> bool,
     stack: StackId,
 ) -> Option<(FrameId, &'a Level)> {
-    let is_it = |level: &&Level| set.has(Label::Function(level.function));
+    let is_it = |level: &&Level| is_it(level.function);
     let found = profile.stacks.frames(stack).find_map(|frame| {
         let levels = symbols.levels(frame);
         let level = match inlines {
-            Inlines::Shown => levels.iter().rev().find(is_it),
+            Inlines::Shown => levels.iter().find(is_it),
             Inlines::Merged => levels.first().filter(is_it),
         };
         Some((frame, level?))

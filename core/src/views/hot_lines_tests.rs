@@ -7,7 +7,7 @@ use super::build::build_with_ends;
 use super::filter::{RangeSide, TimeRange};
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::function_ref::FunctionRef;
-use super::hot_lines::{HotLines, hot_lines};
+use super::hot_lines::{HotLines, KnownHeat, hot_lines};
 use super::label::Labels;
 use super::sandwich::sandwich;
 use super::step_algebra_tests::{Random, stacks_of_any_kind, step_of_any_kind};
@@ -37,7 +37,8 @@ fn with_lines(mut stacks: Fixture, line: impl Fn(FrameId, u64) -> Option<u32>) -
 fn hot(stacks: &Fixture, query: &Query, function: &FunctionRef) -> Option<HotLines> {
     let Fixture { profile, symbols } = stacks;
     let (built, ends) = build_with_ends(profile, symbols, query);
-    hot_lines(profile, symbols, query, &built.tree, &ends, function)
+    let known = KnownHeat::default();
+    hot_lines(profile, symbols, &known, query, (&built.tree, &ends), function)
 }
 
 /// `line: weight (of it inlined)`, in order; a line of 0 is unknown.
@@ -164,7 +165,8 @@ fn lines_and_instructions_add_up_to_own_code() {
         let (built, ends) = build_with_ends(profile, symbols, &query);
         for id in (0..symbols.function_count() as u32).map(FunctionId) {
             let function = FunctionRef::of(profile, symbols, id);
-            let hot = hot_lines(profile, symbols, &query, &built.tree, &ends, &function);
+            let (known, shown) = (KnownHeat::default(), (&built.tree, &ends));
+            let hot = hot_lines(profile, symbols, &known, &query, shown, &function);
             let facts = sandwich(profile, symbols, &built.tree, &function);
             let context = format!("round {round}\n{text}\n{words:?} {query:?} {function:?}");
             assert_eq!(
@@ -208,7 +210,7 @@ fn without_steps_only_the_innermost_frame_counts() {
                 let Some((_, frame)) = profile.stacks.get(profile.samples.stack[row]) else {
                     continue;
                 };
-                let of_it = symbols.levels(frame).iter().rev().find(|level| level.function == id);
+                let of_it = symbols.levels(frame).iter().find(|level| level.function == id);
                 if let Some(level) = of_it {
                     let weight = profile.samples.weight[row];
                     *by_line.entry((level.file, level.line)).or_default() += weight;

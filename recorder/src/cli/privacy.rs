@@ -42,7 +42,7 @@ pub enum Part {
     Host,
     /// When it was.
     Clock,
-    /// Of code without a name.
+    /// Of code without a name, and of instructions in hot functions.
     Addresses,
     /// What they say.
     Warnings,

@@ -21,6 +21,7 @@ use perftab_core::snapshot::{
 use perftab_core::views::Query;
 use perftab_core::views::call_tree::CallTree;
 use perftab_core::views::label::Labels;
+use perftab_core::views::weights::Sum;
 use perftab_tests::open::open_path;
 
 fn folder() -> PathBuf {
@@ -41,6 +42,7 @@ fn described(opened: &Snapshot) -> String {
         format!("{:?} {:?} {:?} {status:?}", dso.path, dso.kind, dso.identity)
     }));
     let labels = Labels::new(profile, symbols);
+    lines.extend(places(opened));
     for (index, event) in profile.events.iter().enumerate() {
         lines.push(format!("{event:?}"));
         let tree =
@@ -58,6 +60,27 @@ fn described(opened: &Snapshot) -> String {
     lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
+/// Where in functions samples of the first event ended.
+fn places(opened: &Snapshot) -> Vec<String> {
+    let Snapshot { profile, symbols, facts, .. } = opened;
+    let labels = Labels::new(profile, symbols);
+    let mut places = Vec::new();
+    for id in facts.heat.functions() {
+        let known = facts.heat.get(id).expect("it is there");
+        places.extend(known.places.iter().map(|place| {
+            let line = place.line.unwrap_or_default();
+            let file = line.file.map_or("-", |file| symbols.file(file));
+            let (line, address) = (line.line.map_or(0, |it| it.get()), place.address.unwrap_or(0));
+            let (name, sum) = (labels.function_text(id), place.sums[0]);
+            let inlined = if place.is_inlined { " inlined" } else { "" };
+            let Sum { samples, weight } = sum;
+            format!("place {name}: {file} {line} {address:x} {samples} {weight}{inlined}")
+        }));
+    }
+    places.sort();
+    places
+}
+
 #[test]
 fn links_of_every_version_open_and_hold_what_they_held() {
     let mut read = 0;
@@ -72,7 +95,7 @@ fn links_of_every_version_open_and_hold_what_they_held() {
         assert_eq!(described(&opened), expected, "{}", path.display());
         read += 1;
     }
-    assert!(read >= 6, "{read} vectors");
+    assert!(read >= 7, "{read} vectors");
 }
 
 /// The page's sample with the names of its program.
@@ -98,8 +121,9 @@ fn write_vectors() {
     let of = |options: &ShareOptions| session.share(options).expect("it fits").payload;
     // Only what is large is deflated: here it is what is not, in the same form.
     let deflated = payload_of(&streams_of(&of(&sums)).expect("it opens"));
-    let all = ["everything", "sums", "folded", "threads", "processes", "deflated"];
-    let made = [everything, sums, folded, threads, processes].map(|options| of(&options));
+    let all = ["everything", "sums", "folded", "threads", "processes", "heat", "deflated"];
+    let heat = sums.clone();
+    let made = [everything, sums, folded, threads, processes, heat].map(|options| of(&options));
     for (name, payload) in iter::zip(all, made.into_iter().chain([deflated])) {
         let path = folder().join(format!("v{VERSION}-{name}.txt"));
         if !path.exists() {

@@ -22,7 +22,7 @@ export const TICKS: readonly Tick[] = [
   { part: "folders", label: "Folders of DSOs and sources", count: (texts) => texts.profile.folders },
   { part: "files", label: "Source files and lines", count: told("file") },
   { part: "buildIds", label: "Build-ids", count: (texts) => texts.profile.identities },
-  { part: "addresses", label: "Addresses of code without a name", count: () => null },
+  { part: "addresses", label: "Addresses of code", count: () => null },
   { part: "processes", label: "Process and thread names", count: told("process") },
   { part: "commandLine", label: "Command line of the recording", count: (texts) => Math.min(texts.profile.arguments, 1) },
   { part: "host", label: "Host name and kernel version", count: (texts) => texts.profile.host },

@@ -45,13 +45,15 @@ impl<'a> Body<'_, 'a> {
         self.write_warnings(&mut out);
         let entries = self.entries(&mut out, &tables);
         self.write_entries(&mut out, &tables, &entries);
-        let times = match self.room.most {
-            Times::Samples => self.write_samples(&mut out, &entries),
+        let (units, times) = match self.room.most {
+            Times::Samples => (self.write_samples(&mut out, &entries), Times::Samples),
             _ => {
                 let units = self.write_sums(&mut out, &entries);
-                self.write_bins(&mut out, &entries, &units)
+                let times = self.write_bins(&mut out, &entries, &units);
+                (units, times)
             }
         };
+        self.write_heat(&mut out, &tables, &units);
         let texts = out.take_texts();
         (out.finish(), Fidelity { times, ..fidelity }, texts)
     }

@@ -1,10 +1,11 @@
 //! What all links of one profile are made of, whatever they tell: the call tree, the order in which its
-//! call nodes are worth being kept, and bins of time. It takes long where samples are many, so it is
+//! call nodes are worth being kept, bins of time, and where in functions samples ended. It takes long where samples are many, so it is
 //! made in steps, and kept for the next link.
 
 use std::sync::Arc;
 
 use super::bins::Binning;
+use super::heat::{Heat, Heating};
 use crate::profile::TimeBins;
 use crate::snapshot::scope::Scope;
 use crate::snapshot::selection::{Order, Ordering};
@@ -34,6 +35,7 @@ pub(super) struct Ground {
     pub order: Arc<Order>,
     /// The finest bins of time that there are.
     pub finest: Option<TimeBins>,
+    pub heat: Heat,
 }
 
 /// A ground that is being made.
@@ -41,6 +43,7 @@ pub(super) enum Making {
     Tree(Box<tree::Making>),
     Order(Box<(Tree, Scope, Ordering)>),
     Bins(Box<(Tree, Scope, Order, Binning)>),
+    Heat(Box<(Tree, Scope, Order, Option<TimeBins>, Heating)>),
     Done(Arc<Ground>),
 }
 
@@ -79,8 +82,19 @@ impl Making {
                     false => Self::Bins(making),
                     true => {
                         let (tree, scope, order, binning) = *making;
-                        let (order, finest) = (order.into(), binning.finish());
-                        Self::Done(Arc::new(Ground { tree, scope, order, finest }))
+                        let heating = Heating::new(contents, key.query.as_ref(), &tree);
+                        Self::Heat(Box::new((tree, scope, order, binning.finish(), heating)))
+                    }
+                }
+            }
+            Self::Heat(mut making) => {
+                let (tree, .., heating) = &mut *making;
+                match heating.step(contents, tree, rows) {
+                    false => Self::Heat(making),
+                    true => {
+                        let (tree, scope, order, finest, heating) = *making;
+                        let (order, heat) = (order.into(), heating.finish());
+                        Self::Done(Arc::new(Ground { tree, scope, order, finest, heat }))
                     }
                 }
             }

@@ -5,6 +5,7 @@ mod body;
 mod calls;
 mod dsos;
 mod ground;
+mod heat;
 mod samples;
 mod search;
 mod sums;

@@ -38,7 +38,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Writes events and all samples, in the order in which they are.
-    pub fn write_samples(&self, out: &mut Writer<'a>, entries: &[Entry]) -> Times {
+    pub fn write_samples(&self, out: &mut Writer<'a>, entries: &[Entry]) -> Vec<Unit> {
         let units = self.units_of_samples();
         self.write_events(out, &units);
         let profile = self.contents.profile;
@@ -85,7 +85,7 @@ impl<'a> Body<'_, 'a> {
         let groups = group_numbers(entries);
         let group = |name: StringId| groups.get(&name).copied();
         marks::write(out, &profile.marks, &self.scope.facts, group);
-        Times::Samples
+        units
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::bins::coarser;
 use super::body::Body;
 use super::calls::Entry;
+use super::heat::Heat;
 use super::sums::Unit;
 use super::tasks::{group_numbers, write_number};
 use crate::profile::{BinTrack, BinsOf, EventId, ProcessId, StringId, ThreadId, Threads, TimeBins};
@@ -13,7 +14,7 @@ use crate::snapshot::fields::{Field, Writer};
 use crate::snapshot::{MAX_THREADS, Times};
 use crate::views::timeline::KINDS;
 
-/// What a snapshot may tell of times.
+/// What a snapshot may tell of times, and of where in functions samples ended.
 #[derive(Clone, Copy)]
 pub(super) struct Room<'a> {
     pub most: Times,
@@ -21,6 +22,10 @@ pub(super) struct Room<'a> {
     pub finest: Option<&'a TimeBins>,
     /// About as many bytes as bins may have.
     pub bytes: usize,
+    /// The hottest functions, unless they are to be left out.
+    pub heat: Option<&'a Heat>,
+    /// About as many bytes as these may have.
+    pub heat_bytes: usize,
 }
 
 /// Forms of bins, from those that tell the most. Where one does not fit, the next may.

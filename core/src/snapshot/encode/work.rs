@@ -17,6 +17,8 @@ use crate::snapshot::{
 
 /// One part in so many is for bins of time, where calls have to be left out.
 const BINS_SHARE: usize = 10;
+/// One part in so many, at most, for where in functions samples ended.
+const HEAT_SHARE: usize = 20;
 /// To model a byte takes about as long as to take so many rows of samples.
 const ROWS_OF_A_SYMBOL: usize = 64;
 
@@ -148,8 +150,10 @@ struct Trying {
 
 /// What is tried next.
 enum Next {
-    /// All samples, each by itself.
+    /// All samples, each by itself, and where in functions they ended.
     Samples,
+    /// The same without the latter.
+    SamplesAlone,
     /// Nothing but the root.
     Root,
     /// As many call nodes as fit.
@@ -166,6 +170,8 @@ struct Plan {
     most: Times,
     /// About as many as bins may have.
     bytes: usize,
+    /// About as many as there may be for where in functions samples ended.
+    heat_bytes: usize,
 }
 
 /// A snapshot that may be too long.
@@ -212,7 +218,7 @@ impl Trying {
         let part = options.characters / 4 * 3 / BINS_SHARE;
         let all = self.order.len();
         let (call_nodes, most, bytes) = match &mut self.next {
-            Next::Samples => (all, Times::Samples, 0),
+            Next::Samples | Next::SamplesAlone => (all, Times::Samples, 0),
             Next::Root => (0, Times::Threads, 0),
             Next::Search(search) => match search.next(&mut self.order) {
                 Some(call_nodes) => (call_nodes, Times::Threads, part),
@@ -234,7 +240,11 @@ impl Trying {
             }
             Next::Nothing => return self.best.take().map(Ok),
         };
-        self.begin(contents, options, tools, Plan { call_nodes, most, bytes })
+        let heat_bytes = match self.next {
+            Next::SamplesAlone | Next::Root => 0,
+            _ => options.characters / 4 * 3 / HEAT_SHARE,
+        };
+        self.begin(contents, options, tools, Plan { call_nodes, most, bytes, heat_bytes })
     }
 
     /// Writes the streams of an attempt.
@@ -243,11 +253,13 @@ impl Trying {
         contents: &Contents<'_>,
         options: &ShareOptions,
         tools: &mut Tools,
-        Plan { call_nodes, most, bytes }: Plan,
+        Plan { call_nodes, most, bytes, heat_bytes }: Plan,
     ) -> Option<Result<Shared, TooSmall>> {
-        let Ground { tree, scope, finest, .. } = &*self.ground;
+        let Ground { tree, scope, finest, heat, .. } = &*self.ground;
         let finest = finest.as_ref().filter(|_| options.times != Times::None);
-        let room = Room { most: most.min(options.times), finest, bytes };
+        let heat = Some(heat).filter(|_| heat_bytes > 0);
+        let most = most.min(options.times);
+        let room = Room { most, finest, bytes, heat, heat_bytes };
         let selection = self.order.select(tree, call_nodes);
         let texts = &self.texts;
         let body = Body { contents, options, scope, texts, tree, selection: &selection, room };
@@ -277,8 +289,9 @@ impl Trying {
         let Attempt { fidelity, texts, .. } = attempt;
         let made = payload.map(|payload| Shared { payload, fidelity, texts });
         self.next = match std::mem::replace(&mut self.next, Next::Nothing) {
-            Next::Samples if fits => return made.map(Ok),
-            Next::Samples => Next::Root,
+            Next::Samples | Next::SamplesAlone if fits => return made.map(Ok),
+            Next::Samples => Next::SamplesAlone,
+            Next::SamplesAlone => Next::Root,
             Next::Root if !fits => return Some(Err(TooSmall { needed: characters })),
             Next::Root => {
                 self.best = made;

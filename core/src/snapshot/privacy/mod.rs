@@ -43,8 +43,8 @@ pub struct Privacy {
     pub host: Tell,
     /// When the first sample was, by the recorder's clock. Without: times count from there.
     pub clock: Tell,
-    /// Addresses of code without a name, and where the kernel lay. Without: all such code of a DSO
-    /// is one, and nobody can name it.
+    /// Addresses of code without a name and of instructions in hot functions, and where the kernel
+    /// lay. Without: all code of a DSO without a name is one, and nobody can name it.
     pub addresses: Tell,
     /// The words of warnings. Without: their kinds and counts only.
     pub warnings: Tell,

@@ -256,7 +256,8 @@ fn paths<'c>(contents: &Contents<'c>) -> impl Iterator<Item = &'c str> {
 fn files<'c>(contents: &Contents<'c>) -> Vec<(FileId, &'c str)> {
     let Contents { profile, symbols, .. } = *contents;
     let levels = profile.frames.iter().flat_map(|(frame, _)| symbols.levels(frame));
-    let met: HashSet<FileId> = levels.filter_map(|level| level.file).collect();
+    let met = levels.filter_map(|level| level.file).chain(contents.facts.heat.files());
+    let met: HashSet<FileId> = met.collect();
     met.into_iter().map(|file| (file, symbols.file(file))).collect()
 }
 

@@ -1,0 +1,366 @@
+//! Where in the code of the hottest functions samples ended: what a snapshot can tell of it, and as
+//! many functions as there is room for.
+//!
+//! What is told of a function is told of all that the snapshot keeps of its own code, or not at all.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::num::NonZeroU32;
+
+use super::body::Body;
+use super::dsos::Tables;
+use super::sums::Unit;
+use super::texts::Told;
+use crate::profile::FrameId;
+use crate::snapshot::fields::{Field, Writer, zigzag};
+use crate::snapshot::selection::Selection;
+use crate::snapshot::tree::Tree;
+use crate::snapshot::{Contents, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, Tell};
+use crate::symbolize::{FunctionId, Provenance};
+use crate::views::call_tree::Label;
+use crate::views::hot_lines::{SourceLine, place_in};
+use crate::views::weights::Sum;
+use crate::views::{Inlines, Query};
+
+/// Bytes that may be taken where nothing else is large.
+const LEAST_ROOM: usize = 3 << 10;
+/// Part of all else that may be taken, where that is large.
+const PART: usize = 20;
+
+/// The functions whose own code a call node is: its own, and those that it is inlined into.
+fn owners(tree: &Tree, node: u32) -> impl Iterator<Item = FunctionId> + '_ {
+    let chain = std::iter::successors(Some(node), |&node| {
+        let node = &tree.nodes[node as usize];
+        matches!(node.label, Label::Inlined(_)).then_some(node.parent)
+    });
+    chain.filter_map(|node| tree.nodes[node as usize].label.function())
+}
+
+/// Samples of a hot function by where they ended: sums of call nodes, frames and events.
+pub(super) struct Heat {
+    /// Most weight first.
+    functions: Vec<FunctionId>,
+    /// By function, then frame.
+    cells: Vec<(Cell, Sum)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Cell {
+    /// Position in [`Heat::functions`].
+    function: u32,
+    frame: FrameId,
+    node: u32,
+    event: u16,
+}
+
+/// [`Heat`] that is being made.
+pub(super) struct Heating {
+    functions: Vec<FunctionId>,
+    numbers: HashMap<FunctionId, u32>,
+    /// By call node: whether it is code of one of them.
+    is_hot: Vec<bool>,
+    inlines: Inlines,
+    sums: HashMap<Cell, Sum>,
+    done: usize,
+}
+
+impl Heating {
+    pub fn new(contents: &Contents<'_>, query: Option<&Query>, tree: &Tree) -> Self {
+        let functions = hottest(contents, tree);
+        let numbers: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
+        let nodes = 0..tree.nodes.len() as u32;
+        let is_hot = |node| owners(tree, node).any(|function| numbers.contains_key(&function));
+        let is_hot = nodes.map(is_hot).collect();
+        let inlines = query.map(|query| query.inlines).unwrap_or_default();
+        Self { functions, numbers, is_hot, inlines, sums: HashMap::new(), done: 0 }
+    }
+
+    /// Goes through about so many rows of samples more; true when that was all.
+    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, rows: usize) -> bool {
+        let Contents { profile, symbols, .. } = *contents;
+        let to = self.done.saturating_add(rows.max(1)).min(profile.samples.len());
+        let range = std::mem::replace(&mut self.done, to)..to;
+        let hot = tree.rows_in(profile, range).filter(|&(_, node)| self.is_hot[node as usize]);
+        for (row, node) in hot {
+            let stack = profile.samples.stack[row];
+            let sum =
+                Sum { weight: profile.samples.weight[row], samples: profile.samples.count(row) };
+            let mut met = Vec::new();
+            for id in owners(tree, node) {
+                let Some(&function) = self.numbers.get(&id) else { continue };
+                if met.contains(&id) {
+                    continue;
+                }
+                met.push(id);
+                let is_it = |other| other == id;
+                let Some((frame, _)) = place_in(profile, symbols, self.inlines, is_it, stack)
+                else {
+                    continue;
+                };
+                let cell = Cell { function, frame, node, event: profile.samples.event[row] };
+                self.sums.entry(cell).or_default().add(sum);
+            }
+        }
+        to == profile.samples.len()
+    }
+
+    pub fn finish(self) -> Heat {
+        let mut cells: Vec<(Cell, Sum)> = self.sums.into_iter().collect();
+        cells.sort_unstable_by_key(|(cell, _)| *cell);
+        Heat { functions: self.functions, cells }
+    }
+}
+
+/// Functions with a name, those with the largest part of an event's weight in their own code first.
+fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
+    let mut shares: HashMap<FunctionId, f64> = HashMap::new();
+    for node in 0..tree.nodes.len() as u32 {
+        let part = |event| {
+            let all = tree.all(event).weight.max(1);
+            tree.own(node as usize, event).weight as f64 / all as f64
+        };
+        let share = (0..tree.events()).map(part).fold(0.0, f64::max);
+        if share > 0.0 {
+            owners(tree, node).for_each(|id| *shares.entry(id).or_default() += share);
+        }
+    }
+    let has_lines = |id: &FunctionId| {
+        let function = contents.symbols.function(*id);
+        function.name.is_some() && function.provenance != Provenance::Unnamed
+    };
+    let mut functions: Vec<_> = shares.into_iter().filter(|(id, _)| has_lines(id)).collect();
+    functions.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    functions.truncate(MAX_HOT_FUNCTIONS);
+    functions.into_iter().map(|(id, _)| id).collect()
+}
+
+/// A function as it is written.
+struct Hot<'a> {
+    code: u64,
+    /// In order; of each a sum for each event.
+    places: BTreeMap<Place<'a>, Vec<Sum>>,
+}
+
+/// A place as far as it is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place<'a> {
+    address: Option<u64>,
+    /// 0 is a line that is not known.
+    line: Option<(Option<File<'a>>, u32)>,
+    is_inlined: bool,
+}
+
+impl<'a> Place<'a> {
+    fn file(&self) -> Option<File<'a>> {
+        self.line.and_then(|(file, _)| file)
+    }
+}
+
+/// A source file, by its text.
+#[derive(Clone, Copy)]
+struct File<'a>(Told<'a>);
+
+impl PartialEq for File<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for File<'_> {}
+
+impl PartialOrd for File<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for File<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.text().cmp(other.0.text())
+    }
+}
+
+impl<'a> Body<'_, 'a> {
+    /// Writes as many of the hottest functions as there is room for.
+    pub fn write_heat(&self, out: &mut Writer<'a>, tables: &Tables, units: &[Unit]) {
+        let privacy = &self.options.privacy;
+        let Some(heat) = self.room.heat else { return };
+        if privacy.files == Tell::LeftOut && privacy.addresses == Tell::LeftOut {
+            return;
+        }
+        let hot = self.hot_functions(heat, tables);
+        let bytes = self.room.heat_bytes.min((out.packed_about() / PART).max(LEAST_ROOM));
+        let (mut fits, mut too_many) = (0, hot.len() + 1);
+        let mut best = None;
+        while fits + 1 < too_many {
+            // All of it, or half of what may still be.
+            let count = if too_many > hot.len() { hot.len() } else { (fits + too_many) / 2 };
+            let part = self.heat_of(&hot[..count], units);
+            match part.packed_about() <= bytes {
+                true => (fits, best) = (count, Some(part)),
+                false => too_many = count,
+            }
+        }
+        if let Some(part) = best {
+            out.append(part);
+        }
+    }
+
+    /// Those of which everything that is kept can be told, the hottest first.
+    fn hot_functions(&self, heat: &Heat, tables: &Tables) -> Vec<Hot<'a>> {
+        let kept = Kept::new(self.tree, self.selection, &heat.functions);
+        let mut rest = heat.cells.as_slice();
+        let mut hot = Vec::new();
+        let mut places_left = MAX_HOT_PLACES;
+        for (&id, number) in heat.functions.iter().zip(0..) {
+            let (cells, after) = rest.split_at(rest.partition_point(|it| it.0.function <= number));
+            rest = after;
+            let own = kept.own.get(&id);
+            let (Some(&code), Some(own)) = (tables.codes.get(&id), own) else { continue };
+            if own.iter().all(|sum| *sum == Sum::default()) || self.texts.function(id).is_none() {
+                continue;
+            }
+            let mut places = self.places_of_cells(id, cells, &kept);
+            self.add_known(id, own, &mut places);
+            let mut told = vec![Sum::default(); own.len()];
+            for sums in places.values() {
+                told.iter_mut().zip(sums).for_each(|(all, sum)| all.add(*sum));
+            }
+            if told == *own && places.len() <= places_left {
+                places_left -= places.len();
+                hot.push(Hot { code, places });
+            }
+        }
+        hot
+    }
+
+    fn places_of_cells(
+        &self,
+        id: FunctionId,
+        cells: &[(Cell, Sum)],
+        kept: &Kept,
+    ) -> BTreeMap<Place<'a>, Vec<Sum>> {
+        let Contents { profile, symbols, .. } = *self.contents;
+        let mut places: BTreeMap<Place<'a>, Vec<Sum>> = BTreeMap::new();
+        for &(cell, sum) in cells.iter().filter(|(cell, _)| kept.nodes[cell.node as usize]) {
+            let levels = symbols.levels(cell.frame);
+            let level = levels.iter().find(|level| level.function == id);
+            let line = level.map(|level| SourceLine { file: level.file, line: level.line });
+            let is_inlined = self.tree.nodes[cell.node as usize].label.function() != Some(id);
+            let address = profile.frames.get(cell.frame).address;
+            let place = self.place(Some(address), line, is_inlined);
+            let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); kept.events]);
+            sums[usize::from(cell.event)].add(sum);
+        }
+        places
+    }
+
+    /// What an earlier snapshot told of a function, if that is all of it.
+    fn add_known(&self, id: FunctionId, own: &[Sum], places: &mut BTreeMap<Place<'a>, Vec<Sum>>) {
+        let Some(known) = self.contents.facts.heat.get(id) else { return };
+        if !places.is_empty() || known.own_code != own {
+            return;
+        }
+        for known in &known.places {
+            let place = self.place(known.address, known.line, known.is_inlined);
+            let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); own.len()]);
+            sums.iter_mut().zip(&known.sums).for_each(|(sum, more)| sum.add(*more));
+        }
+    }
+
+    /// A place as far as it may be told.
+    fn place(&self, address: Option<u64>, line: Option<SourceLine>, is_inlined: bool) -> Place<'a> {
+        let privacy = &self.options.privacy;
+        let told = |at: SourceLine| {
+            let file = at.file.and_then(|file| self.texts.file(file)).map(File);
+            (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))
+        };
+        Place {
+            address: address.filter(|_| privacy.addresses == Tell::Told),
+            line: line.filter(|_| privacy.files == Tell::Told).map(told),
+            is_inlined,
+        }
+    }
+
+    /// Writes these functions.
+    fn heat_of(&self, hot: &[Hot<'a>], units: &[Unit]) -> Writer<'a> {
+        let mut out = Writer::default();
+        if hot.is_empty() {
+            return out;
+        }
+        let mut in_order: Vec<&Hot<'a>> = hot.iter().collect();
+        in_order.sort_by_key(|hot| hot.code);
+        let places = || in_order.iter().flat_map(|hot| &hot.places);
+        let has_addresses = places().all(|(place, _)| place.address.is_some());
+        let has_lines = places().all(|(place, _)| place.line.is_some());
+        if !has_addresses && !has_lines {
+            return out;
+        }
+        out.number(Field::HeatFunctions, hot.len() as u64);
+        let mut code = 0;
+        for hot in &in_order {
+            out.number(Field::HeatFunctions, hot.code - code);
+            out.number(Field::HeatFunctions, hot.places.len() as u64);
+            code = hot.code;
+        }
+        let mut files: BTreeMap<File<'a>, u64> = BTreeMap::new();
+        let (mut address, mut line) = (0u64, 0);
+        for (place, _) in places() {
+            let file = place.file().filter(|_| has_lines).map_or(0, |file| {
+                let next = files.len() as u64 + 1;
+                *files.entry(file).or_insert_with(|| {
+                    out.text(Field::HeatFiles, file.0);
+                    next
+                })
+            });
+            out.number(Field::HeatPlaces, file << 1 | u64::from(place.is_inlined));
+            if let Some(own) = place.address.filter(|_| has_addresses) {
+                out.number(Field::HeatAddresses, zigzag(own.wrapping_sub(address) as i64));
+                address = own;
+            }
+            if let Some((_, own)) = place.line.filter(|_| has_lines) {
+                out.number(Field::HeatLines, zigzag(i64::from(own) - line));
+                line = i64::from(own);
+            }
+        }
+        for (event, unit) in units.iter().enumerate() {
+            for (_, sums) in places() {
+                out.number(Field::HeatCounts, sums[event].samples);
+                if !unit.is_regular {
+                    out.number(Field::HeatWeights, sums[event].weight / unit.unit);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// What a selection keeps of the own code of functions.
+struct Kept {
+    /// By call node.
+    nodes: Vec<bool>,
+    /// By function, a sum for each event.
+    own: HashMap<FunctionId, Vec<Sum>>,
+    events: usize,
+}
+
+impl Kept {
+    fn new(tree: &Tree, selection: &Selection, functions: &[FunctionId]) -> Self {
+        let wanted: HashSet<FunctionId> = functions.iter().copied().collect();
+        let events = tree.events();
+        let mut kept = Self { nodes: vec![false; tree.nodes.len()], own: HashMap::new(), events };
+        for &node in selection.nodes() {
+            kept.nodes[node as usize] = true;
+            let mut owners: Vec<_> = owners(tree, node).filter(|id| wanted.contains(id)).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            for id in owners {
+                let own = kept.own.entry(id).or_insert_with(|| vec![Sum::default(); events]);
+                for (event, own) in own.iter_mut().enumerate() {
+                    own.add(tree.own(node as usize, event));
+                }
+            }
+        }
+        kept
+    }
+}

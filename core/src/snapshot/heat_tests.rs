@@ -1,0 +1,219 @@
+//! What links tell of where in functions samples ended: what the recording says, or nothing.
+
+use std::collections::BTreeSet;
+
+use super::fields::Field;
+use super::made::{Made, deflated, made};
+use super::*;
+use crate::symbolize::FunctionId;
+use crate::views::build::build_with_ends;
+use crate::views::function_ref::FunctionRef;
+use crate::views::hot_lines::{HotLines, KnownHeat, SourceLine, hot_lines};
+use crate::views::{Inlines, Query};
+
+fn hot(
+    (profile, symbols, known): (&Profile, &Symbols, &KnownHeat),
+    query: &Query,
+    function: &FunctionRef,
+) -> Option<HotLines> {
+    let (built, ends) = build_with_ends(profile, symbols, query);
+    hot_lines(profile, symbols, known, query, (&built.tree, &ends), function)
+}
+
+/// What is told, with names of files instead of paths.
+#[derive(Debug, PartialEq)]
+struct Told {
+    own: Sum,
+    lines: BTreeSet<String>,
+    instructions: BTreeSet<String>,
+    left_out: [Sum; 2],
+}
+
+fn told(symbols: &Symbols, hot: HotLines) -> Told {
+    let at = |line: SourceLine| {
+        let file = line.file.map(|file| symbols.file(file).rsplit('/').next().unwrap_or_default());
+        format!("{file:?} {:?}", line.line)
+    };
+    let lines = hot.lines.iter().map(|(line, heat)| format!("{} {heat:?}", at(*line)));
+    let instructions = hot.instructions.iter();
+    let instructions =
+        instructions.map(|it| format!("{:x} {} {:?}", it.address, at(it.line), it.heat));
+    Told {
+        own: hot.own_code,
+        lines: lines.collect(),
+        instructions: instructions.collect(),
+        left_out: [hot.left_out, hot.instructions_left_out],
+    }
+}
+
+fn of_made(made: &Made, query: &Query, function: &FunctionRef) -> Option<Told> {
+    let none = KnownHeat::default();
+    let hot = hot((&made.profile, &made.symbols, &none), query, function);
+    hot.map(|hot| told(&made.symbols, hot))
+}
+
+fn of_link(link: &Snapshot, query: &Query, function: &FunctionRef) -> Option<Told> {
+    let hot = hot((&link.profile, &link.symbols, &link.facts.heat), query, function);
+    hot.map(|hot| told(&link.symbols, hot))
+}
+
+/// The functions that a link tells of, and that are told apart by what they are called.
+fn functions(link: &Snapshot) -> Vec<FunctionRef> {
+    let name = |id: FunctionId| FunctionRef::of(&link.profile, &link.symbols, id);
+    let all: Vec<_> = (0..link.symbols.function_count() as u32).map(FunctionId).map(name).collect();
+    let known = link.facts.heat.functions().map(name);
+    let mut known: Vec<_> =
+        known.filter(|it| all.iter().filter(|other| *other == it).count() == 1).collect();
+    known.sort_by_key(|function| function.name.clone());
+    known
+}
+
+fn share(made: &Made, options: &ShareOptions) -> Snapshot {
+    let shared = encode(&made.contents(), options).expect("it fits");
+    decode(&shared.payload).expect("it opens")
+}
+
+#[test]
+fn a_whole_link_tells_what_the_recording_does() {
+    let mut compared = 0;
+    for seed in 1..12 {
+        let made = made(seed, 30 * seed);
+        let link = share(&made, &ShareOptions::default());
+        let again = encode(&link.contents(), &ShareOptions::default()).expect("it fits");
+        let again = decode(&again.payload).expect("it opens");
+        for function in functions(&link) {
+            for (event, inlines) in [(0, Inlines::Shown), (1, Inlines::Shown), (0, Inlines::Merged)]
+            {
+                let query = Query { event, inlines, ..Query::default() };
+                let wanted = of_made(&made, &query, &function);
+                let found = of_link(&link, &query, &function);
+                // Merged, a function that is also inlined elsewhere has a part of what is told.
+                let is_part = found.as_ref().is_some_and(|it| it.left_out[0].samples > 0);
+                if inlines == Inlines::Shown || !is_part {
+                    assert_eq!(found, wanted, "{seed} {function:?} {query:?}");
+                    compared += usize::from(found.is_some());
+                }
+                assert_eq!(of_link(&again, &query, &function), found, "{seed} {function:?}");
+            }
+        }
+    }
+    assert!(compared > 200, "{compared} compared");
+}
+
+#[test]
+fn a_link_of_what_is_shown_tells_of_that() {
+    let mut compared = 0;
+    for seed in 1..8 {
+        let made = made(seed, 200);
+        let query = Query { processes: vec![7, 8], ..Query::default() };
+        let options = ShareOptions { query: Some(query.clone()), ..ShareOptions::default() };
+        let link = share(&made, &options);
+        for function in functions(&link) {
+            let found = of_link(&link, &Query::default(), &function);
+            assert_eq!(found, of_made(&made, &query, &function), "{seed} {function:?}");
+            compared += usize::from(found.is_some());
+        }
+    }
+    assert!(compared > 30, "{compared} compared");
+}
+
+/// What there is no room for is left out, and what is told is within what the link has.
+#[test]
+fn links_of_every_size_tell_of_functions_as_a_whole() {
+    let made = made(5, 4000);
+    let mut met = BTreeSet::new();
+    for characters in [1200, 2000, 4000, 8000, 16_000, 40_000, 120_000] {
+        let options = ShareOptions { characters, ..ShareOptions::default() };
+        let link = share(&made, &options);
+        for function in functions(&link) {
+            for event in 0..2 {
+                let query = Query { event, ..Query::default() };
+                let Some(found) = of_link(&link, &query, &function) else { continue };
+                assert_eq!(found.left_out, [Sum::default(); 2], "{characters} {function:?}");
+                met.insert(characters);
+            }
+        }
+    }
+    assert!(met.len() >= 3, "{met:?}");
+}
+
+#[test]
+fn a_filter_takes_what_is_told_away_unless_it_changes_nothing() {
+    let made = made(4, 300);
+    let link = share(&made, &ShareOptions::default());
+    let (mut whole, mut none) = (0, 0);
+    for function in functions(&link) {
+        for query in [
+            Query { processes: vec![7, 8, 70, 2, 99], ..Query::default() },
+            Query { processes: vec![70], ..Query::default() },
+        ] {
+            let wanted = of_made(&made, &query, &function);
+            let Some(found) = of_link(&link, &query, &function) else {
+                assert_eq!(wanted, None);
+                continue;
+            };
+            match found.left_out[0].samples {
+                0 => {
+                    whole += 1;
+                    assert_eq!(Some(found), wanted);
+                }
+                _ => {
+                    none += 1;
+                    assert_eq!((found.lines.len(), found.left_out), (0, [found.own; 2]));
+                }
+            }
+        }
+    }
+    assert!(whole > 3 && none > 3, "{whole} {none}");
+}
+
+#[test]
+fn lines_and_addresses_are_told_by_themselves() {
+    let made = made(6, 300);
+    let with = |files, addresses| {
+        let privacy = Privacy { files, addresses, ..Privacy::default() };
+        let options = ShareOptions { privacy, ..ShareOptions::default() };
+        let payload = encode(&made.contents(), &options).expect("it fits").payload;
+        (container::unpack(&payload).expect("it is whole"), decode(&payload).expect("it opens"))
+    };
+    let (told, out) = (Tell::Told, Tell::LeftOut);
+    let lengths = |streams: &fields::Streams| {
+        [Field::HeatFunctions, Field::HeatAddresses, Field::HeatLines, Field::HeatFiles]
+            .map(|field| !streams.get(field).is_empty())
+    };
+    for (files, addresses, wanted) in [
+        (told, told, [true, true, true, true]),
+        (told, out, [true, false, true, true]),
+        (out, told, [true, true, false, false]),
+        (out, out, [false; 4]),
+    ] {
+        let (streams, link) = with(files, addresses);
+        assert_eq!(lengths(&streams), wanted);
+        for function in functions(&link) {
+            let Some(found) = of_link(&link, &Query::default(), &function) else { continue };
+            let missing = [files, addresses].map(|part| match part {
+                Tell::Told => Sum::default(),
+                Tell::LeftOut => found.own,
+            });
+            assert_eq!(found.left_out, missing, "{function:?}");
+        }
+    }
+}
+
+#[test]
+fn more_than_ended_in_a_function_is_refused() {
+    let made = made(7, 200);
+    let options = ShareOptions { times: Times::None, ..ShareOptions::default() };
+    let payload = encode(&made.contents(), &options).expect("it fits").payload;
+    let mut streams = container::unpack(&payload).expect("it is whole");
+    let counts = streams.get_mut(Field::HeatCounts);
+    let place = counts.iter().position(|&byte| byte > 0 && byte < 100).expect("a count");
+    counts[place] += 20;
+    let refused = SnapshotError::Invalid { what: "more in a function than ended there" };
+    assert_eq!(decode(&deflated(&streams)).err(), Some(refused));
+    // Readers that know nothing of it pass over it; what is cut off is refused.
+    streams.get_mut(Field::HeatCounts).clear();
+    assert!(decode(&deflated(&streams)).is_err());
+    streams.get_mut(Field::HeatFunctions).clear();
+    assert!(decode(&deflated(&streams)).is_ok());
+}
