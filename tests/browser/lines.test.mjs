@@ -190,6 +190,47 @@ describe("lines of a function", () => {
     await tab.close();
   });
 
+  scene("a15 a link has the same lines and instructions, as far as they are told", async () => {
+    const sender = await open();
+    const hottest = async (tab) => {
+      const ids = await tab.ask("functions", { query: QUERY, order: { key: "self", descending: true }, from: 0, to: 6 });
+      const heat = [];
+      for (const functionId of ids.functionId) {
+        const reference = await tab.ask("functionRef", { functionId });
+        const found = await tab.ask("hotLines", { query: QUERY, function: reference });
+        // Folders are not told.
+        heat.push({ name: reference.name, ...found, lines: found.lines.map((row) => ({ ...row, file: row.file?.split("/").at(-1) ?? null })) });
+      }
+      return heat;
+    };
+    const sent = await hottest(sender);
+    const payloads = [];
+    for (const privacy of [{}, { addresses: "left-out" }, { files: "left-out" }]) {
+      payloads.push((await sender.ask("share", { budget: 65_536, base: "", options: { privacy } })).payload);
+    }
+    await sender.close();
+
+    const [whole, bare, hidden] = await Promise.all(payloads.map(async (payload) => {
+      const tab = await Tab.open(`${host}#${payload}`);
+      await tab.opened();
+      const heat = await hottest(tab);
+      await tab.close();
+      return heat;
+    }));
+    assert.ok(sent.some(({ lines, instructions }) => lines.length > 3 && instructions.length > 3));
+    assert.deepEqual(whole, sent);
+    // Without addresses code without a name is another row, so functions are found by name.
+    const named = sent.filter(({ name, lines }) => name !== null && lines.length > 0);
+    assert.ok(named.length > 0);
+    for (const { name, self, lines, instructions } of named) {
+      const without = bare.find((other) => other.name === name);
+      assert.deepEqual([without.lines, without.instructions, without.instructionsLeftOut], [lines, [], self], name);
+      const fileless = hidden.find((other) => other.name === name);
+      assert.deepEqual(fileless.instructions.map(({ address, weight }) => [address, weight]), instructions.map(({ address, weight }) => [address, weight]), name);
+      assert.deepEqual([fileless.lines, fileless.leftOut], [[], self], name);
+    }
+  });
+
   scene("a15 are usable by anybody, in every size and theme", async () => {
     const tab = await open({ initPath: axe });
     await showLines(tab, "rolling_sea");

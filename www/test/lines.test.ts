@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HotInstruction, HotLine, HotLines } from "../src/session/types.ts";
-import { asLinkHas, hasLines, heatStep, lineWords, marksOf, nextHot, placeOfInstruction, placeOfLine } from "../src/views/sandwich/lines/hot_lines.ts";
+import { hasLines, heatStep, lineWords, marksOf, nextHot, placeOfInstruction, placeOfLine } from "../src/views/sandwich/lines/hot_lines.ts";
 
 const nothing = { samples: 0, weight: 0 };
 const line = (number: number | null, weight: number): HotLine =>
@@ -54,13 +54,4 @@ test("what is not known of a line is said", () => {
   assert.equal(lineWords({ file: null, line: null }), "no line known");
   assert.ok(hasLines(HEAT));
   assert.ok(!hasLines({ ...HEAT, lines: [line(null, 1)] }));
-});
-
-test("addresses that a link made up are none", () => {
-  assert.equal(asLinkHas(HEAT), HEAT);
-  const named = { ...HEAT, instructions: [instruction("0x8000000000000003", 0, 1000)] };
-  const { lines, instructions, leftOut } = asLinkHas(named);
-  assert.deepEqual([lines, instructions, leftOut], [[], [], HEAT.self]);
-  const kernel = { ...HEAT, instructions: [instruction("0xffffffff81000000", 0, 1000)] };
-  assert.equal(asLinkHas(kernel), kernel);
 });

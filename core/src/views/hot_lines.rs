@@ -147,8 +147,8 @@ impl KnownHeat {
     }
 }
 
-/// Sums up one function of a query. `known` is what a link tells, `tree` is the query's tree of callees, and `ends` says where in it
-/// samples end. `None` if no sample has it, or if it is no code.
+/// Sums up one function of a query. `known` is what a link tells, `tree` is the query's tree of
+/// callees, and `ends` says where in it samples end. `None` if no sample has it, or if it is no code.
 pub fn hot_lines(
     profile: &Profile,
     symbols: &Symbols,
@@ -238,8 +238,8 @@ fn code(tree: &CallTree, set: &FunctionSet) -> Vec<bool> {
 }
 
 /// The innermost frame of a stack that is of a function, and as which of its levels: the outermost,
-/// where it was inlined into itself. `None` if it came
-/// with a link: the line and address there are those of some call of the function.
+/// where it was inlined into itself. `None` if it came with a link: the line and address there are
+/// those of some call of the function.
 pub(crate) fn place_in<'a>(
     profile: &Profile,
     symbols: &'a Symbols,

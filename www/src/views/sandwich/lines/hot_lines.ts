@@ -76,18 +76,6 @@ export function hasLines({ lines }: HotLines): boolean {
   return lines.some(({ line }) => line !== null);
 }
 
-/** Where a link has code with a name (core's `snapshot/rebuild.rs`): no address of any file, nor of a kernel. */
-const MADE_UP = { from: 1n << 63n, to: (1n << 63n) + (1n << 40n) } as const;
-
-/** What a link says: where it has addresses that were made up, it does not hold where samples ended. */
-export function asLinkHas(answer: HotLines): HotLines {
-  const { self, instructions } = answer;
-  const isMadeUp = (address: bigint): boolean => address >= MADE_UP.from && address < MADE_UP.to;
-  return instructions.some(({ address }) => isMadeUp(BigInt(address)))
-    ? { self, lines: [], instructions: [], leftOut: self, instructionsLeftOut: self }
-    : answer;
-}
-
 export function isSameFunction(a: FunctionRef | null, b: FunctionRef | null): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -4,12 +4,12 @@ import { computed, effect, signal } from "@preact/signals";
 import type { Session } from "../../../session/client.ts";
 import type { FunctionRef, HotLines, Query, SandwichFacts } from "../../../session/types.ts";
 import { Flag } from "../../../session/types.ts";
-import { functionsGroup, info, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
+import { functionsGroup, linesOf, namesGeneration, phase, query, selection, session, view } from "../../../state/app.ts";
 import { amendStep, step } from "../../../state/history.ts";
 import { latest } from "../../latest.ts";
 import { centre, facts } from "../centre.ts";
 import type { Place } from "./hot_lines.ts";
-import { asLinkHas, isSameFunction, marksOf, nextHot, NO_MARKS, placeOfLine } from "./hot_lines.ts";
+import { isSameFunction, marksOf, nextHot, NO_MARKS, placeOfLine } from "./hot_lines.ts";
 
 /** null while it is asked, and where nothing is to be said. */
 export const hot = signal<HotLines | null>(null);
@@ -33,7 +33,7 @@ interface Question {
 const answers = latest<Question, HotLines | null>({
   ask: ({ session, query, reference }) => session.call("hotLines", { query, function: reference }),
   deliver: (answer) => {
-    hot.value = answer !== null && info.peek()?.fidelity != null ? asLinkHas(answer) : answer;
+    hot.value = answer;
   },
 });
 
