@@ -7,7 +7,7 @@ use super::codes;
 use super::decode::{at_most, invalid};
 use super::fields::{Field, Reader, unzigzag};
 use super::samples::Unit;
-use super::{MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, SnapshotError};
+use super::{MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, SnapshotError};
 use crate::profile::Profile;
 use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::views::hot_lines::{KnownFunction, KnownHeat, KnownPlace, SourceLine};
@@ -25,7 +25,9 @@ pub(super) fn read_heat(
         return Ok(KnownHeat::default());
     }
     let counted = read_functions(read, functions)?;
-    let all = counted.iter().map(|&(_, count)| count).sum();
+    let all: usize = counted.iter().map(|&(_, count)| count).sum();
+    // Each has a sum for each event, and few bytes make many events.
+    at_most(MAX_NODES, (counted.len() + all).saturating_mul(units.len()))?;
     let mut places = read_places(read, symbols, all)?;
     for (event, &Unit { unit, is_regular }) in units.iter().enumerate() {
         for place in &mut places {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::fields::Field;
 use super::made::{Made, deflated, made};
 use super::*;
+use crate::profile::{Event, EventOrigin};
 use crate::symbolize::FunctionId;
 use crate::views::build::build_with_ends;
 use crate::views::function_ref::FunctionRef;
@@ -216,4 +217,30 @@ fn more_than_ended_in_a_function_is_refused() {
     assert!(decode(&deflated(&streams)).is_err());
     streams.get_mut(Field::HeatFunctions).clear();
     assert!(decode(&deflated(&streams)).is_ok());
+}
+
+/// Each place has a sum for each event: without a limit a small link would take gigabytes.
+#[test]
+fn where_events_are_many_places_are_few() {
+    const EVENTS: usize = 8_000;
+    let mut made = made(5, 1000);
+    let another = |name| Event { name, origin: EventOrigin::Derived, samples: 0, weight: 0 };
+    let more = (made.profile.events.len()..EVENTS).map(|number| another(format!("event-{number}")));
+    made.profile.events.extend(more);
+    let options = ShareOptions { times: Times::None, ..ShareOptions::default() };
+    let payload = encode(&made.contents(), &options).expect("it fits").payload;
+    let heat = decode(&payload).expect("it opens").facts.heat;
+    let places = |id| heat.get(id).map_or(0, |function| function.places.len());
+    let all: usize = heat.functions().map(|id| 1 + places(id)).sum();
+    assert!(all > 1 && all * EVENTS <= MAX_NODES, "{all} functions and places");
+
+    let mut streams = container::unpack(&payload).expect("it is whole");
+    let Some(&[_, code @ 2..128]) = streams.get(Field::HeatFunctions).first_chunk() else {
+        panic!("the first function has a small number");
+    };
+    // 300 as a varint.
+    *streams.get_mut(Field::HeatFunctions) = vec![1, code, 0xac, 2];
+    *streams.get_mut(Field::HeatPlaces) = vec![0; 300];
+    let refused = SnapshotError::Invalid { what: "a number of things" };
+    assert_eq!(decode(&deflated(&streams)).err(), Some(refused));
 }

@@ -21,8 +21,8 @@ use crate::symbolize::{FileId, FunctionId, Inlining, Level, Provenance, Symbols}
 
 /// Addresses made up for frames begin here; no code lies there.
 const MADE_UP: u64 = 1 << 63;
-/// A snapshot with more events is not one.
-const MAX_EVENTS: usize = 1024;
+/// Kernels have some 3,000 tracepoints, and all can be recorded at once.
+const MAX_EVENTS: usize = 1 << 13;
 /// Levels of all frames; what is inlined beyond is shown as called.
 const MAX_LEVELS: usize = 8 << 20;
 

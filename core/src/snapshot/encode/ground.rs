@@ -1,6 +1,6 @@
 //! What all links of one profile are made of, whatever they tell: the call tree, the order in which its
-//! call nodes are worth being kept, bins of time, and where in functions samples ended. It takes long where samples are many, so it is
-//! made in steps, and kept for the next link.
+//! call nodes are worth being kept, bins of time, and where in functions samples ended. It takes long
+//! where samples are many, so it is made in steps, and kept for the next link.
 
 use std::sync::Arc;
 

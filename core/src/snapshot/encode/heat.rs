@@ -15,7 +15,7 @@ use crate::profile::FrameId;
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
-use crate::snapshot::{Contents, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, Tell};
+use crate::snapshot::{Contents, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, Tell};
 use crate::symbolize::{FunctionId, Provenance};
 use crate::views::call_tree::Label;
 use crate::views::hot_lines::{SourceLine, place_in};
@@ -130,7 +130,8 @@ fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
     };
     let mut functions: Vec<_> = shares.into_iter().filter(|(id, _)| has_lines(id)).collect();
     functions.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    functions.truncate(MAX_HOT_FUNCTIONS);
+    // With so many places they are half of what may have sums, each of every event.
+    functions.truncate(MAX_HOT_FUNCTIONS.min(MAX_NODES / 2 / tree.events().max(1)));
     functions.into_iter().map(|(id, _)| id).collect()
 }
 
@@ -211,7 +212,7 @@ impl<'a> Body<'_, 'a> {
         let kept = Kept::new(self.tree, self.selection, &heat.functions);
         let mut rest = heat.cells.as_slice();
         let mut hot = Vec::new();
-        let mut places_left = MAX_HOT_PLACES;
+        let mut places_left = MAX_HOT_PLACES.min(MAX_NODES / 2 / kept.events.max(1));
         for (&id, number) in heat.functions.iter().zip(0..) {
             let (cells, after) = rest.split_at(rest.partition_point(|it| it.0.function <= number));
             rest = after;
