@@ -311,6 +311,7 @@ describe("by touch alone", () => {
       return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.closest(within) !== null;
     }, [selector, within]);
     await page.getByRole("button", { name: "Search", exact: true }).tap();
+    await page.locator(".search-box input:focus").waitFor();
     await page.keyboard.type(">");
     await page.getByRole("listbox").waitFor();
     assert.ok(await covered(".options-behind-dots", ".search-box"), "commands lie above the dots of the view");
