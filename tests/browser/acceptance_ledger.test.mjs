@@ -260,6 +260,11 @@ describe("by touch alone", () => {
     await tab.pick(() => sheet.getByRole("button", { name: /^Drop binaries/ }).tap(), files.tides, files["other eddy"]);
     await tab.status("tides", "matched");
     const row = await tab.status("eddy", "mismatched");
+    const lies = await page.evaluate(() => {
+      const { x, y, width, height } = document.querySelector(".options-behind-dots").getBoundingClientRect();
+      return document.elementFromPoint(x + width / 2, y + height / 2)?.closest(".sheet, .options-behind-dots")?.className;
+    });
+    assert.match(lies, /^sheet/, "the view's dots lie below the open sheet");
     await tab.pictures("i-narrow");
     await page.getByRole("button", { name: "Dismiss" }).first().tap();
     await row.getByRole("button", { name: "Why? eddy" }).tap();

@@ -90,7 +90,7 @@ function CompareTopBar(): JSX.Element {
       </button>
       <Warnings />
       <button type="button" class="stop-button" aria-label="Stop comparing" onClick={stopComparing}>
-        Stop<span class="stop-what"> comparing</span>
+        <span>Stop<span class="stop-what"> comparing</span></span>
       </button>
       <button
         type="button"
