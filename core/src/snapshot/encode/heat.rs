@@ -81,11 +81,12 @@ impl Heating {
         let to = self.done.saturating_add(rows.max(1)).min(profile.samples.len());
         let range = std::mem::replace(&mut self.done, to)..to;
         let hot = tree.rows_in(profile, range).filter(|&(_, node)| self.is_hot[node as usize]);
+        let mut met = Vec::new();
         for (row, node) in hot {
             let stack = profile.samples.stack[row];
             let sum =
                 Sum { weight: profile.samples.weight[row], samples: profile.samples.count(row) };
-            let mut met = Vec::new();
+            met.clear();
             for id in owners(tree, node) {
                 let Some(&function) = self.numbers.get(&id) else { continue };
                 if met.contains(&id) {
@@ -124,11 +125,11 @@ fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
             owners(tree, node).for_each(|id| *shares.entry(id).or_default() += share);
         }
     }
-    let has_lines = |id: &FunctionId| {
+    let has_name = |id: &FunctionId| {
         let function = contents.symbols.function(*id);
         function.name.is_some() && function.provenance != Provenance::Unnamed
     };
-    let mut functions: Vec<_> = shares.into_iter().filter(|(id, _)| has_lines(id)).collect();
+    let mut functions: Vec<_> = shares.into_iter().filter(|(id, _)| has_name(id)).collect();
     functions.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     // With so many places they are half of what may have sums, each of every event.
     functions.truncate(MAX_HOT_FUNCTIONS.min(MAX_NODES / 2 / tree.events().max(1)));
