@@ -133,11 +133,18 @@ impl Debuginfod {
         Some(server)
     }
 
+    /// Whether it has walked the folder and is done with each file that it found there: its queue is
+    /// empty before the walk, too, and again while the last file of it is being read.
     fn is_ready(&self) -> bool {
         TcpStream::connect(("127.0.0.1", self.port)).is_ok() && {
             let metrics = http::get(self.port, "/metrics", &[("Host", "localhost")]).text();
-            let line = |line| metrics.lines().any(|other| other == line);
-            line("ready 1") && line("thread_work_pending{role=\"scan\"} 0")
+            let count = |metric: &str| {
+                let mut values = metrics.lines().filter_map(|line| line.strip_prefix(metric));
+                values.next().map_or(0, |value| value.trim().parse::<u64>().expect("a number"))
+            };
+            count("thread_work_total{role=\"traverse\"}") > 0
+                && count("thread_work_total{role=\"scan\"}")
+                    == count("traversed_total{type=\"file\"}")
         }
     }
 

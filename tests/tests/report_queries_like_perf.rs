@@ -7,7 +7,8 @@
 //!
 //! perf looks a return address up as it is, so that a call which is the last instruction of a function
 //! is the next function's. That happens in the kernel and in the dynamic linker's `_start`, so callers
-//! are compared in the program and in libc.
+//! are compared in the program and in libc. About one recording of a hundred has a sample that perf
+//! names wrongly in these, too; it is made again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -54,11 +55,37 @@ impl Recorded {
                 command
             }
         };
-        let output = command.arg("-o").arg(&recording).arg("--").arg(&program).output();
-        let output = output.expect("the recorder runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "recording fails: {stderr}");
-        Some(Self { folder, recording })
+        command.arg("-o").arg(&recording).arg("--").arg(&program);
+        let recorded = Self { folder, recording };
+        for _ in 0..10 {
+            let output = command.output().expect("the recorder runs");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "recording fails: {stderr}");
+            if !recorded.has_what_perf_misnames() {
+                return Some(recorded);
+            }
+        }
+        panic!("perf misnames something in each of ten recordings");
+    }
+
+    /// Whether perf has the first byte of a function for a caller, which no call returns to: a frame
+    /// of the dynamic linker may hold the address that it has just found. Or `_init`, by which perf
+    /// knows the first entry of the program's PLT.
+    fn has_what_perf_misnames(&self) -> bool {
+        let output = Command::new("perf")
+            .args(["script", "--no-inline", "-F", "ip,sym,symoff,dso", "-i"])
+            .arg(&self.recording)
+            .env("HOME", &*self.folder)
+            .output()
+            .expect("perf runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let is_compared = |line: &str| line.ends_with("/workload)") || line.contains("/libc.");
+        let is_caller_at_its_start =
+            |pair: &[&str]| !pair[0].is_empty() && pair[1].contains("+0x0 ");
+        lines.windows(2).any(|pair| {
+            is_compared(pair[1]) && (pair[1].contains(" _init+") || is_caller_at_its_start(pair))
+        })
     }
 
     /// What `perftab report --json` says.
