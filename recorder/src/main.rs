@@ -17,6 +17,7 @@ mod late_ids;
 mod output;
 mod page;
 mod perfconfig;
+mod place_texts;
 mod record;
 mod recording;
 mod scratch;

@@ -1,7 +1,8 @@
 // Where in a function its weight lies: lines and instructions beside the functions, over a real recording.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe } from "node:test";
-import { Parts, linesOf } from "./recording.mjs";
+import { Parts, linesOf, tidesSource } from "./recording.mjs";
 import { QUERY, Tab, axe, scene } from "./tab.mjs";
 
 const parts = new Parts();
@@ -30,6 +31,15 @@ const lines = (page) => page.getByRole("grid", { name: /^Source lines of/ });
 const instructions = (page) => page.getByRole("grid", { name: /^Instructions of/ });
 const words = (text) => text.replaceAll(/\s/g, " ");
 const sum = (rows) => rows.reduce((all, { weight }) => all + weight, 0);
+
+/** The number of the function of this name. */
+async function functionNamed(tab, name) {
+  const ids = await tab.ask("functions", { query: QUERY, order: { key: "total", descending: true }, from: 0, to: 40 });
+  for (const functionId of ids.functionId) {
+    if ((await tab.ask("functionRef", { functionId })).name === name) return functionId;
+  }
+  throw new Error(`no function is called ${name}`);
+}
 
 /** Chooses the lines of a function in the table of functions. */
 async function showLines(tab, name) {
@@ -229,6 +239,61 @@ describe("lines of a function", () => {
       assert.deepEqual(fileless.instructions.map(({ address, weight }) => [address, weight]), instructions.map(({ address, weight }) => [address, weight]), name);
       assert.deepEqual([fileless.lines, fileless.leftOut], [[], self], name);
     }
+  });
+
+  scene("a15 what stands there comes with a link that tells it, and goes on only if it is ticked", async () => {
+    const file = parts.path("told.txt");
+    parts.perftab("share", recording, "--tell", "source,assembly", "--times", "none", "--base", host, "-o", file);
+    const tab = await Tab.open(readFileSync(file, "utf8").trim());
+    await tab.opened();
+    const { page } = tab;
+    await showLines(tab, "rolling_sea");
+    const source = readFileSync(tidesSource, "utf8").split("\n");
+    const rows = await lines(page).locator(".code").evaluateAll((cells) => cells.map((cell) => [cell.innerText, cell.querySelector("code")?.textContent ?? null]));
+    const told = rows.filter(([, text]) => text !== null);
+    assert.ok(told.length > 0, JSON.stringify(rows));
+    for (const [row, text] of told) {
+      const [, number] = /^(?:\S+:)?(\d+)/.exec(row.trim());
+      assert.equal(text, source[number - 1].trim().replaceAll("\t", "    "), row);
+    }
+    // Columns of x86 or arm64: a mnemonic, and mostly operands.
+    const code = await instructions(page).locator(".code code").allTextContents();
+    assert.ok(code.length > 3 && code.every((text) => /^[a-z][a-z0-9.]*( \S|$)/.test(text)), JSON.stringify(code));
+    await tab.pictures("a15-texts");
+
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share this profile" });
+    const link = async () => {
+      await dialog.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      await dialog.getByRole("button", { name: "Copy link" }).and(dialog.locator(":enabled")).waitFor();
+      return dialog.getByRole("textbox", { name: "The link" }).innerText();
+    };
+    const textsIn = async (address) => {
+      const fresh = await Tab.open(host + address.slice(address.indexOf("#")));
+      // It opens where its sender was: at functions, without a flame graph.
+      await fresh.page.locator(".functions").waitFor();
+      await fresh.settled();
+      const reference = await fresh.ask("functionRef", { functionId: await functionNamed(fresh, "rolling_sea") });
+      const found = await fresh.ask("hotLines", { query: QUERY, function: reference });
+      await fresh.close();
+      return [found.lines, found.instructions].map((rows) => rows.some(({ text }) => text !== null));
+    };
+    const [sourceTick, assemblyTick] = [/^Text of hot source lines/, /^Text of hot instructions/].map((name) => dialog.getByRole("checkbox", { name }));
+    assert.deepEqual([await sourceTick.isChecked(), await assemblyTick.isChecked()], [false, false]);
+    assert.deepEqual(await textsIn(await link()), [false, false]);
+    await sourceTick.check();
+    assert.deepEqual(await textsIn(await link()), [true, false]);
+    await assemblyTick.check();
+    assert.deepEqual(await textsIn(await link()), [true, true]);
+    await tab.picture("share-texts");
+    await tab.close();
+
+    // A recording has none to tell, so there is nothing to tick.
+    const own = await open();
+    await own.page.getByRole("button", { name: "Share", exact: true }).click();
+    await own.page.getByRole("checkbox", { name: /^Source files/ }).waitFor();
+    assert.equal(await own.page.getByRole("checkbox", { name: /^Text of hot/ }).count(), 0);
+    await own.close();
   });
 
   scene("a15 are usable by anybody, in every size and theme", async () => {

@@ -6,7 +6,7 @@ import { inflateRawSync } from "node:zlib";
 const WORDS = new URL("../../core/src/snapshot/coder/words.txt", import.meta.url);
 
 /** Streams of each kind; all others are numbers. */
-const TEXTS = new Set([1, 3, 5, 13, 34, 52]);
+const TEXTS = new Set([1, 3, 5, 13, 34, 52, 56, 57]);
 const NOISE = new Set([11, 45]);
 const SHARED = new Set([7, 17, 19, 24, 37]);
 const SORTED = new Set([8, 18, 20, 25, 38]);
@@ -396,12 +396,14 @@ export function callsOf(streams) {
   });
 }
 
-/** Places of the first event: `function: file line address samples weight`, with ` inlined` behind it. */
+/** Places of the first event: `function: file line address samples weight`, ` inlined`, and after tabs what stands there. */
 export function placesOf(streams) {
   const texts = labels(streams);
   const [head, marks, addresses, files, lines, counts, weights] = [49, 50, 51, 52, 53, 54, 55].map((stream) => streams[stream] ?? []);
   const [, , , unit, regular] = streams[4];
   const signed = (number) => (number >> 1n) ^ -(number & 1n);
+  const [sources, assembly] = [[...(streams[56] ?? [])], streams[57] ?? []];
+  const source = new Map();
   let [code, address, line, at] = [0n, 0n, 0n, 0];
   return Array.from({ length: Number(head[0] ?? 0n) }, (_, of) => {
     code += head[1 + 2 * of];
@@ -411,7 +413,11 @@ export function placesOf(streams) {
       const file = marks[at] >> 1n === 0n ? "-" : files[Number(marks[at] >> 1n) - 1];
       const weight = (regular === 0n ? weights[at] : counts[at]) * unit;
       const text = `${texts[Number(code) - 2]}: ${file} ${line} ${address.toString(16)} ${counts[at]} ${weight}`;
-      return marks[at++] & 1n ? `${text} inlined` : text;
+      const key = `${file}:${line}`;
+      if (sources.length > 0 && file !== "-" && line > 0n && !source.has(key)) source.set(key, sources.shift());
+      const instruction = assembly[at] ?? "";
+      const inlined = marks[at++] & 1n ? " inlined" : "";
+      return [text + inlined, source.get(key) ?? "", instruction].filter((part) => part !== "").join("\t");
     });
   }).flat();
 }

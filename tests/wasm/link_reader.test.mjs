@@ -7,7 +7,7 @@ import { callsOf, placesOf, streamsOf } from "./link_reader.mjs";
 
 const folder = new URL("../tests/link_vectors/", import.meta.url);
 
-for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflated|heat)\.txt$/.test(name))) {
+for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflated|heat|texts)\.txt$/.test(name))) {
   test(`links: a reader made from the document finds the calls of ${name}`, () => {
     const [payload, ...lines] = readFileSync(new URL(name, folder), "utf8").trimEnd().split("\n");
     const streams = streamsOf(payload);
@@ -18,7 +18,8 @@ for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflat
     assert.equal(found.length, expected.length);
     const places = lines.filter((line) => line.startsWith("place "));
     assert.deepEqual(placesOf(streams).map((place) => `place ${place}`).sort(), places);
-    assert.equal(places.length > 0, name === "v1-heat.txt");
+    assert.equal(places.length > 0, /heat|texts/.test(name));
+    assert.equal(places.some((place) => place.includes("\t")), name === "v1-texts.txt");
     const [, kept] = /kept_nodes: (\d+)/.exec(lines[0]);
     assert.equal(streams[0][7], BigInt(kept));
   });

@@ -10,19 +10,19 @@ const TEXTS: SharedTexts = {
     { part: "process", texts: ["nginx", "worker"], renamed: [] },
     { part: "own-function", texts: ["hidden-1", "main"], renamed: [{ index: 0, was: "secret" }] },
   ],
-  profile: { folders: 3, identities: 2, arguments: 4, host: 0 },
+  profile: { folders: 3, identities: 2, arguments: 4, lines: 0, instructions: 7, host: 0 },
 };
 
 test("nothing of the machine is told unasked, and a tick changes one part", () => {
   const untold = () => Object.entries(privacy.value).filter(([, value]) => value === "left-out").map(([part]) => part);
-  assert.deepEqual(untold(), ["folders", "commandLine", "host"]);
+  assert.deepEqual(untold(), ["folders", "source", "assembly", "commandLine", "host"]);
   tell("folders", true);
   tell("dsos", false);
-  assert.deepEqual(untold(), ["dsos", "commandLine", "host"]);
+  assert.deepEqual(untold(), ["dsos", "source", "assembly", "commandLine", "host"]);
   assert.ok(isTold("folders") && !isTold("dsos"));
   tell("folders", false);
   tell("dsos", true);
-  assert.deepEqual(untold(), ["folders", "commandLine", "host"]);
+  assert.deepEqual(untold(), ["folders", "source", "assembly", "commandLine", "host"]);
 });
 
 test("there is always one empty pattern to write in, and empty ones are not asked for", () => {

@@ -122,6 +122,7 @@ impl Session {
         // Most lines of a function are of one file, so that paths are compared seldom.
         lines.sort_by(|(a, _), (b, _)| self.key(*a).cmp(&self.key(*b)));
         instructions.sort_by_key(|row| (row.address, row.line));
+        let texts = &self.facts.texts;
         let row_of: HashMap<SourceLine, u32> =
             lines.iter().zip(0..).map(|(row, place)| (row.0, place)).collect();
         let instruction = |row: &Instruction| HotInstruction {
@@ -131,7 +132,7 @@ impl Session {
             samples: row.heat.all.samples,
             weight: row.heat.all.weight,
             inlined: Amount::of(row.heat.inlined),
-            text: None,
+            text: texts.instruction(row.dso, row.address).map(shown),
         };
         HotLines {
             own_code: Amount::of(own_code),
@@ -155,9 +156,13 @@ impl Session {
             samples: heat.all.samples,
             weight: heat.all.weight,
             inlined: Amount::of(heat.inlined),
-            text: None,
+            text: self.facts.texts.line(at).map(shown),
         }
     }
+}
+
+fn shown(text: &str) -> String {
+    printable(text).into_owned()
 }
 
 /// Takes away all rows but the heaviest and says what these had; `key` breaks ties.

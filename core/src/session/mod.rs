@@ -21,6 +21,7 @@ mod namesakes;
 mod occurrence;
 mod offer;
 mod opening;
+mod place_texts;
 mod query;
 mod ranges;
 mod report;

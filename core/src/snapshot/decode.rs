@@ -64,11 +64,11 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     }
     let (profile, mut symbols, functions) = builder.finish();
     check_totals(&profile)?;
-    let heat = read_heat(&mut read, &profile, &mut symbols, &functions, &units)?;
+    let (heat, texts) = read_heat(&mut read, &profile, &mut symbols, &functions, &units)?;
     let part_of = read_part_of(&mut read, profile.events.len())?;
     let ledger = Ledger::from_rows(rows);
     let folded = recorded.without(&coverage::frames(&profile, &symbols));
-    let facts = Facts { uses, folded, part_of, heat, ..facts };
+    let facts = Facts { uses, folded, part_of, heat, texts, ..facts };
     // Two of the DSOs are the pseudo ones of this side.
     let kept_dsos = profile.dsos.len() as u64 - 2;
     let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);

@@ -83,6 +83,8 @@ fields! {
     HeatLines Numbers,
     HeatCounts Numbers,
     HeatWeights Numbers,
+    HeatSource Texts,
+    HeatAssembly Texts,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

@@ -8,27 +8,34 @@ use super::decode::{at_most, invalid};
 use super::fields::{Field, Reader, unzigzag};
 use super::samples::Unit;
 use super::{MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, SnapshotError};
-use crate::profile::Profile;
+use crate::profile::{DsoId, Profile};
 use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::views::hot_lines::{KnownFunction, KnownHeat, KnownPlace, SourceLine};
+use crate::views::place_texts::PlaceTexts;
 use crate::views::weights::Sum;
 
-/// Reads it, if it is there. `functions` are those of the table, where they have a name.
+/// Reads it, if it is there, and what stands at places, if that is told. `functions` are those of the
+/// table, where they have a name.
 pub(super) fn read_heat(
     read: &mut Reader<'_>,
     profile: &Profile,
     symbols: &mut Symbols,
     functions: &[Option<FunctionId>],
     units: &[Unit],
-) -> Result<KnownHeat, SnapshotError> {
+) -> Result<(KnownHeat, PlaceTexts), SnapshotError> {
     if read.left(Field::HeatFunctions) == 0 {
-        return Ok(KnownHeat::default());
+        return Ok(Default::default());
     }
     let counted = read_functions(read, functions)?;
     let all: usize = counted.iter().map(|&(_, count)| count).sum();
     // Each has a sum for each event, and few bytes make many events.
     at_most(MAX_NODES, (counted.len() + all).saturating_mul(units.len()))?;
     let mut places = read_places(read, symbols, all)?;
+    let dsos = counted.iter().flat_map(|&(id, count)| {
+        let dso = symbols.function(id).dso;
+        std::iter::repeat_n(dso, count)
+    });
+    let texts = read_texts(read, dsos.zip(&places))?;
     for (event, &Unit { unit, is_regular }) in units.iter().enumerate() {
         for place in &mut places {
             let samples = read.number(Field::HeatCounts)?;
@@ -53,7 +60,7 @@ pub(super) fn read_heat(
         }
     }
     known.retain(|id, _| !twice.contains(id));
-    Ok(KnownHeat::new(known))
+    Ok((KnownHeat::new(known), texts))
 }
 
 /// Functions, and how many places each has.
@@ -120,6 +127,27 @@ fn read_places(
         });
     }
     Ok(places)
+}
+
+/// What stands at places, in the order in which they come: at each line once, at each address.
+fn read_texts<'p>(
+    read: &mut Reader<'_>,
+    places: impl Iterator<Item = (DsoId, &'p KnownPlace)>,
+) -> Result<PlaceTexts, SnapshotError> {
+    let has_source = read.left(Field::HeatSource) > 0;
+    let has_assembly = read.left(Field::HeatAssembly) > 0;
+    let mut texts = PlaceTexts::default();
+    let mut met = HashSet::new();
+    for (dso, place) in places {
+        let line = place.line.and_then(|at| Some((at.file?, at.line?)));
+        if let Some((file, line)) = line.filter(|line| has_source && met.insert(*line)) {
+            texts.add_line(file, line, &read.text(Field::HeatSource)?);
+        }
+        if let Some(address) = place.address.filter(|_| has_assembly) {
+            texts.add_instruction(dso, address, &read.text(Field::HeatAssembly)?);
+        }
+    }
+    Ok(texts)
 }
 
 /// By function, what the call tree has in its own code of each event.

@@ -201,6 +201,99 @@ fn lines_and_addresses_are_told_by_themselves() {
     }
 }
 
+/// By name of file and line, and by name of DSO and address: what stands there.
+fn texts(profile: &Profile, symbols: &Symbols, facts: &Facts) -> BTreeSet<String> {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let lines = facts.texts.lines();
+    let lines =
+        lines.map(|(file, line, text)| format!("{} {line} {text}", name(symbols.file(file))));
+    let instructions = facts.texts.instructions().map(|(dso, address, text)| {
+        format!("{} {address:x} {text}", name(&profile.dsos.get(dso).path))
+    });
+    lines.chain(instructions).collect()
+}
+
+#[test]
+fn what_stands_at_places_is_told_if_it_may_be() {
+    let (told, out) = (Tell::Told, Tell::LeftOut);
+    for seed in 1..8 {
+        let made = made(seed, 200);
+        let all = texts(&made.profile, &made.symbols, &made.facts);
+        let with = |source, assembly| {
+            let privacy = Privacy { source, assembly, ..Privacy::everything() };
+            share(&made, &ShareOptions { privacy, ..ShareOptions::default() })
+        };
+        let link = with(told, told);
+        let found = texts(&link.profile, &link.symbols, &link.facts);
+        // It tells of places that are hot, so of some; what it tells is what was read.
+        assert!(found.len() > 20 && found.is_subset(&all), "{seed}: {found:?}");
+        let hot: BTreeSet<_> = made_places(&made).into_iter().collect();
+        assert_eq!(found, all.intersection(&hot).cloned().collect(), "{seed}");
+        let counts = |link: &Snapshot| {
+            let texts = &link.facts.texts;
+            [texts.lines().count() > 0, texts.instructions().count() > 0]
+        };
+        for (source, assembly) in [(told, out), (out, told), (out, out)] {
+            let is_told = [source == told, assembly == told];
+            assert_eq!(counts(&with(source, assembly)), is_told);
+        }
+        // As it came it goes on.
+        let privacy = Privacy::everything();
+        let again = ShareOptions { privacy, ..ShareOptions::default() };
+        let again = encode(&link.contents(), &again).expect("it fits");
+        let again = decode(&again.payload).expect("it opens");
+        assert_eq!(texts(&again.profile, &again.symbols, &again.facts), found, "{seed}");
+        // By default nothing of it.
+        assert_eq!(counts(&share(&made, &ShareOptions::default())), [false, false]);
+    }
+}
+
+/// Texts at the places that a whole link tells of, found through the link's own places.
+fn made_places(made: &Made) -> Vec<String> {
+    let link =
+        share(made, &ShareOptions { privacy: Privacy::everything(), ..ShareOptions::default() });
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut places = Vec::new();
+    for id in link.facts.heat.functions() {
+        let dso = &link.profile.dsos.get(link.symbols.function(id).dso).path;
+        for place in &link.facts.heat.get(id).expect("it is told").places {
+            let address = place.address.expect("addresses are told");
+            let own =
+                made.profile.dsos.iter().find(|(_, own)| own.path == *dso).expect("it is there").0;
+            if let Some(text) = made.facts.texts.instruction(own, address) {
+                places.push(format!("{} {address:x} {text}", name(dso)));
+            }
+            let line = place.line.expect("lines are told");
+            if let (Some(file), Some(number)) = (line.file, line.line) {
+                let path = link.symbols.file(file);
+                let own = made.facts.texts.lines();
+                let mut own = own
+                    .filter(|(file, line, _)| made.symbols.file(*file) == path && *line == number);
+                places.extend(
+                    own.next().map(|(_, _, text)| format!("{} {number} {text}", name(path))),
+                );
+            }
+        }
+    }
+    places
+}
+
+#[test]
+fn texts_that_are_missing_or_cut_are_refused() {
+    let made = made(3, 200);
+    let options = ShareOptions { privacy: Privacy::everything(), ..ShareOptions::default() };
+    let payload = encode(&made.contents(), &options).expect("it fits").payload;
+    for field in [Field::HeatSource, Field::HeatAssembly] {
+        let mut streams = container::unpack(&payload).expect("it is whole");
+        let half = streams.get(field).len() / 2;
+        assert!(half > 100, "{field:?}");
+        streams.get_mut(field).truncate(half);
+        assert!(decode(&deflated(&streams)).is_err(), "{field:?}");
+        streams.get_mut(field).clear();
+        assert!(decode(&deflated(&streams)).is_ok(), "{field:?}");
+    }
+}
+
 #[test]
 fn more_than_ended_in_a_function_is_refused() {
     let made = made(7, 200);

@@ -15,6 +15,7 @@ use crate::symbolize::{Gives, Inlining, Level, Provenance};
 use crate::views::Query;
 use crate::views::call_tree::{CallTree, Label};
 use crate::views::label::Labels;
+use crate::views::place_texts::PlaceTexts;
 use crate::views::weights::Sum;
 
 /// A DSO whose names are of the build that ran, and one whose names are another build's. Those of the
@@ -102,7 +103,8 @@ pub(super) fn made(seed: u64, samples: u64) -> Made {
     let mut ledger = Ledger::new(&profile.dsos);
     ledger.matched(dsos[0], "/home/me/build/server", Gives { inlines: true, ..Gives::default() });
     ledger.forced(dsos[1], "/home/me/new/server", None);
-    let facts = Facts::of(&profile);
+    let texts = texts_of(&profile, &symbols);
+    let facts = Facts { texts, ..Facts::of(&profile) };
     let warnings = vec![Warning {
         kind: crate::error::WarningKind::Lost,
         offset: Some(17),
@@ -180,6 +182,22 @@ fn random_symbols(random: &mut Random, profile: &Profile) -> Symbols {
         symbols.set_levels(id, &levels);
     }
     symbols
+}
+
+/// What stands at all places but every third, with what nobody is to hear of.
+fn texts_of(profile: &Profile, symbols: &Symbols) -> PlaceTexts {
+    let mut texts = PlaceTexts::default();
+    for (id, Frame { dso, address }) in profile.frames.iter().filter(|(id, _)| id.0 % 3 > 0) {
+        let call = format!("call {address:#x} <shop::basket<int>::ƒ1(int)> of kswapd0");
+        texts.add_instruction(dso, address, &call);
+        for level in symbols.levels(id) {
+            if let (Some(file), Some(line)) = (level.file, level.line) {
+                let path = format!("/home/me/secret-project/{line}.h");
+                texts.add_line(file, line, &format!("\tbasket(\"{path}\"); // of kswapd0"));
+            }
+        }
+    }
+    texts
 }
 
 /// Every call node by its path: (self, total).

@@ -62,12 +62,14 @@ use crate::symbolize::{Ledger, Status, Symbols};
 use crate::text::grouped;
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
 use crate::views::hot_lines::KnownHeat;
+use crate::views::place_texts::PlaceTexts;
 use crate::views::weights::Sum;
 
 pub use carrier::{Carried, Carrier, find, is_page, may_be_text};
 pub use decode::decode;
 pub use encode::{
-    InProfile, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep, Workshop, encode,
+    HotPlace, InProfile, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep, Workshop,
+    encode,
 };
 pub use inside::{payload_of, seal, streams_of};
 pub use options::{ShareOptions, Times};
@@ -202,6 +204,8 @@ pub struct Facts {
     pub before: Option<Before>,
     /// What an earlier snapshot told of where in functions samples ended.
     pub heat: KnownHeat,
+    /// What stands where they ended, as far as it was read, or told by an earlier snapshot.
+    pub texts: PlaceTexts,
 }
 
 /// What of a recording stood before a snapshot was made of it.
@@ -235,6 +239,7 @@ impl Facts {
             left_out: LeftOut::default(),
             part_of: Vec::new(),
             heat: KnownHeat::default(),
+            texts: PlaceTexts::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Privacy;
+use super::{Contents, Privacy, Tell};
 use crate::views::Query;
 
 /// How much is written, and what of it. The default tells the least, of the whole profile.
@@ -22,6 +22,18 @@ pub struct ShareOptions {
     pub view: String,
     /// The most that is written of times; less where there is no room for it.
     pub times: Times,
+}
+
+impl ShareOptions {
+    /// Whether anything is told of what stands at lines or addresses.
+    pub(super) fn tells_texts(&self, contents: &Contents<'_>) -> bool {
+        let texts = &contents.facts.texts;
+        let told = [
+            (self.privacy.source(), texts.lines().next().is_some()),
+            (self.privacy.assembly(), texts.instructions().next().is_some()),
+        ];
+        told.contains(&(Tell::Told, true))
+    }
 }
 
 impl Default for ShareOptions {

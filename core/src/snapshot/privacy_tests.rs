@@ -38,9 +38,11 @@ fn telling(seed: u64) -> Made {
 fn all_that_is_in(payload: &str) -> (Vec<u8>, BTreeSet<String>) {
     let streams = container::unpack(payload).expect("it is whole");
     let bytes: Vec<u8> = streams.iter().flat_map(|(_, bytes)| bytes).copied().collect();
-    let Snapshot { profile, symbols, ledger, warnings, view, .. } =
+    let Snapshot { profile, symbols, ledger, warnings, view, facts, .. } =
         decode(payload).expect("it opens");
     let mut texts = BTreeSet::from([view]);
+    texts.extend(facts.texts.lines().map(|(_, _, text)| text.to_owned()));
+    texts.extend(facts.texts.instructions().map(|(_, _, text)| text.to_owned()));
     // What stands for no file is made anew by the reader.
     let written = profile.dsos.iter().filter(|(_, dso)| codes::DSO_KINDS.contains(&dso.kind));
     for (id, dso) in written {

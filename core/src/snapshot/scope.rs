@@ -11,6 +11,7 @@ use crate::views::call_tree::Label;
 use crate::views::coverage::{DsoUse, FrameCoverage};
 use crate::views::filter::Filter;
 use crate::views::hot_lines::KnownHeat;
+use crate::views::place_texts::PlaceTexts;
 use crate::views::weights::Sum;
 
 /// The numbers of what is written, of which the call tree may keep a part only.
@@ -83,6 +84,7 @@ fn facts(contents: &Contents<'_>, query: &Query, tree: &Tree) -> Facts {
         left_out: LeftOut::default(),
         part_of: whole,
         heat: KnownHeat::default(),
+        texts: PlaceTexts::default(),
     }
 }
 

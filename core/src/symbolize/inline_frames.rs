@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use addr2line::{Context, LookupResult};
-use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
+use gimli::{EndianArcSlice, Reader as _, RunTimeEndian, SectionId};
 use object::elf;
 
 use super::address::Svma;
@@ -106,6 +106,49 @@ impl InlineFrames {
             each(InlineLevel { function, file, line: line.filter(|&line| line != 0) });
         }
     }
+
+    /// MD5 of the source file of this path that the code at `address` was made of, where the compiler
+    /// has noted it (DWARF 5, section 6.2.4.1, DW_LNCT_MD5; clang does, gcc does not).
+    pub fn source_md5(&self, address: Svma, path: &str) -> Option<[u8; 16]> {
+        let unit = self.context.find_dwarf_and_unit(address.0).skip_all_loads()?;
+        let header = unit.line_program.as_ref()?.header();
+        if !header.file_has_md5() {
+            return None;
+        }
+        let mut files = header.file_names().iter();
+        let file = files.find(|file| path_of(unit, file, header).as_deref() == Some(path))?;
+        Some(*file.md5()).filter(|md5| *md5 != [0; 16])
+    }
+}
+
+/// Path of a line program's file, put together as addr2line does.
+fn path_of(
+    unit: gimli::UnitRef<'_, Reader>,
+    file: &gimli::FileEntry<Reader>,
+    header: &gimli::LineProgramHeader<Reader>,
+) -> Option<String> {
+    let text = |value| {
+        let text = unit.attr_string(value).ok()?;
+        text.to_string_lossy().ok().map(Cow::into_owned)
+    };
+    let folder = match file.directory_index() {
+        0 => None,
+        _ => file.directory(header).map(text),
+    };
+    let mut path = unit.comp_dir.as_ref().and_then(|folder| folder.to_string_lossy().ok());
+    let mut path = path.take().map(Cow::into_owned).unwrap_or_default();
+    for part in [folder, Some(text(file.path_name()))].into_iter().flatten() {
+        let part = part?;
+        if part.starts_with('/') {
+            path = part;
+        } else {
+            if !path.is_empty() && !path.ends_with('/') {
+                path.push('/');
+            }
+            path.push_str(&part);
+        }
+    }
+    Some(path)
 }
 
 /// The sections that look-ups touch; others (locations, types, macros) stay on disk.

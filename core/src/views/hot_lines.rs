@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use crate::profile::{DsoKind, FrameId, Profile, StackId};
+use crate::profile::{DsoId, DsoKind, Frame, FrameId, Profile, StackId};
 use crate::symbolize::{FileId, FunctionId, Level, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
@@ -48,6 +48,8 @@ pub struct SourceLine {
 /// What was sampled at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
+    /// Whose code it is.
+    pub dso: DsoId,
     /// As [`crate::profile::Frame::address`]; of a call one less than what it returns to.
     pub address: u64,
     /// The line of the function that it is of.
@@ -128,10 +130,10 @@ impl KnownHeat {
     fn of(
         &self,
         profile: &Profile,
+        symbols: &Symbols,
         query: &Query,
-        set: &FunctionSet,
-        own_code: Sum,
-    ) -> impl Iterator<Item = (&KnownPlace, Sum)> {
+        (set, own_code): (&FunctionSet, Sum),
+    ) -> impl Iterator<Item = (DsoId, &KnownPlace, Sum)> {
         let events = profile.event_set(query.event);
         let sum = move |sums: &[Sum]| {
             let mut all = Sum::default();
@@ -139,11 +141,13 @@ impl KnownHeat {
             sums.for_each(|(_, sum)| all.add(*sum));
             all
         };
-        let mut known = set.iter().filter_map(|id| self.get(id));
+        let mut known = set.iter().filter_map(|id| Some((symbols.function(id).dso, self.get(id)?)));
         let known = known.next().filter(|_| known.next().is_none() && query.steps.is_empty());
-        let known = known.filter(|known| sum(&known.own_code) == own_code);
-        let places = known.into_iter().flat_map(|known| &known.places);
-        places.map(move |place| (place, sum(&place.sums)))
+        let known = known.filter(|(_, known)| sum(&known.own_code) == own_code);
+        let places = known
+            .into_iter()
+            .flat_map(|(dso, known)| known.places.iter().map(move |place| (dso, place)));
+        places.map(move |(dso, place)| (dso, place, sum(&place.sums)))
     }
 }
 
@@ -162,7 +166,7 @@ pub fn hot_lines(
     let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::OffCpu;
     set.iter().any(is_code).then_some(())?;
     let mut lines: HashMap<SourceLine, Heat> = HashMap::new();
-    let mut instructions: HashMap<(u64, SourceLine), Heat> = HashMap::new();
+    let mut instructions: HashMap<(DsoId, u64, SourceLine), Heat> = HashMap::new();
     let mut placed = Sum::default();
     for ((end, stack), sum) in ended(profile, query, tree, ends, &set) {
         let is_it = |id| set.has(Label::Function(id));
@@ -170,14 +174,14 @@ pub fn hot_lines(
         let Some((frame, level)) = place else { continue };
         let is_inlined = !set.has(tree.label(end));
         let line = SourceLine { file: level.file, line: level.line };
-        let address = profile.frames.get(frame).address;
+        let Frame { dso, address } = profile.frames.get(frame);
         lines.entry(line).or_default().add(sum, is_inlined);
-        instructions.entry((address, line)).or_default().add(sum, is_inlined);
+        instructions.entry((dso, address, line)).or_default().add(sum, is_inlined);
         placed.add(sum);
     }
     let mut left_out = own_code.without(placed);
     let mut instructions_left_out = left_out;
-    for (place, sum) in known.of(profile, query, &set, left_out) {
+    for (dso, place, sum) in known.of(profile, symbols, query, (&set, left_out)) {
         let is_inlined = place.is_inlined && query.inlines == Inlines::Shown;
         if sum == Sum::default() {
             continue;
@@ -188,11 +192,11 @@ pub fn hot_lines(
         }
         if let Some(address) = place.address {
             let line = place.line.unwrap_or_default();
-            instructions.entry((address, line)).or_default().add(sum, is_inlined);
+            instructions.entry((dso, address, line)).or_default().add(sum, is_inlined);
             instructions_left_out = instructions_left_out.without(sum);
         }
     }
-    let instruction = |((address, line), heat)| Instruction { address, line, heat };
+    let instruction = |((dso, address, line), heat)| Instruction { dso, address, line, heat };
     Some(HotLines {
         own_code,
         lines: lines.into_iter().collect(),

@@ -25,6 +25,7 @@ pub mod inverted;
 pub mod label;
 pub mod occurrence;
 mod ordering;
+pub mod place_texts;
 pub mod placed;
 pub mod rewrite;
 pub mod runners;

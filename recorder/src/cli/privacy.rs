@@ -6,7 +6,7 @@ use perftab_core::snapshot::{Privacy, Rename, Tell};
 /// What a link or a page may tell beyond its default, and less.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PrivacyArgs {
-    /// Also tell folders, command-line or host; or all
+    /// Also tell folders, command-line, host, source, assembly; or all
     #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
     pub tell: Vec<Part>,
     /// Leave out functions, own-functions, dsos, processes, files, …
@@ -42,6 +42,10 @@ pub enum Part {
     Host,
     /// When it was.
     Clock,
+    /// What stands at hot lines, from source files of this machine.
+    Source,
+    /// Hot instructions as text, from the binaries.
+    Assembly,
     /// Of code without a name, and of instructions in hot functions.
     Addresses,
     /// What they say.
@@ -82,6 +86,8 @@ fn choose(privacy: &mut Privacy, part: Part, tell: Tell) {
         Part::CommandLine => &mut privacy.command_line,
         Part::Host => &mut privacy.host,
         Part::Clock => &mut privacy.clock,
+        Part::Source => &mut privacy.source,
+        Part::Assembly => &mut privacy.assembly,
         Part::Addresses => &mut privacy.addresses,
         Part::Warnings => &mut privacy.warnings,
     };

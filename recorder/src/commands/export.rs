@@ -15,6 +15,7 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::input::is_link_argument;
 use crate::output::{self, Outcome};
 use crate::page;
+use crate::place_texts;
 
 /// Pieces that are written before they go to the file.
 const PIECES: usize = 1 << 16;
@@ -34,7 +35,8 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     match format {
         None => {
             let options = share::options(&session, &args.tells, &args.filters)?;
-            output::write(&args.output, &[page(&session, &options)?.as_bytes()])?;
+            place_texts::read(&mut session, &options, &args.input.file);
+            output::write(&args.output, &[page(&mut session, &options)?.as_bytes()])?;
         }
         Some(format) => {
             let events = if args.event.is_some() { Events::One } else { Events::All };
@@ -98,8 +100,8 @@ fn write(session: &mut Session, request: ExportRequest, output: &Path) -> anyhow
 }
 
 /// The viewer with the profile inside, as much of it as a page can carry.
-fn page(session: &Session, options: &ShareOptions) -> anyhow::Result<String> {
-    let shared = session.share(options)?;
+fn page(session: &mut Session, options: &ShareOptions) -> anyhow::Result<String> {
+    let shared = session.share_again(options)?;
     output::notice(share::keeps(&shared.fidelity));
     Ok(page::with_profile(&shared.payload))
 }

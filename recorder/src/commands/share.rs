@@ -14,6 +14,7 @@ use super::{filter, finish_named, read_named};
 use crate::cli::{FilterArgs, ShareArgs, TellArgs, TimesTold};
 use crate::debuginfod_client::is_http;
 use crate::output::{self, Outcome, grouped, percent};
+use crate::place_texts;
 
 /// Where no page is known. The name never resolves (RFC 2606), so nobody can claim it; every
 /// perftab page opens the link when it is pasted there.
@@ -33,13 +34,14 @@ struct Json<'a> {
 pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     let base = base(args.base.as_deref())?;
     output::refuse_input(&args.output, &args.input.file)?;
-    let session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
+    let mut session = read_named(&args.input, &args.images, NamingDepth::Inlined)?;
     let before_payload = base.chars().count() + 1;
     let options = ShareOptions {
         characters: (args.budget as usize).saturating_sub(before_payload),
         ..options(&session, &args.tells, &args.filters)?
     };
-    let shared = session.share(&options).map_err(|too_small| {
+    place_texts::read(&mut session, &options, &args.input.file);
+    let shared = session.share_again(&options).map_err(|too_small| {
         let needed = grouped((before_payload + too_small.needed) as u64);
         anyhow!("no link of {} characters can hold it; give --budget {needed} or more", args.budget)
     })?;

@@ -16,11 +16,12 @@ use std::{fs, iter};
 use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
 use perftab_core::snapshot::{
-    Privacy, ShareOptions, Snapshot, Times, VERSION, decode, payload_of, streams_of,
+    HotPlace, Privacy, ShareOptions, Snapshot, Tell, Times, VERSION, decode, payload_of, streams_of,
 };
 use perftab_core::views::Query;
 use perftab_core::views::call_tree::CallTree;
 use perftab_core::views::label::Labels;
+use perftab_core::views::place_texts::PlaceTexts;
 use perftab_core::views::weights::Sum;
 use perftab_tests::open::open_path;
 
@@ -67,6 +68,7 @@ fn places(opened: &Snapshot) -> Vec<String> {
     let mut places = Vec::new();
     for id in facts.heat.functions() {
         let known = facts.heat.get(id).expect("it is there");
+        let dso = symbols.function(id).dso;
         places.extend(known.places.iter().map(|place| {
             let line = place.line.unwrap_or_default();
             let file = line.file.map_or("-", |file| symbols.file(file));
@@ -74,7 +76,13 @@ fn places(opened: &Snapshot) -> Vec<String> {
             let (name, sum) = (labels.function_text(id), place.sums[0]);
             let inlined = if place.is_inlined { " inlined" } else { "" };
             let Sum { samples, weight } = sum;
-            format!("place {name}: {file} {line} {address:x} {samples} {weight}{inlined}")
+            let place_text =
+                format!("place {name}: {file} {line} {address:x} {samples} {weight}{inlined}");
+            let source = facts.texts.line(place.line.unwrap_or_default());
+            let assembly = facts.texts.instruction(dso, address);
+            let texts =
+                [source, assembly].map(|text| text.map_or(String::new(), |it| format!("\t{it}")));
+            format!("{place_text}{}", texts.concat())
         }));
     }
     places.sort();
@@ -95,7 +103,7 @@ fn links_of_every_version_open_and_hold_what_they_held() {
         assert_eq!(described(&opened), expected, "{}", path.display());
         read += 1;
     }
-    assert!(read >= 7, "{read} vectors");
+    assert!(read >= 8, "{read} vectors");
 }
 
 /// The page's sample with the names of its program.
@@ -111,7 +119,7 @@ fn sample() -> Session {
 #[test]
 #[ignore = "writes the vectors that are not there"]
 fn write_vectors() {
-    let session = sample();
+    let mut session = sample();
     let options = ShareOptions::default;
     let everything = ShareOptions { privacy: Privacy::everything(), ..options() };
     let sums = ShareOptions { times: Times::None, ..options() };
@@ -125,10 +133,39 @@ fn write_vectors() {
     let heat = sums.clone();
     let made = [everything, sums, folded, threads, processes, heat].map(|options| of(&options));
     for (name, payload) in iter::zip(all, made.into_iter().chain([deflated])) {
-        let path = folder().join(format!("v{VERSION}-{name}.txt"));
-        if !path.exists() {
-            let text = format!("{payload}\n{}", described(&decode(&payload).expect("it opens")));
-            fs::write(path, text).expect("a folder");
+        write_vector(name, &payload);
+    }
+    let told = Tell::Told;
+    let privacy = Privacy { source: told, assembly: told, ..Privacy::default() };
+    let texts = ShareOptions { privacy, times: Times::None, ..options() };
+    read_texts(&mut session, &texts);
+    let payload = session.share(&texts).expect("it fits").payload;
+    write_vector("texts", &payload);
+}
+
+fn write_vector(name: &str, payload: &str) {
+    let path = folder().join(format!("v{VERSION}-{name}.txt"));
+    if !path.exists() {
+        let text = format!("{payload}\n{}", described(&decode(payload).expect("it opens")));
+        fs::write(path, text).expect("a folder");
+    }
+}
+
+/// Lines of the sample's source, and what is no instruction at every other address.
+fn read_texts(session: &mut Session, options: &ShareOptions) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/sample/mill.c");
+    let source = fs::read_to_string(source).expect("the sample's source");
+    let lines: Vec<&str> = source.lines().collect();
+    let mut texts = PlaceTexts::default();
+    for HotPlace { dso, address, line } in session.hot_places(options) {
+        if let (Some(file), Some(number)) = (line.file, line.line)
+            && session.symbols().file(file).ends_with("mill.c")
+        {
+            texts.add_line(file, number, lines[number.get() as usize - 1]);
+        }
+        if address % 2 == 0 {
+            texts.add_instruction(dso, address, &format!("at {address:#x}"));
         }
     }
+    session.set_place_texts(texts);
 }

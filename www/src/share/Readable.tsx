@@ -31,7 +31,7 @@ export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
         <legend>Who opens it can read</legend>
         <p class="note">Untick what should stay with you. The {of} is made again.</p>
         <ul>
-          {TICKS.map(({ part, label, count: counted }) => {
+          {TICKS.filter(({ isThere }) => isThere === undefined || (texts !== null && isThere(texts))).map(({ part, label, count: counted }) => {
             const number = texts === null ? null : counted(texts);
             return (
               <li key={part}>

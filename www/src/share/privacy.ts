@@ -11,6 +11,8 @@ interface Tick {
   label: string;
   /** How many of it a link holds, or could hold; null where that cannot be counted. */
   count: (texts: SharedTexts) => number | null;
+  /** Whether the profile has any of it; all have what does not say. */
+  isThere?: (texts: SharedTexts) => boolean;
 }
 
 const told = (part: TextPart) => (texts: SharedTexts): number => textsOf(texts, part).length;
@@ -23,6 +25,18 @@ export const TICKS: readonly Tick[] = [
   { part: "files", label: "Source files and lines", count: told("file") },
   { part: "buildIds", label: "Build-ids", count: (texts) => texts.profile.identities },
   { part: "addresses", label: "Addresses of code", count: () => null },
+  {
+    part: "source",
+    label: "Text of hot source lines",
+    count: told("source"),
+    isThere: (texts) => texts.profile.lines > 0,
+  },
+  {
+    part: "assembly",
+    label: "Text of hot instructions",
+    count: told("assembly"),
+    isThere: (texts) => texts.profile.instructions > 0,
+  },
   { part: "processes", label: "Process and thread names", count: told("process") },
   { part: "commandLine", label: "Command line of the recording", count: (texts) => Math.min(texts.profile.arguments, 1) },
   { part: "host", label: "Host name and kernel version", count: (texts) => texts.profile.host },
@@ -37,6 +51,8 @@ export const PART_NAMES: Readonly<Record<TextPart, string>> = {
   "own-function": "Functions of own code",
   dso: "DSOs",
   file: "Source files",
+  source: "Lines of source",
+  assembly: "Instructions",
   event: "Events",
   note: "Notes on DSOs",
   warning: "Warnings",
@@ -46,7 +62,7 @@ export const PART_NAMES: Readonly<Record<TextPart, string>> = {
 };
 
 /** What is told unless it is unticked: what a profile needs, and nothing of the machine. */
-const NOT_TOLD_UNASKED: readonly Tickable[] = ["folders", "commandLine", "host"];
+const NOT_TOLD_UNASKED: readonly Tickable[] = ["folders", "commandLine", "host", "source", "assembly"];
 
 /** The ticks that were changed from what they are at first. */
 const changed = signal<ReadonlySet<Tickable>>(new Set());

@@ -11,7 +11,7 @@ use super::body::Body;
 use super::dsos::Tables;
 use super::sums::Unit;
 use super::texts::Told;
-use crate::profile::FrameId;
+use crate::profile::{DsoId, Frame, FrameId};
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
@@ -26,6 +26,9 @@ use crate::views::{Inlines, Query};
 const LEAST_ROOM: usize = 3 << 10;
 /// Part of all else that may be taken, where that is large.
 const PART: usize = 20;
+/// The same of snapshots with what stands at lines and addresses.
+const LEAST_ROOM_OF_TEXTS: usize = 12 << 10;
+const PART_OF_TEXTS: usize = 4;
 
 /// The functions whose own code a call node is: its own, and those that it is inlined into.
 fn owners(tree: &Tree, node: u32) -> impl Iterator<Item = FunctionId> + '_ {
@@ -51,6 +54,36 @@ struct Cell {
     frame: FrameId,
     node: u32,
     event: u16,
+}
+
+/// Where samples ended: whoever can read it tells what stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HotPlace {
+    /// Whose code it is.
+    pub dso: DsoId,
+    /// As [`Frame::address`]: of a call one less than what it returns to.
+    pub address: u64,
+    /// What it was made of.
+    pub line: SourceLine,
+}
+
+impl Heat {
+    /// Each place once, in order.
+    pub fn places(&self, contents: &Contents<'_>) -> Vec<HotPlace> {
+        let Contents { profile, symbols, .. } = *contents;
+        let place = |(cell, _): &(Cell, Sum)| {
+            let function = self.functions[cell.function as usize];
+            let Frame { dso, address } = profile.frames.get(cell.frame);
+            let mut levels = symbols.levels(cell.frame).iter();
+            let level = levels.find(|level| level.function == function);
+            let line = level.map(|level| SourceLine { file: level.file, line: level.line });
+            HotPlace { dso, address, line: line.unwrap_or_default() }
+        };
+        let mut places: Vec<HotPlace> = self.cells.iter().map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
 }
 
 /// [`Heat`] that is being made.
@@ -148,35 +181,39 @@ struct Hot<'a> {
 struct Place<'a> {
     address: Option<u64>,
     /// 0 is a line that is not known.
-    line: Option<(Option<File<'a>>, u32)>,
+    line: Option<(Option<Text<'a>>, u32)>,
     is_inlined: bool,
+    /// What stands at the line.
+    source: Option<Text<'a>>,
+    /// What stands at the address.
+    assembly: Option<Text<'a>>,
 }
 
 impl<'a> Place<'a> {
-    fn file(&self) -> Option<File<'a>> {
+    fn file(&self) -> Option<Text<'a>> {
         self.line.and_then(|(file, _)| file)
     }
 }
 
-/// A source file, by its text.
+/// A text that is told, compared by what it says.
 #[derive(Clone, Copy)]
-struct File<'a>(Told<'a>);
+struct Text<'a>(Told<'a>);
 
-impl PartialEq for File<'_> {
+impl PartialEq for Text<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for File<'_> {}
+impl Eq for Text<'_> {}
 
-impl PartialOrd for File<'_> {
+impl PartialOrd for Text<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for File<'_> {
+impl Ord for Text<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.text().cmp(other.0.text())
     }
@@ -191,7 +228,12 @@ impl<'a> Body<'_, 'a> {
             return;
         }
         let hot = self.hot_functions(heat, tables);
-        let bytes = self.room.heat_bytes.min((out.packed_about() / PART).max(LEAST_ROOM));
+        let all_else = out.packed_about();
+        let bytes = match self.options.tells_texts(self.contents) {
+            true => (all_else / PART_OF_TEXTS).max(LEAST_ROOM_OF_TEXTS),
+            false => (all_else / PART).max(LEAST_ROOM),
+        };
+        let bytes = bytes.min(self.room.heat_bytes);
         let (mut fits, mut too_many) = (0, hot.len() + 1);
         let mut best = None;
         while fits + 1 < too_many {
@@ -249,8 +291,8 @@ impl<'a> Body<'_, 'a> {
             let level = levels.iter().find(|level| level.function == id);
             let line = level.map(|level| SourceLine { file: level.file, line: level.line });
             let is_inlined = self.tree.nodes[cell.node as usize].label.function() != Some(id);
-            let address = profile.frames.get(cell.frame).address;
-            let place = self.place(Some(address), line, is_inlined);
+            let Frame { dso, address } = profile.frames.get(cell.frame);
+            let place = self.place(dso, Some(address), line, is_inlined);
             let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); kept.events]);
             sums[usize::from(cell.event)].add(sum);
         }
@@ -263,24 +305,35 @@ impl<'a> Body<'_, 'a> {
         if !places.is_empty() || known.own_code != own {
             return;
         }
+        let dso = self.contents.symbols.function(id).dso;
         for known in &known.places {
-            let place = self.place(known.address, known.line, known.is_inlined);
+            let place = self.place(dso, known.address, known.line, known.is_inlined);
             let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); own.len()]);
             sums.iter_mut().zip(&known.sums).for_each(|(sum, more)| sum.add(*more));
         }
     }
 
     /// A place as far as it may be told.
-    fn place(&self, address: Option<u64>, line: Option<SourceLine>, is_inlined: bool) -> Place<'a> {
+    fn place(
+        &self,
+        dso: DsoId,
+        address: Option<u64>,
+        line: Option<SourceLine>,
+        is_inlined: bool,
+    ) -> Place<'a> {
         let privacy = &self.options.privacy;
+        let address = address.filter(|_| privacy.addresses == Tell::Told);
+        let line = line.filter(|_| privacy.files == Tell::Told);
         let told = |at: SourceLine| {
-            let file = at.file.and_then(|file| self.texts.file(file)).map(File);
+            let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
             (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))
         };
         Place {
-            address: address.filter(|_| privacy.addresses == Tell::Told),
-            line: line.filter(|_| privacy.files == Tell::Told).map(told),
+            address,
+            line: line.map(told),
             is_inlined,
+            source: line.and_then(|at| self.texts.line(at)).map(Text),
+            assembly: address.and_then(|at| self.texts.instruction(dso, at)).map(Text),
         }
     }
 
@@ -305,7 +358,7 @@ impl<'a> Body<'_, 'a> {
             out.number(Field::HeatFunctions, hot.places.len() as u64);
             code = hot.code;
         }
-        let mut files: BTreeMap<File<'a>, u64> = BTreeMap::new();
+        let mut files: BTreeMap<Text<'a>, u64> = BTreeMap::new();
         let (mut address, mut line) = (0u64, 0);
         for (place, _) in places() {
             let file = place.file().filter(|_| has_lines).map_or(0, |file| {
@@ -325,6 +378,14 @@ impl<'a> Body<'_, 'a> {
                 line = i64::from(own);
             }
         }
+        if has_lines {
+            self.write_source(&mut out, places().map(|(place, _)| place));
+        }
+        if has_addresses && places().any(|(place, _)| place.assembly.is_some()) {
+            for (place, _) in places() {
+                out.optional_text(Field::HeatAssembly, place.assembly.map(|text| text.0));
+            }
+        }
         for (event, unit) in units.iter().enumerate() {
             for (_, sums) in places() {
                 out.number(Field::HeatCounts, sums[event].samples);
@@ -334,6 +395,26 @@ impl<'a> Body<'_, 'a> {
             }
         }
         out
+    }
+
+    /// Writes what stands at each line, once.
+    fn write_source<'p>(
+        &self,
+        out: &mut Writer<'a>,
+        places: impl Iterator<Item = &'p Place<'a>> + Clone,
+    ) where
+        'a: 'p,
+    {
+        if places.clone().all(|place| place.source.is_none()) {
+            return;
+        }
+        let mut met = HashSet::new();
+        for place in places {
+            let Some((Some(file), line)) = place.line else { continue };
+            if line != 0 && met.insert((file.0.text(), line)) {
+                out.optional_text(Field::HeatSource, place.source.map(|text| text.0));
+            }
+        }
     }
 }
 

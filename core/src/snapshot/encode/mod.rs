@@ -14,6 +14,7 @@ mod texts;
 mod times;
 mod work;
 
+pub use self::heat::HotPlace;
 pub(super) use self::texts::Told;
 pub use self::texts::{InProfile, Part, Renamed, SharedPart, SharedTexts};
 pub use self::work::{Sharing, SharingStep, Workshop};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::body::Body;
 use super::ground::{self, Ground, Key};
+use super::heat::HotPlace;
 use super::samples;
 use super::search::{Densities, Fit, Search};
 use super::texts::{SharedTexts, Texts};
@@ -19,6 +20,8 @@ use crate::snapshot::{
 const BINS_SHARE: usize = 10;
 /// One part in so many, at most, for where in functions samples ended.
 const HEAT_SHARE: usize = 20;
+/// The same with what stands there.
+const TEXTS_SHARE: usize = 4;
 /// To model a byte takes about as long as to take so many rows of samples.
 const ROWS_OF_A_SYMBOL: usize = 64;
 
@@ -109,6 +112,16 @@ impl Sharing {
 }
 
 impl Workshop {
+    /// Where samples ended in the functions that a link with these options can tell of. What is made for
+    /// it serves the link, too.
+    pub fn hot_places(&mut self, contents: &Contents<'_>, options: &ShareOptions) -> Vec<HotPlace> {
+        loop {
+            if let Some(ground) = self.ground(contents, options, usize::MAX) {
+                return ground.heat.places(contents);
+            }
+        }
+    }
+
     /// What links with these options are made of, once it is made; what was kept of others goes.
     fn ground(
         &mut self,
@@ -242,6 +255,7 @@ impl Trying {
         };
         let heat_bytes = match self.next {
             Next::SamplesAlone | Next::Root => 0,
+            _ if options.tells_texts(contents) => options.characters / 4 * 3 / TEXTS_SHARE,
             _ => options.characters / 4 * 3 / HEAT_SHARE,
         };
         self.begin(contents, options, tools, Plan { call_nodes, most, bytes, heat_bytes })

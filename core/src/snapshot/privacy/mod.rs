@@ -46,6 +46,11 @@ pub struct Privacy {
     /// Addresses of code without a name and of instructions in hot functions, and where the kernel
     /// lay. Without: all code of a DSO without a name is one, and nobody can name it.
     pub addresses: Tell,
+    /// What stands in lines of source that are hot, as far as it was read. It names functions, so
+    /// none is told unless names of functions are.
+    pub source: Tell,
+    /// The instructions that are hot, as text. They name functions too.
+    pub assembly: Tell,
     /// The words of warnings. Without: their kinds and counts only.
     pub warnings: Tell,
     /// What is called otherwise, in all texts.
@@ -67,6 +72,8 @@ impl Default for Privacy {
             host: Tell::LeftOut,
             clock: Tell::Told,
             addresses: Tell::Told,
+            source: Tell::LeftOut,
+            assembly: Tell::LeftOut,
             warnings: Tell::Told,
             renames: Vec::new(),
         }
@@ -81,8 +88,25 @@ impl Privacy {
         privacy
     }
 
+    /// Whether lines of source are told.
+    pub fn source(&self) -> Tell {
+        self.all_of([self.source, self.files])
+    }
+
+    /// Whether instructions are told.
+    pub fn assembly(&self) -> Tell {
+        self.all_of([self.assembly, self.addresses])
+    }
+
+    /// Told if these parts are, and names of functions.
+    fn all_of(&self, parts: [Tell; 2]) -> Tell {
+        let names = [self.own_functions, self.system_functions];
+        let mut needed = parts.into_iter().chain(names);
+        if needed.all(|part| part == Tell::Told) { Tell::Told } else { Tell::LeftOut }
+    }
+
     /// Every part that is told or not.
-    pub fn parts_mut(&mut self) -> [&mut Tell; 12] {
+    pub fn parts_mut(&mut self) -> [&mut Tell; 14] {
         let Self {
             own_functions,
             system_functions,
@@ -95,6 +119,8 @@ impl Privacy {
             host,
             clock,
             addresses,
+            source,
+            assembly,
             warnings,
             renames: _,
         } = self;
@@ -110,6 +136,8 @@ impl Privacy {
             host,
             clock,
             addresses,
+            source,
+            assembly,
             warnings,
         ]
     }

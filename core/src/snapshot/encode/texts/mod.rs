@@ -7,6 +7,7 @@
 mod told;
 
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
 
 pub(in crate::snapshot) use self::told::Told;
 pub use self::told::{InProfile, Part, Renamed, SharedPart, SharedTexts};
@@ -17,6 +18,7 @@ use crate::snapshot::privacy::{
 use crate::snapshot::{Contents, FOLDED, MAX_WARNINGS, ShareOptions, view_text};
 use crate::symbolize::{FileId, FunctionId};
 use crate::text::printable;
+use crate::views::hot_lines::SourceLine;
 use crate::views::label::{Kind, Labels, is_system};
 
 /// Words of a warning whose own are not told.
@@ -48,6 +50,8 @@ enum Slot {
     Image(DsoId),
     Found(DsoId),
     File(FileId),
+    Line(FileId, NonZeroU32),
+    Instruction(DsoId, u64),
     Event(EventId),
     Warning(usize),
     HostName,
@@ -65,6 +69,8 @@ impl Slot {
             Self::Path(_) => Part::Dso,
             Self::Reason(_) | Self::Image(_) | Self::Found(_) => Part::Note,
             Self::File(_) => Part::File,
+            Self::Line(..) => Part::Source,
+            Self::Instruction(..) => Part::Assembly,
             Self::Event(_) => Part::Event,
             Self::Warning(_) => Part::Warning,
             Self::HostName | Self::Kernel | Self::Architecture => Part::Host,
@@ -150,6 +156,16 @@ impl Texts {
         self.told(Slot::File(file))
     }
 
+    /// What stands at a line of source.
+    pub fn line(&self, at: SourceLine) -> Option<Told<'_>> {
+        self.told(Slot::Line(at.file?, at.line?))
+    }
+
+    /// What stands at an address.
+    pub fn instruction(&self, dso: DsoId, address: u64) -> Option<Told<'_>> {
+        self.told(Slot::Instruction(dso, address))
+    }
+
     /// What processes and threads of this name are called.
     pub fn task(&self, name: StringId) -> Told<'_> {
         self.told(Slot::Task(name)).unwrap_or_default()
@@ -200,6 +216,8 @@ fn in_profile(contents: &Contents<'_>) -> InProfile {
         folders: folders.len() as u32,
         identities: identities.count() as u32,
         arguments: host.cmdline.len() as u32,
+        lines: contents.facts.texts.lines().count() as u32,
+        instructions: contents.facts.texts.instructions().count() as u32,
         host: known as u32,
     }
 }
@@ -290,6 +308,7 @@ impl<'c> Drafts<'c, '_> {
         }
         self.add_host();
         self.add_messages();
+        self.add_places();
     }
 
     fn add(&mut self, slot: Slot, draft: Draft<'c>) {
@@ -401,6 +420,21 @@ impl<'c> Drafts<'c, '_> {
         for (id, path) in files(&self.contents) {
             let name = self.redactor.file_name(path);
             self.add(Slot::File(id), self.redactor.file(name));
+        }
+    }
+
+    /// What stands at lines and addresses may name anything.
+    fn add_places(&mut self) {
+        let texts = &self.contents.facts.texts;
+        if self.privacy.source() == Tell::Told {
+            for (file, line, text) in texts.lines() {
+                self.add(Slot::Line(file, line), self.redactor.message(text));
+            }
+        }
+        if self.privacy.assembly() == Tell::Told {
+            for (dso, address, text) in texts.instructions() {
+                self.add(Slot::Instruction(dso, address), self.redactor.message(text));
+            }
         }
     }
 

@@ -23,6 +23,10 @@ pub enum Part {
     Dso,
     /// Source file.
     File,
+    /// A line of source.
+    Source,
+    /// An instruction.
+    Assembly,
     /// Name of an event.
     Event,
     /// What is said of a DSO: why it has no names, which file gave them.
@@ -46,6 +50,8 @@ impl Part {
             Self::OwnFunction => "own-function",
             Self::Dso => "dso",
             Self::File => "file",
+            Self::Source => "source",
+            Self::Assembly => "assembly",
             Self::Event => "event",
             Self::Note => "note",
             Self::Warning => "warning",
@@ -104,6 +110,10 @@ pub struct InProfile {
     pub identities: u32,
     /// Arguments of the recorder.
     pub arguments: u32,
+    /// Lines of source that were read.
+    pub lines: u32,
+    /// Instructions that were read.
+    pub instructions: u32,
     /// Of host name, kernel release, architecture and CPUs those that are known.
     pub host: u32,
 }

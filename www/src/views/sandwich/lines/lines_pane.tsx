@@ -68,10 +68,8 @@ function Lines({ answer, name }: { answer: HotLines; name: string }): JSX.Elemen
       cells={(row) => (
         <>
           <HeatCells weight={row.weight} own={self.weight} heaviest={heaviest} whole={whole} />
-          <span role="gridcell" class="code" title={titleOf(row.file, row.inlined.weight, self.weight)}>
-            {lineWords(row)}{" "}
-            <Inlined row={row} own={self.weight} />
-            {row.text !== null && <code>{row.text}</code>}
+          <span role="gridcell" class="code" title={titleOf(row.file, row, self.weight)}>
+            {lineWords(row)} <Text text={row.text} /> <Inlined row={row} own={self.weight} />
           </span>
         </>
       )}
@@ -101,10 +99,8 @@ function Instructions({ answer, name }: { answer: HotLines; name: string }): JSX
       cells={(row) => (
         <>
           <HeatCells weight={row.weight} own={self.weight} heaviest={heaviest} whole={whole} />
-          <span role="gridcell" class="code" title={titleOf(null, row.inlined.weight, self.weight)}>
-            {row.address}{" "}
-            <Inlined row={row} own={self.weight} />
-            {row.text !== null && <code>{row.text}</code>}
+          <span role="gridcell" class="code" title={titleOf(null, row, self.weight)}>
+            {row.address} <Text text={row.text} /> <Inlined row={row} own={self.weight} />
           </span>
           <span role="gridcell" class="number line">{row.line ?? ""}</span>
         </>
@@ -121,9 +117,15 @@ function Inlined({ row: { weight, inlined }, own }: { row: HotLine | HotInstruct
   return <em>{inlined.weight === weight ? "inlined" : `${percent(share(inlined.weight, own))} inlined`}</em>;
 }
 
-function titleOf(file: string | null, inlined: number, own: number): string | undefined {
-  const parts = [file ?? "", inlined === 0 ? "" : `${percent(share(inlined, own))} ended in what is inlined here`];
-  return parts.filter((part) => part !== "").join("; ") || undefined;
+/** What stands there; how far it is indented says nothing where lines between are left out. */
+function Text({ text }: { text: string | null }): JSX.Element | null {
+  return text === null ? null : <code>{text.trimStart()}</code>;
+}
+
+/** All of what there may be no room for. */
+function titleOf(file: string | null, { text, inlined }: HotLine | HotInstruction, own: number): string | undefined {
+  const isInlined = inlined.weight === 0 ? "" : `${percent(share(inlined.weight, own))} ended in what is inlined here`;
+  return [text?.trimStart() ?? "", file ?? "", isInlined].filter((part) => part !== "").join("\n") || undefined;
 }
 
 function forcedWords({ dso }: SandwichFacts): string {

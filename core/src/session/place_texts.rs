@@ -1,0 +1,48 @@
+//! What stands at lines and instructions: what is needed to read it, and what was read.
+
+use crate::profile::DsoId;
+use crate::session::Session;
+use crate::snapshot::{HotPlace, ShareOptions};
+use crate::symbolize::{FunctionCode, MatchedImage, Svma};
+use crate::views::place_texts::PlaceTexts;
+
+impl Session {
+    /// Where samples ended in the functions that a link with these options can tell of, in order.
+    pub fn hot_places(&mut self, options: &ShareOptions) -> Vec<HotPlace> {
+        let mut workshop = std::mem::take(&mut self.workshop);
+        let places = workshop.hot_places(&self.contents(), options);
+        self.workshop = workshop;
+        places
+    }
+
+    /// The code of the function at an address of a DSO, if a file that passed the gate has it.
+    pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
+        self.images.function_code(dso, self.profile.dsos.get(dso), address)
+    }
+
+    /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
+    pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
+        self.images.name_in_file(dso, address)
+    }
+
+    /// MD5 of the source file of this path, as the compiler noted it for code at this address.
+    pub fn source_md5(&self, place: &HotPlace, path: &str) -> Option<[u8; 16]> {
+        let dso = self.profile.dsos.get(place.dso);
+        self.images.source_md5(place.dso, dso, place.address, path)
+    }
+
+    /// What the host calls the file that has the code of a DSO, of those that passed the gate.
+    pub fn image_name(&self, dso: DsoId) -> Option<&str> {
+        self.images.of(dso).first().map(MatchedImage::name)
+    }
+
+    /// What stands at lines and addresses, as far as it is known: a link may have brought it.
+    pub fn place_texts(&self) -> &PlaceTexts {
+        &self.facts.texts
+    }
+
+    /// Replaces what is known. Views show it, and links tell it if they may.
+    pub fn set_place_texts(&mut self, texts: PlaceTexts) {
+        self.facts.texts = texts;
+    }
+}

@@ -1,0 +1,187 @@
+//! Instructions as text.
+//!
+//! Code is decoded from the start of its function, as disassemblers do: an address that a call was
+//! sampled at lies inside of the call, and on x86 instructions have no fixed places.
+
+use iced_x86::{Formatter, IntelFormatter, OpKind};
+use perftab_core::profile::DsoId;
+use perftab_core::session::Session;
+use perftab_core::snapshot::HotPlace;
+use perftab_core::symbolize::{FunctionCode, Machine, Svma};
+use perftab_core::views::place_texts::PlaceTexts;
+use yaxpeax_arch::{Decoder, U8Reader};
+use yaxpeax_arm::armv8::a64;
+
+/// Reads the instructions of all places, which are in order. Returns how many addresses stay without.
+pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> usize {
+    let mut missing = 0;
+    let mut function: Option<Walk> = None;
+    let mut before = None;
+    for place in places {
+        let at = (place.dso, place.address);
+        let is_known = texts.instruction(place.dso, place.address).is_some();
+        if before.replace(at) == Some(at) || is_known {
+            continue;
+        }
+        if !function.as_ref().is_some_and(|walk| walk.has(place)) {
+            let code = session.function_code(place.dso, place.address);
+            function = code.map(|code| Walk::new(place.dso, code));
+        }
+        let text = function.as_mut().and_then(|walk| walk.at(place.address));
+        match text.map(|text| shown(session, place.dso, text)) {
+            Some(text) => texts.add_instruction(place.dso, place.address, &text),
+            None => missing += 1,
+        }
+    }
+    missing
+}
+
+/// An instruction as text, and which one it leads to.
+struct Instruction {
+    text: String,
+    target: Option<Svma>,
+}
+
+/// The text with what is where it leads to, as other disassemblies have it.
+fn shown(session: &Session, dso: DsoId, Instruction { text, target }: &Instruction) -> String {
+    let name = target.and_then(|target| session.name_in_file(dso, target));
+    name.map_or_else(|| text.clone(), |name| format!("{text} <{name}>"))
+}
+
+/// A walk through the instructions of a function.
+struct Walk {
+    dso: DsoId,
+    code: FunctionCode,
+    /// Where the instruction ends that it has come to.
+    end: usize,
+    /// The instruction, if it is one.
+    found: Option<Instruction>,
+}
+
+impl Walk {
+    fn new(dso: DsoId, code: FunctionCode) -> Self {
+        Self { dso, code, end: 0, found: None }
+    }
+
+    fn has(&self, place: &HotPlace) -> bool {
+        let within = place.address.checked_sub(self.code.start);
+        self.dso == place.dso && within.is_some_and(|at| at < self.code.bytes.len() as u64)
+    }
+
+    /// The instruction that this address lies in; addresses only ever grow.
+    fn at(&mut self, address: u64) -> Option<&Instruction> {
+        let at = usize::try_from(address.checked_sub(self.code.start)?).ok()?;
+        while self.end <= at {
+            let rest = self.code.bytes.get(self.end..).filter(|rest| !rest.is_empty())?;
+            let in_file = self.code.start_in_file.0.wrapping_add(self.end as u64);
+            let wanted = at - self.end;
+            let (length, found) = match self.code.machine {
+                Machine::X86_64 => x86(64, rest, in_file, wanted),
+                Machine::X86 => x86(32, rest, in_file, wanted),
+                Machine::Aarch64 => aarch64(rest, in_file, wanted),
+            };
+            (self.end, self.found) = (self.end + length, found);
+        }
+        self.found.as_ref()
+    }
+}
+
+/// The length of the first instruction, and what it is if the wanted byte lies in it. What cannot be
+/// decoded is a byte.
+fn x86(bits: u32, bytes: &[u8], address: u64, wanted: usize) -> (usize, Option<Instruction>) {
+    let mut decoder = iced_x86::Decoder::with_ip(bits, bytes, address, 0);
+    let instruction = decoder.decode();
+    if instruction.is_invalid() {
+        return (1, None);
+    }
+    let length = instruction.len();
+    (length, (wanted < length).then(|| x86_text(&instruction)))
+}
+
+fn x86_text(instruction: &iced_x86::Instruction) -> Instruction {
+    let mut formatter = IntelFormatter::new();
+    let options = formatter.options_mut();
+    options.set_hex_prefix("0x");
+    options.set_hex_suffix("");
+    options.set_uppercase_hex(false);
+    options.set_small_hex_numbers_in_decimal(false);
+    options.set_branch_leading_zeros(false);
+    options.set_show_branch_size(false);
+    let mut text = String::new();
+    formatter.format(instruction, &mut text);
+    let goes = matches!(
+        instruction.op0_kind(),
+        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
+    );
+    Instruction { text, target: goes.then(|| Svma(instruction.near_branch_target())) }
+}
+
+/// The same of arm64, where what cannot be decoded is a word.
+fn aarch64(bytes: &[u8], address: u64, wanted: usize) -> (usize, Option<Instruction>) {
+    const LENGTH: usize = 4;
+    let decoded = || a64::InstDecoder::default().decode(&mut U8Reader::new(bytes)).ok();
+    let found = || Some(aarch64_text(&decoded()?.to_string(), address));
+    (LENGTH, if wanted < LENGTH { found() } else { None })
+}
+
+/// The library prints a distance (`b $+0x40`), other disassemblies the address that it leads to.
+fn aarch64_text(text: &str, address: u64) -> Instruction {
+    let as_it_is = || Instruction { text: text.to_owned(), target: None };
+    let Some((before, distance)) = text.rsplit_once('$') else { return as_it_is() };
+    let Some((sign, digits)) = distance.split_once("0x") else { return as_it_is() };
+    let Ok(distance) = u64::from_str_radix(digits, 16) else { return as_it_is() };
+    let from = if text.starts_with("adrp") { address & !0xfff } else { address };
+    let target = match sign {
+        "+" => from.wrapping_add(distance),
+        "-" => from.wrapping_sub(distance),
+        _ => return as_it_is(),
+    };
+    let goes = text.starts_with('b');
+    Instruction { text: format!("{before}{target:#x}"), target: goes.then_some(Svma(target)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8], decode: impl Fn(&[u8], usize) -> (usize, Option<Instruction>)) -> String {
+        let found = decode(bytes, 0).1.expect("an instruction");
+        let target = found.target.map_or(String::new(), |target| format!(" -> {:x}", target.0));
+        format!("{}{target}", found.text)
+    }
+
+    /// As `llvm-objdump` and the manuals have them.
+    #[test]
+    fn instructions_say_where_they_lead() {
+        let x86 = |bytes: &[u8]| text(bytes, |bytes, wanted| x86(64, bytes, 0x1000, wanted));
+        assert_eq!(x86(&[0x75, 0xfe]), "jne 0x1000 -> 1000");
+        assert_eq!(x86(&[0xe8, 0, 1, 0, 0]), "call 0x1105 -> 1105");
+        assert_eq!(x86(&[0xc5, 0xfb, 0x93, 0xc0]), "kmovd eax,k0");
+        let arm =
+            |word: u32| text(&word.to_le_bytes(), |bytes, wanted| aarch64(bytes, 0x1008, wanted));
+        assert_eq!(arm(0x1400_0010), "b 0x1048 -> 1048");
+        assert_eq!(arm(0x97ff_ffff), "bl 0x1004 -> 1004");
+        assert_eq!(arm(0x5400_0041), "b.ne 0x1010 -> 1010");
+        assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
+        assert_eq!(arm(0xd65f_03c0), "ret");
+    }
+
+    #[test]
+    fn a_call_is_found_by_what_lies_in_it() {
+        let code = FunctionCode {
+            machine: Machine::X86_64,
+            start: 0x500,
+            start_in_file: Svma(0x1500),
+            // Something that is no instruction, a call, a return, and the beginning of another call.
+            bytes: vec![0x06, 0xe8, 0, 0, 0, 0, 0xc3, 0xe8, 0],
+        };
+        let mut walk = Walk::new(DsoId(0), code);
+        let mut at = |address| walk.at(address).map(|found| found.text.clone());
+        assert_eq!(at(0x4ff), None);
+        assert_eq!(at(0x500), None);
+        assert_eq!(at(0x505).as_deref(), Some("call 0x1506"));
+        assert_eq!(at(0x506).as_deref(), Some("ret"));
+        assert_eq!(at(0x507), None);
+        assert_eq!(at(0x509), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! Lines of source files.
+//!
+//! A path in debug information says where a file lay when it was compiled; what lies there now may be
+//! another one. Where the compiler noted the file's MD5 that decides. Elsewhere a file that was changed
+//! after its binary is not used, as `objdump -S` warns of.
+//!
+//! Constraint: the path may be anything that a binary says, and what is read goes into a link. So only
+//! regular files are read that are called as sources are.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::SystemTime;
+
+use md5::{Digest, Md5};
+use perftab_core::session::Session;
+use perftab_core::snapshot::HotPlace;
+use perftab_core::symbolize::FileId;
+use perftab_core::views::place_texts::PlaceTexts;
+
+use crate::output::{self, grouped};
+
+/// Nobody writes a source file that is longer.
+const MAX_SOURCE: u64 = 16 << 20;
+/// How sources end.
+const SUFFIXES: [&str; 40] = [
+    "adb", "asm", "c", "c++", "cc", "cpp", "cu", "cxx", "d", "def", "f", "f03", "f08", "f90",
+    "f95", "for", "go", "h", "h++", "hh", "hpp", "hxx", "inc", "inl", "ipp", "java", "kt", "l",
+    "m", "ml", "mm", "nim", "pas", "pyx", "rs", "s", "swift", "tcc", "y", "zig",
+];
+
+/// Why a file is not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// There is none of this path that can be read, or it is not called like a source.
+    Missing,
+    /// It is not the file that was compiled.
+    Other,
+    /// It was changed after the binary.
+    Newer,
+}
+
+impl Reason {
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Missing => "not on this machine as a source file that can be read",
+            Self::Other => "not the file that was compiled, by the MD5 in the debug information",
+            Self::Newer => "changed after the binary was",
+        }
+    }
+}
+
+/// What is to be said of source files.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Those that were not used.
+    unused: BTreeMap<Reason, Vec<String>>,
+    /// Those that were, with nothing but the time of their last change to speak for them.
+    unchecked: Vec<String>,
+}
+
+impl Said {
+    /// Says it on standard error.
+    pub fn say(&self) {
+        for (reason, paths) in &self.unused {
+            let (paths, why) = (some_of(paths), reason.sentence());
+            output::notice(format_args!("{paths}: lines stay without text: {why}"));
+        }
+        if !self.unchecked.is_empty() {
+            let paths = some_of(&self.unchecked);
+            output::notice(format_args!("{paths}: not checked: no MD5 in the debug information"));
+        }
+    }
+}
+
+/// The first, and how many others there are.
+fn some_of(paths: &[String]) -> String {
+    match paths {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} and {} more", grouped(others.len() as u64)),
+    }
+}
+
+/// Reads the lines of all places, each file once.
+pub fn read(
+    session: &Session,
+    places: &[HotPlace],
+    recording: &Path,
+    texts: &mut PlaceTexts,
+) -> Said {
+    let mut files: BTreeMap<FileId, Vec<(NonZeroU32, &HotPlace)>> = BTreeMap::new();
+    for place in places {
+        let is_known = texts.line(place.line).is_some();
+        if let (Some(file), Some(line), false) = (place.line.file, place.line.line, is_known) {
+            files.entry(file).or_default().push((line, place));
+        }
+    }
+    let mut said = Said::default();
+    for (file, mut lines) in files {
+        let path = session.symbols().file(file);
+        let compiled = Compiled { session, recording, path };
+        match compiled.content(lines.iter().map(|(_, place)| *place)) {
+            Ok((content, check)) => {
+                if check == Check::Time {
+                    said.unchecked.push(path.to_owned());
+                }
+                lines.sort_unstable_by_key(|(line, _)| *line);
+                lines.dedup_by_key(|(line, _)| *line);
+                let mut wanted = lines.into_iter().map(|(line, _)| line).peekable();
+                for (number, text) in (1..).zip(content.lines()) {
+                    if let Some(line) = wanted.next_if(|line| line.get() == number) {
+                        texts.add_line(file, line, text);
+                    }
+                }
+            }
+            Err(reason) => said.unused.entry(reason).or_default().push(path.to_owned()),
+        }
+    }
+    said
+}
+
+/// What speaks for a source file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Check {
+    Md5,
+    Time,
+}
+
+/// A source file as debug information names it.
+struct Compiled<'a> {
+    session: &'a Session,
+    recording: &'a Path,
+    path: &'a str,
+}
+
+impl Compiled<'_> {
+    /// What the file holds, if it is the one that the code at these places was made of.
+    fn content<'p>(
+        &self,
+        places: impl Iterator<Item = &'p HotPlace>,
+    ) -> Result<(String, Check), Reason> {
+        let (bytes, changed) = source(Path::new(self.path)).ok_or(Reason::Missing)?;
+        // A header may be compiled into several DSOs.
+        let by_dso: BTreeMap<_, _> = places.map(|place| (place.dso, place)).collect();
+        let mut check = Check::Md5;
+        for place in by_dso.into_values() {
+            match self.session.source_md5(place, self.path) {
+                Some(md5) if md5[..] != Md5::digest(&bytes)[..] => return Err(Reason::Other),
+                None if changed > self.built(place) => return Err(Reason::Newer),
+                None => check = Check::Time,
+                Some(_) => {}
+            }
+        }
+        Ok((String::from_utf8_lossy(&bytes).into_owned(), check))
+    }
+
+    /// When the binary was written, or else the recording.
+    fn built(&self, place: &HotPlace) -> Option<SystemTime> {
+        let changed = |path: &Path| fs::metadata(path).ok()?.modified().ok();
+        let image = self.session.image_name(place.dso);
+        image.and_then(|name| changed(Path::new(name))).or_else(|| changed(self.recording))
+    }
+}
+
+/// A source file's bytes, and when it was changed.
+fn source(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
+    let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
+    if !path.is_absolute() || !SUFFIXES.contains(&suffix.as_str()) {
+        return None;
+    }
+    // Opening a pipe would wait.
+    let is_readable = |file: &fs::Metadata| file.is_file() && file.len() <= MAX_SOURCE;
+    fs::metadata(path).ok().filter(is_readable)?;
+    let file = File::open(path).ok()?;
+    let changed = file.metadata().ok().filter(is_readable)?.modified().ok();
+    let mut bytes = Vec::new();
+    file.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
+    Some((bytes, changed))
+}
