@@ -9,8 +9,8 @@ use super::container;
 use super::fields::{Field, Reader, unzigzag};
 use super::heat::read_heat;
 use super::rebuild::{Rebuild, add_pseudo_dso};
+use super::{BILLION, MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
 use super::{Before, Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
-use super::{MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
@@ -160,9 +160,6 @@ fn read_facts(
 fn counted(number: u64) -> Result<u64, SnapshotError> {
     if number > MAX_COUNTED { invalid("a number") } else { Ok(number) }
 }
-
-/// Shares are written in billionths.
-const BILLION: u64 = 1_000_000_000;
 
 fn share(billionths: u64) -> f64 {
     billionths.min(BILLION) as f64 / BILLION as f64

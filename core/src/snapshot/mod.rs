@@ -98,6 +98,8 @@ const MAX_ROWS: usize = 16 << 20;
 const MAX_DSOS: usize = 1 << 16;
 /// Larger numbers of things are written as this, the largest that JavaScript has exactly.
 const MAX_COUNTED: u64 = 1 << 53;
+/// A whole in which shares are written.
+const BILLION: u64 = 1_000_000_000;
 /// Later ones are left out.
 const MAX_WARNINGS: usize = 32;
 /// Functions of which it is told where in them samples ended; of more, those with the most.
@@ -220,7 +222,7 @@ pub struct Before {
 impl Before {
     /// The share, 0 to 1.
     pub fn threshold(self) -> f64 {
-        self.threshold as f64 / 1e9
+        self.threshold as f64 / BILLION as f64
     }
 }
 

@@ -17,7 +17,7 @@ use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
 use crate::views::function_ref::{FunctionRef, FunctionSet, Resolver};
-use crate::views::sandwich::sum_up;
+use crate::views::sandwich::code;
 use crate::views::weights::Sum;
 use crate::views::{Inlines, Query};
 
@@ -162,13 +162,17 @@ pub fn hot_lines(
     function: &FunctionRef,
 ) -> Option<HotLines> {
     let set = Resolver::new(profile, symbols).functions(function);
-    let own_code = sum_up(tree, |label| set.has(label))?.own_code;
+    let is_own_code = code(tree, |label| set.has(label));
+    is_own_code.contains(&true).then_some(())?;
+    let mut own_code = Sum::default();
+    let own = tree.ids().zip(&is_own_code).filter(|(_, is_own)| **is_own);
+    own.for_each(|(id, _)| own_code.add(tree.self_sum(id)));
     let is_code = |id| profile.dsos.get(symbols.function(id).dso).kind != DsoKind::OffCpu;
     set.iter().any(is_code).then_some(())?;
     let mut lines: HashMap<SourceLine, Heat> = HashMap::new();
     let mut instructions: HashMap<(DsoId, u64, SourceLine), Heat> = HashMap::new();
     let mut placed = Sum::default();
-    for ((end, stack), sum) in ended(profile, query, tree, ends, &set) {
+    for ((end, stack), sum) in ended(profile, query, ends, &is_own_code) {
         let is_it = |id| set.has(Label::Function(id));
         let place = place_in(profile, symbols, query.inlines, is_it, stack);
         let Some((frame, level)) = place else { continue };
@@ -206,15 +210,13 @@ pub fn hot_lines(
     })
 }
 
-/// The samples that end in the code of functions, by call node and stack.
+/// The samples that end in such call nodes, by call node and stack.
 fn ended(
     profile: &Profile,
     query: &Query,
-    tree: &CallTree,
     ends: &Ends,
-    set: &FunctionSet,
+    is_code: &[bool],
 ) -> HashMap<(CallNodeId, StackId), Sum> {
-    let is_code = code(tree, set);
     let samples = &profile.samples;
     let filter = Filter::new(profile, query);
     let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
@@ -228,17 +230,6 @@ fn ended(
         }
     }
     ended
-}
-
-/// By call node: whether it is the functions' own code.
-fn code(tree: &CallTree, set: &FunctionSet) -> Vec<bool> {
-    let mut is_code: Vec<bool> = Vec::with_capacity(tree.len());
-    for id in tree.ids() {
-        let label = tree.label(id);
-        let caller = tree.parent(id).is_some_and(|parent| is_code[parent.0 as usize]);
-        is_code.push(set.has(label) || (caller && matches!(label, Label::Inlined(_))));
-    }
-    is_code
 }
 
 /// The innermost frame of a stack that is of a function, and as which of its levels: the outermost,

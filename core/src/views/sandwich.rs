@@ -37,22 +37,37 @@ pub fn sandwich(
     sum_up(tree, |label| functions.has(label))
 }
 
+/// By call node: whether it is a function's own code, which is the function and what is inlined into it.
+/// `is_it` tells the function's labels.
+pub(super) fn code(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Vec<bool> {
+    let mut is_code: Vec<bool> = Vec::with_capacity(tree.len());
+    for id in tree.ids() {
+        let label = tree.label(id);
+        let is_inlined_there = || {
+            let caller = tree.parent(id).is_some_and(|parent| is_code[parent.0 as usize]);
+            caller && matches!(label, Label::Inlined(_))
+        };
+        let is_code_too = is_it(label) || is_inlined_there();
+        is_code.push(is_code_too);
+    }
+    is_code
+}
+
 /// `is_it` tells the function's labels.
 pub(super) fn sum_up(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Option<Sandwich> {
     let (mut self_sum, mut total, mut own_code) = (Sum::default(), Sum::default(), Sum::default());
     let mut heaviest: Option<CallNodeId> = None;
     let mut parts: HashMap<FunctionId, Sum> = HashMap::new();
-    // By call node: whether it is below the function, and whether it is the function's code.
+    let is_code = code(tree, &is_it);
+    // By call node: whether it is below the function.
     let mut is_below = vec![false; tree.len()];
-    let mut is_code = vec![false; tree.len()];
     for id in tree.ids() {
         let label = tree.label(id);
         let is_it = is_it(label);
         let parent = tree.parent(id).map_or(0, |parent| parent.0 as usize);
-        let (was_below, was_code) = (is_below[parent], is_code[parent]);
+        let was_below = is_below[parent];
         let at = id.0 as usize;
         is_below[at] = was_below || is_it;
-        is_code[at] = is_it || (was_code && matches!(label, Label::Inlined(_)));
         if is_it {
             self_sum.add(tree.self_sum(id));
             if !was_below {

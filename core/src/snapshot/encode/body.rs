@@ -12,7 +12,7 @@ use crate::snapshot::scope::Scope;
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
 use crate::snapshot::{
-    Contents, Fidelity, LeftOut, MAX_COUNTED, MAX_WARNINGS, ShareOptions, Tell, Times,
+    BILLION, Contents, Fidelity, LeftOut, MAX_COUNTED, MAX_WARNINGS, ShareOptions, Tell, Times,
 };
 
 /// Everything that one attempt is made of.
@@ -90,7 +90,7 @@ impl<'a> Body<'_, 'a> {
         let threshold = match self.contents.facts.before {
             Some(before) if fidelity.threshold_share <= before.threshold() => before.threshold,
             // What is heavier than this is kept, so it is never rounded down.
-            _ => (fidelity.threshold_share * 1e9).ceil() as u64,
+            _ => (fidelity.threshold_share * BILLION as f64).ceil() as u64,
         };
         let (first, last) = facts.time.unwrap_or_default();
         let first_told = match self.options.privacy.clock {
@@ -163,5 +163,5 @@ impl<'a> Body<'_, 'a> {
 }
 
 fn billionths(share: f64) -> u64 {
-    (share * 1e9).round() as u64
+    (share * BILLION as f64).round() as u64
 }
