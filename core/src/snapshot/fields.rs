@@ -226,13 +226,16 @@ impl<'a> Writer<'a> {
     /// entropy of the bytes of each stream.
     pub fn packed_about(&self) -> usize {
         let bits = |bytes: &Vec<u8>| {
-            let mut counts = [0usize; 256];
-            bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-            let all = bytes.len() as f64;
-            let each = counts.iter().filter(|&&count| count > 0).map(|&count| count as f64);
-            each.map(|count| count * (all / count).log2()).sum::<f64>()
+            let mut counts = Counts::default();
+            counts.add(bytes);
+            counts.bits()
         };
         (self.streams.fields.iter().map(bits).sum::<f64>() / 8.0) as usize
+    }
+
+    /// What stands in a stream from a place on.
+    pub fn since(&self, field: Field, place: usize) -> &[u8] {
+        self.streams.get(field).get(place..).unwrap_or_default()
     }
 
     /// All texts written so far, in no order.
@@ -242,6 +245,28 @@ impl<'a> Writer<'a> {
 
     pub fn finish(self) -> Streams {
         self.streams
+    }
+}
+
+/// How often each byte was met.
+pub(super) struct Counts([usize; 256]);
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl Counts {
+    pub fn add(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.0[usize::from(byte)] += 1);
+    }
+
+    /// Their entropy. It never gets less when more is added.
+    pub fn bits(&self) -> f64 {
+        let all = self.0.iter().sum::<usize>() as f64;
+        let each = self.0.iter().filter(|&&count| count > 0).map(|&count| count as f64);
+        each.map(|count| count * (all / count).log2()).sum()
     }
 }
 

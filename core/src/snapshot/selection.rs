@@ -264,18 +264,17 @@ impl Selection {
     fn fold(&mut self, tree: &Tree, calls: &Calls) {
         let Self { nodes, children, folded: all_folded, events, threshold_share } = self;
         for (&node, kept) in nodes.iter().zip(children) {
-            let from = all_folded.len();
-            all_folded.extend(std::iter::repeat_n(Sum::default(), *events));
+            // What is left when the rest is taken away: of those that are not kept there are far more.
+            all_folded.extend((0..*events).map(|event| {
+                let below =
+                    tree.total(node as usize, event).without(tree.own(node as usize, event));
+                let total = |sum: Sum, &call: &u32| sum.without(tree.total(call as usize, event));
+                kept.iter().fold(below, total)
+            }));
             // Both are by number.
             let mut kept = kept.iter().copied().peekable();
-            for call in calls.of(node) {
-                if kept.next_if_eq(&call).is_some() {
-                    continue;
-                }
+            for call in calls.of(node).filter(|call| kept.next_if_eq(call).is_none()) {
                 *threshold_share = threshold_share.max(tree.nodes[call as usize].share);
-                for (event, folded) in all_folded[from..].iter_mut().enumerate() {
-                    folded.add(tree.total(call as usize, event));
-                }
             }
         }
     }

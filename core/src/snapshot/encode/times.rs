@@ -10,7 +10,7 @@ use super::sums::Unit;
 use super::tasks::{group_numbers, write_number};
 use crate::profile::{BinTrack, BinsOf, EventId, ProcessId, StringId, ThreadId, Threads, TimeBins};
 use crate::snapshot::codes::{self, code};
-use crate::snapshot::fields::{Field, Writer};
+use crate::snapshot::fields::{Counts, Field, Writer};
 use crate::snapshot::{MAX_THREADS, Times};
 use crate::views::timeline::KINDS;
 
@@ -46,7 +46,9 @@ const STEPS: u64 = 100;
 impl<'a> Body<'_, 'a> {
     /// Writes the finest bins that there is room for.
     pub fn write_bins(&self, out: &mut Writer<'a>, entries: &[Entry], units: &[Unit]) -> Times {
-        let Some(finest) = self.room.finest else { return Times::None };
+        let Some(finest) = self.room.finest.filter(|_| self.room.bytes > 0) else {
+            return Times::None;
+        };
         let threads = &self.contents.profile.threads;
         let groups = Groups { numbers: group_numbers(entries), threads };
         let is_there = |times: Times| match finest.of {
@@ -73,15 +75,44 @@ impl<'a> Body<'_, 'a> {
                 continue;
             }
             self.write_threads(&mut part, &tracks.threads);
-            for (event, unit) in (0..).map(EventId).zip(units) {
-                tracks.write(&mut part, event, unit.unit);
-            }
-            if part.packed_about() <= self.room.bytes {
+            let mut limit = Limit::new(self.room.bytes);
+            let mut events = (0..).map(EventId).zip(units);
+            let is_written =
+                events.all(|(event, unit)| tracks.write(&mut part, event, unit.unit, &mut limit));
+            if is_written && part.packed_about() <= self.room.bytes {
                 out.append(part);
                 return times;
             }
         }
         Times::None
+    }
+}
+
+/// Tells early that bins will not fit: of a profile with thousands of threads most of the time of a link
+/// went into those that were too fine.
+struct Limit {
+    bytes: usize,
+    counts: Counts,
+    seen: usize,
+}
+
+impl Limit {
+    /// Bytes that are looked at together.
+    const BLOCK: usize = 4096;
+
+    fn new(bytes: usize) -> Self {
+        Self { bytes, counts: Counts::default(), seen: 0 }
+    }
+
+    /// False if what is written is too much already, as [`Writer::packed_about`] would say.
+    fn holds(&mut self, out: &Writer<'_>) -> bool {
+        let more = out.since(Field::Bins, self.seen);
+        if more.len() < Self::BLOCK {
+            return true;
+        }
+        self.seen += more.len();
+        self.counts.add(more);
+        (self.counts.bits() / 8.0) as usize <= self.bytes
     }
 }
 
@@ -164,7 +195,8 @@ impl<'a> Tracks<'a> {
         Self { bins, of, threads, groups }
     }
 
-    fn write(&self, out: &mut Writer<'_>, event: EventId, unit: u64) {
+    /// Writes all of an event; false if that is too much.
+    fn write(&self, out: &mut Writer<'_>, event: EventId, unit: u64, limit: &mut Limit) -> bool {
         let track = |thread: ThreadId| self.of.get(&(event, thread)).copied();
         for &(_, thread) in &self.threads {
             let track = track(thread);
@@ -172,6 +204,9 @@ impl<'a> Tracks<'a> {
             if let Some(track) = track {
                 out.number(Field::Bins, track.weight);
                 write_track(out, self.bins, track, unit);
+            }
+            if !limit.holds(out) {
+                return false;
             }
         }
         // The call tree has how much there is of a group.
@@ -181,6 +216,7 @@ impl<'a> Tracks<'a> {
                 None => out.byte(Field::Bins, 0),
             }
         }
+        limit.holds(out)
     }
 }
 
