@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import { Parts, buildId, samplesByPerf } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { ON_PHONE, PHONE, Tab, scene } from "./tab.mjs";
 
 const parts = new Parts();
 let host;
@@ -90,6 +90,7 @@ describe("what the page says of a profile", () => {
     const button = tab.page.locator(".warnings-button");
     const warned = (await button.count()) === 0 ? 0 : Number.parseInt(await button.getAttribute("aria-label"), 10);
     assert.equal(warned, info.warnings.length + ((info.funnel?.truncated ?? 0) > 0 ? 1 : 0));
+    await tab.pictures("a02-agrees", { sheet: "full" });
     await tab.close();
   });
 
@@ -128,10 +129,10 @@ describe("what the page says of a profile", () => {
     assert.deepEqual(Object.keys(said).sort(), ["forced", "mismatched", "missing", "named", "no identity", "no symbol"].filter((word) => word in said).sort());
     assert.equal(Object.values(said).reduce((sum, part) => sum + inTenths(part), 0), 1000);
     assert.equal(inTenths(Number.parseFloat(await tab.page.locator(".coverage-line").innerText())), inTenths(said.named));
-    await tab.pictures("a03-statuses");
+    await tab.pictures("a03-statuses", { sheet: "full" });
     await tab.page.getByRole("button", { name: /\d+ of \d+ named/ }).click();
     for (const head of ["Status", "DSO", "Recorded build-id", "Self", "Total"]) await tab.page.getByRole("columnheader", { name: head, exact: true }).waitFor();
-    await tab.pictures("c-mismatch");
+    await tab.pictures("a03-full-width");
     await tab.close();
   });
 
@@ -145,11 +146,21 @@ describe("what the page says of a profile", () => {
     assert.match(await panel.locator("h2").innerText(), /^≠ /);
     const selected = tab.tree().locator('[aria-selected="true"]');
     assert.match(await selected.getAttribute("aria-label"), /, forced, /);
+    await tab.pictures("a08-search", { sheet: "full" });
     await page.keyboard.press("Escape");
+    await tab.tree().focus();
+    await page.keyboard.press("f");
+    const step = page.locator(".filter-chip", { hasText: name });
+    await step.filter({ hasText: "≠" }).waitFor();
+    await tab.pictures("a08-chip");
+    await page.keyboard.press("Control+z");
+    await step.waitFor({ state: "detached" });
+    await tab.settled();
     // The card of the frame that is selected, wherever in the canvas it lies.
     const canvas = page.locator(".view canvas").last();
     const box = await canvas.boundingBox();
     let card = null;
+    const place = { row: 0, across: 0 };
     for (let y = box.y + 9; card === null && y < box.y + Math.min(box.height, 400); y += 18) {
       for (let x = box.x + 30; card === null && x < box.x + box.width; x += 60) {
         await page.mouse.move(x, y);
@@ -158,12 +169,22 @@ describe("what the page says of a profile", () => {
         if (words.includes(name)) {
           await page.locator(".hover-card").waitFor();
           card = await page.locator(".hover-card").innerText();
+          Object.assign(place, { row: Math.floor((y - box.y) / 18), across: (x - box.x) / box.width });
         }
       }
     }
     assert.ok(card !== null, `${name} is somewhere in the graph`);
     assert.match(card, /^≠ /);
-    await tab.picture("a08-card");
+    await tab.pictures("a08-card", {
+      arrange: async (width) => {
+        // Rows are higher where fingers point at them.
+        const high = width === PHONE ? 24 : 18;
+        const { x, y, width: wide } = await canvas.boundingBox();
+        await page.mouse.move(x + place.across * wide, y + (place.row + 0.4) * high);
+        await page.mouse.move(x + place.across * wide, y + (place.row + 0.5) * high);
+        await page.locator(".hover-card", { hasText: name }).waitFor();
+      },
+    });
     await tab.close();
   });
 });
@@ -204,7 +225,8 @@ describe("without colour", () => {
       await tab.status("ripple", "mismatched");
       const browser = await page.context().newCDPSession(page);
       await browser.send("Emulation.setEmulatedVisionDeficiency", { type: "achromatopsia" });
-      await tab.picture(`a20-grey-${colorScheme}`);
+      // Grey lasts for as long as this window: both themes are taken in one.
+      if (colorScheme === "light") await tab.pictures("a20-grey", { sheet: "full" });
       const looks = new Map();
       for (const status of ["matched", "embedded", "missing", "mismatched", "no-identity", "forced"]) {
         const row = page.locator(`.dso-row[data-status="${status}"]`).first();
@@ -249,10 +271,10 @@ describe("by touch alone", () => {
     const height = async () => Math.round((await sheet.boundingBox()).height);
     assert.equal(await height(), 64);
     assert.equal(await sheet.getByRole("img", { name: /percent/ }).count(), 1, "the bar of coverage is there");
-    await tab.picture("a23-peek");
+    await tab.pictures("a23-peek", ON_PHONE);
     await handle.tap();
     assert.equal(await height(), 290);
-    await tab.picture("a23-half");
+    await tab.pictures("a23-half", ON_PHONE);
     await handle.tap();
     assert.equal(await height(), Math.round(900 * 0.85));
 
@@ -265,7 +287,7 @@ describe("by touch alone", () => {
       return document.elementFromPoint(x + width / 2, y + height / 2)?.closest(".sheet, .options-behind-dots")?.className;
     });
     assert.match(lies, /^sheet/, "the view's dots lie below the open sheet");
-    await tab.pictures("i-narrow");
+    await tab.pictures("a23-ledger", ON_PHONE);
     await page.getByRole("button", { name: "Dismiss" }).first().tap();
     await row.getByRole("button", { name: "Why? eddy" }).tap();
     const pane = page.getByRole("complementary", { name: "eddy is a different build" });
@@ -275,7 +297,7 @@ describe("by touch alone", () => {
     await dialog.getByRole("button", { name: "Force" }).tap();
     await page.getByRole("region", { name: "Unsafe names" }).getByRole("button", { name: "Stop using this file" }).tap();
     await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
-    await tab.picture("a23-explained");
+    await tab.pictures("a23-explained", ON_PHONE);
     await page.getByRole("button", { name: "Dock" }).tap();
     await sheet.waitFor();
     await sheet.getByRole("button", { name: /^DSOs: / }).tap();
@@ -328,7 +350,7 @@ describe("by touch alone", () => {
     assert.ok(await covered(".menu-item", ".menu-item"), "the menu lies above what is said");
     await page.getByRole("button", { name: "Keyboard shortcuts" }).tap();
     await page.locator(".shortcuts kbd:visible", { hasText: "Esc" }).waitFor();
-    await tab.picture("a23-shortcuts");
+    await tab.pictures("a23-shortcuts", ON_PHONE);
     await tab.close();
   });
 
@@ -346,7 +368,7 @@ describe("by touch alone", () => {
     await handle.tap();
     await page.locator(".sheet").getByRole("button", { name: "Details" }).tap();
     await page.locator(".sheet .stack").waitFor();
-    await tab.picture("a23-selection");
+    await tab.pictures("a23-selection", ON_PHONE);
     await tab.close();
   });
 });

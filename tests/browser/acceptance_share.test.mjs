@@ -39,7 +39,7 @@ describe("a link", () => {
     const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
     for (const what of [/^Folders/, /^Host name/]) assert.ok(!(await dialog.getByRole("checkbox", { name: what }).isChecked()), String(what));
     await dialog.getByText(/A link cannot be taken back/).waitFor();
-    await tab.picture("a17-share");
+    await tab.pictures("a17-unticked");
     await tab.close();
   });
 
@@ -100,7 +100,7 @@ describe("the page from a disk", () => {
     }
     await tab.page.keyboard.press("Escape");
     assert.deepEqual(tab.refused, []);
-    await tab.picture("a18-from-disk");
+    await tab.pictures("a18-from-disk");
     await tab.close();
     await hosted.close();
   });

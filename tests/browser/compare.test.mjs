@@ -87,9 +87,9 @@ describe("comparison", () => {
     const pair = tab.page.locator(".pair", { hasText: "canals" });
     assert.match(await pair.textContent(), /two builds.*→.*compared by function name/);
     await tab.view(/Flame graph/);
-    await tab.pictures("16-compare");
+    await tab.pictures("a16-compare");
     await tab.page.getByRole("button", { name: "Both", exact: true }).click();
-    await tab.pictures("16-compare-both");
+    await tab.pictures("a16-compare-both");
     await tab.close();
   });
 
@@ -157,7 +157,7 @@ describe("comparison", () => {
     await tab.page.keyboard.press("ArrowRight");
     await tree.getByRole("row", { name: /main/ }).waitFor();
     assert.deepEqual(await tab.findings(), []);
-    await tab.pictures("16-compare-tree");
+    await tab.pictures("a16-compare-tree");
     // The selection is that of the graph.
     await tab.view(/Flame graph/);
     await tab.page.locator('[role=treeitem][aria-selected="true"][aria-label^="canals"]').waitFor();

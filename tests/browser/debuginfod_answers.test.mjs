@@ -68,9 +68,10 @@ async function ask(address) {
 }
 
 /** The words under the DSO once the server has answered; none of them may have brought a name. */
-async function answered(address, status, words) {
+async function answered(address, status, words, name) {
   const { tab, row } = await ask(address);
   await row.getByText(words).waitFor();
+  if (name !== undefined) await tab.pictures(`a07-${name}`, { sheet: "full" });
   assert.equal(await row.getAttribute("data-status"), status);
   assert.match(await tab.page.locator(".status-network").innerText(), /^Sent: 1 build-id, to 127\.0\.0\.1:\d+$/);
   // The console names failed requests; that is the browser's own remark, not a fault of the page.
@@ -96,27 +97,27 @@ describe("a debuginfod asked by the page itself", () => {
 
   scene("a07 11b not found, another build, no binary, too large, unreadable and down have each their own words", async () => {
     const answers = [
-      [404, READABLE, "", /^Not on 127\.0\.0\.1:\d+$/],
-      [200, READABLE, rebuilt, "It sent another build; not used"],
-      [200, READABLE, "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/],
-      [200, { ...READABLE, "content-length": 5e9 }, null, /has a file of more than 4 GB; not fetched$/],
-      [500, READABLE, "", /: answered 500$/],
+      [404, READABLE, "", /^Not on 127\.0\.0\.1:\d+$/, "not-found"],
+      [200, READABLE, rebuilt, "It sent another build; not used", "wrong-bytes"],
+      [200, READABLE, "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/, "no-binary"],
+      [200, { ...READABLE, "content-length": 5e9 }, null, /has a file of more than 4 GB; not fetched$/, "too-large"],
+      [500, READABLE, "", /: answered 500$/, "fails"],
       // It answers, and a page may not read it: a 404 and a file look the same.
-      [404, {}, "", /^127\.0\.0\.1:\d+ does not let pages read its answers \(no CORS\)\. Use perftab view\.$/],
+      [404, {}, "", /^127\.0\.0\.1:\d+ does not let pages read its answers \(no CORS\)\. Use perftab view\.$/, "unreadable"],
       [200, {}, program, /\(no CORS\)/],
     ];
-    for (const [code, headers, body, words] of answers) {
+    for (const [code, headers, body, words, name] of answers) {
       const server = await serve((_, response) => {
         response.writeHead(code, headers);
         if (body === null) response.write("a beginning");
         else response.end(body);
       });
-      await answered(server.address, "missing", words);
+      await answered(server.address, "missing", words, name);
       server.end();
     }
     const gone = await serve(() => {});
     gone.end();
-    await answered(gone.address, "missing", "Server did not answer. Your browser may need perftab view");
+    await answered(gone.address, "missing", "Server did not answer. Your browser may need perftab view", "down");
   });
 
   scene("11c by perftab view, a server that fails is named with its reason, and nothing found says where it looked", async () => {
@@ -187,7 +188,7 @@ describe("a debuginfod asked by the page itself", () => {
     assert.deepEqual(said, {
       [host(first)]: "does not have it", [host(gone)]: "did not answer", [host(second)]: "does not have it",
     });
-    await tab.pictures("11-tried");
+    await tab.pictures("a07-tried");
     await page.keyboard.press("Escape");
 
     // Those that answered are not asked again with all others, the one that was down is.
@@ -246,7 +247,7 @@ describe("a debuginfod asked by the page itself", () => {
     assert.deepEqual(server.asked.map((path) => path.split("/")[2]), ledger.slice(0, 2));
     const work = page.locator(".status-work");
     assert.match(await work.innerText(), new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`));
-    await tab.pictures("11-fetching");
+    await tab.pictures("a07-fetching");
     await work.getByRole("button", { name: "Cancel all" }).click();
     await Promise.all(closed);
     await work.waitFor({ state: "detached" });

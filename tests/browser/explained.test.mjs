@@ -70,7 +70,7 @@ describe("b30 another build is refused", () => {
     assert.ok(commands.includes("perftab buildid archive perf.data"), commands.join("\n"));
     await pane.getByText("perftab buildid verify tides.perf.data").waitFor();
     await page.getByRole("region", { name: "Tried" }).getByText("another build").waitFor();
-    await tab.pictures("b30-explained");
+    await tab.pictures("a04-explained");
     await tab.pick(() => pane.getByRole("button", { name: "Choose…" }).click(), files.right);
     await page.getByRole("complementary", { name: "tides matches" }).waitFor();
     await tab.close();
@@ -94,13 +94,14 @@ describe("b04 one path, two builds", () => {
     const newer = (await tab.functions()).filter(({ dso }) => dso === "tides");
     assert.ok(newer.some(({ name }) => name === "rolling_sea"));
     assert.ok(newer.some(isAddress), "the older build stays as addresses");
-    await tab.pictures("b04-two-builds");
+    await tab.pictures("a06-two-builds", { sheet: "full" });
 
     await tab.drop(files.right);
     await page.locator(".dso-row[data-status=missing]", { hasText: "tides" }).waitFor({ state: "detached" });
     assert.deepEqual(await statuses(), { [ids.right]: "matched", [ids.rebuilt]: "matched" });
     const both = (await tab.functions()).filter(({ dso, name }) => dso === "tides" && name === "rolling_sea");
     assert.equal(both.length, 2, "a function of each build");
+    await tab.pictures("a06-both-named", { sheet: "full" });
     await tab.close();
   });
 });

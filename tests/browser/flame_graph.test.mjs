@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { harnessPage } from "../../www/test/harness/bundle.mjs";
 import { launch } from "./chromium.mjs";
-import { pictureOf } from "./tab.mjs";
+import { pictureOf, picturesOf } from "./tab.mjs";
 
 const SEVERAL = 0xffffffff;
 
@@ -27,6 +27,9 @@ async function open(t, query, options = {}) {
 
 const painted = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+
+/** Pictures in both themes and at all widths, once each is painted. */
+const pictures = (page, name) => picturesOf(page, name, { arrange: () => painted(page) });
 
 /** The graph on screen, as arrays, and where it is drawn. */
 const graphOf = (page) =>
@@ -123,6 +126,7 @@ for (const scale of [1, 1.5, 2]) {
         box.y < y && y < box.y + box.height && left >= box.x && right <= box.x + box.width + 0.5);
       assert.ok(inside, `“${text}” from ${left} to ${right} at ${y}`);
     }
+    await pictures(page, `a10-labels-${scale}x`);
     assert.deepEqual(errors, []);
   });
 }
@@ -155,6 +159,8 @@ test("a11 every box is reached by keys, and each is spoken", async (t) => {
   await go("Home", 0);
   await visit(0);
   assert.equal(words.size, graph.callNode.length, "every box");
+  await page.keyboard.press("End");
+  await pictures(page, "a11-reached-by-keys");
   for (const [box, label] of words) {
     assert.match(label, graph.callNode[box] === SEVERAL
       ? /^(\d+ narrow calls?|\d+ addresses|.+), total (less than )?[\d.]+ percent$/
@@ -207,7 +213,8 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   await page.waitForSelector(".minimap");
   await painted(page);
   await expectFrame(box);
-  await page.screenshot({ path: pictureOf("a12-zoomed") });
+  await pictures(page, "a12-zoomed");
+  await painted(page);
   await page.keyboard.press("Backspace");
   await rootIs(path[2]);
   assert.deepEqual(await crumbs(), path.slice(0, 3));

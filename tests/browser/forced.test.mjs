@@ -150,7 +150,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
   scene("a08 b31a the name is typed first, the names are marked, coverage does not grow, and Stop ends it", async () => {
     const tab = await explained();
     const { page } = tab;
-    await tab.pictures("b31-mismatch");
+    await tab.pictures("a08-mismatch");
     await backToViews(tab);
     const before = await coverage(tab);
     assert.equal(await pixels(tab, GURU_SOFT), 0);
@@ -168,10 +168,10 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await tab.settled();
     assert.ok(ofTides(await tab.functions()).every(isAddress), "nothing before the name was typed");
     await dialog.getByRole("textbox").fill("tides");
-    await tab.pictures("b31-confirm");
+    await tab.pictures("a08-confirm");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Unsafe names" }).waitFor();
-    await tab.pictures("b31-explained");
+    await tab.pictures("a08-explained");
     await backToViews(tab);
     await tab.status("tides", "forced");
 
@@ -183,9 +183,12 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     // Each part is rounded so that all of them make 100.0: three of them may be off by a tenth each.
     assert.ok(Math.abs(rest(after.parts) - rest(before.parts)) < 0.35, `${rest(before.parts)}, ${rest(after.parts)}`);
     await assertMarked(tab);
-    await tab.pictures("b31-forced");
+    await tab.pictures("a08-forced", { sheet: "full" });
     await tab.view(/Call tree/);
-    await tab.pictures("b31-call-tree");
+    await tab.pictures("a08-call-tree");
+    await tab.view(/Functions/);
+    await page.locator(".functions .row .forced-mark").first().waitFor();
+    await tab.pictures("a08-functions");
 
     await page.getByRole("button", { name: "Stop using this file" }).click();
     await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
@@ -220,7 +223,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await dialog.getByText(/Names of tides are forced/).waitFor();
     await dialog.getByRole("radio", { name: /GitHub/ }).check();
     await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
-    await tab.picture("b31-share");
+    await tab.pictures("a08-share");
     await dialog.getByRole("button", { name: "Copy link" }).click();
     await dialog.getByRole("button", { name: "Copied" }).waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());
@@ -232,6 +235,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     const saved = parts.path("saved", download.suggestedFilename());
     await download.saveAs(saved);
     await page.getByRole("button", { name: "Export", exact: true }).click();
+    await tab.pictures("a08-export");
     const [text] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Save as text" }).click(),
@@ -250,7 +254,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
       await fresh.opened();
       await fresh.status("tides", "forced");
       await assertMarked(fresh);
-      await fresh.pictures(address.startsWith("file:") ? "b31-page" : "b31-link");
+      await fresh.pictures(address.startsWith("file:") ? "a08-page" : "a08-link");
       await fresh.close();
     }
   });
@@ -306,7 +310,7 @@ describe("b31 a DSO that has no identity", () => {
     await tab.opened();
     await (await tab.status("tides", "no-identity")).getByRole("button", { name: "Why? tides" }).first().click();
     await page.locator(".explanation").getByText(/Nothing tells whether a file is the one that ran/).waitFor();
-    await tab.pictures("b31-ambiguous");
+    await tab.pictures("a08-ambiguous");
     assert.ok(ofTides(await tab.functions()).every(isAddress), "addresses until then");
     await tab.pick(() => page.getByRole("button", { name: "Force…" }).click(), rebuilt);
     const dialog = page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
@@ -340,7 +344,7 @@ describe("b33 without any build-id", () => {
     await pane.getByText(/Nothing tells whether a file is the one that ran/).waitFor();
     assert.equal(await page.getByRole("button", { name: "Force…" }).count(), 0);
     assert.ok(!(await tab.everything()).some((text) => /anyway|unsafe/i.test(text)));
-    await tab.pictures("b33-no-build-ids");
+    await tab.pictures("a09-no-build-ids");
     assert.ok(ofTides(await tab.functions()).every(isAddress));
     assert.notEqual(buildId(right), "");
     await tab.close();

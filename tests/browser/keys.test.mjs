@@ -77,7 +77,7 @@ describe("a14 keys", () => {
       assert.ok(keys.includes(key), `${key} is listed`);
     }
     assert.ok(!keys.includes("5"), "there is no view of sources");
-    await tab.pictures("shell-shortcuts");
+    await tab.pictures("a14-shortcuts");
     await tab.close();
   });
 
@@ -144,7 +144,7 @@ describe("a14 keys", () => {
     await list.waitFor();
     const all = await list.getByRole("option").count();
     assert.ok(all > 20, `${all} commands`);
-    await tab.pictures("shell-palette");
+    await tab.pictures("a14-palette");
     await page.keyboard.type("call tr");
     await page.waitForFunction((all) => document.querySelectorAll("[role=option]").length < all, all);
     const active = await page.getByRole("combobox", { name: "Commands" }).getAttribute("aria-activedescendant");

@@ -97,13 +97,13 @@ describe("the story", () => {
   scene("a04 a rebuilt binary of the same name is refused, and both ids are shown", async () => {
     await tab.drop(files.rebuilt);
     const row = await tab.status("tides", "mismatched");
-    await tab.pictures("2-refused");
+    await tab.pictures("a04-refused", { sheet: "full" });
     await row.getByRole("button", { name: "Why?" }).click();
     const explanation = tab.page.locator(".explanation");
     await explanation.waitFor();
     const shown = await explanation.locator(".id-groups").allInnerTexts();
     assert.deepEqual(shown.map((text) => text.replace(/\s/g, "")), [ids.tides, ids.rebuilt]);
-    await tab.pictures("2-both-ids");
+    await tab.pictures("a04-both-ids");
     await tab.page.keyboard.press("Escape");
     await assertUnnamed(tab);
   });
@@ -125,10 +125,11 @@ describe("the story", () => {
     const named = (await panel.locator("h2").innerText()).replace(" (inlined)", "");
     assert.equal(named, functionAt(files.renamed, unnamed), "what was selected still is");
     assert.ok((await panel.locator(".stack li").count()) >= stack, "the same stack, with what is inlined");
-    await tab.pictures("3-selection-kept");
+    await tab.pictures("a05-selection-kept", { sheet: "full" });
 
     await tab.page.getByRole("tab", { name: "DSOs" }).click();
     await tab.status("tides", "matched");
+    await tab.pictures("a05-matched", { sheet: "full" });
     seen.functions = await tab.functions();
     assertNamed(seen.functions);
     assert.ok(!(await tab.said()).includes("neap_tide"), "nothing of the refused binary");
@@ -227,7 +228,7 @@ describe("the story", () => {
       await dialog.getByRole("radio", { name: new RegExp(name) }).check();
       await dialog.locator(".share-actions", { hasText: /characters/ }).waitFor();
       await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
-      await tab.pictures(`6-share-${name.toLowerCase()}`);
+      await tab.pictures(`a17-share-${name.toLowerCase()}`);
       await dialog.getByRole("button", { name: "Copy link" }).click();
       await dialog.getByRole("button", { name: "Copied" }).waitFor();
       links[name] = await page.evaluate(() => navigator.clipboard.readText());
@@ -247,7 +248,7 @@ describe("the story", () => {
     assert.deepEqual(await fresh.functions(), seen.functions);
     assert.deepEqual(statuses(await fresh.ledger()), seen.ledger);
     await fresh.page.locator(".tag", { hasText: "Link" }).waitFor();
-    await fresh.pictures("6-from-link");
+    await fresh.pictures("a17-from-link");
     assert.deepEqual(fresh.refused, []);
     await fresh.close();
 
@@ -271,7 +272,7 @@ describe("the story", () => {
     const page = tab.page;
     await page.getByRole("button", { name: "Share" }).click();
     await page.getByRole("button", { name: "Page", exact: true }).click();
-    await tab.pictures("7-save-as-page");
+    await tab.pictures("a18-save-as-page");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Save as one HTML page" }).click(),
@@ -285,7 +286,7 @@ describe("the story", () => {
     assert.deepEqual(await fresh.functions(), seen.functions);
     assert.deepEqual(statuses(await fresh.ledger()), seen.ledger);
     assert.deepEqual(fresh.refused, []);
-    await fresh.pictures("7-saved-page");
+    await fresh.pictures("a18-saved-page");
     await fresh.close();
   });
 });

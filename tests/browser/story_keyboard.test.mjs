@@ -49,7 +49,7 @@ describe("10 keyboard and assistive technology", () => {
     }
 
     await tabTo(page.getByRole("button", { name: /Choose files/ }));
-    await tab.picture("10-focus-on-open-screen");
+    await tab.pictures("a21-focus-on-open-screen");
     await tab.pick(() => press("Enter"), recording);
     await tab.opened();
     await tab.pick(() => press("Control+o"), program);
@@ -72,7 +72,7 @@ describe("10 keyboard and assistive technology", () => {
     await page.locator(".breadcrumb [aria-current=location]", { hasText: leaf.split(",")[0] }).waitFor();
     await press("0");
     await page.locator(".breadcrumb [aria-current=location]").waitFor({ state: "detached" });
-    await tab.picture("10-by-keys");
+    await tab.pictures("a11-by-keys");
 
     await press("/");
     const field = page.getByRole("textbox", { name: "Search functions, DSOs, source files" });

@@ -18,6 +18,33 @@ export function pictureOf(name) {
   return join(screenshots, `${name}.png`);
 }
 
+/** The width of a phone's window. */
+export const PHONE = 420;
+const SIZES = [[1440, 900], [1280, 800], [PHONE, 900]];
+
+/**
+ * Pictures of a page in light and dark at each of these sizes. `arrange` is done before each, `restore` after it.
+ * Window and theme are afterwards as they were.
+ */
+export async function picturesOf(page, name, { sizes = SIZES, arrange, restore } = {}) {
+  const before = page.viewportSize();
+  const colorScheme = await page.evaluate(() => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+  for (const [width, height] of sizes) {
+    await page.setViewportSize({ width, height });
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await arrange?.(width);
+      await page.screenshot({ path: pictureOf(`${name}-${width}-${colorScheme}`) });
+      await restore?.(width);
+    }
+  }
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(before);
+}
+
+/** For tests that are of a phone alone. */
+export const ON_PHONE = { sizes: [[PHONE, 900]] };
+
 /** Runs in the page before its own script: remembers every text that the worker sends, and asks it questions. */
 function listenToWorker() {
   const texts = new Set();
@@ -320,18 +347,26 @@ export class Tab {
     await this.page.screenshot({ path: pictureOf(name) });
   }
 
-  /** The same in light and dark, at the three widths that the design is made for. */
-  async pictures(name) {
-    const before = this.page.viewportSize();
-    for (const [width, height] of [[1440, 900], [1280, 800], [420, 900]]) {
-      await this.page.setViewportSize({ width, height });
-      for (const colorScheme of ["light", "dark"]) {
-        await this.page.emulateMedia({ colorScheme });
-        await this.picture(`${name}-${width}-${colorScheme}`);
-      }
-    }
-    await this.page.emulateMedia({ colorScheme: "light" });
-    await this.page.setViewportSize(before);
+  /**
+   * The same in light and dark, at the three widths that the design is made for, or at those given. `arrange` is done at
+   * each before its picture. With a `sheet` of "full", a phone's is opened for the picture.
+   */
+  async pictures(name, { arrange, sheet = "as it is", ...options } = {}) {
+    const opens = (width) => width === PHONE && sheet === "full";
+    const handle = this.page.locator(".sheet-handle");
+    await picturesOf(this.page, name, {
+      ...options,
+      arrange: async (width) => {
+        await this.settled();
+        // It opens in two steps, and the third closes it.
+        for (let step = 0; opens(width) && step < 2; step++) await handle.click();
+        await arrange?.(width);
+        await this.settled();
+      },
+      restore: async (width) => {
+        if (opens(width)) await handle.click();
+      },
+    });
     await this.settled();
   }
 }

@@ -70,6 +70,7 @@ describe("files that do not open", () => {
     copyFileSync(program, parts.path("written", "nginx"));
     await tab.drop(parts.path("written", "nginx"));
     await tab.page.getByText("nginx is a binary. Drop a perf.data too; it will be used if its build-id was recorded.", { exact: true }).waitFor();
+    await tab.pictures("a19-binary-first");
     await tab.close();
   });
 
@@ -85,6 +86,7 @@ describe("files that do not open", () => {
     const words = await line(cut, "[role=alert] span", "cut off");
     const said = `This link is cut off: ${grouped(payload.length - 300)} of ${grouped(payload.length)} characters arrived.`;
     assert.ok(words.startsWith(said), `${words}\n${said}`);
+    await cut.pictures("a19-cut-link");
     await cut.close();
   });
 });
@@ -123,6 +125,7 @@ describe("files that open in part", () => {
     const tab = await opened(written("died.perf.data", bytes));
     const said = await line(tab, ".banner", "recorder");
     assert.equal(said, "The recorder did not finish. Host, events and build-ids from the end of the file are absent.");
+    await tab.pictures("a19-recorder-died");
     await tab.close();
   });
 });
@@ -170,6 +173,7 @@ describe("nothing to show", () => {
   scene("a19 a range without samples names its limits", async () => {
     const tab = await opened(recording, state("range=35.1-35.5"));
     await tab.page.locator(".view-empty").getByText("No samples from 35.1 s to 35.5 s.").waitFor();
+    await tab.pictures("a19-empty-range");
     await tab.close();
   });
 
@@ -191,6 +195,7 @@ describe("nothing to show", () => {
     const tab = await opened(fixture("perf-several"));
     await tab.page.locator(".event-chip").click();
     await tab.page.getByText("No context switches were recorded. Record with perf record --off-cpu, or --switch-events.").waitFor();
+    await tab.pictures("a19-no-off-cpu");
     await tab.close();
   });
 });
@@ -225,6 +230,7 @@ describe("a worker that ends", () => {
     await tab.drop(recording);
     const words = await line(tab, ".died p", "memory");
     assert.equal(words, "This tab ran out of memory at 3.1 GB. Open it with perftab view tides.perf.data, or narrow it with perftab report.");
+    await tab.pictures("a19-out-of-memory");
     await tab.close();
   });
 });

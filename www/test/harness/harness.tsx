@@ -7,6 +7,7 @@ import type { DsoRow, ProfileInfo } from "../../src/session/types.ts";
 import { followEventTasks } from "../../src/state/event_tasks.ts";
 import { followHistory } from "../../src/state/history.ts";
 import { followMarks } from "../../src/timeline/marks.ts";
+import type { Theme } from "../../src/state/theme.ts";
 import { followTheme, theme } from "../../src/state/theme.ts";
 import { Profile } from "../../src/shell/Profile.tsx";
 import { CallTreeView } from "../../src/views/call_tree_view.tsx";
@@ -23,7 +24,7 @@ const fake = new FakeSession(
 );
 fake.threads = Number(options.get("threads") ?? 0);
 Object.assign(globalThis, { harness: { graph: () => fake.graph } });
-theme.value = options.get("theme") === "dark" ? "dark" : "light";
+theme.value = (options.get("theme") ?? "system") as Theme;
 followTheme();
 followHistory();
 view.value = (options.get("view") ?? "flame") as typeof view.value;
