@@ -343,6 +343,13 @@ describe("by touch alone", () => {
     await page.getByRole("listbox").waitFor();
     assert.ok(await covered(".options-behind-dots", ".search-box"), "commands lie above the dots of the view");
     await page.keyboard.press("Escape");
+    // A search that is left and then ended from elsewhere gives the bar back.
+    await page.getByRole("button", { name: "Search", exact: true }).tap();
+    await page.locator(".search-box input:focus").waitFor();
+    await page.keyboard.type("main");
+    await page.locator(".breadcrumb").tap();
+    await page.evaluate(() => document.activeElement?.blur());
+    await page.keyboard.press("Escape");
     // Said at the top, where the menu opens too.
     await tab.drop(files["other ripple"]);
     await page.locator(".toast").waitFor();

@@ -59,6 +59,13 @@ effect(() => {
   }
 });
 
+// Where nothing is searched and nobody types, a phone has its bar back, whoever ended the search.
+effect(() => {
+  if (search.value === "" && command.value === null && !focused.value) {
+    unfolded.value = false;
+  }
+});
+
 function type(text: string): void {
   if (text.startsWith(">")) {
     search.value = "";
@@ -123,7 +130,6 @@ function leaveBox(event: FocusEvent): void {
   }
   focused.value = false;
   command.value = null;
-  unfolded.value = search.value !== "";
 }
 
 /** Leaves the field for the view. */
