@@ -144,15 +144,16 @@ describe("a debuginfod asked by the page itself", () => {
   });
 
   scene("a07 11d a fetch says how much has come, and Cancel ends it at the server", async () => {
-    const half = program.subarray(0, program.length >> 1);
     let closed;
     const server = await serve((_, response) => {
-      response.writeHead(200, { ...READABLE, "content-length": program.length });
-      response.write(half);
+      response.writeHead(200, { ...READABLE, "content-length": 13.2e6 });
+      response.write(Buffer.alloc(6.1e6));
       closed = once(response, "close");
     });
     const { tab, row } = await ask(server.address);
-    await row.getByRole("progressbar").waitFor();
+    await row.getByText(/^6\.1 of 13\.2 MB, 127\.0\.0\.1:\d+$/).waitFor();
+    assert.equal(await row.getByRole("progressbar").getAttribute("aria-valuenow"), "46");
+    await tab.pictures("a07-size-and-cancel", { sheet: "full" });
     await row.getByRole("button", { name: /^Cancel/ }).click();
     await closed;
     await row.getByRole("progressbar").waitFor({ state: "detached" });

@@ -4,7 +4,7 @@
 // another build, or more than a tab can hold: each is an outcome of its own.
 
 import type { Session } from "../generated/perftab_web.js";
-import type { FetchOutcome, FetchRequest, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { FetchOutcome, FetchRequest, Progress, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { nameFrames } from "./naming.ts";
 import { readViewAnswers } from "./view_answers.ts";
 import type { Slices } from "./slices.ts";
@@ -111,8 +111,9 @@ async function collect(body: ReadableStream<Uint8Array<ArrayBuffer>>, total: num
   const parts: Blob[] = [];
   let chunks: Uint8Array<ArrayBuffer>[] = [];
   let [done, held] = [0, 0];
+  const progress = (): Progress => ({ stage: "fetching", done, ...(total === undefined ? {} : { total }) });
   while (Math.max(done, total ?? 0) <= MOST_BYTES) {
-    const block = await reader.read();
+    const block = await slices.wait(reader.read(), progress());
     if (block.done) {
       return new Blob([...parts, ...chunks]);
     }
@@ -123,7 +124,7 @@ async function collect(body: ReadableStream<Uint8Array<ArrayBuffer>>, total: num
       parts.push(new Blob(chunks));
       [chunks, held] = [[], 0];
     }
-    await slices.breathe({ stage: "fetching", done, ...(total === undefined ? {} : { total }) });
+    await slices.breathe(progress());
   }
   await reader.cancel();
   return null;

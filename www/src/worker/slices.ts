@@ -28,6 +28,16 @@ export class Slices {
     this.#since = performance.now();
   }
 
+  /** Waits for what others do; where that takes longer than a slice, says how far it is meanwhile. */
+  async wait<T>(event: Promise<T>, progress: Progress): Promise<T> {
+    const late = setTimeout(() => this.#report(progress), SLICE_MS);
+    try {
+      return await event;
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
   check(): void {
     if (this.signal.aborted) {
       throw new CancelledCall();
