@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Frame, selectIn } from "./frame.mjs";
-import { axe, pictureOf, scene } from "./tab.mjs";
+import { PHONE, axe, pictureOf, scene } from "./tab.mjs";
 
 const frame = new Frame();
 
@@ -67,6 +67,16 @@ describe("a21 everyone", () => {
       await tab.view(/Call tree/);
       await page.locator(".row").first().waitFor();
       await look("tree");
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await tab.settled();
+      const call = await page.locator(".tree-table .row .name").first().boundingBox();
+      assert.ok(call.width >= 80, `tree: ${call.width} px are left for names`);
+      await page.setViewportSize({ width: PHONE, height: 900 });
+      await page.locator(".sheet-handle").click();
+      const beside = await page.locator(".sheet-actions button").evaluateAll((all) =>
+        all.filter((each) => each.getBoundingClientRect().right > innerWidth).map((each) => each.ariaLabel ?? each.textContent));
+      assert.deepEqual(beside, [], "nothing of the sheet is beside the screen");
+      await page.setViewportSize({ width: 1440, height: 900 });
       await tab.view(/Flame graph/);
       await page.getByRole("button", { name: "Menu" }).click();
       await look("menu");
