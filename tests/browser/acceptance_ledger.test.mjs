@@ -311,9 +311,9 @@ describe("by touch alone", () => {
     await ask.getByRole("checkbox", { name: /automatically/ }).waitFor();
     await ask.getByRole("button", { name: "Not now" }).tap();
 
-    const small = await page.evaluate(() => {
+    const small = () => page.evaluate(() => {
       const bad = [];
-      for (const element of document.querySelectorAll(":is(.sheet, .top-bar) :is(button, select, input, a[href])")) {
+      for (const element of document.querySelectorAll(":is(.sheet, .top-bar, .full-head) :is(button, select, input, a[href])")) {
         const box = element.getBoundingClientRect();
         if (box.width === 0 || box.bottom <= 0 || box.top >= innerHeight || getComputedStyle(element).visibility === "hidden") continue;
         const after = getComputedStyle(element, "::after");
@@ -325,7 +325,12 @@ describe("by touch alone", () => {
       }
       return bad;
     });
-    assert.deepEqual(small, []);
+    assert.deepEqual(await small(), []);
+    await sheet.getByRole("button", { name: "All DSOs" }).tap();
+    await page.getByRole("combobox", { name: "Order of DSOs" }).waitFor();
+    assert.deepEqual(await small(), []);
+    const beside = await page.locator(".full-table table").evaluate((table) => table.getBoundingClientRect().right - innerWidth);
+    assert.ok(beside <= 0, `${beside} px of the table are beside the screen`);
     await tab.close();
   });
 

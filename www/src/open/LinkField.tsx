@@ -7,6 +7,7 @@ import { readServerUrl, serverField } from "../ledger/servers.ts";
 import { Icon } from "../shell/icons.tsx";
 import { remember } from "../state/storage.ts";
 import { toast } from "../state/toasts.ts";
+import { narrow } from "../state/width.ts";
 import { inOneLine, payloadOf, viewOf } from "./failure.ts";
 import { openPayload } from "./open.ts";
 
@@ -33,7 +34,7 @@ export function LinkField(): JSX.Element {
           type="text"
           spellcheck={false}
           autocomplete="off"
-          placeholder="Paste a perftab link (https://…#p1.…), or a debuginfod URL"
+          placeholder={narrow.value ? "Paste a link, or a debuginfod URL" : "Paste a perftab link (https://…#p1.…), or a debuginfod URL"}
           aria-label="A perftab link, or a debuginfod URL"
           value={text.value}
           onPaste={(event) => {

@@ -80,9 +80,9 @@ function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string
     { kind: "kernel", text: host.os_release === null ? null : `Linux ${host.os_release}` },
     { kind: "cpus", text: host.cpus === null ? null : `${count(host.cpus)} ${host.cpus === 1 ? "CPU" : "CPUs"}` },
     { kind: "time", text: time.start === null || time.end === null ? null : seconds(time.end - time.start) },
-    { kind: "samples", text: countSamples(samples) },
-    // Where there is no coverage meter, which has it below otherwise.
+    // Where there is no coverage meter, which has it below otherwise. What does not fit ends the line.
     { kind: "kept", text: fidelity === null ? null : describeKept(fidelity) },
+    { kind: "samples", text: countSamples(samples) },
   ];
   return facts.flatMap(({ kind, text }) => (text === null ? [] : [{ kind, text }]));
 }
