@@ -19,7 +19,7 @@ use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
 use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
-use perftab_core::snapshot::{self, ShareOptions, SnapshotError};
+use perftab_core::snapshot::{self, Privacy, ShareOptions, SnapshotError};
 use perftab_core::views::breakdown::Key;
 use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::flame_graph::Unnamed;
@@ -267,8 +267,9 @@ fn shared(opened: Result<Session, SnapshotError>) {
         Ok(session) => session,
         Err(error) => return used(error.to_string()),
     };
-    for characters in [2_000, usize::MAX] {
-        let options = ShareOptions { characters, ..ShareOptions::default() };
+    for (characters, privacy) in [(2_000, Privacy::default()), (usize::MAX, Privacy::everything())]
+    {
+        let options = ShareOptions { characters, privacy, ..ShareOptions::default() };
         if let Ok(again) = session.share(&options) {
             assert!(again.payload.len() <= characters, "a link is within its budget");
             if let Err(error) = Session::from_snapshot(&again.payload) {
