@@ -1,15 +1,17 @@
 //! What links tell of where in functions samples ended: what the recording says, or nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use super::fields::Field;
 use super::made::{Made, deflated, made};
 use super::*;
-use crate::profile::{Event, EventOrigin};
+use crate::profile::{Event, EventOrigin, Frame};
 use crate::symbolize::FunctionId;
 use crate::views::build::build_with_ends;
 use crate::views::function_ref::FunctionRef;
 use crate::views::hot_lines::{HotLines, KnownHeat, SourceLine, hot_lines};
+use crate::views::place_texts::PlaceTexts;
 use crate::views::{Inlines, Query};
 
 fn hot(
@@ -276,6 +278,45 @@ fn made_places(made: &Made) -> Vec<String> {
         }
     }
     places
+}
+
+/// Files of the same name in a folder for each DSO, with few lines, so that the same line of several is hot.
+fn with_files_called_the_same(made: &mut Made) {
+    let mut texts = PlaceTexts::default();
+    let frames: Vec<_> = made.profile.frames.iter().collect();
+    for (frame, Frame { dso, .. }) in frames {
+        let mut levels = made.symbols.levels(frame).to_vec();
+        for level in &mut levels {
+            let Some(line) = level.line.map(|line| 1 + line.get() % 9) else { continue };
+            let path = format!("/home/me/{}/x.c", dso.index());
+            let file = made.symbols.file_of_path(&path);
+            let line = NonZeroU32::new(line).expect("not 0");
+            (level.file, level.line) = (Some(file), Some(line));
+            // The first ones say the same everywhere.
+            let folder = if line.get() < 4 { 0 } else { dso.index() };
+            texts.add_line(file, line, &format!("x({folder}, {line});"));
+        }
+        made.symbols.set_levels(frame, &levels);
+    }
+    made.facts.texts = texts;
+}
+
+#[test]
+fn no_line_is_told_as_that_of_another_file() {
+    let mut made = made(5, 400);
+    with_files_called_the_same(&mut made);
+    let told = |folders| {
+        let privacy = Privacy { folders, source: Tell::Told, ..Privacy::default() };
+        let link = share(&made, &ShareOptions { privacy, ..ShareOptions::default() });
+        let lines = link.facts.texts.lines().map(|(_, line, text)| (line, text.to_owned()));
+        let mut by_line: BTreeMap<NonZeroU32, BTreeSet<String>> = BTreeMap::new();
+        lines.for_each(|(line, text)| _ = by_line.entry(line).or_default().insert(text));
+        by_line
+    };
+    let (mut wanted, all) = (told(Tell::Told), told(Tell::Told).len());
+    wanted.retain(|_, texts| texts.len() == 1);
+    assert!(wanted.len() >= 3 && wanted.len() < all, "{wanted:?} of {all}");
+    assert_eq!(told(Tell::LeftOut), wanted);
 }
 
 #[test]

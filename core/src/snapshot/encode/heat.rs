@@ -397,7 +397,8 @@ impl<'a> Body<'_, 'a> {
         out
     }
 
-    /// Writes what stands at each line, once.
+    /// Writes what stands at each line, once. Files that are called the same once folders are left out are
+    /// one to readers: where they differ nothing is said.
     fn write_source<'p>(
         &self,
         out: &mut Writer<'a>,
@@ -405,14 +406,22 @@ impl<'a> Body<'_, 'a> {
     ) where
         'a: 'p,
     {
-        if places.clone().all(|place| place.source.is_none()) {
+        let at = |place: &Place<'a>| {
+            let (file, line) = place.line?;
+            Some((file?.0.text(), line)).filter(|_| line != 0)
+        };
+        let mut standing: HashMap<(&str, u32), Option<Text<'a>>> = HashMap::new();
+        for place in places.clone() {
+            let Some(at) = at(place) else { continue };
+            let text = standing.entry(at).or_insert(place.source);
+            *text = text.filter(|_| *text == place.source);
+        }
+        if standing.values().all(Option::is_none) {
             return;
         }
-        let mut met = HashSet::new();
-        for place in places {
-            let Some((Some(file), line)) = place.line else { continue };
-            if line != 0 && met.insert((file.0.text(), line)) {
-                out.optional_text(Field::HeatSource, place.source.map(|text| text.0));
+        for at in places.filter_map(at) {
+            if let Some(text) = standing.remove(&at) {
+                out.optional_text(Field::HeatSource, text.map(|text| text.0));
             }
         }
     }
