@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::views::label::is_system_path;
 
@@ -75,6 +76,21 @@ impl<'p> Folders<'p> {
         Cow::Owned(told)
     }
 
+    /// The same of a line of source: what begins and ends comments is no path.
+    pub fn cut_source<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut told = String::new();
+        let mut rest = text;
+        while let Some(mark) = comment_mark(rest) {
+            told.push_str(&self.cut(&rest[..mark.start], PathsIn::Names));
+            told.push_str(&rest[mark.clone()]);
+            rest = &rest[mark.end..];
+        }
+        match rest.len() == text.len() {
+            true => self.cut(text, PathsIn::Names),
+            false => Cow::Owned(told + &self.cut(rest, PathsIn::Names)),
+        }
+    }
+
     /// The name that stays of the path at the beginning of `text`, and what follows the path.
     fn cut_path<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
         let slashes = text.match_indices('/').map(|(slash, _)| slash + 1);
@@ -119,6 +135,29 @@ fn end_of(text: &str) -> usize {
 
 fn ends_path(c: char) -> bool {
     c.is_whitespace() || "\"'`<>|;,:=()[]{}".contains(c)
+}
+
+/// Where a comment begins or ends: `//`, `///`, `/*`, `*/` that stand by themselves, unlike in `/a/*/b` and
+/// `//a/b`.
+fn comment_mark(text: &str) -> Option<Range<usize>> {
+    let is_end = |end: usize, others: &[char]| {
+        let next = text[end..].chars().next();
+        next.is_none_or(|next| ends_path(next) || others.contains(&next))
+    };
+    let is_mark = |at: usize| {
+        let before = text[..at].chars().next_back();
+        if before == Some('*') && is_end(at + 1, &[]) {
+            return Some(at - 1..at + 1);
+        }
+        if before.is_some_and(|before| !ends_path(before)) {
+            return None;
+        }
+        let slashes = text[at..].len() - text[at..].trim_start_matches('/').len();
+        let is_line = slashes > 1 && is_end(at + slashes, &['!']);
+        let is_block = text[at..].starts_with("/*") && is_end(at + 2, &['*', '!']);
+        (is_line || is_block).then(|| at..at + slashes.max(2))
+    };
+    text.match_indices('/').find_map(|(at, _)| is_mark(at))
 }
 
 /// Where a path begins in a stretch of text without blanks.
@@ -172,6 +211,29 @@ mod tests {
             ("go /home/me/node_modules/@acme/pay/x.js", "go x.js"),
         ] {
             assert_eq!(cut(text), told);
+        }
+    }
+
+    #[test]
+    fn comments_in_source_are_no_paths() {
+        let known = ["/home/me/my project (copy)/src/x.cpp"];
+        let folders = Folders::of(known.into_iter());
+        for (text, told) in [
+            ("x += 3; /* of a and b */", "x += 3; /* of a and b */"),
+            ("/* a/b */ y = n / 2; // c", "/* a/b */ y = n / 2; // c"),
+            ("f(); /// of f", "f(); /// of f"),
+            ("f(); //! of /srv/f/f.c", "f(); //! of f.c"),
+            ("f(); /** see /home/me/my project (copy)/src/x.cpp */", "f(); /** see x.cpp */"),
+            ("open(\"/srv/a b/x\"); // x", "open(\"x\"); // x"),
+            ("glob(\"/srv/shop/*/pay\");", "glob(\"pay\");"),
+            ("glob(\"/srv/shop/*/\");", "glob(\"[folder]*/\");"),
+            ("get(\"//srv/shop/pay\");", "get(\"pay\");"),
+            ("get(\"file:///srv/shop/pay\");", "get(\"file:pay\");"),
+            ("/*/srv/pay*//srv/shop", "shop"),
+            ("//", "//"),
+            ("*/", "*/"),
+        ] {
+            assert_eq!(folders.cut_source(text), told, "{text}");
         }
     }
 

@@ -59,6 +59,12 @@ impl<'c, 'o> Redactor<'c, 'o> {
         self.any(self.cut(text, PathsIn::Names))
     }
 
+    /// A line of source: it may name anything, too.
+    pub fn source<'t>(&self, text: &'t str) -> Draft<'t> {
+        let folders = self.folders.as_ref();
+        self.any(folders.map_or(Cow::Borrowed(text), |folders| folders.cut_source(text)))
+    }
+
     /// An argument of a command: all that has a slash may be a path.
     pub fn argument<'t>(&self, text: &'t str) -> Draft<'t> {
         self.any(self.cut(text, PathsIn::Arguments))

@@ -428,7 +428,7 @@ impl<'c> Drafts<'c, '_> {
         let texts = &self.contents.facts.texts;
         if self.privacy.source() == Tell::Told {
             for (file, line, text) in texts.lines() {
-                self.add(Slot::Line(file, line), self.redactor.message(text));
+                self.add(Slot::Line(file, line), self.redactor.source(text));
             }
         }
         if self.privacy.assembly() == Tell::Told {
