@@ -99,6 +99,23 @@ fn sources_that_were_changed_or_are_no_sources_are_not_read() {
     let (link, _) = recorded.link(&["--tell", "source"]);
     assert!(!lines(&link, "workload.c").is_empty());
 
+    // What is called otherwise is none, also where it is led to by what is called as a source.
+    fs::remove_file(&path).expect("it goes");
+    let other = recorded.folder.join("secret");
+    fs::write(&other, TASKS).expect("it is written");
+    let file = fs::File::options().write(true).open(&other).expect("it opens");
+    file.set_modified(program).expect("a time");
+    std::os::unix::fs::symlink(&other, &path).expect("a link");
+    let (link, said) = recorded.link(&["--tell", "source"]);
+    assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
+    assert!(said.contains("not on this machine as a source file"), "{said}");
+    let renamed = recorded.folder.join("elsewhere.c");
+    fs::rename(&other, &renamed).expect("it moves");
+    fs::remove_file(&path).expect("it goes");
+    std::os::unix::fs::symlink(&renamed, &path).expect("a link");
+    let (link, _) = recorded.link(&["--tell", "source"]);
+    assert!(!lines(&link, "workload.c").is_empty());
+
     // A pipe would never end, and what is in the way of a source is none.
     fs::remove_file(&path).expect("it goes");
     let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
@@ -233,7 +250,7 @@ fn instructions_are_those_of_objdump() {
     }
     let recorded = Recorded::new();
     let (link, said) = recorded.link(&["--tell", "assembly"]);
-    assert!(said.contains("of the hot instructions stay without text"), "the kernel's: {said}");
+    assert!(said.contains(" hot instructions stay without text"), "the kernel's: {said}");
     let is_user = |id| link.profile.dsos.get(id).kind == DsoKind::User;
     assert!(link.facts.texts.instructions().all(|(id, ..)| is_user(id)));
     assert_eq!(link.facts.texts.lines().count(), 0);

@@ -12,9 +12,16 @@ use perftab_core::views::place_texts::PlaceTexts;
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64;
 
-/// Reads the instructions of all places, which are in order. Returns how many addresses stay without.
-pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> usize {
-    let mut missing = 0;
+/// How many addresses were asked for, and stay without an instruction.
+#[derive(Default)]
+pub struct Read {
+    pub asked: usize,
+    pub missing: usize,
+}
+
+/// Reads the instructions of all places, which are in order.
+pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> Read {
+    let mut read = Read::default();
     let mut function: Option<Walk> = None;
     let mut before = None;
     for place in places {
@@ -23,6 +30,7 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> u
         if before.replace(at) == Some(at) || is_known {
             continue;
         }
+        read.asked += 1;
         if !function.as_ref().is_some_and(|walk| walk.has(place)) {
             let code = session.function_code(place.dso, place.address);
             function = code.map(|code| Walk::new(place.dso, code));
@@ -30,10 +38,10 @@ pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> u
         let text = function.as_mut().and_then(|walk| walk.at(place.address));
         match text.map(|text| shown(session, place.dso, text)) {
             Some(text) => texts.add_instruction(place.dso, place.address, &text),
-            None => missing += 1,
+            None => read.missing += 1,
         }
     }
-    missing
+    read
 }
 
 /// An instruction as text, and which one it leads to.
@@ -120,7 +128,9 @@ fn x86_text(instruction: &iced_x86::Instruction) -> Instruction {
 fn aarch64(bytes: &[u8], address: u64, wanted: usize) -> (usize, Option<Instruction>) {
     const LENGTH: usize = 4;
     let decoded = || a64::InstDecoder::default().decode(&mut U8Reader::new(bytes)).ok();
-    let found = || Some(aarch64_text(&decoded()?.to_string(), address));
+    // Of some words that are no instruction the library says so in words.
+    let text = || Some(decoded()?.to_string()).filter(|text| !text.starts_with("invalid"));
+    let found = || Some(aarch64_text(&text()?, address));
     (LENGTH, if wanted < LENGTH { found() } else { None })
 }
 
@@ -164,6 +174,8 @@ mod tests {
         assert_eq!(arm(0x5400_0041), "b.ne 0x1010 -> 1010");
         assert_eq!(arm(0x9000_0000), "adrp x0, 0x1000");
         assert_eq!(arm(0xd65f_03c0), "ret");
+        assert!(aarch64(&0x72aa_6928_u32.to_le_bytes(), 0, 0).1.is_some(), "movk");
+        assert!(aarch64(&0x32ea_6928_u32.to_le_bytes(), 0, 0).1.is_none(), "shifted by too much");
     }
 
     #[test]

@@ -25,11 +25,11 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
         source::read(session, &places, recording, &mut texts).say();
     }
     if assembly == Tell::Told {
-        let missing = assembly::read(session, &places, &mut texts);
+        let assembly::Read { asked, missing } = assembly::read(session, &places, &mut texts);
         if missing > 0 {
-            let missing = grouped(missing as u64);
+            let [missing, asked] = [missing, asked].map(|count| grouped(count as u64));
             output::notice(format_args!(
-                "{missing} of the hot instructions stay without text: only binaries of x86 and arm64 \
+                "{missing} of {asked} hot instructions stay without text: only binaries of x86 and arm64 \
                  whose build-id is the recorded one are read, and no kernel"
             ));
         }

@@ -5,12 +5,15 @@
 //! after its binary is not used, as `objdump -S` warns of.
 //!
 //! Constraint: the path may be anything that a binary says, and what is read goes into a link. So only
-//! regular files are read that are called as sources are.
+//! regular files are read that are called as sources are, also where links of the file system lead: who
+//! lets somebody else's program run may read more than its author.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::num::NonZeroU32;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -19,11 +22,14 @@ use perftab_core::session::Session;
 use perftab_core::snapshot::HotPlace;
 use perftab_core::symbolize::FileId;
 use perftab_core::views::place_texts::PlaceTexts;
+use rustix::fs::{Mode, OFlags};
 
 use crate::output::{self, grouped};
 
 /// Nobody writes a source file that is longer.
 const MAX_SOURCE: u64 = 16 << 20;
+/// Nor is more than this read of all, since many paths may lead to one file.
+const MAX_SOURCES: u64 = 1 << 30;
 /// How sources end.
 const SUFFIXES: [&str; 40] = [
     "adb", "asm", "c", "c++", "cc", "cpp", "cu", "cxx", "d", "def", "f", "f03", "f08", "f90",
@@ -40,6 +46,8 @@ pub enum Reason {
     Other,
     /// It was changed after the binary.
     Newer,
+    /// Others were read before, and more than anybody has.
+    TooMuch,
 }
 
 impl Reason {
@@ -48,6 +56,7 @@ impl Reason {
             Self::Missing => "not on this machine as a source file that can be read",
             Self::Other => "not the file that was compiled, by the MD5 in the debug information",
             Self::Newer => "changed after the binary was",
+            Self::TooMuch => "1 GiB of source files was read before",
         }
     }
 }
@@ -99,10 +108,11 @@ pub fn read(
         }
     }
     let mut said = Said::default();
+    let mut left = MAX_SOURCES;
     for (file, mut lines) in files {
         let path = session.symbols().file(file);
         let compiled = Compiled { session, recording, path };
-        match compiled.content(lines.iter().map(|(_, place)| *place)) {
+        match compiled.content(lines.iter().map(|(_, place)| *place), &mut left) {
             Ok((content, check)) => {
                 if check == Check::Time {
                     said.unchecked.push(path.to_owned());
@@ -141,14 +151,20 @@ impl Compiled<'_> {
     fn content<'p>(
         &self,
         places: impl Iterator<Item = &'p HotPlace>,
+        left: &mut u64,
     ) -> Result<(String, Check), Reason> {
+        if *left == 0 {
+            return Err(Reason::TooMuch);
+        }
         let (bytes, changed) = source(Path::new(self.path)).ok_or(Reason::Missing)?;
+        *left = left.saturating_sub(bytes.len() as u64);
+        let own_md5 = LazyCell::new(|| Md5::digest(&bytes));
         // A header may be compiled into several DSOs.
         let by_dso: BTreeMap<_, _> = places.map(|place| (place.dso, place)).collect();
         let mut check = Check::Md5;
         for place in by_dso.into_values() {
             match self.session.source_md5(place, self.path) {
-                Some(md5) if md5[..] != Md5::digest(&bytes)[..] => return Err(Reason::Other),
+                Some(md5) if md5[..] != own_md5[..] => return Err(Reason::Other),
                 None if changed > self.built(place) => return Err(Reason::Newer),
                 None => check = Check::Time,
                 Some(_) => {}
@@ -167,16 +183,24 @@ impl Compiled<'_> {
 
 /// A source file's bytes, and when it was changed.
 fn source(path: &Path) -> Option<(Vec<u8>, Option<SystemTime>)> {
-    let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
-    if !path.is_absolute() || !SUFFIXES.contains(&suffix.as_str()) {
+    if !path.is_absolute() || !is_called_as_source(path) {
         return None;
     }
-    // Opening a pipe would wait.
-    let is_readable = |file: &fs::Metadata| file.is_file() && file.len() <= MAX_SOURCE;
-    fs::metadata(path).ok().filter(is_readable)?;
-    let file = File::open(path).ok()?;
-    let changed = file.metadata().ok().filter(is_readable)?.modified().ok();
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    // It may have become a pipe, which would wait.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let is_source = |file: &fs::Metadata| {
+        file.is_file() && file.len() <= MAX_SOURCE && is_called_as_source(&opened)
+    };
+    let changed = file.metadata().ok().filter(is_source)?.modified().ok();
     let mut bytes = Vec::new();
     file.take(MAX_SOURCE).read_to_end(&mut bytes).ok()?;
     Some((bytes, changed))
+}
+
+fn is_called_as_source(path: &Path) -> bool {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.to_ascii_lowercase().as_str()))
 }
