@@ -148,6 +148,8 @@ pub enum Unit {
     Bytes,
     /// Frames.
     Frames,
+    /// Of work, in no unit.
+    Parts,
 }
 
 /// A progress bar: on standard error, on a terminal, and only once the work has taken a second;
@@ -169,6 +171,8 @@ impl Progress {
                 "{msg} {wide_bar} {decimal_bytes} of {decimal_total_bytes}, {eta} left"
             }
             (Unit::Bytes, None) => "{msg} {spinner} {decimal_bytes}",
+            (Unit::Parts, Some(_)) => "{msg} {wide_bar} {percent} %",
+            (Unit::Parts, None) => "{msg} {spinner}",
             (Unit::Frames, _) => "{msg} {wide_bar} {human_pos} of {human_len} frames",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -176,6 +180,12 @@ impl Progress {
         }
         bar.set_message(printable(what).into_owned());
         Self { bar, begun: Instant::now(), shown: false }
+    }
+
+    /// Says how many units are done, of how many, which may change.
+    pub fn update_of(&mut self, done: usize, total: usize) {
+        self.bar.set_length(total as u64);
+        self.update(done as u64);
     }
 
     /// Says how many units are done.

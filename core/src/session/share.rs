@@ -137,16 +137,6 @@ impl Session {
         snapshot::encode(&self.contents(), options).map(SharedLink::from)
     }
 
-    /// The same, with what was made already, for another link or to find hot places.
-    pub fn share_again(&mut self, options: &ShareOptions) -> Result<SharedLink, TooSmall> {
-        let mut work = self.begin_share(options.clone());
-        loop {
-            if let ScanStep::Done(made) = work.step(self, usize::MAX) {
-                return made;
-            }
-        }
-    }
-
     /// Begins to write a link that holds as much as fits.
     pub fn begin_share(&self, options: ShareOptions) -> ShareWork {
         let sharing = Sharing::new(&options);

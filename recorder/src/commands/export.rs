@@ -101,7 +101,7 @@ fn write(session: &mut Session, request: ExportRequest, output: &Path) -> anyhow
 
 /// The viewer with the profile inside, as much of it as a page can carry.
 fn page(session: &mut Session, options: &ShareOptions) -> anyhow::Result<String> {
-    let shared = session.share_again(options)?;
+    let shared = share::make(session, options)?;
     output::notice(share::keeps(&shared.fidelity));
     Ok(page::with_profile(&shared.payload))
 }

@@ -4,8 +4,8 @@ use std::env;
 use std::fmt::Write;
 
 use anyhow::{anyhow, bail};
-use perftab_core::session::{FidelityInfo, Session};
-use perftab_core::snapshot::{ShareOptions, SharedPart, SharedTexts, Times};
+use perftab_core::session::{FidelityInfo, Scan, ScanStep, Session, SharedLink};
+use perftab_core::snapshot::{ShareOptions, SharedPart, SharedTexts, Times, TooSmall};
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::Query;
 use serde::Serialize;
@@ -13,12 +13,14 @@ use serde::Serialize;
 use super::{filter, finish_named, read_named};
 use crate::cli::{FilterArgs, ShareArgs, TellArgs, TimesTold};
 use crate::debuginfod_client::is_http;
-use crate::output::{self, Outcome, grouped, percent};
+use crate::output::{self, Outcome, Progress, Unit, grouped, percent};
 use crate::place_texts;
 
 /// Where no page is known. The name never resolves (RFC 2606), so nobody can claim it; every
 /// perftab page opens the link when it is pasted there.
 const NO_PAGE: &str = "https://perftab.invalid/";
+/// Rows of samples between two looks at the clock.
+pub const ROWS_OF_A_STEP: usize = 1 << 17;
 /// Longer links are only known to open in Chromium.
 const OPENS_ANYWHERE: usize = 65_536;
 
@@ -41,7 +43,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         ..options(&session, &args.tells, &args.filters)?
     };
     place_texts::read(&mut session, &options, &args.input.file);
-    let shared = session.share_again(&options).map_err(|too_small| {
+    let shared = make(&mut session, &options).map_err(|too_small| {
         let needed = grouped((before_payload + too_small.needed) as u64);
         anyhow!("no link of {} characters can hold it; give --budget {needed} or more", args.budget)
     })?;
@@ -72,6 +74,18 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         output::notice("only Chromium is known to open a link this long");
     }
     Ok(finish_named(&session))
+}
+
+/// Makes it, and says how far that is: of millions of samples it takes seconds.
+pub fn make(session: &mut Session, options: &ShareOptions) -> Result<SharedLink, TooSmall> {
+    let mut work = session.begin_share(options.clone());
+    let mut progress = Progress::begin("Making the link", Unit::Parts, Some(0));
+    loop {
+        match work.step(session, ROWS_OF_A_STEP) {
+            ScanStep::More { done, total } => progress.update_of(done, total),
+            ScanStep::Done(made) => return made,
+        }
+    }
 }
 
 /// What of a profile is written into a link or page, as large as it gets.

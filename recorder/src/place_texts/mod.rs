@@ -9,9 +9,10 @@ mod source;
 use std::path::Path;
 
 use perftab_core::session::Session;
-use perftab_core::snapshot::{ShareOptions, Tell};
+use perftab_core::snapshot::{HotPlace, ShareOptions, Tell};
 
-use crate::output::{self, grouped};
+use crate::commands::share::ROWS_OF_A_STEP;
+use crate::output::{self, Progress, Unit, grouped};
 
 /// Reads what a link with these options may tell, and says what there was not.
 pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
@@ -19,8 +20,12 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
     if [source, assembly] == [Tell::LeftOut; 2] {
         return;
     }
-    let places = session.hot_places(options);
+    let places = hot_places(session, options);
     let mut texts = session.place_texts().clone();
+    let has_none = texts.lines().next().is_none() && texts.instructions().next().is_none();
+    if session.fidelity().is_some() && has_none {
+        output::notice("what was shared has no text to pass on; make it of the recording");
+    }
     if source == Tell::Told {
         source::read(session, &places, recording, &mut texts).say();
     }
@@ -35,4 +40,17 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
         }
     }
     session.set_place_texts(texts);
+}
+
+/// Where it is hot, of all that a link may tell.
+fn hot_places(session: &mut Session, options: &ShareOptions) -> Vec<HotPlace> {
+    let mut progress = Progress::begin("Finding hot places", Unit::Parts, None);
+    let mut steps = 0;
+    loop {
+        if let Some(places) = session.hot_places(options, ROWS_OF_A_STEP) {
+            return places;
+        }
+        steps += 1;
+        progress.update(steps);
+    }
 }

@@ -157,7 +157,9 @@ fn read_texts(session: &mut Session, options: &ShareOptions) {
     let source = fs::read_to_string(source).expect("the sample's source");
     let lines: Vec<&str> = source.lines().collect();
     let mut texts = PlaceTexts::default();
-    for HotPlace { dso, address, line } in session.hot_places(options) {
+    for HotPlace { dso, address, line } in
+        session.hot_places(options, usize::MAX).unwrap_or_default()
+    {
         if let (Some(file), Some(number)) = (line.file, line.line)
             && session.symbols().file(file).ends_with("mill.c")
         {

@@ -113,13 +113,15 @@ impl Sharing {
 
 impl Workshop {
     /// Where samples ended in the functions that a link with these options can tell of. What is made for
-    /// it serves the link, too.
-    pub fn hot_places(&mut self, contents: &Contents<'_>, options: &ShareOptions) -> Vec<HotPlace> {
-        loop {
-            if let Some(ground) = self.ground(contents, options, usize::MAX) {
-                return ground.heat.places(contents);
-            }
-        }
+    /// it serves the link, too. `None` as long as there is more to do than so many rows of samples take.
+    pub fn hot_places(
+        &mut self,
+        contents: &Contents<'_>,
+        options: &ShareOptions,
+        rows: usize,
+    ) -> Option<Vec<HotPlace>> {
+        let ground = self.ground(contents, options, rows)?;
+        Some(ground.heat.places(contents))
     }
 
     /// What links with these options are made of, once it is made; what was kept of others goes.
