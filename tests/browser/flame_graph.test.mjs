@@ -169,6 +169,21 @@ test("a11 every box is reached by keys, and each is spoken", async (t) => {
   assert.deepEqual(errors, []);
 });
 
+/** From where to where the map's frame goes, as parts of the width. */
+const framed = (page) => page.evaluate(async () => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const canvas = document.querySelector(".minimap");
+  const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1);
+  const probe = document.createElement("span");
+  probe.style.color = "var(--accent)";
+  document.body.append(probe);
+  const accent = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+  probe.remove();
+  const is = (x) => accent.every((channel, at) => data[4 * x + at] === channel);
+  const xs = [...Array(width).keys()].filter(is);
+  return [xs[0] / width, (xs.at(-1) + 1) / width];
+});
+
 test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   const { page, errors } = await open(t, "");
   const whole = await graphOf(page);
@@ -188,23 +203,9 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
       document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${wanted}"]`)?.ariaLabel, wanted);
     path.push((await label.jsonValue()).split(", ")[0]);
   }
-  /** From where to where the map's frame goes, as parts of the width. */
-  const framed = () => page.evaluate(async () => {
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    const canvas = document.querySelector(".minimap");
-    const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1);
-    const probe = document.createElement("span");
-    probe.style.color = "var(--accent)";
-    document.body.append(probe);
-    const accent = getComputedStyle(probe).color.match(/\d+/g).map(Number);
-    probe.remove();
-    const is = (x) => accent.every((channel, at) => data[4 * x + at] === channel);
-    const xs = [...Array(width).keys()].filter(is);
-    return [xs[0] / width, (xs.at(-1) + 1) / width];
-  });
   const expectFrame = async (box) => {
     const wanted = [whole.start[box] / whole.end[0], whole.end[box] / whole.end[0]];
-    const actual = await framed();
+    const actual = await framed(page);
     actual.forEach((edge, at) => assert.ok(Math.abs(edge - wanted[at]) < 0.004, `${actual} is not ${wanted}`));
   };
   await page.keyboard.press("Enter");
@@ -224,7 +225,7 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   // Magnified as well, the map shows the part of the frame that is seen.
   await page.keyboard.press("+");
   await painted(page);
-  const [left, right] = await framed();
+  const [left, right] = await framed(page);
   assert.ok(right - left < 0.7 * (whole.end[childrenOf(whole, process)[0]] / whole.end[0]));
   await page.keyboard.press("Backspace");
   await painted(page);
@@ -235,6 +236,27 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   await page.keyboard.press("0");
   await rootIs("all");
   await page.waitForSelector(".minimap", { state: "detached" });
+  assert.deepEqual(errors, []);
+});
+
+test("two fingers magnify about what lies between them", async (t) => {
+  const { page, errors } = await open(t, "", { width: 420, height: 900, touch: true });
+  const { x, y, width } = await page.locator(".flame-scroller").boundingBox();
+  const browser = await page.context().newCDPSession(page);
+  // Chromium moves a point only once it has gone some way, so the way is long, and short at each step.
+  const between = x + width / 2;
+  const fingers = (apart) => [-1, 1].map((side, id) => ({ id, x: between + (side * apart) / 2, y: y + 40 }));
+  await browser.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: fingers(80) });
+  for (let apart = 90; apart <= 320; apart += 10) {
+    await browser.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: fingers(apart) });
+  }
+  await browser.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await page.waitForSelector(".minimap");
+  await painted(page);
+  const [left, right] = await framed(page);
+  // Four times as wide, but for the first steps.
+  assert.ok(right - left > 0.2 && right - left < 0.4, `${left} to ${right}`);
+  assert.ok(Math.abs((left + right) / 2 - 0.5) < 0.06, `${left} to ${right}`);
   assert.deepEqual(errors, []);
 });
 
