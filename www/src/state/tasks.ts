@@ -14,9 +14,19 @@ let lastId = 0;
 export async function runTask<T>(label: string, work: (options: Required<CallOptions>) => Promise<T>): Promise<T> {
   const id = ++lastId;
   const abort = new AbortController();
-  tasks.value = [...tasks.value, { id, label, began: performance.now(), progress: null, cancel: () => abort.abort() }];
+  const change = (to: Partial<Task>): void => {
+    tasks.value = tasks.value.map((task) => (task.id === id ? { ...task, ...to } : task));
+  };
+  // The step that is under way comes to its end first: of large recordings that may take a second.
+  const cancel = (): void => {
+    abort.abort();
+    change({ label: "Cancelling", progress: null, cancel: null });
+  };
+  tasks.value = [...tasks.value, { id, label, began: performance.now(), progress: null, cancel }];
   const onProgress = (progress: Progress): void => {
-    tasks.value = tasks.value.map((task) => (task.id === id ? { ...task, progress } : task));
+    if (!abort.signal.aborted) {
+      change({ progress });
+    }
   };
   try {
     return await work({ signal: abort.signal, onProgress });
