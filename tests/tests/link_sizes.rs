@@ -37,7 +37,7 @@ fn recorded() -> Session {
         folder
     });
     let mut session = open_path(&folder.join("perf.data")).expect("it opens");
-    let program = std::fs::read(folder.join("crowd")).expect("the program");
+    let program = fs::read(folder.join("crowd")).expect("the program");
     session.admit("crowd", Box::new(SliceSource::new(program))).expect("the build recorded");
     session.name_all_frames();
     session
