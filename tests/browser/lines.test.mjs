@@ -281,10 +281,13 @@ describe("lines of a function", () => {
     const [sourceTick, assemblyTick] = [/^Text of hot source lines/, /^Text of hot instructions/].map((name) => dialog.getByRole("checkbox", { name }));
     assert.deepEqual([await sourceTick.isChecked(), await assemblyTick.isChecked()], [false, false]);
     assert.deepEqual(await textsIn(await link()), [false, false]);
+    const kept = dialog.getByRole("region", { name: /keeps/ }).getByRole("listitem").filter({ hasText: "Text of" });
+    assert.match(await kept.innerText(), /Left out:\s+Text of hot lines and instructions\s+is not ticked/);
     await sourceTick.check();
     assert.deepEqual(await textsIn(await link()), [true, false]);
     await assemblyTick.check();
     assert.deepEqual(await textsIn(await link()), [true, true]);
+    assert.match(await kept.innerText(), /^Text of [1-9]\d* hot lines, [1-9]\d* instructions/);
     await tab.picture("share-texts");
     await tab.close();
 

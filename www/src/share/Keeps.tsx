@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { answerable, listed } from "../open/answerable.ts";
-import type { FidelityInfo, Times } from "../session/types.ts";
+import type { FidelityInfo, SharedTexts, Times } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { info, viewState, zoomRoot } from "../state/app.ts";
 import { above, count, percent } from "../state/format.ts";
@@ -12,6 +12,7 @@ import { timesKnown } from "../timeline/state.ts";
 import { Icon } from "../shell/icons.tsx";
 import type { Made } from "./links.ts";
 import { scope } from "./links.ts";
+import { textsOf } from "./privacy.ts";
 
 /** Until a new one is there, what the one before kept is shown. */
 export function Keeps({ title, made }: { title: string; made: Made }): JSX.Element {
@@ -19,7 +20,7 @@ export function Keeps({ title, made }: { title: string; made: Made }): JSX.Eleme
   return (
     <section class={`keeps${made.kind === "making" ? " busy" : ""}`} aria-label={title} aria-busy={made.kind === "making"}>
       <h3>{title}</h3>
-      {shared === null ? <p class="note">{withoutOne(made)}</p> : <KeepsList fidelity={shared.fidelity} />}
+      {shared === null ? <p class="note">{withoutOne(made)}</p> : <KeepsList fidelity={shared.fidelity} texts={shared.texts} />}
     </section>
   );
 }
@@ -35,7 +36,7 @@ function withoutOne(made: Made): string {
   }
 }
 
-function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
+function KeepsList({ fidelity, texts }: { fidelity: FidelityInfo; texts: SharedTexts }): JSX.Element {
   const { kept_nodes: kept, total_nodes: total, threshold_share: threshold, kept_dsos: keptDsos, total_dsos: totalDsos } = fidelity;
   const warnings = info.value?.warnings.length ?? 0;
   const part = scope.value === "shown" ? partInWords() : null;
@@ -51,6 +52,7 @@ function KeepsList({ fidelity }: { fidelity: FidelityInfo }): JSX.Element {
         {warnings > 0 && `, ${count(warnings)} ${warnings === 1 ? "warning" : "warnings"}`}
       </Kept>
       <TimesKept times={fidelity.times} />
+      <PlaceTextsKept texts={texts} />
       <ViewKept times={fidelity.times} />
     </ul>
   );
@@ -88,6 +90,17 @@ function TimesKept({ times }: { times: Times }): JSX.Element {
     case "none":
       return <Left note={inSamples}>Timeline and single samples</Left>;
   }
+}
+
+/** Of profiles that came with any: the page cannot read them itself. */
+function PlaceTextsKept({ texts }: { texts: SharedTexts }): JSX.Element | null {
+  if (texts.profile.lines + texts.profile.instructions === 0) {
+    return null;
+  }
+  const [lines, instructions] = [textsOf(texts, "source").length, textsOf(texts, "assembly").length];
+  return lines + instructions === 0
+    ? <Left note="is not ticked">Text of hot lines and instructions</Left>
+    : <Kept note="as far as it fits">Text of {count(lines)} hot lines, {count(instructions)} instructions</Kept>;
 }
 
 function ViewKept({ times }: { times: Times }): JSX.Element {
