@@ -15,8 +15,8 @@ use crate::profile::{DsoId, Frame, FrameId};
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
-use crate::snapshot::{Contents, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, Tell};
-use crate::symbolize::{FunctionId, Provenance};
+use crate::snapshot::{Contents, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, ShareOptions, Tell};
+use crate::symbolize::{FunctionId, Provenance, Symbols};
 use crate::views::call_tree::Label;
 use crate::views::hot_lines::{SourceLine, place_in};
 use crate::views::weights::Sum;
@@ -24,11 +24,13 @@ use crate::views::{Inlines, Query};
 
 /// Bytes that may be taken where nothing else is large.
 const LEAST_ROOM: usize = 3 << 10;
-/// Part of all else that may be taken, where that is large.
-const PART: usize = 20;
 /// The same of snapshots with what stands at lines and addresses.
 const LEAST_ROOM_OF_TEXTS: usize = 12 << 10;
-const PART_OF_TEXTS: usize = 4;
+
+/// One part in so many may be taken: of what is asked for, and of all else where that is large.
+pub(super) fn part(contents: &Contents<'_>, options: &ShareOptions) -> usize {
+    if options.tells_texts(contents) { 4 } else { 20 }
+}
 
 /// The functions whose own code a call node is: its own, and those that it is inlined into.
 fn owners(tree: &Tree, node: u32) -> impl Iterator<Item = FunctionId> + '_ {
@@ -72,11 +74,8 @@ impl Heat {
     pub fn places(&self, contents: &Contents<'_>) -> Vec<HotPlace> {
         let Contents { profile, symbols, .. } = *contents;
         let place = |(cell, _): &(Cell, Sum)| {
-            let function = self.functions[cell.function as usize];
             let Frame { dso, address } = profile.frames.get(cell.frame);
-            let mut levels = symbols.levels(cell.frame).iter();
-            let level = levels.find(|level| level.function == function);
-            let line = level.map(|level| SourceLine { file: level.file, line: level.line });
+            let line = line_in(symbols, cell.frame, self.functions[cell.function as usize]);
             HotPlace { dso, address, line: line.unwrap_or_default() }
         };
         let mut places: Vec<HotPlace> = self.cells.iter().map(place).collect();
@@ -84,6 +83,12 @@ impl Heat {
         places.dedup();
         places
     }
+}
+
+/// The line at which a frame is in a function.
+fn line_in(symbols: &Symbols, frame: FrameId, function: FunctionId) -> Option<SourceLine> {
+    let level = symbols.levels(frame).iter().find(|level| level.function == function)?;
+    Some(SourceLine { file: level.file, line: level.line })
 }
 
 /// [`Heat`] that is being made.
@@ -228,12 +233,12 @@ impl<'a> Body<'_, 'a> {
             return;
         }
         let hot = self.hot_functions(heat, tables);
-        let all_else = out.packed_about();
-        let bytes = match self.options.tells_texts(self.contents) {
-            true => (all_else / PART_OF_TEXTS).max(LEAST_ROOM_OF_TEXTS),
-            false => (all_else / PART).max(LEAST_ROOM),
+        let least = match self.options.tells_texts(self.contents) {
+            true => LEAST_ROOM_OF_TEXTS,
+            false => LEAST_ROOM,
         };
-        let bytes = bytes.min(self.room.heat_bytes);
+        let of_all_else = out.packed_about() / part(self.contents, self.options);
+        let bytes = of_all_else.max(least).min(self.room.heat_bytes);
         let (mut fits, mut too_many) = (0, hot.len() + 1);
         let mut best = None;
         while fits + 1 < too_many {
@@ -287,9 +292,7 @@ impl<'a> Body<'_, 'a> {
         let Contents { profile, symbols, .. } = *self.contents;
         let mut places: BTreeMap<Place<'a>, Vec<Sum>> = BTreeMap::new();
         for &(cell, sum) in cells.iter().filter(|(cell, _)| kept.nodes[cell.node as usize]) {
-            let levels = symbols.levels(cell.frame);
-            let level = levels.iter().find(|level| level.function == id);
-            let line = level.map(|level| SourceLine { file: level.file, line: level.line });
+            let line = line_in(symbols, cell.frame, id);
             let is_inlined = self.tree.nodes[cell.node as usize].label.function() != Some(id);
             let Frame { dso, address } = profile.frames.get(cell.frame);
             let place = self.place(dso, Some(address), line, is_inlined);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::body::Body;
 use super::ground::{self, Ground, Key};
-use super::heat::HotPlace;
+use super::heat::{self, HotPlace};
 use super::samples;
 use super::search::{Densities, Fit, Search};
 use super::texts::{SharedTexts, Texts};
@@ -18,10 +18,6 @@ use crate::snapshot::{
 
 /// One part in so many is for bins of time, where calls have to be left out.
 const BINS_SHARE: usize = 10;
-/// One part in so many, at most, for where in functions samples ended.
-const HEAT_SHARE: usize = 20;
-/// The same with what stands there.
-const TEXTS_SHARE: usize = 4;
 /// To model a byte takes about as long as to take so many rows of samples.
 const ROWS_OF_A_SYMBOL: usize = 64;
 
@@ -257,8 +253,7 @@ impl Trying {
         };
         let heat_bytes = match self.next {
             Next::SamplesAlone | Next::Root => 0,
-            _ if options.tells_texts(contents) => options.characters / 4 * 3 / TEXTS_SHARE,
-            _ => options.characters / 4 * 3 / HEAT_SHARE,
+            _ => options.characters / 4 * 3 / heat::part(contents, options),
         };
         self.begin(contents, options, tools, Plan { call_nodes, most, bytes, heat_bytes })
     }
