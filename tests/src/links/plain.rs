@@ -51,7 +51,29 @@ impl Plain {
         let calls = Calls::new(&opened.profile, &opened.symbols);
         let numbers = plain.add_tables(opened, &calls);
         plain.add_nodes(opened, &calls, &numbers);
+        plain.add_places(opened, &numbers);
         plain
+    }
+
+    /// Where in functions samples ended, in the order of functions.
+    fn add_places(&mut self, opened: &Snapshot, numbers: &HashMap<FunctionId, u64>) {
+        let heat = &opened.facts.heat;
+        let known: BTreeMap<u64, FunctionId> =
+            heat.functions().filter_map(|id| Some((*numbers.get(&id)?, id))).collect();
+        for (number, id) in known {
+            let places = heat.get(id).map_or(&[][..], |known| &known.places);
+            self.number(number);
+            self.number(places.len() as u64);
+            let mut before = 0u64;
+            for place in places {
+                let address = place.address.unwrap_or_default();
+                self.number(address.wrapping_sub(before));
+                before = address;
+                let line = place.line.and_then(|at| at.line);
+                self.number(line.map_or(0, |line| line.get().into()));
+                place.sums.iter().for_each(|sum| self.number(sum.samples));
+            }
+        }
     }
 
     fn number(&mut self, number: u64) {
