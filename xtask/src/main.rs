@@ -17,7 +17,6 @@ mod page;
 mod sample;
 mod screenshot;
 mod steps;
-mod tally;
 mod test;
 mod wasm;
 

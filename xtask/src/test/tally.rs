@@ -8,10 +8,30 @@ use std::ops::AddAssign;
 pub struct Tally {
     pub passed: u64,
     pub failed: u64,
+    /// Could not run on this machine; each said why.
     pub skipped: u64,
-    /// What the runners said of those that failed, a line each: said again where it is not buried
-    /// under what came after.
+    /// What the fast tier leaves to `--all`: names of tests, and what a test checked only in part.
+    pub left: Vec<String>,
+    /// What the runners said of those that failed, a few lines each: repeated at the end, where
+    /// nothing that came after buries it.
     pub failures: Vec<String>,
+}
+
+impl Tally {
+    /// One test that passed.
+    pub fn passed() -> Self {
+        Self { passed: 1, ..Self::default() }
+    }
+
+    /// One test that failed, and why.
+    pub fn failed(why: String) -> Self {
+        Self { failed: 1, failures: vec![why], ..Self::default() }
+    }
+
+    /// Whether no test ran, nor was left out.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl AddAssign for Tally {
@@ -19,6 +39,7 @@ impl AddAssign for Tally {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.left.extend(other.left);
         self.failures.extend(other.failures);
     }
 }
@@ -30,12 +51,26 @@ impl fmt::Display for Tally {
 }
 
 /// Whose lines are read.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Runner {
-    /// `cargo test`: summaries like `test result: ok. 3 passed; 0 failed; …`.
+    /// Test programs of Rust: a line `test NAME ... ok` each, and summaries like
+    /// `test result: ok. 3 passed; 0 failed; …`.
     Libtest,
     /// `node --test` with the spec reporter: summaries like `ℹ pass 3`.
     Node,
+}
+
+/// What a line means to whoever watches the run.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A test has ended.
+    Ended(&'a str),
+    /// A test has been running for a minute, and has not ended.
+    Slow(&'a str),
+    /// A line for people: what is skipped.
+    Say,
+    /// Anything else.
+    Other,
 }
 
 /// Reads a runner's output, line by line.
@@ -43,10 +78,12 @@ pub struct Reader {
     runner: Runner,
     counted: Tally,
     /// Lines `SKIPPED: name: why`. A Rust test that skips says so and returns, so libtest counts it
-    /// as passed; the tally takes it from there. Node knows skips itself.
+    /// as passed; the tally corrects that. Node knows skips itself.
     said: u64,
-    /// Tests that the filter leaves out: Node counts them as skipped.
+    /// Tests that the filter leaves out, and those that are left to `--all`: both runners count
+    /// them as skipped or ignored.
     left_out: u64,
+    left: Vec<String>,
     failures: Vec<String>,
     /// Lines that belong to the last of them and are yet to come.
     to_come: usize,
@@ -58,7 +95,10 @@ pub struct Reader {
 const LINES_OF_FAILURE: usize = 4;
 
 /// How Node marks a test that `--test-name-pattern` leaves out.
-pub const LEFT_OUT: &str = "# test name does not match pattern";
+const FILTERED: &str = "# test name does not match pattern";
+
+/// How both runners mark a test that the fast tier leaves out.
+const LEFT: &str = "left to --all";
 
 impl Reader {
     pub fn new(runner: Runner) -> Self {
@@ -67,48 +107,91 @@ impl Reader {
             counted: Tally::default(),
             said: 0,
             left_out: 0,
+            left: Vec::new(),
             failures: Vec::new(),
             to_come: 0,
             listed: false,
         }
     }
 
-    pub fn read_line(&mut self, line: &str) {
-        let line = line.trim_start();
+    pub fn read_line<'a>(&mut self, line: &'a str) -> Event<'a> {
+        let line = line.trim();
         self.note_failure(line);
+        if let Some(reduced) = line.strip_prefix("REDUCED: ") {
+            self.left.push(reduced.to_owned());
+            return Event::Other;
+        }
         match self.runner {
-            Runner::Libtest => {
-                if let Some(counts) = line.strip_prefix("test result: ") {
-                    for part in counts.split([';', '.']) {
-                        self.count(part.split_whitespace().rev());
-                    }
-                } else if line.starts_with("SKIPPED: ") {
-                    self.said += 1;
-                }
+            Runner::Libtest => self.read_libtest(line),
+            Runner::Node => self.read_node(line),
+        }
+    }
+
+    fn read_libtest<'a>(&mut self, line: &'a str) -> Event<'a> {
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            for part in counts.split([';', '.']) {
+                self.count(part.split_whitespace().rev());
             }
-            Runner::Node => {
-                if let Some(count) = line.strip_prefix("ℹ ") {
-                    self.count(count.split_whitespace());
-                } else if line.ends_with(LEFT_OUT) {
-                    self.left_out += 1;
+        } else if line.starts_with("SKIPPED: ") {
+            self.said += 1;
+            return Event::Say;
+        } else if let Some(test) = line.strip_prefix("test ") {
+            if let Some((name, _)) = test.split_once(" has been running for over ") {
+                return Event::Slow(name);
+            }
+            if let Some((name, how)) = test.split_once(" ... ") {
+                if how.contains(LEFT) {
+                    self.leave(name);
                 }
+                return Event::Ended(name);
             }
         }
+        Event::Other
+    }
+
+    fn read_node<'a>(&mut self, line: &'a str) -> Event<'a> {
+        if let Some(count) = line.strip_prefix("ℹ ") {
+            self.count(count.split_whitespace());
+            // What a test says of itself comes behind the same sign.
+            let says_why = count.starts_with("SKIPPED: ");
+            return if says_why { Event::Say } else { Event::Other };
+        }
+        if line.starts_with("SKIPPED: ") {
+            return Event::Say;
+        }
+        let Some(test) = line.strip_prefix(['✔', '✖', '﹣']) else { return Event::Other };
+        let name = test.rsplit_once(" (").map_or(test, |(name, _)| name).trim();
+        if line.ends_with(FILTERED) {
+            self.left_out += 1;
+        } else if test.rsplit_once("# ").is_some_and(|(_, why)| why.starts_with(LEFT)) {
+            self.leave(name);
+        } else if line.starts_with('﹣') {
+            return Event::Say;
+        }
+        Event::Ended(name)
+    }
+
+    fn leave(&mut self, name: &str) {
+        self.left_out += 1;
+        self.left.push(name.to_owned());
     }
 
     pub fn finish(self) -> Tally {
         let Tally { passed, failed, skipped, .. } = self.counted;
+        let said = if self.runner == Runner::Libtest { self.said } else { 0 };
         Tally {
-            passed: passed.saturating_sub(self.said),
+            passed: passed.saturating_sub(said),
             failed,
-            skipped: (skipped + self.said).saturating_sub(self.left_out),
+            skipped: (skipped + said).saturating_sub(self.left_out),
+            left: self.left,
             failures: self.failures,
         }
     }
 
     fn note_failure(&mut self, line: &str) {
         let begins = match self.runner {
-            // "thread 'name' panicked at file:line:column:", and below it why.
+            // "thread 'name' panicked at file:line:column:", and below it why. Since Rust 1.91 with
+            // the thread's number behind its name.
             Runner::Libtest => line.starts_with("thread '") && line.contains(" panicked at "),
             Runner::Node => {
                 self.listed |= line == "✖ failing tests:";
@@ -142,11 +225,13 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reader, Runner, Tally};
+    use super::{Event, Reader, Runner, Tally};
 
     fn tally(runner: Runner, lines: &[&str]) -> Tally {
         let mut reader = Reader::new(runner);
-        lines.iter().for_each(|line| reader.read_line(line));
+        for line in lines {
+            reader.read_line(line);
+        }
         reader.finish()
     }
 
@@ -185,6 +270,32 @@ mod tests {
         let lines = ["﹣ a (0.1ms) # test name does not match pattern", "ℹ pass 1", "ℹ skipped 1"];
         let expected = Tally { passed: 1, ..Tally::default() };
         assert_eq!(tally(Runner::Node, &lines), expected);
+    }
+
+    #[test]
+    fn what_the_fast_tier_leaves_out_is_listed_and_no_skip() {
+        let lines = [
+            "test gate::b06_modules ... ignored, left to --all: boots a kernel",
+            "test vectors ... ignored, for another reason",
+            "test bits ... ok",
+            "REDUCED: bits: 10 of 160 bits",
+            "test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out",
+        ];
+        let left = vec!["gate::b06_modules".to_owned(), "bits: 10 of 160 bits".to_owned()];
+        let expected = Tally { passed: 1, skipped: 1, left, ..Tally::default() };
+        assert_eq!(tally(Runner::Libtest, &lines), expected);
+
+        let lines = ["﹣ a22 many (0.1ms) # left to --all", "ℹ pass 1", "ℹ skipped 1"];
+        let expected = Tally { passed: 1, left: vec!["a22 many".to_owned()], ..Tally::default() };
+        assert_eq!(tally(Runner::Node, &lines), expected);
+    }
+
+    #[test]
+    fn a_test_that_does_not_end_is_named() {
+        let mut reader = Reader::new(Runner::Libtest);
+        let slow = reader.read_line("test gate::b06 has been running for over 60 seconds");
+        assert_eq!(slow, Event::Slow("gate::b06"));
+        assert_eq!(reader.read_line("test gate::b06 ... ok"), Event::Ended("gate::b06"));
     }
 
     #[test]

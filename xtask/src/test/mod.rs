@@ -1,0 +1,197 @@
+//! `cargo xtask test`: checks, tests of Rust, of the page, and in a real browser.
+//!
+//! Two tiers. The fast one is what people run before each commit: something of everything. `--all`
+//! adds what takes long: full density of exhaustive tests, a guest kernel, large recordings, the
+//! demo. What the fast tier leaves out is listed at its end.
+//!
+//! Everything runs even if something before it failed; what did is repeated at the end, and the
+//! last line counts it all.
+
+mod checks;
+mod node;
+mod rust;
+mod tally;
+mod watch;
+
+use crate::steps::{cargo, run, seconds, step, step_once, target};
+use crate::{apt, demo, guest_kernel, page};
+use anyhow::Result;
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+#[derive(Args)]
+pub struct TestOptions {
+    /// Everything: also what takes long
+    #[arg(long)]
+    all: bool,
+    /// Keep pictures of the page in target/screenshots/
+    #[arg(long)]
+    pictures: bool,
+    /// Also build samply and test with it
+    #[arg(long)]
+    peers: bool,
+    /// Only tests whose name contains this, and no checks
+    filter: Option<String>,
+    #[command(flatten)]
+    build: page::BuildOptions,
+}
+
+/// How much is tested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tier {
+    /// Before each commit.
+    Fast,
+    /// `--all`.
+    All,
+}
+
+impl TestOptions {
+    fn tier(&self) -> Tier {
+        if self.all { Tier::All } else { Tier::Fast }
+    }
+}
+
+/// What the tests find in their environment.
+struct Parts {
+    tier: Tier,
+    /// `PERFTAB_PICTURES`: only with `--pictures`.
+    pictures: Option<PathBuf>,
+    /// `PERFTAB_BIN`: the binary, with the page inside.
+    binary: PathBuf,
+    /// `PERFTAB_SAMPLY`: only with `--peers`.
+    samply: Option<PathBuf>,
+}
+
+impl Parts {
+    fn name_to(&self, command: &mut Command) {
+        let tier = match self.tier {
+            Tier::Fast => "fast",
+            Tier::All => "all",
+        };
+        command
+            .env("PERFTAB_TIER", tier)
+            .env("PERFTAB_BIN", &self.binary)
+            .env("PERFTAB_HTML", target("page/perftab.html"))
+            .env("PERFTAB_WASM", target("wasm-bound/perftab_web_bg.wasm"));
+        if let Some(pictures) = &self.pictures {
+            command.env("PERFTAB_PICTURES", pictures);
+        }
+        if let Some(samply) = &self.samply {
+            command.env("PERFTAB_SAMPLY", samply);
+        }
+    }
+}
+
+/// Installs, builds, checks, tests. The last line printed is the count.
+pub fn test(options: &TestOptions) -> Result<ExitCode> {
+    let started = Instant::now();
+    apt::install(&[apt::BUILD, apt::TEST])?;
+    apt::rust_components(&["rustfmt", "clippy"])?;
+    mount_tracefs()?;
+    if options.tier() == Tier::All {
+        guest_kernel::fetch()?;
+    }
+    let mut times = Times::default();
+    let tally = match times.of("build", || build_parts(options)) {
+        Ok(parts) => run_all(options, &parts, &mut times)?,
+        // What does not build is the one test that counts.
+        Err(error) => Tally::failed(format!("{error:#}")),
+    };
+    println!("{times}in all {}", seconds(started.elapsed()));
+    if let (true, Some(filter)) = (tally.is_empty(), &options.filter) {
+        println!("No test has this in its name: {filter}");
+    }
+    if options.tier() == Tier::Fast {
+        tally.left.iter().for_each(|left| println!("    {left}"));
+        println!("left to --all: {}", tally.left.len());
+    }
+    tally.failures.iter().for_each(|failure| println!("{failure}"));
+    println!("perftab: {tally}");
+    let good = tally.failed == 0 && !tally.is_empty();
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn build_parts(options: &TestOptions) -> Result<Parts> {
+    let binary = page::build(&options.build)?;
+    let samply = options.peers.then(build_samply).transpose()?;
+    let pictures = options.pictures.then(|| target("screenshots"));
+    Ok(Parts { tier: options.tier(), pictures, binary, samply })
+}
+
+fn run_all(options: &TestOptions, parts: &Parts, times: &mut Times) -> Result<Tally> {
+    let filter = options.filter.as_deref();
+    let mut tally = Tally::default();
+    if filter.is_none() {
+        tally += times.of("checks", checks::all)?;
+    }
+    tally += times.of("Rust", || rust::tests(filter, parts.tier, parts))?;
+    tally += times.of("page's parts", || node::page_units(filter))?;
+    tally += times.of("WebAssembly", || node::wasm(filter, parts))?;
+    tally += times.of("browser", || node::browser(filter, parts.tier, parts))?;
+    if filter.is_none() && parts.tier == Tier::All {
+        tally += times.of("demo", || demo_works(&parts.binary))?;
+    }
+    Ok(tally)
+}
+
+/// The demo, served by nobody, counts as one test. Its folder is made anew, as in a fresh clone.
+fn demo_works(binary: &Path) -> Result<Tally> {
+    let folder = target("demo");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    apt::install(&[apt::WORKLOADS])?;
+    Ok(match demo::make(binary) {
+        Ok(_) => Tally::passed(),
+        Err(error) => Tally::failed(format!("the demo fails: {error:#}")),
+    })
+}
+
+/// How long each part of the run took.
+#[derive(Default)]
+struct Times(Vec<(&'static str, Duration)>);
+
+impl Times {
+    fn of<T>(&mut self, part: &'static str, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = work();
+        self.0.push((part, started.elapsed()));
+        result
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|(part, took)| write!(f, "{part} {}, ", seconds(*took)))
+    }
+}
+
+/// Scheduler tracepoints are read from tracefs, which minimal systems leave unmounted.
+fn mount_tracefs() -> Result<()> {
+    let tracing = "/sys/kernel/tracing";
+    if Path::new(tracing).join("events").exists() || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    step("Mount tracefs", || {
+        let mount = Command::new("mount").args(["-t", "tracefs", "tracefs", tracing]).status()?;
+        if !mount.success() {
+            println!("    not mounted; tests that need tracepoints say that they skip");
+        }
+        Ok(())
+    })
+}
+
+fn build_samply() -> Result<PathBuf> {
+    let peers = target("peers");
+    let samply = peers.join("bin/samply");
+    step_once("samply", "Build samply", &[], &[&samply], || {
+        run(cargo()
+            .args(["install", "--quiet", "--locked", "samply", "--version=^0.13", "--root"])
+            .arg(&peers))
+    })?;
+    Ok(samply)
+}

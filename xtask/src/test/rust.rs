@@ -1,0 +1,86 @@
+//! Tests of Rust: built once by Cargo, then run program by program, so that each has its time, its
+//! log, and a limit.
+
+use super::tally::{Runner, Tally};
+use super::watch::{Limits, watch};
+use super::{Parts, Tier};
+use crate::steps::{cargo, line, step};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// A test program that Cargo built.
+struct Program {
+    /// As in `cargo test`: of a library or binary its name, of an integration test that of its file.
+    name: String,
+    path: PathBuf,
+    /// Of its package, where it runs.
+    folder: PathBuf,
+}
+
+/// The façade of WebAssembly has no tests on the host; without it, core is built without the types
+/// for TypeScript, as in the binary, so once less.
+const PACKAGES: [&str; 3] = ["--workspace", "--exclude=perftab-web", "--locked"];
+
+/// Builds and runs all tests of Rust.
+pub fn tests(filter: Option<&str>, tier: Tier, parts: &Parts) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for program in step("Build the tests of Rust", build)? {
+        tally += step(&format!("Test {}", program.name), || run(&program, filter, tier, parts))?;
+    }
+    tally += step("Test the examples in core's documentation", || {
+        let mut command = cargo();
+        command.args(["test", "--doc", "--locked", "--package=perftab-core"]).args(filter);
+        watch(&mut command, Runner::Libtest, "core-doc", limits(tier))
+    })?;
+    Ok(tally)
+}
+
+fn limits(tier: Tier) -> Limits {
+    let minutes = match tier {
+        Tier::Fast => 5,
+        Tier::All => 15,
+    };
+    let limit = Duration::from_secs(60 * minutes);
+    Limits { test: limit, silence: limit + Duration::from_secs(60) }
+}
+
+fn run(program: &Program, filter: Option<&str>, tier: Tier, parts: &Parts) -> Result<Tally> {
+    let mut command = Command::new(&program.path);
+    command.current_dir(&program.folder).args(filter).args(["--show-output"]);
+    if tier == Tier::All {
+        command.arg("--include-ignored");
+    }
+    parts.name_to(&mut command);
+    watch(&mut command, Runner::Libtest, &program.name, limits(tier))
+}
+
+fn build() -> Result<Vec<Program>> {
+    let mut command = cargo();
+    command.args(["test", "--no-run", "--quiet", "--message-format=json-render-diagnostics"]);
+    command.args(PACKAGES);
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| line(&command))?;
+    if !output.status.success() {
+        bail!("{} ended with {}", line(&command), output.status);
+    }
+    let mut programs = Vec::new();
+    for text in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(text)?;
+        if message["reason"] == "compiler-artifact" && message["profile"]["test"] == true {
+            programs.extend(program(&message));
+        }
+    }
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(programs)
+}
+
+/// Of a message about an artifact; `None` where nothing can be run.
+fn program(message: &serde_json::Value) -> Option<Program> {
+    let manifest = PathBuf::from(message["manifest_path"].as_str()?);
+    Some(Program {
+        name: message["target"]["name"].as_str()?.to_owned(),
+        path: message["executable"].as_str()?.into(),
+        folder: manifest.parent()?.to_owned(),
+    })
+}
