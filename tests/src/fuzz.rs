@@ -1,5 +1,5 @@
 //! What is fuzzed, as plain functions of any bytes: the fuzz targets (`fuzz/`) call them, and
-//! `tests/tests/seeds.rs` replays the seeds through them without a fuzzer.
+//! `tests/tests/pure/seeds.rs` replays the seeds through them without a fuzzer.
 //!
 //! They fail by panicking, which nothing in core may do whatever the bytes. Beyond that they hold
 //! what is true of every input: how it is cut into blocks changes nothing.

@@ -1,5 +1,5 @@
 // The page reads every fixture as the binary does: the digest of all columns is the one that the
-// native session wrote beside the fixture (tests/tests/fixtures), whatever the size of the blocks.
+// native session wrote beside the fixture (tests/tests/pure/fixtures), whatever the size of the blocks.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";

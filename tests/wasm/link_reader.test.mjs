@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { callsOf, placesOf, streamsOf } from "./link_reader.mjs";
 
-const folder = new URL("../tests/link_vectors/", import.meta.url);
+const folder = new URL("../link_vectors/", import.meta.url);
 
 for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflated|heat|texts)\.txt$/.test(name))) {
   test(`links: a reader made from the document finds the calls of ${name}`, () => {

@@ -5,5 +5,6 @@ pub mod calls;
 pub mod crowd;
 pub mod plain;
 pub mod sizes;
+pub mod vectors;
 
 pub use calls::Calls;

@@ -5,7 +5,7 @@
 //! and constants are the kernel's own (`perf-event-open-sys`), all else is spelled out here, from
 //! `include/uapi/linux/perf_event.h` (records of the kernel), `tools/lib/perf/include/perf/event.h`
 //! (records of perf) and `tools/perf/util/header.c` (features). What it writes is checked against
-//! perf itself wherever perf is installed (`tests/tests/fixtures`).
+//! perf itself wherever perf is installed (`tests/fixtures`).
 //!
 //! The same description gives the same bytes, always.
 

@@ -69,7 +69,7 @@ fn damaged_links_are_survived() {
     let session = open_in_blocks(&fs::read(fixture).expect("the fixture"), 1 << 20);
     let options = ShareOptions { characters: 2_000, ..ShareOptions::default() };
     let link = session.expect("it opens").share(&options).expect("there is room");
-    let texts = root().join("tests/tests/link_vectors/v1-texts.txt");
+    let texts = root().join("tests/link_vectors/v1-texts.txt");
     let texts = fs::read_to_string(texts).expect("the vector");
     let texts = texts.lines().next().expect("a link with texts of lines and instructions");
     let links = [link.payload.as_str(), texts].map(seeds::of_link);

@@ -3,8 +3,8 @@
 use perftab_core::symbolize::Provenance;
 use perftab_tests::folder::TestFolder;
 
-use crate::oracle::{Code, Functions};
-use crate::workbench::{Bench, compile, image, run, text};
+use crate::symbols::oracle::{Code, Functions};
+use crate::symbols::workbench::{Bench, compile, image, run, text};
 
 const ALIASES: &str = r#"
 int __underscored(int x) { return x + 1; }

@@ -9,7 +9,7 @@ use perftab_core::profile::DsoKind;
 use perftab_tests::guest::{Guest, GuestModule, Snapshot};
 use perftab_tests::synth::Recording;
 
-use crate::kernel::{
+use crate::build_ids::kernel::{
     Booted, UNKNOWN_END, admit, map, named, names, opened, output, recording, samples,
 };
 

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::recorder::{Recorder, Running, busy, data_size, is_installed, is_root, wait_for};
+use crate::record::recorder::{
+    Recorder, Running, busy, data_size, is_installed, is_root, wait_for,
+};
 
 #[test]
 fn the_exit_code_is_the_commands() {

@@ -5,7 +5,7 @@ use std::fs;
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::feature::Feature;
 
-use crate::recorder::{
+use crate::record::recorder::{
     BUSY_ID, Recorder, Running, busy, busy_again, is_installed, is_root, wait_for,
 };
 

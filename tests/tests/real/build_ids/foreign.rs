@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::builds::{Builds, Ids, OLDER, is_installed, stderr, text};
+use crate::build_ids::builds::{Builds, Ids, OLDER, is_installed, stderr, text};
 
 /// Places in the file header, by perf's `perf_file_header`.
 const DATA: usize = 40;
@@ -138,7 +138,7 @@ fn b26_other_tools_read_past_what_perftab_adds() {
     }
     assert!(records > samples, "linux-perf-data found {records} records");
 
-    let Some(parser) = crate::peers::hotspot_parser() else {
+    let Some(parser) = crate::build_ids::peers::hotspot_parser() else {
         println!("SKIPPED: {test}: hotspot-perfparser is not installed");
         return;
     };

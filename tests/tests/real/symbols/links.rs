@@ -13,8 +13,8 @@ use perftab_core::views::call_tree::CallTree;
 use perftab_core::views::label::Labels;
 use perftab_tests::folder::TestFolder;
 
-use crate::oracle::Code;
-use crate::workbench::{Bench, compile, image};
+use crate::symbols::oracle::Code;
+use crate::symbols::workbench::{Bench, compile, image};
 
 const SOURCE: &str = "static inline __attribute__((always_inline)) int inner(int x) {\n\
                       return x * 7 + 1;\n}\n\

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use perftab_tests::perftab_binary;
 
-use crate::recorder::{Recorder, Running, busy, data_size, is_installed, is_root, wait_for};
+use crate::record::recorder::{
+    Recorder, Running, busy, data_size, is_installed, is_root, wait_for,
+};
 
 #[test]
 fn targets_that_do_not_exist() {

@@ -9,8 +9,8 @@ use perftab_core::symbolize::{Image, NotAnImage, Rejection, Status};
 use perftab_core::symbolize::{Ledger, RecordedIdentities};
 use perftab_tests::folder::TestFolder;
 
-use crate::oracle::{self, Code};
-use crate::workbench::{Bench, compile, image, run, text};
+use crate::symbols::oracle::{self, Code};
+use crate::symbols::workbench::{Bench, compile, image, run, text};
 
 const SOURCE: &str =
     "int work(int x) { return x * 7; } int main(int c, char **v) { return work(c); }";

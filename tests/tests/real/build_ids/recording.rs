@@ -11,7 +11,7 @@ use perftab_tests::perftab_binary;
 use perftab_tests::served::Viewer;
 use serde_json::{Value, json};
 
-use crate::builds::{
+use crate::build_ids::builds::{
     Builds, Functions, Ids, NEWER, NEWER_ID, OLDER, OLDER_ID, Replaced, compile, is_installed,
     stderr, text,
 };

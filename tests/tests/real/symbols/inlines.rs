@@ -5,8 +5,8 @@ use std::path::Path;
 
 use perftab_tests::folder::TestFolder;
 
-use crate::oracle::{Code, inline_levels};
-use crate::workbench::{Bench, compile, image};
+use crate::symbols::oracle::{Code, inline_levels};
+use crate::symbols::workbench::{Bench, compile, image};
 
 const C: &str = r#"
 static inline __attribute__((always_inline)) int innermost(int x) {

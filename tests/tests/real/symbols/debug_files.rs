@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use perftab_tests::folder::TestFolder;
 
-use crate::oracle::Code;
-use crate::workbench::{Bench, compile, image, run, text};
+use crate::symbols::oracle::Code;
+use crate::symbols::workbench::{Bench, compile, image, run, text};
 
 const SOURCE: &str = "static inline __attribute__((always_inline)) int inner(int x) {\n\
                       return x * 7 + 1;\n}\n\

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::workbench::{run, text};
+use crate::symbols::workbench::{run, text};
 
 /// The bytes of `.text`: its address in the file's own space, its offset and its length.
 pub struct Code {

@@ -7,7 +7,7 @@ use std::process::Command;
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section::{self, KernelImage};
 
-use crate::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
+use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
 
 #[test]
 fn perf_finds_every_sample_id_and_feature() {
@@ -74,7 +74,7 @@ fn the_system_is_recorded_with_what_ran_before() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let before = crate::recorder::Running::program(&program, &[]);
+    let before = crate::record::recorder::Running::program(&program, &[]);
     let recorded = recorder.run(&["-a", "-g", "--", program.to_str().unwrap(), "200"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert_eq!(recorder.samples_by_perf(), recorded.samples());
@@ -172,7 +172,7 @@ fn linux_perf_data_parses_every_record() {
 
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let process = crate::recorder::Running::program(&program, &[]);
+    let process = crate::record::recorder::Running::program(&program, &[]);
     let recorded = recorder.run(&["-g", "-p", &process.pid(), "--duration", "300ms"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
 

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::builds::{Builds, Ids, NEWER, NEWER_ID, OLDER, is_installed, stderr, text};
-use crate::requirements::{root, row};
+use crate::build_ids::builds::{Builds, Ids, NEWER, NEWER_ID, OLDER, is_installed, stderr, text};
+use crate::build_ids::requirements::{root, row};
 
 /// What a tool shows of the older build's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

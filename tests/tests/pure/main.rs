@@ -1,0 +1,16 @@
+//! Tests that need nothing but this repository: bytes, fixtures, and core.
+//!
+//! One program for all of them: linking one for each file took longer than running it.
+
+mod damage;
+mod decode;
+mod fixtures;
+mod forms;
+mod link_times;
+mod link_vectors;
+mod oracle;
+mod packed;
+mod samples;
+mod seeds;
+mod tidy;
+mod times;
