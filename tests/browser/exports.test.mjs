@@ -59,7 +59,7 @@ describe("pprof", () => {
     const table = pprof("-top", "-nodecount=1000000", "-nodefraction=0", `-sample_index=${event}`, `-unit=${unit}`, ...options, file);
     const total = Number(/^Showing nodes accounting for .* of ([\d.]+)\D* total$/m.exec(table)[1]);
     const self = new Map();
-    for (const [, flat, name] of table.matchAll(/^ *([\d.]+)[a-z]* +[\d.<]+% +[\d.]+% +\S+ +[\d.<]+%  (.+)$/gm)) {
+    for (const [, flat, name] of table.matchAll(/^ *([\d.]+)[a-z]* +[\d.<]+% +[\d.]+% +\S+ +[\d.<]+% {2}(.+)$/gm)) {
       if (Number(flat) > 0 && !name.startsWith("[") && name !== "<unknown>") self.set(name.replace(/ \(inline\)$/, ""), Number(flat));
     }
     return { total, self };
@@ -91,7 +91,7 @@ describe("Firefox Profiler", () => {
   test("its importer adds up what perftab reports, and knows build-ids and times", async () => {
     const file = exported("firefox", recording);
     // The path of a socket has to be short.
-    const session = { ...process.env, PROFILER_CLI_SESSION_DIR: parts.path("ff") + "-s" };
+    const session = { ...process.env, PROFILER_CLI_SESSION_DIR: `${parts.path("ff")}-s` };
     const ask = (...words) =>
       promisify(execFile)("node", [importer, ...words], { env: session, encoding: "utf8", maxBuffer: 1 << 28 }).then(({ stdout }) => stdout);
     const json = async (...words) => JSON.parse(await ask(...words, "--json"));

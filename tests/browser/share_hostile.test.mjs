@@ -14,6 +14,7 @@ const HOSTILE = [
   "javascript:hacked()",
   "\u202egnp.exe\u2066\u200bhacked()",
   "\u001b]0;hacked()\u0007\r\n",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a template that nobody may fill in
   "{{hacked()}}${hacked()}&lt;b&gt;",
   "http://elsewhere.invalid/hacked",
 ];

@@ -132,7 +132,10 @@ describe("8 hostile files", () => {
         if (!damage) return blob;
         const bytes = new Uint8Array(await blob.arrayBuffer());
         let state = seed;
-        const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 8;
+        const random = () => {
+          state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+          return state >>> 8;
+        };
         if (damage === "all") bytes.forEach((_, at) => (bytes[at] = random()));
         else for (let i = 0; i < damage; i++) bytes[random() % bytes.length] = random();
         return bytes;

@@ -134,7 +134,7 @@ export class Tab {
   }
 
   async #keepWithin(address) {
-    const own = address.startsWith("file:") ? "file://" : new URL(address).origin + "/";
+    const own = address.startsWith("file:") ? "file://" : `${new URL(address).origin}/`;
     await this.page.context().route("**/*", (route) => {
       if (route.request().url().startsWith(own)) return route.continue();
       this.refused.push(route.request().url());

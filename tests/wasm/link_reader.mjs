@@ -47,7 +47,9 @@ function inflated(bytes) {
   const rest = { bytes, at: 0 };
   const part = () => {
     const length = Number(varint(rest));
-    return { bytes: inflateRawSync(bytes.subarray(rest.at, rest.at += length)), at: 0 };
+    const from = rest.at;
+    rest.at += length;
+    return { bytes: inflateRawSync(bytes.subarray(from, rest.at)), at: 0 };
   };
   const [numbers, texts] = [part(), part()];
   const lengths = Array.from({ length: Number(varint(numbers)) }, () => Number(varint(numbers)));

@@ -24,10 +24,10 @@ test("warnings stand by kind, in the order in which the session sends them", () 
 
 test("the way from recorded to shown adds up", () => {
   const steps = Object.fromEntries(funnel(PROFILE).map(({ name, count }) => [name, count]));
-  assert.equal(steps["recorded"], 414_010);
-  assert.equal(steps["unreadable"], 12);
-  assert.equal(steps["shown"], 412_794);
-  assert.equal((steps["recorded"] ?? 0) - (steps["lost"] ?? 0) - (steps["unreadable"] ?? 0), steps["shown"]);
+  assert.equal(steps.recorded, 414_010);
+  assert.equal(steps.unreadable, 12);
+  assert.equal(steps.shown, 412_794);
+  assert.equal((steps.recorded ?? 0) - (steps.lost ?? 0) - (steps.unreadable ?? 0), steps.shown);
 });
 
 test("where no samples are counted as lost, records are", () => {

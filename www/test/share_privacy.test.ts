@@ -50,5 +50,5 @@ test("the list has every text under its part, with what it was", () => {
   assert.equal(charactersOf(TEXTS), 23);
   assert.equal(renamedIn(TEXTS), 1);
   const counts = Object.fromEntries(TICKS.map(({ part, count }) => [part, count(TEXTS)]));
-  assert.deepEqual([counts["ownFunctions"], counts["systemFunctions"], counts["folders"], counts["commandLine"]], [2, 0, 3, 1]);
+  assert.deepEqual([counts.ownFunctions, counts.systemFunctions, counts.folders, counts.commandLine], [2, 0, 3, 1]);
 });

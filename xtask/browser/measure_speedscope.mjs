@@ -19,7 +19,6 @@ for (let run = 0; run < Number(runs); run++) {
   await page.goto(pathToFileURL(resolve(folder, "index.html")).href);
   await page.locator("input[type=file]").first().setInputFiles(resolve(text));
   try {
-    const opened = () => /Left Heavy/.test(document.body.innerText);
     const outcome = await page.waitForFunction(
       () => (/Left Heavy/.test(document.body.innerText) ? "opened" : /went wrong|Unrecognized/.test(document.body.innerText) && "failed"),
       undefined,

@@ -27,7 +27,7 @@ export function HeatMirror({ model, grid: element }: { model: HeatModel; grid: R
       aria-colcount={grid.seconds}
       aria-multiselectable="true"
       aria-activedescendant={`heat-${second}-${row}`}
-      onFocus={(event) => model.focused(event.currentTarget.dataset["pointed"] === undefined)}
+      onFocus={(event) => model.focused(event.currentTarget.dataset.pointed === undefined)}
       onKeyDown={showsFocus.onKeyDown}
       onBlur={(event) => {
         showsFocus.onBlur(event);

@@ -125,14 +125,17 @@ function Ids({ row }: { row: DsoRow }): JSX.Element | null {
   );
 }
 
-/** The id in groups; those that differ are marked by ground and underline, and said. */
+/** The id in groups; those that differ are marked by ground and underline, and said: `code` takes no name. */
 function IdText({ id, other }: { id: string; other: string }): JSX.Element {
   return (
-    <code class="id-groups" aria-label={id === other ? id : `${id}, differs`}>
-      {groupId(id, other).map(({ text, differs }, index) => (
-        <span key={index} class={differs ? "differs" : ""}>{text}</span>
-      ))}
-    </code>
+    <>
+      <code class="id-groups">
+        {groupId(id, other).map(({ text, differs }, index) => (
+          <span key={index} class={differs ? "differs" : ""}>{text}</span>
+        ))}
+      </code>
+      {id !== other && <span class="visually-hidden">differs</span>}
+    </>
   );
 }
 

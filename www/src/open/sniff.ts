@@ -19,7 +19,7 @@ const PROFILE_BEHIND_TEXT = /^[\t\n\r -~\x80-\xff]*\n(?:PERFILE2\x10\0{7}|2ELIFR
 const WRAPPERS = ["\x1f\x8b", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd", "BZh"];
 
 /** zip (its APPNOTE 4.3.7), ar with what deb is made of (deb(5)), and tar, whose magic stands at 257 (POSIX ustar). */
-const ARCHIVE = /^(?:PK\x03\x04|!<arch>\n|[^]{257}ustar)/;
+const ARCHIVE = /^(?:PK\x03\x04|!<arch>\n|.{257}ustar)/s;
 
 /** A line of /proc/kallsyms, of a perf map (tools/perf/Documentation/jit-interface.txt), or what perftab writes before the first. */
 const SYMBOLS = /^(?:# perftab kallsyms|[0-9a-f]{8,16} [a-zA-Z] [\w.$]+|[0-9a-f]{4,16} [0-9a-f]{1,16} \S)/;

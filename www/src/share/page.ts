@@ -10,7 +10,7 @@ export function pageWith(document: Document, payload: string): string {
   root.querySelector("#profile")?.remove();
   // It is one file from now on: the sample has done its work, and nothing of a host lies beside it.
   root.querySelectorAll("#sample, link[rel=manifest], link[rel=icon][href='icon.svg']").forEach((element) => element.remove());
-  delete root.dataset["theme"];
+  delete root.dataset.theme;
   const title = root.querySelector("title");
   if (title !== null) {
     title.textContent = "perftab";

@@ -85,7 +85,7 @@ function Menu({ at }: { at: Place }): JSX.Element {
       {TRANSFORMS.map(({ kind, key, label }) => (
         <Item key={kind} keys={key} label={label} onChoose={() => run(() => void applyTransform(kind))} />
       ))}
-      <hr role="separator" />
+      <hr />
       {extraItems().map(({ label, keys, run: action }) => (
         <Item key={label} keys={keys} label={label} onChoose={() => run(action)} />
       ))}
@@ -115,7 +115,7 @@ function onKey(event: KeyboardEvent, menu: Element | null): void {
   } else if (event.key === "Escape" || event.key === "Tab") {
     close();
   } else if (event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    all.find((each) => each.dataset["key"] === event.key)?.click();
+    all.find((each) => each.dataset.key === event.key)?.click();
   } else {
     return;
   }

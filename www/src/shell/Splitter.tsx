@@ -55,6 +55,7 @@ export function Splitter({ label, edge, size, least, most, onResize }: SplitterP
     <div
       ref={line}
       class={`splitter splitter-${edge}`}
+      // biome-ignore lint/a11y/useAriaPropsForRole: aria-valuenow is set when the size is known
       role="separator"
       aria-orientation={axis === "clientX" ? "vertical" : "horizontal"}
       aria-label={label}

@@ -68,6 +68,6 @@ export const rowExtra = computed(() => (density.value === "comfortable" ? 2 : 0)
 export function followLayout(): void {
   effect(() => {
     remember("density", density.value);
-    document.documentElement.dataset["density"] = density.value;
+    document.documentElement.dataset.density = density.value;
   });
 }

@@ -111,6 +111,7 @@ function writeFunction({ dso, name, address }: FunctionRef, files: Files): strin
 
 function writePath(path: readonly PathPart[], files: Files): string {
   return path
+    // biome-ignore lint/suspicious/useIterableCallbackReturn: every kind returns, as TypeScript checks
     .map((part) => {
       switch (part.kind) {
         case "process":

@@ -15,9 +15,9 @@ export function followTheme(): void {
   effect(() => {
     remember("theme", theme.value);
     if (theme.value === "system") {
-      delete document.documentElement.dataset["theme"];
+      delete document.documentElement.dataset.theme;
     } else {
-      document.documentElement.dataset["theme"] = theme.value;
+      document.documentElement.dataset.theme = theme.value;
     }
     themeGeneration.value = themeGeneration.peek() + 1;
   });

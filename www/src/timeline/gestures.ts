@@ -137,7 +137,7 @@ export function followGestures(
     }
   };
 
-  const escape = (event: KeyboardEvent): void => {
+  const escaped = (event: KeyboardEvent): void => {
     if (event.key === "Escape" && press?.dragging) {
       event.preventDefault();
       event.stopPropagation();
@@ -184,7 +184,7 @@ export function followGestures(
   area.addEventListener("pointerleave", () => handlers.leave(), { signal });
   area.addEventListener("dblclick", doubleClick, { signal });
   area.addEventListener("wheel", wheel, { signal, passive: false });
-  addEventListener("keydown", escape, { signal, capture: true });
+  addEventListener("keydown", escaped, { signal, capture: true });
   return () => {
     end("cancelled");
     stops.abort();

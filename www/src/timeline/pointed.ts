@@ -3,13 +3,13 @@
 /** Gives the focus to an element because the pointer is on it. */
 export function focusByPointer(element: HTMLElement | null): void {
   if (element !== null && document.activeElement !== element) {
-    element.dataset["pointed"] = "";
+    element.dataset.pointed = "";
     element.focus({ preventScroll: true });
   }
 }
 
 const forget = (event: { currentTarget: HTMLElement }): void => {
-  delete event.currentTarget.dataset["pointed"];
+  delete event.currentTarget.dataset.pointed;
 };
 
 /** What such an element listens for. */

@@ -1,6 +1,7 @@
 // Reading a recording: the session says which bytes it wants next, and they are streamed to it.
 
-import { Opening, Session } from "../generated/perftab_web.js";
+import type { Session } from "../generated/perftab_web.js";
+import { Opening } from "../generated/perftab_web.js";
 import type { Part } from "./parts.ts";
 import { PartReader } from "./parts.ts";
 import type { Slices } from "./slices.ts";

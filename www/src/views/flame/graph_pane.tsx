@@ -40,7 +40,7 @@ export function GraphPane({ model, area, label, items, bases, children }: Props)
       const el = tree.current;
       if (el && document.activeElement !== el) {
         // Focus that a pointer brought shows no ring until a key is pressed.
-        el.dataset["pointed"] = "";
+        el.dataset.pointed = "";
         el.focus({ preventScroll: true });
       }
     });

@@ -30,7 +30,9 @@ export class Advances {
       if (known >= 0) {
         return known;
       }
-      return (this.#ascii[codePoint] = this.#measure(String.fromCharCode(codePoint)));
+      const measured = this.#measure(String.fromCharCode(codePoint));
+      this.#ascii[codePoint] = measured;
+      return measured;
     }
     let width = this.#rest.get(codePoint);
     if (width === undefined) {

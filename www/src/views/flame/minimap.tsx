@@ -33,10 +33,10 @@ interface Question {
 export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
   const laid = model.laid.value;
   const view = model.view.value;
-  return laid !== null && (laid.root !== ALL || view.span < 1) ? <Map model={model} laid={laid} view={view} /> : null;
+  return laid !== null && (laid.root !== ALL || view.span < 1) ? <Whole model={model} laid={laid} view={view} /> : null;
 }
 
-function Map({ model, laid, view }: { model: FlameModel; laid: Laid; view: View }): JSX.Element {
+function Whole({ model, laid, view }: { model: FlameModel; laid: Laid; view: View }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [all, setAll] = useState<FlameGraph | null>(null);
   const questions = useMemo(

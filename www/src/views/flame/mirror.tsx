@@ -31,9 +31,9 @@ export function Mirror({ model, tree, label, items }: Props): JSX.Element {
         event.preventDefault();
         model.openMenu();
       }}
-      onBlur={(event) => delete event.currentTarget.dataset["pointed"]}
+      onBlur={(event) => delete event.currentTarget.dataset.pointed}
       onKeyDown={(event) => {
-        delete event.currentTarget.dataset["pointed"];
+        delete event.currentTarget.dataset.pointed;
         if (event.key === "Alt") {
           model.card.pin();
           return;
