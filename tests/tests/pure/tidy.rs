@@ -227,6 +227,36 @@ fn the_npm_lock_names_no_server() {
     assert!(packages.len() > 5, "the lock locks");
 }
 
+/// The packages of a `Cargo.lock`, with all their versions.
+fn locked(file: &str) -> HashMap<String, BTreeSet<String>> {
+    let lock = fs::read_to_string(root().join(file)).expect("the lock");
+    let mut packages: HashMap<String, BTreeSet<String>> = HashMap::new();
+    let mut name = "";
+    for line in lock.lines() {
+        if let Some(quoted) = line.strip_prefix("name = ") {
+            name = quoted.trim_matches('"');
+        } else if let Some(version) = line.strip_prefix("version = \"") {
+            let versions = packages.entry(name.to_owned()).or_default();
+            versions.insert(version.trim_matches('"').to_owned());
+        }
+    }
+    assert!(packages.contains_key("perftab-core"), "{file} locks core");
+    packages
+}
+
+#[test]
+fn the_fuzzers_lock_follows_the_workspaces() {
+    let workspace = locked("Cargo.lock");
+    for (name, versions) in locked("fuzz/Cargo.lock") {
+        let Some(wanted) = workspace.get(&name) else { continue };
+        assert!(
+            versions.is_subset(wanted),
+            "{name} is {versions:?} in fuzz/Cargo.lock and {wanted:?} in Cargo.lock. Make it anew:\n    \
+             cp Cargo.lock fuzz/ && cargo tree --quiet --manifest-path fuzz/Cargo.toml"
+        );
+    }
+}
+
 #[test]
 fn versions_agree() {
     let metadata = metadata();
