@@ -258,6 +258,26 @@ fn the_fuzzers_lock_follows_the_workspaces() {
 }
 
 #[test]
+fn workflows_name_actions_by_their_digest() {
+    // A tag may be moved to other code, a commit may not.
+    let mut used = 0;
+    for (file, contents) in sources(".github/workflows", &[".yml", ".yaml"]) {
+        for line in contents.lines() {
+            let Some((_, action)) = line.split_once("uses:") else { continue };
+            used += 1;
+            let (_, pinned) = action.split_once('@').expect("an action has a version");
+            let (digest, version) = pinned.split_once(" # ").unwrap_or((pinned, ""));
+            let hex = digest.bytes().filter(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+            assert!(
+                digest.len() == 40 && hex.count() == 40 && version.starts_with('v'),
+                "{file}: not “@40 digits # version”:{action}"
+            );
+        }
+    }
+    assert!(used > 0, "no workflow uses an action");
+}
+
+#[test]
 fn versions_agree() {
     let metadata = metadata();
     let version = text(&members(&metadata)[0]["version"]).to_owned();
