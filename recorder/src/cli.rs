@@ -17,7 +17,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub use diff::{DiffArgs, DiffBasis, DiffSort};
 pub use filter::{FilterArgs, TimeSpan};
 pub use report::{ReportArgs, SortKey};
-pub use share::{ShareArgs, TellArgs, TimesTold};
+pub use share::{LinkContentArgs, LinkTimes, ShareArgs};
 
 pub use buildid::{
     AddArgs, ArchiveArgs, BuildidArgs, BuildidCommand, CacheArgs, KcoreArgs, ListArgs, MissingArgs,
@@ -208,7 +208,7 @@ pub struct ExportArgs {
     pub event: Option<String>,
     /// What a page tells.
     #[command(flatten)]
-    pub tells: TellArgs,
+    pub tells: LinkContentArgs,
     /// Which samples are exported.
     #[command(flatten)]
     pub filters: FilterArgs,

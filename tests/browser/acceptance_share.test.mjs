@@ -17,7 +17,7 @@ describe("a link", () => {
   scene("a17 holds no folder, host or command line unless they were ticked", async () => {
     const tab = await telling.opened();
     for (const ticked of [false, true]) {
-      const { payload } = await tab.ask("share", { budget: 65_536, base: "", options: { privacy: Object.fromEntries(["folders", "commandLine", "host"].map((part) => [part, ticked ? "told" : "left-out"])) } });
+      const { payload } = await tab.ask("share", { budget: 65_536, base: "", options: { privacy: Object.fromEntries(["folders", "commandLine", "host"].map((part) => [part, ticked ? "included" : "left-out"])) } });
       const fresh = await Tab.open(`${telling.host}#${payload}`, { offline: true });
       await fresh.opened();
       const info = await fresh.ask("info");

@@ -8,7 +8,7 @@ use std::{fs, iter};
 use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
 use perftab_core::snapshot::{
-    HotPlace, Privacy, ShareOptions, Tell, Times, VERSION, decode, payload_of, streams_of,
+    Disclosure, HotPlace, Privacy, ShareOptions, Times, VERSION, decode, payload_of, streams_of,
 };
 use perftab_core::views::place_texts::PlaceTexts;
 use perftab_tests::links::vectors::{described, folder};
@@ -41,7 +41,7 @@ fn main() {
     for (name, payload) in iter::zip(all, made.into_iter().chain([deflated])) {
         write_vector(name, &payload);
     }
-    let told = Tell::Told;
+    let told = Disclosure::Included;
     let privacy = Privacy { source: told, assembly: told, ..Privacy::default() };
     let texts = ShareOptions { privacy, times: Times::None, ..options() };
     read_texts(&mut session, &texts);

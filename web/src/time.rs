@@ -2,8 +2,8 @@
 
 use js_sys::{Array, Float32Array, Float64Array, Object, Uint8Array, Uint32Array};
 use perftab_core::session::{
-    FlameWindow, HeatMapWork, MarkRows, Noted, OccurrenceRequest, OccurrenceWork, RangePreview,
-    Scan, ScanStep, TimelineWork,
+    FlameWindow, HeatMapWork, MarkRows, OccurrenceRequest, OccurrenceWork, RangePreview, Scan,
+    ScanStep, TimelineWork, TreeDetail,
 };
 use perftab_core::views::Query;
 use perftab_core::views::heat_map::{HeatMap, HeatRequest};
@@ -129,7 +129,7 @@ impl Session {
         #[wasm_bindgen(unchecked_param_type = "\"tree\" | \"ends\"")] noted: &str,
         rows: usize,
     ) -> Result<Object, JsValue> {
-        let noted = if noted == "ends" { Noted::Ends } else { Noted::Tree };
+        let noted = if noted == "ends" { TreeDetail::Ends } else { TreeDetail::Tree };
         step_object(self.0.make_tree(&from_js(query)?, noted, rows), |()| Ok(JsValue::TRUE))
     }
 

@@ -15,7 +15,7 @@ pub(crate) const HEAD: usize = 64 << 10;
 
 /// What becomes of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum MemberUse {
     /// All of it is shown.
     Read,
     /// The rest of it is passed over.
@@ -25,10 +25,10 @@ pub(crate) enum Fate {
 /// Is shown all members that are not containers themselves.
 pub(crate) trait Visitor {
     /// A member with its first bytes: at least [`HEAD`], or all that it has.
-    fn begin(&mut self, name: &str, head: &[u8]) -> Fate;
+    fn begin(&mut self, name: &str, head: &[u8]) -> MemberUse;
 
     /// The next bytes of a member that is read, behind the head.
-    fn bytes(&mut self, bytes: &[u8]) -> Fate;
+    fn bytes(&mut self, bytes: &[u8]) -> MemberUse;
 
     /// The member that is read is whole.
     fn end(&mut self);
@@ -180,7 +180,7 @@ impl Layers {
                     (Some(child), _) => child.add(bytes),
                     (None, Leaf::Head { bytes: head, .. }) => head.extend_from_slice(bytes),
                     (None, leaf @ Leaf::Read) => {
-                        if visitor.bytes(bytes) == Fate::Skip {
+                        if visitor.bytes(bytes) == MemberUse::Skip {
                             *leaf = Leaf::Skipped;
                         }
                     }
@@ -245,8 +245,8 @@ impl Layers {
                 Leaf::None
             }
             None => match visitor.begin(&name, &head) {
-                Fate::Read => Leaf::Read,
-                Fate::Skip => Leaf::Skipped,
+                MemberUse::Read => Leaf::Read,
+                MemberUse::Skip => Leaf::Skipped,
             },
         };
     }

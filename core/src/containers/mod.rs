@@ -15,7 +15,7 @@ use std::fmt;
 use crate::decode::unpack::UnpackError;
 use crate::decode::wrapper::{Unwrap, Wrapper};
 
-pub(crate) use layers::{Fate, HEAD, Layers, Visitor};
+pub(crate) use layers::{HEAD, Layers, MemberUse, Visitor};
 
 /// Longest name that is kept of a member.
 const MAX_NAME: usize = 4096;

@@ -10,6 +10,7 @@
 
 mod calls;
 mod collapsed;
+mod exported_samples;
 mod firefox;
 mod json;
 mod limits;
@@ -19,7 +20,6 @@ mod protobuf;
 pub mod script;
 mod speedscope;
 mod svg;
-mod taken;
 #[cfg(test)]
 mod tests;
 
@@ -31,8 +31,8 @@ use crate::views::Query;
 use crate::views::call_tree::CallTree;
 
 pub(crate) use calls::Calls;
+pub(crate) use exported_samples::{ExportedSamples, Gathering};
 pub(crate) use limits::{ForcedNames, limits};
-pub(crate) use taken::{Gathering, Taken};
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -145,14 +145,14 @@ pub(crate) trait Pieces {
     fn event(&self) -> usize;
 
     /// Writes the next small piece.
-    fn next(&mut self, calls: &Calls<'_>, taken: &Taken, out: &mut Vec<u8>) -> Next;
+    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next;
 }
 
 /// The writer of a format that is written from samples by thread; `None` for the others.
 pub(crate) fn pieces(
     request: &ExportRequest,
     profile: &Profile,
-    taken: &Taken,
+    taken: &ExportedSamples,
     distance: u64,
 ) -> Option<Box<dyn Pieces>> {
     Some(match request.format {

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use super::calls::{CallNumber, Calls, Code};
+use super::exported_samples::{ExportedSamples, Track};
 use super::names::Names;
-use super::taken::{Taken, Track};
 use super::{ExportRequest, Next, Pieces, json};
 use crate::profile::Unit;
 use crate::text::printable;
@@ -53,7 +53,13 @@ impl Speedscope {
         out.extend_from_slice(b",\"activeProfileIndex\":0,\"profiles\":[");
     }
 
-    fn begin_track(&self, calls: &Calls<'_>, taken: &Taken, at: (usize, usize), out: &mut Vec<u8>) {
+    fn begin_track(
+        &self,
+        calls: &Calls<'_>,
+        taken: &ExportedSamples,
+        at: (usize, usize),
+        out: &mut Vec<u8>,
+    ) {
         let (event, track) = at;
         let rows = &taken.events[event];
         let event_of = calls.profile.event(rows.query.event);
@@ -140,7 +146,7 @@ impl Pieces for Speedscope {
         }
     }
 
-    fn next(&mut self, calls: &Calls<'_>, taken: &Taken, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next {
         let track_of = |event: usize, track: usize| &taken.events[event].tracks[track];
         self.at = match self.at {
             At::Head => {

@@ -105,7 +105,7 @@ impl Why {
 
 /// A thread, and when and where it is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Met {
+pub(super) struct SwitchPoint {
     pub tid: u32,
     pub time: u64,
     pub thread: ThreadId,
@@ -119,15 +119,15 @@ pub(super) struct Met {
 
 /// A thread that has left the CPU.
 #[derive(Clone, Copy, Debug)]
-struct Away {
-    left: Met,
+struct OffCpuThread {
+    left: SwitchPoint,
     why: Why,
-    told_by: ToldBy,
+    reported_by: ReportedBy,
 }
 
 /// What said that a thread leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ToldBy {
+enum ReportedBy {
     /// A sample, which the kernel takes first.
     Sample,
     /// A SWITCH record, which follows.
@@ -137,7 +137,7 @@ enum ToldBy {
 /// The threads that are off the CPU, by tid.
 #[derive(Default)]
 pub(super) struct OffCpu {
-    away: HashMap<u32, Away>,
+    away: HashMap<u32, OffCpuThread>,
     /// Threads that ended, as far as records say: they go on for a while, then leave for ever.
     ended: HashSet<u32>,
     /// The kernel's own numbers of threads → those that records have, where they differ: tracepoints
@@ -171,7 +171,7 @@ impl OffCpu {
     pub(super) fn sample(
         &mut self,
         at: SampledAt,
-        met: Met,
+        met: SwitchPoint,
         raw: Option<&[u8]>,
         profile: &mut Profile,
     ) {
@@ -182,7 +182,11 @@ impl OffCpu {
             SampledAt::Switch(fields) => raw.and_then(|raw| fields.read(raw)),
         };
         let Some(switch) = switch else {
-            return self.leave(Away { left: met, why: Why::Blocked, told_by: ToldBy::Sample });
+            return self.leave(OffCpuThread {
+                left: met,
+                why: Why::Blocked,
+                reported_by: ReportedBy::Sample,
+            });
         };
         let mut left = met;
         match met.tid {
@@ -197,25 +201,30 @@ impl OffCpu {
             _ => {}
         }
         let why = Why::of_state(switch.prev_state);
-        self.leave(Away { left, why, told_by: ToldBy::Sample });
+        self.leave(OffCpuThread { left, why, reported_by: ReportedBy::Sample });
         self.come_back(self.local_tid(switch.next_tid), met.time, profile);
     }
 
     /// A SWITCH record.
-    pub(super) fn switch(&mut self, direction: SwitchDirection, met: Met, profile: &mut Profile) {
+    pub(super) fn switch(
+        &mut self,
+        direction: SwitchDirection,
+        met: SwitchPoint,
+        profile: &mut Profile,
+    ) {
         let why = match direction {
             SwitchDirection::In => return self.come_back(met.tid, met.time, profile),
             SwitchDirection::Out => Why::Blocked,
             SwitchDirection::Preempted => Why::Preempted,
         };
-        self.leave(Away { left: met, why, told_by: ToldBy::Record });
+        self.leave(OffCpuThread { left: met, why, reported_by: ReportedBy::Record });
     }
 
     fn local_tid(&self, tid: u32) -> u32 {
         self.local_tids.get(&tid).copied().unwrap_or(tid)
     }
 
-    fn leave(&mut self, now: Away) {
+    fn leave(&mut self, now: OffCpuThread) {
         let tid = now.left.tid;
         if matches!(tid, 0 | u32::MAX) {
             return;
@@ -224,9 +233,9 @@ impl OffCpu {
             self.away.insert(tid, now);
             return;
         };
-        if known.told_by == ToldBy::Sample && now.told_by == ToldBy::Record {
+        if known.reported_by == ReportedBy::Sample && now.reported_by == ReportedBy::Record {
             // The record of the switch that was sampled. Some samples do not say why.
-            known.told_by = ToldBy::Record;
+            known.reported_by = ReportedBy::Record;
             if now.why == Why::Preempted {
                 known.why = Why::Preempted;
             }
@@ -237,13 +246,13 @@ impl OffCpu {
     }
 
     fn come_back(&mut self, tid: u32, time: u64, profile: &mut Profile) {
-        let Some(Away { left, why, .. }) = self.away.remove(&tid) else { return };
+        let Some(OffCpuThread { left, why, .. }) = self.away.remove(&tid) else { return };
         let weight = time.saturating_sub(left.time);
         let (samples, sum) = &mut self.sums[why as usize];
         *samples += 1;
         *sum = sum.saturating_add(weight);
         let event = why.placeholder();
-        let Met { thread, stack, cpu, waiting_row, .. } = left;
+        let SwitchPoint { thread, stack, cpu, waiting_row, .. } = left;
         self.to_complete.extend(waiting_row.map(|row| (profile.samples.len(), row, why)));
         let stack = self.ended_stack(profile, stack, why);
         profile.samples.push(Sample { time_nanos: time, thread, stack, event, cpu, weight });
@@ -321,12 +330,12 @@ mod tests {
     }
 
     /// Threads stand for themselves, and the stack is one frame, the time of the sample; 0 is none.
-    fn met(profile: &mut Profile, tid: u32, time: u64, frame: u32) -> Met {
+    fn met(profile: &mut Profile, tid: u32, time: u64, frame: u32) -> SwitchPoint {
         let stack = match frame {
             0 => Stacks::EMPTY,
             frame => profile.stacks.intern(Stacks::EMPTY, FrameId(OTHER_FRAMES + frame)),
         };
-        Met { tid, time, thread: ThreadId(tid), stack, cpu: 0, waiting_row: None }
+        SwitchPoint { tid, time, thread: ThreadId(tid), stack, cpu: 0, waiting_row: None }
     }
 
     /// Frames of tests have numbers that those of the profile do not reach.

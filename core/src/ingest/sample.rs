@@ -2,7 +2,7 @@
 
 use super::deferred::{Cookie, Deferred, Waiting};
 use super::events::IdAgreement;
-use super::off_cpu::{Met, SampledAt};
+use super::off_cpu::{SampledAt, SwitchPoint};
 use super::periods::CounterKey;
 use super::reader::Reader;
 use super::walker::Entry;
@@ -178,7 +178,7 @@ impl Reader {
     fn follow_switch(&mut self, decoded: &Decoded<'_>, row: Sample, waiting_row: Option<usize>) {
         let Some(time) = decoded.raw.time_nanos else { return };
         let Sample { thread, stack, cpu, .. } = row;
-        let met = Met { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
+        let met = SwitchPoint { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
         let raw_data = decoded.tail.as_ref().and_then(|tail| tail.raw);
         self.off_cpu.sample(decoded.at, met, raw_data, &mut self.profile);
     }
@@ -191,7 +191,7 @@ impl Reader {
         let (Some((pid, tid)), Some(time)) = (task, time) else { return };
         let (thread, _) = self.tasks.sampled(&mut self.profile, pid, tid);
         let cpu = cpu_number(trailer.cpu(record, self.order));
-        let met = Met { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
+        let met = SwitchPoint { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
         self.off_cpu.switch(SwitchDirection::of(header), met, &mut self.profile);
     }
 

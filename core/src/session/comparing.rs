@@ -25,18 +25,18 @@ pub struct ComparingWork {
 
 enum Stage {
     /// The tree of the side after those that are there.
-    Trees(Vec<Arc<CallTree>>, Making),
+    Trees(Vec<Arc<CallTree>>, SideTree),
     Comparing([Arc<CallTree>; 2], Box<Comparer>),
     Done,
 }
 
 /// The tree of a side.
-enum Making {
+enum SideTree {
     Begin,
     Building(Box<Building>),
     /// It is opened from this call node on.
     Inverting(Box<Inverted>, u32),
-    Made(Arc<CallTree>),
+    Ready(Arc<CallTree>),
 }
 
 impl ComparingWork {
@@ -50,7 +50,7 @@ impl ComparingWork {
             queries: [before, after].map(|(_, query)| query.clone()),
             recordings,
             generations: [before, after].map(|(session, _)| session.generation()),
-            stage: Stage::Trees(Vec::new(), Making::Begin),
+            stage: Stage::Trees(Vec::new(), SideTree::Begin),
         }
     }
 
@@ -60,7 +60,7 @@ impl ComparingWork {
         let generations = sessions.map(Session::generation);
         if self.generations != generations {
             self.generations = generations;
-            self.stage = Stage::Trees(Vec::new(), Making::Begin);
+            self.stage = Stage::Trees(Vec::new(), SideTree::Begin);
         }
         let mut progress = (0, 1);
         let nodes = (rows / ROWS_OF_A_CALL_NODE).max(1);
@@ -71,7 +71,7 @@ impl ComparingWork {
                 progress = making.progress();
                 progress = (progress.0.saturating_add(progress.1 * side), progress.1 * 3);
                 match making {
-                    Making::Made(tree) => {
+                    SideTree::Ready(tree) => {
                         trees.push(tree);
                         match <[_; 2]>::try_from(trees) {
                             Ok(trees) => {
@@ -80,7 +80,7 @@ impl ComparingWork {
                                 let comparer = Comparer::new(sources, self.recordings);
                                 Stage::Comparing(trees, Box::new(comparer))
                             }
-                            Err(trees) => Stage::Trees(trees, Making::Begin),
+                            Err(trees) => Stage::Trees(trees, SideTree::Begin),
                         }
                     }
                     making => Stage::Trees(trees, making),
@@ -101,7 +101,7 @@ impl ComparingWork {
                 }
             }
             // Asked once more after the answer: it is made once more.
-            Stage::Done => Stage::Trees(Vec::new(), Making::Begin),
+            Stage::Done => Stage::Trees(Vec::new(), SideTree::Begin),
         };
         ScanStep::More { done: progress.0, total: progress.1 }
     }
@@ -116,12 +116,12 @@ impl ComparingWork {
     }
 }
 
-impl Making {
+impl SideTree {
     fn step(self, session: &Session, query: &Query, rows: usize, nodes: usize) -> Self {
         let is_inverted = query.direction == Direction::Inverted && query.around.is_none();
         let made = |callees: Arc<CallTree>| match is_inverted {
             true => Self::Inverting(Box::new(Inverted::new(callees)), 0),
-            false => Self::Made(callees),
+            false => Self::Ready(callees),
         };
         match self {
             Self::Begin => {
@@ -141,7 +141,7 @@ impl Making {
                 let mut left = nodes;
                 while left > 0 {
                     let Some(id) = inverted.tree().id(next) else {
-                        return Self::Made(inverted.into_whole().into());
+                        return Self::Ready(inverted.into_whole().into());
                     };
                     if inverted.open_more(id, &mut left) {
                         next += 1;
@@ -150,7 +150,7 @@ impl Making {
                 }
                 Self::Inverting(inverted, next)
             }
-            Self::Made(tree) => Self::Made(tree),
+            Self::Ready(tree) => Self::Ready(tree),
         }
     }
 
@@ -158,7 +158,7 @@ impl Making {
         match self {
             Self::Begin => (0, 1),
             Self::Building(building) => building.progress(),
-            Self::Inverting(..) | Self::Made(_) => (1, 1),
+            Self::Inverting(..) | Self::Ready(_) => (1, 1),
         }
     }
 }

@@ -7,8 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::export::{self, Calls, Events, ExportRequest, ForcedNames, Format, Gathering, Next};
-use crate::export::{Pieces, Taken, TreePieces};
-use crate::session::{Noted, ScanStep, Session};
+use crate::export::{ExportedSamples, Pieces, TreePieces};
+use crate::session::{ScanStep, Session, TreeDetail};
 use crate::symbolize::Status;
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
@@ -50,7 +50,7 @@ enum State {
     /// The whole tree, once it was asked for.
     Tree(TreePieces, Option<Arc<CallTree>>),
     Gather(Gathering),
-    Write(Taken, Box<dyn Pieces>),
+    Write(ExportedSamples, Box<dyn Pieces>),
     Done,
 }
 
@@ -130,7 +130,12 @@ impl Export {
             self.state = match std::mem::replace(&mut self.state, State::Done) {
                 State::Done => return,
                 State::Tree(writer, None) => {
-                    if !self.make_tree(session, &self.request.query.clone(), Noted::Tree, until) {
+                    if !self.make_tree(
+                        session,
+                        &self.request.query.clone(),
+                        TreeDetail::Tree,
+                        until,
+                    ) {
                         self.state = State::Tree(writer, None);
                         continue;
                     }
@@ -142,7 +147,7 @@ impl Export {
                 State::Gather(gathering) => match gathering.query().cloned() {
                     Some(query)
                         if Calls::need_tree(&query)
-                            && !self.make_tree(session, &query, Noted::Ends, until) =>
+                            && !self.make_tree(session, &query, TreeDetail::Ends, until) =>
                     {
                         State::Gather(gathering)
                     }
@@ -158,7 +163,7 @@ impl Export {
         &mut self,
         session: &mut Session,
         query: &Query,
-        noted: Noted,
+        noted: TreeDetail,
         until: usize,
     ) -> bool {
         let pieces = until - self.done;
@@ -208,7 +213,7 @@ impl Export {
     fn write(
         &mut self,
         session: &mut Session,
-        taken: Taken,
+        taken: ExportedSamples,
         mut writer: Box<dyn Pieces>,
         until: usize,
         out: &mut Vec<u8>,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::session::times::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
-use crate::session::{FlameWindow, Noted, Session};
+use crate::session::{FlameWindow, Session, TreeDetail};
 use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::flame_graph::{FlameGraph, Laying};
@@ -79,7 +79,7 @@ impl Scan for FlameWork {
         let call_nodes = (rows / ROWS_OF_A_CALL_NODE).max(1);
         let is_done = match &mut self.state {
             State::Tree => {
-                let step = session.make_tree(&self.query, Noted::Tree, rows);
+                let step = session.make_tree(&self.query, TreeDetail::Tree, rows);
                 if let ScanStep::More { done, total } = step {
                     return ScanStep::More { done, total };
                 }

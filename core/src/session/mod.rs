@@ -39,7 +39,7 @@ use crate::error::{Warning, WarningKind};
 use crate::export::script;
 use crate::ingest::{Ingested, RecordCompression};
 use crate::profile::{CountedAs, DsoId, Profile};
-use crate::snapshot::{Facts, Fidelity, Workshop};
+use crate::snapshot::{Facts, Fidelity, LinkCache};
 use crate::symbolize::{
     DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
     NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, SupplementaryLink, Symbols,
@@ -78,7 +78,7 @@ pub use search::{SearchResult, SearchWork};
 pub use share::{FidelityInfo, ShareWork, SharedLink};
 pub use time_order::TimeWindow;
 pub use times::{DsoUsersWork, HeatMapWork, MarkRows, Scan, ScanStep, TimelineWork};
-pub use trees::Noted;
+pub use trees::TreeDetail;
 
 /// A recording or link that is open, and everything that is known of its names.
 pub struct Session {
@@ -110,7 +110,7 @@ pub struct Session {
     /// By event: the usual distance between samples.
     distances: BTreeMap<u32, u64>,
     /// What links are made of, if any were asked for.
-    workshop: Workshop,
+    link_cache: LinkCache,
     /// Changes whenever names do; ids of call nodes are of one generation.
     generation: u32,
 }
@@ -170,7 +170,7 @@ impl Session {
             distances: BTreeMap::new(),
             ranges: ranges::Ranges::default(),
             times: times::Times::default(),
-            workshop: Workshop::default(),
+            link_cache: LinkCache::default(),
             generation: 0,
         };
         for symbols in embedded {
@@ -367,7 +367,7 @@ impl Session {
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
         self.trees.names_changed();
-        self.workshop = Workshop::default();
+        self.link_cache = LinkCache::default();
         self.generation = self.generation.wrapping_add(1);
     }
 

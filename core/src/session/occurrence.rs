@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::session::Session;
 use crate::session::times::{Scan, ScanStep};
 use crate::symbolize::FunctionId;
-use crate::views::occurrence::{Meant, Occurrence, OccurrenceScan, Subject};
+use crate::views::occurrence::{Occurrence, OccurrenceScan, ResolvedSubject, Subject};
 use crate::views::{Direction, Query};
 
 /// What is asked of a selection.
@@ -44,15 +44,15 @@ impl Session {
         OccurrenceWork { query, generation, scan, rows }
     }
 
-    fn meant(&mut self, query: &Query, subject: Subject) -> Option<Meant> {
+    fn meant(&mut self, query: &Query, subject: Subject) -> Option<ResolvedSubject> {
         match subject {
             Subject::Function(function) => {
                 let known = (function as usize) < self.symbols.function_count();
-                known.then_some(Meant::Function(FunctionId(function)))
+                known.then_some(ResolvedSubject::Function(FunctionId(function)))
             }
             Subject::CallNode(call_node) => {
                 let tree = self.tree(query);
-                Some(Meant::call_node(tree, query.direction, tree.id(call_node)?))
+                Some(ResolvedSubject::call_node(tree, query.direction, tree.id(call_node)?))
             }
         }
     }

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::{Admitted, Session};
-use crate::containers::{ContainerError, Fate, Form, HEAD, Layers, Visitor};
+use crate::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
 use crate::decode::{ByteSource, ReadError, SliceSource};
 use crate::format::BuildId;
 use crate::format::elf_note::build_id_of_elf;
@@ -223,21 +223,21 @@ struct Collector<'a> {
 }
 
 impl Visitor for Collector<'_> {
-    fn begin(&mut self, name: &str, head: &[u8]) -> Fate {
+    fn begin(&mut self, name: &str, head: &[u8]) -> MemberUse {
         // zip has members for folders.
         if name.ends_with('/') {
-            return Fate::Skip;
+            return MemberUse::Skip;
         }
         if !may_be_image(head) {
             self.report.others += 1;
-            return Fate::Skip;
+            return MemberUse::Skip;
         }
         let found = build_id_of_elf(&SliceSource::new(head));
         let refusal = found.filter(|&id| !self.session.is_supplementary(id));
         if let Some(refusal) = refusal.and_then(|id| self.session.recorded.refusal(name, id)) {
             self.session.note_refusal(name, &refusal);
             self.report.refuse_member(name, refusal);
-            return Fate::Skip;
+            return MemberUse::Skip;
         }
         let limit = if found.is_some() { HELD_MAX } else { UNKNOWN_MAX };
         let limit = limit.min(HELD_MAX.saturating_sub(self.session.held));
@@ -245,17 +245,17 @@ impl Visitor for Collector<'_> {
         self.bytes(head)
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> Fate {
-        let Some(member) = &mut *self.member else { return Fate::Skip };
+    fn bytes(&mut self, bytes: &[u8]) -> MemberUse {
+        let Some(member) = &mut *self.member else { return MemberUse::Skip };
         if member.bytes.length + bytes.len() as u64 <= member.limit {
             member.bytes.push(bytes);
-            return Fate::Read;
+            return MemberUse::Read;
         }
         let error = ContainerError::TooLarge { bytes: member.limit };
         let reason = Rejection::Unreadable { message: error.to_string() };
         self.report.refuse(&member.name, reason);
         *self.member = None;
-        Fate::Skip
+        MemberUse::Skip
     }
 
     fn end(&mut self) {

@@ -10,9 +10,9 @@ impl Session {
     /// Where samples ended in the functions that a link with these options can tell of, in order. `None`
     /// as long as there is more to do than so many rows of samples take: it goes on where it stopped.
     pub fn hot_places(&mut self, options: &ShareOptions, rows: usize) -> Option<Vec<HotPlace>> {
-        let mut workshop = std::mem::take(&mut self.workshop);
-        let places = workshop.hot_places(&self.contents(), options, rows);
-        self.workshop = workshop;
+        let mut link_cache = std::mem::take(&mut self.link_cache);
+        let places = link_cache.hot_places(&self.contents(), options, rows);
+        self.link_cache = link_cache;
         places
     }
 

@@ -1,7 +1,7 @@
 //! Graphs of one range after the other, as they are asked for while a range is dragged.
 
 use crate::session::times::ScanStep;
-use crate::session::{FlameWindow, Noted, PathStep, Session};
+use crate::session::{FlameWindow, PathStep, Session, TreeDetail};
 use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, Label};
 use crate::views::filter::TimeRange;
@@ -37,7 +37,7 @@ pub struct RangePreview {
 
 impl Session {
     /// Makes previews of a query's ranges quick, whatever range it has now: makes the tree of its callees
-    /// ([`placed::callees_of`], with [`Noted::Ends`]) if that is not there, and goes through about so many
+    /// ([`placed::callees_of`], with [`TreeDetail::Ends`]) if that is not there, and goes through about so many
     /// rows of samples more, until there are none left. Whoever stops in between can go on later, as
     /// long as neither names nor filters have changed; else it begins anew.
     pub fn place_samples(&mut self, query: &Query, rows: usize) -> ScanStep<()> {
@@ -51,7 +51,9 @@ impl Session {
             }
             _ => {
                 let callees = placed::callees_of(query);
-                if let more @ ScanStep::More { .. } = self.make_tree(&callees, Noted::Ends, rows) {
+                if let more @ ScanStep::More { .. } =
+                    self.make_tree(&callees, TreeDetail::Ends, rows)
+                {
                     return more;
                 }
                 let Some((tree, ends)) = self.trees.with_ends(&callees) else {

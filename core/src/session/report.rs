@@ -12,7 +12,7 @@ use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
 use crate::views::coverage::{Covering, DsoUse, FrameCoverage};
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::FilterKind;
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
 use crate::views::transform::Transform;
@@ -284,7 +284,7 @@ fn serialize_identity<S: Serializer>(
 pub struct CoverageWork {
     query: Query,
     /// By event, as far as it is known: what steps leave.
-    left: Vec<Left>,
+    left: Vec<RemainingSamples>,
     covering: Option<Box<Covering>>,
 }
 

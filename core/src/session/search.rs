@@ -2,7 +2,7 @@
 
 use crate::session::times::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
-use crate::session::{Noted, Session};
+use crate::session::{Session, TreeDetail};
 use crate::views::Query;
 use crate::views::call_tree::CallNodeId;
 use crate::views::search::{self, BadPattern, Found, Pattern, Searching};
@@ -60,7 +60,7 @@ impl Scan for SearchWork {
     type Answer = SearchResult;
 
     fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<SearchResult> {
-        let step = session.make_tree(&self.query, Noted::Tree, rows);
+        let step = session.make_tree(&self.query, TreeDetail::Tree, rows);
         if let ScanStep::More { done, total } = step {
             return ScanStep::More { done, total };
         }

@@ -9,8 +9,8 @@ use crate::profile::WallClockTime;
 use crate::session::trees::Trees;
 use crate::session::{FormatInfo, Scan, ScanStep, Session};
 use crate::snapshot::{
-    self, Carried, Carrier, Contents, Fidelity, ShareOptions, Shared, SharedTexts, Sharing,
-    SharingStep, SnapshotError, Times, TooSmall, Workshop,
+    self, Carried, Carrier, Contents, Fidelity, LinkCache, ShareOptions, Shared, SharedTexts,
+    Sharing, SharingStep, SnapshotError, Times, TooSmall,
 };
 use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
 use crate::text::printable;
@@ -117,7 +117,7 @@ impl Session {
             distances: Default::default(),
             ranges: Default::default(),
             times: Default::default(),
-            workshop: Default::default(),
+            link_cache: Default::default(),
             generation: 0,
         })
     }
@@ -145,7 +145,7 @@ impl Session {
 
     /// No more links are wanted for now: what was kept to make the next one is let go of.
     pub fn end_sharing(&mut self) {
-        self.workshop = Workshop::default();
+        self.link_cache = LinkCache::default();
     }
 
     pub(super) fn contents(&self) -> Contents<'_> {
@@ -170,9 +170,9 @@ impl Scan for ShareWork {
         if self.generation != session.generation {
             *self = session.begin_share(self.options.clone());
         }
-        let mut workshop = std::mem::take(&mut session.workshop);
-        let step = self.sharing.step(&session.contents(), &mut workshop, rows);
-        session.workshop = workshop;
+        let mut link_cache = std::mem::take(&mut session.link_cache);
+        let step = self.sharing.step(&session.contents(), &mut link_cache, rows);
+        session.link_cache = link_cache;
         match step {
             SharingStep::More { done, total } => ScanStep::More { done, total },
             SharingStep::Done(made) => ScanStep::Done(made.map(SharedLink::from)),

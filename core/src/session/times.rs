@@ -2,10 +2,10 @@
 //! so that a host can stop it.
 
 use crate::profile::{DsoId, MarkKind, Marks};
-use crate::session::{Noted, Session};
+use crate::session::{Session, TreeDetail};
 use crate::text::printable;
 use crate::views::dso_users::{DsoUsers, UsersScan};
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::placed;
 use crate::views::tasks::{self, TaskRows, TaskSums};
@@ -243,20 +243,20 @@ impl Session {
 
     /// What the steps of a query leave, whatever its range: where any takes samples away, its tree of
     /// callees is made for that, about so many rows at a time.
-    pub(super) fn left(&mut self, query: &Query, rows: usize) -> ScanStep<Left> {
+    pub(super) fn left(&mut self, query: &Query, rows: usize) -> ScanStep<RemainingSamples> {
         if !query.steps.iter().any(Transform::drops) {
-            return ScanStep::Done(Left::default());
+            return ScanStep::Done(RemainingSamples::default());
         }
         let callees = placed::callees_of(query);
-        if let ScanStep::More { done, total } = self.make_tree(&callees, Noted::Ends, rows) {
+        if let ScanStep::More { done, total } = self.make_tree(&callees, TreeDetail::Ends, rows) {
             return ScanStep::More { done, total };
         }
         let ends = self.trees.with_ends(&callees).map(|(_, ends)| ends).unwrap_or_default();
-        ScanStep::Done(Left::of(ends))
+        ScanStep::Done(RemainingSamples::of(ends))
     }
 
     /// The same at once.
-    pub(super) fn all_left(&mut self, query: &Query) -> Left {
+    pub(super) fn all_left(&mut self, query: &Query) -> RemainingSamples {
         loop {
             if let ScanStep::Done(left) = self.left(query, usize::MAX) {
                 return left;

@@ -34,8 +34,8 @@ const NUMBERS_KEPT: usize = 16;
 #[derive(Default)]
 pub(super) struct Trees {
     /// The one that was used last comes last.
-    pub made: Vec<Made>,
-    making: Option<Making>,
+    pub made: Vec<CachedTree>,
+    making: Option<TreeInProgress>,
     /// Functions of a query that are being put in order.
     ordering: Option<(Query, FunctionOrder, OrderingFunctions)>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
@@ -43,7 +43,7 @@ pub(super) struct Trees {
 }
 
 /// What has been made for a query.
-pub(super) struct Made {
+pub(super) struct CachedTree {
     query: Query,
     pub tree: Tree,
     pub account: Account,
@@ -53,15 +53,15 @@ pub(super) struct Made {
     ends: Arc<Ends>,
 }
 
-struct Making {
+struct TreeInProgress {
     query: Query,
-    noted: Noted,
+    noted: TreeDetail,
     building: Building,
 }
 
 /// What is to be known of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noted {
+pub enum TreeDetail {
     /// The tree.
     Tree,
     /// Also where samples end in it; of a query of callees. Few views ask for that, and it takes memory
@@ -116,8 +116,8 @@ impl Trees {
     }
 
     /// Puts a query's tree last, if all that is to be known of it is.
-    fn find(&mut self, query: &Query, noted: Noted) -> Option<&mut Made> {
-        let is_known = |made: &Made| noted == Noted::Tree || made.ends.are_known();
+    fn find(&mut self, query: &Query, noted: TreeDetail) -> Option<&mut CachedTree> {
+        let is_known = |made: &CachedTree| noted == TreeDetail::Tree || made.ends.are_known();
         let known = self.made.iter().position(|made| made.query == *query && is_known(made))?;
         self.made[known..].rotate_left(1);
         self.made.last_mut()
@@ -127,7 +127,7 @@ impl Trees {
     fn make_room(&mut self, query: &Query) {
         self.forget(|made| made.query == *query);
         // Of one range after the other only the last two are of use.
-        let is_of_other_range = |made: &Made| {
+        let is_of_other_range = |made: &CachedTree| {
             made.query.range.is_some() && query.range.is_some() && {
                 Query { range: query.range, ..made.query.clone() } == *query
             }
@@ -136,7 +136,8 @@ impl Trees {
             let mut place = 0..;
             self.forget(|made| place.next() != Some(last) && is_of_other_range(made));
         }
-        let nodes = |made: &[Made]| made.iter().map(|made| made.tree.get().len()).sum::<usize>();
+        let nodes =
+            |made: &[CachedTree]| made.iter().map(|made| made.tree.get().len()).sum::<usize>();
         while self.made.len() >= TREES_KEPT
             || (self.made.len() >= LARGE_TREES_KEPT && nodes(&self.made) > LARGE_TREES)
         {
@@ -145,7 +146,7 @@ impl Trees {
         }
     }
 
-    fn forget(&mut self, mut is_forgotten: impl FnMut(&Made) -> bool) {
+    fn forget(&mut self, mut is_forgotten: impl FnMut(&CachedTree) -> bool) {
         let opened = &mut self.opened;
         self.made.retain(|made| {
             let is_forgotten = is_forgotten(made);
@@ -163,7 +164,7 @@ impl Trees {
 
     fn keep(&mut self, query: &Query, tree: Tree, account: Account, ends: Arc<Ends>) {
         let query = query.clone();
-        self.made.push(Made { query, tree, account, functions: None, grouped: None, ends });
+        self.made.push(CachedTree { query, tree, account, functions: None, grouped: None, ends });
     }
 
     fn keep_built(&mut self, query: &Query, built: Built, ends: Ends) {
@@ -186,7 +187,7 @@ impl Trees {
         &mut self,
         (profile, symbols): (&Profile, &Symbols),
         query: &Query,
-        noted: Noted,
+        noted: TreeDetail,
         rows: usize,
     ) -> ScanStep<()> {
         let building = match self.making.take() {
@@ -194,8 +195,8 @@ impl Trees {
             _ => {
                 self.make_room(query);
                 match noted {
-                    Noted::Tree => Building::new(profile, query),
-                    Noted::Ends => Building::with_ends(profile, query),
+                    TreeDetail::Tree => Building::new(profile, query),
+                    TreeDetail::Ends => Building::with_ends(profile, query),
                 }
             }
         };
@@ -207,7 +208,8 @@ impl Trees {
             }
             BuildStep::More(building) => {
                 let (done, total) = building.progress();
-                self.making = Some(Making { query: query.clone(), noted, building: *building });
+                self.making =
+                    Some(TreeInProgress { query: query.clone(), noted, building: *building });
                 ScanStep::More { done, total }
             }
         }
@@ -215,7 +217,8 @@ impl Trees {
 
     /// Inverts a tree that was made, and gives its call nodes the numbers that they had before.
     fn invert(&mut self, query: &Query, callees: &Query) -> bool {
-        let Some(Made { tree: Tree::Whole(tree), account, .. }) = self.find(callees, Noted::Tree)
+        let Some(CachedTree { tree: Tree::Whole(tree), account, .. }) =
+            self.find(callees, TreeDetail::Tree)
         else {
             return false;
         };
@@ -235,7 +238,7 @@ impl Session {
     /// Makes the call tree of a query: goes on for about as long as so many rows of samples take. One
     /// is made at a time: whoever stops in between can go on later, as long as neither names have
     /// changed nor another was asked for; else it begins anew.
-    pub fn make_tree(&mut self, query: &Query, noted: Noted, rows: usize) -> ScanStep<()> {
+    pub fn make_tree(&mut self, query: &Query, noted: TreeDetail, rows: usize) -> ScanStep<()> {
         let Self { trees, profile, symbols, .. } = self;
         if trees.find(query, noted).is_some() {
             return ScanStep::Done(());
@@ -260,10 +263,10 @@ impl Session {
 
     /// Where what was made for a query is, made if it was not there.
     pub(super) fn made(&mut self, query: &Query) -> usize {
-        self.made_with(query, Noted::Tree)
+        self.made_with(query, TreeDetail::Tree)
     }
 
-    fn made_with(&mut self, query: &Query, noted: Noted) -> usize {
+    fn made_with(&mut self, query: &Query, noted: TreeDetail) -> usize {
         while let ScanStep::More { .. } = self.make_tree(query, noted, usize::MAX) {}
         self.trees.made.len() - 1
     }
@@ -302,8 +305,8 @@ impl Session {
         &mut self,
         query: &Query,
     ) -> (&Profile, &Symbols, &CallTree, &Ends) {
-        let made = self.made_with(query, Noted::Ends);
-        let Made { tree, ends, .. } = &self.trees.made[made];
+        let made = self.made_with(query, TreeDetail::Ends);
+        let CachedTree { tree, ends, .. } = &self.trees.made[made];
         (&self.profile, &self.symbols, tree.get(), ends)
     }
 
@@ -330,11 +333,11 @@ impl Session {
         rows: usize,
     ) -> ScanStep<()> {
         let query = &Query { direction: Direction::Callees, around: None, ..query.clone() };
-        if let more @ ScanStep::More { .. } = self.make_tree(query, Noted::Tree, rows) {
+        if let more @ ScanStep::More { .. } = self.make_tree(query, TreeDetail::Tree, rows) {
             return more;
         }
         let Self { trees: Trees { made, ordering, .. }, profile, symbols, .. } = self;
-        let Some(Made { tree, functions, .. }) = made.last_mut() else {
+        let Some(CachedTree { tree, functions, .. }) = made.last_mut() else {
             return ScanStep::Done(());
         };
         if functions.as_ref().is_some_and(|(known, _)| *known == order) {
@@ -364,10 +367,10 @@ impl Session {
         order: FunctionOrder,
         by: GroupBy,
     ) -> &[GroupRow] {
-        let noted = if by == GroupBy::Thread { Noted::Ends } else { Noted::Tree };
+        let noted = if by == GroupBy::Thread { TreeDetail::Ends } else { TreeDetail::Tree };
         let made = self.made_with(query, noted);
         let (profile, symbols) = (&self.profile, &self.symbols);
-        let Made { tree, ends, grouped, .. } = &mut self.trees.made[made];
+        let CachedTree { tree, ends, grouped, .. } = &mut self.trees.made[made];
         if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
             let tree = tree.get();
             let rows = match by {

@@ -3,7 +3,7 @@
 //!
 //! Numbers are LEB128 varints; a text ends with a 0.
 
-use super::encode::Told;
+use super::encode::RedactedText;
 use super::{MAX_TEXT, SnapshotError};
 
 /// All texts of a snapshot together; front coding can make much of little.
@@ -166,7 +166,7 @@ impl Streams {
 #[derive(Default)]
 pub(super) struct Writer<'a> {
     streams: Streams,
-    texts: Vec<Told<'a>>,
+    texts: Vec<RedactedText<'a>>,
 }
 
 impl<'a> Writer<'a> {
@@ -186,14 +186,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub fn text(&mut self, field: Field, told: Told<'a>) {
+    pub fn text(&mut self, field: Field, told: RedactedText<'a>) {
         self.bytes(field, cut(told.text()).as_bytes());
         self.bytes(field, &[0]);
         self.texts.push(told);
     }
 
     /// No text and an empty one are the same.
-    pub fn optional_text(&mut self, field: Field, told: Option<Told<'a>>) {
+    pub fn optional_text(&mut self, field: Field, told: Option<RedactedText<'a>>) {
         match told {
             None => self.bytes(field, &[0]),
             Some(told) => self.text(field, told),
@@ -201,7 +201,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Texts as the length that each shares with the one before, and the rest.
-    pub fn texts(&mut self, table: Table, texts: impl Iterator<Item = Told<'a>>) {
+    pub fn texts(&mut self, table: Table, texts: impl Iterator<Item = RedactedText<'a>>) {
         let mut before: &[u8] = &[];
         for told in texts {
             let text = cut(told.text()).as_bytes();
@@ -239,7 +239,7 @@ impl<'a> Writer<'a> {
     }
 
     /// All texts written so far, in no order.
-    pub fn take_texts(&mut self) -> Vec<Told<'a>> {
+    pub fn take_texts(&mut self) -> Vec<RedactedText<'a>> {
         std::mem::take(&mut self.texts)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use super::fields::Field;
-use super::made::{Made, deflated, made};
+use super::random_profile::{RandomProfile, deflated, random_profile};
 use super::*;
 use crate::profile::{Event, EventOrigin, Frame};
 use crate::symbolize::FunctionId;
@@ -25,14 +25,14 @@ fn hot(
 
 /// What is told, with names of files instead of paths.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct DescribedHeat {
     own: Sum,
     lines: BTreeSet<String>,
     instructions: BTreeSet<String>,
     left_out: [Sum; 2],
 }
 
-fn told(symbols: &Symbols, hot: HotLines) -> Told {
+fn told(symbols: &Symbols, hot: HotLines) -> DescribedHeat {
     let at = |line: SourceLine| {
         let file = line.file.map(|file| symbols.file(file).rsplit('/').next().unwrap_or_default());
         format!("{file:?} {:?}", line.line)
@@ -41,7 +41,7 @@ fn told(symbols: &Symbols, hot: HotLines) -> Told {
     let instructions = hot.instructions.iter();
     let instructions =
         instructions.map(|it| format!("{:x} {} {:?}", it.address, at(it.line), it.heat));
-    Told {
+    DescribedHeat {
         own: hot.own_code,
         lines: lines.collect(),
         instructions: instructions.collect(),
@@ -49,13 +49,13 @@ fn told(symbols: &Symbols, hot: HotLines) -> Told {
     }
 }
 
-fn of_made(made: &Made, query: &Query, function: &FunctionRef) -> Option<Told> {
+fn of_made(made: &RandomProfile, query: &Query, function: &FunctionRef) -> Option<DescribedHeat> {
     let none = KnownHeat::default();
     let hot = hot((&made.profile, &made.symbols, &none), query, function);
     hot.map(|hot| told(&made.symbols, hot))
 }
 
-fn of_link(link: &Snapshot, query: &Query, function: &FunctionRef) -> Option<Told> {
+fn of_link(link: &Snapshot, query: &Query, function: &FunctionRef) -> Option<DescribedHeat> {
     let hot = hot((&link.profile, &link.symbols, &link.facts.heat), query, function);
     hot.map(|hot| told(&link.symbols, hot))
 }
@@ -71,7 +71,7 @@ fn functions(link: &Snapshot) -> Vec<FunctionRef> {
     known
 }
 
-fn share(made: &Made, options: &ShareOptions) -> Snapshot {
+fn share(made: &RandomProfile, options: &ShareOptions) -> Snapshot {
     let shared = encode(&made.contents(), options).expect("it fits");
     decode(&shared.payload).expect("it opens")
 }
@@ -80,7 +80,7 @@ fn share(made: &Made, options: &ShareOptions) -> Snapshot {
 fn a_whole_link_tells_what_the_recording_does() {
     let mut compared = 0;
     for seed in 1..12 {
-        let made = made(seed, 30 * seed);
+        let made = random_profile(seed, 30 * seed);
         let link = share(&made, &ShareOptions::default());
         let again = encode(&link.contents(), &ShareOptions::default()).expect("it fits");
         let again = decode(&again.payload).expect("it opens");
@@ -107,7 +107,7 @@ fn a_whole_link_tells_what_the_recording_does() {
 fn a_link_of_what_is_shown_tells_of_that() {
     let mut compared = 0;
     for seed in 1..8 {
-        let made = made(seed, 200);
+        let made = random_profile(seed, 200);
         let query = Query { processes: vec![7, 8], ..Query::default() };
         let options = ShareOptions { query: Some(query.clone()), ..ShareOptions::default() };
         let link = share(&made, &options);
@@ -123,7 +123,7 @@ fn a_link_of_what_is_shown_tells_of_that() {
 /// What there is no room for is left out, and what is told is within what the link has.
 #[test]
 fn links_of_every_size_tell_of_functions_as_a_whole() {
-    let made = made(5, 4000);
+    let made = random_profile(5, 4000);
     let mut met = BTreeSet::new();
     for characters in [1200, 2000, 4000, 8000, 16_000, 40_000, 120_000] {
         let options = ShareOptions { characters, ..ShareOptions::default() };
@@ -142,7 +142,7 @@ fn links_of_every_size_tell_of_functions_as_a_whole() {
 
 #[test]
 fn a_filter_takes_what_is_told_away_unless_it_changes_nothing() {
-    let made = made(4, 300);
+    let made = random_profile(4, 300);
     let link = share(&made, &ShareOptions::default());
     let (mut whole, mut none) = (0, 0);
     for function in functions(&link) {
@@ -172,14 +172,14 @@ fn a_filter_takes_what_is_told_away_unless_it_changes_nothing() {
 
 #[test]
 fn lines_and_addresses_are_told_by_themselves() {
-    let made = made(6, 300);
+    let made = random_profile(6, 300);
     let with = |files, addresses| {
         let privacy = Privacy { files, addresses, ..Privacy::default() };
         let options = ShareOptions { privacy, ..ShareOptions::default() };
         let payload = encode(&made.contents(), &options).expect("it fits").payload;
         (container::unpack(&payload).expect("it is whole"), decode(&payload).expect("it opens"))
     };
-    let (told, out) = (Tell::Told, Tell::LeftOut);
+    let (told, out) = (Disclosure::Included, Disclosure::LeftOut);
     let lengths = |streams: &fields::Streams| {
         [Field::HeatFunctions, Field::HeatAddresses, Field::HeatLines, Field::HeatFiles]
             .map(|field| !streams.get(field).is_empty())
@@ -195,8 +195,8 @@ fn lines_and_addresses_are_told_by_themselves() {
         for function in functions(&link) {
             let Some(found) = of_link(&link, &Query::default(), &function) else { continue };
             let missing = [files, addresses].map(|part| match part {
-                Tell::Told => Sum::default(),
-                Tell::LeftOut => found.own,
+                Disclosure::Included => Sum::default(),
+                Disclosure::LeftOut => found.own,
             });
             assert_eq!(found.left_out, missing, "{function:?}");
         }
@@ -217,9 +217,9 @@ fn texts(profile: &Profile, symbols: &Symbols, facts: &Facts) -> BTreeSet<String
 
 #[test]
 fn what_stands_at_places_is_told_if_it_may_be() {
-    let (told, out) = (Tell::Told, Tell::LeftOut);
+    let (told, out) = (Disclosure::Included, Disclosure::LeftOut);
     for seed in 1..8 {
-        let made = made(seed, 200);
+        let made = random_profile(seed, 200);
         let all = texts(&made.profile, &made.symbols, &made.facts);
         let with = |source, assembly| {
             let privacy = Privacy { source, assembly, ..Privacy::everything() };
@@ -251,7 +251,7 @@ fn what_stands_at_places_is_told_if_it_may_be() {
 }
 
 /// Texts at the places that a whole link tells of, found through the link's own places.
-fn made_places(made: &Made) -> Vec<String> {
+fn made_places(made: &RandomProfile) -> Vec<String> {
     let link =
         share(made, &ShareOptions { privacy: Privacy::everything(), ..ShareOptions::default() });
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -281,7 +281,7 @@ fn made_places(made: &Made) -> Vec<String> {
 }
 
 /// Files of the same name in a folder for each DSO, with few lines, so that the same line of several is hot.
-fn with_files_called_the_same(made: &mut Made) {
+fn with_files_called_the_same(made: &mut RandomProfile) {
     let mut texts = PlaceTexts::default();
     let frames: Vec<_> = made.profile.frames.iter().collect();
     for (frame, Frame { dso, .. }) in frames {
@@ -303,25 +303,25 @@ fn with_files_called_the_same(made: &mut Made) {
 
 #[test]
 fn no_line_is_told_as_that_of_another_file() {
-    let mut made = made(5, 400);
+    let mut made = random_profile(5, 400);
     with_files_called_the_same(&mut made);
     let told = |folders| {
-        let privacy = Privacy { folders, source: Tell::Told, ..Privacy::default() };
+        let privacy = Privacy { folders, source: Disclosure::Included, ..Privacy::default() };
         let link = share(&made, &ShareOptions { privacy, ..ShareOptions::default() });
         let lines = link.facts.texts.lines().map(|(_, line, text)| (line, text.to_owned()));
         let mut by_line: BTreeMap<NonZeroU32, BTreeSet<String>> = BTreeMap::new();
         lines.for_each(|(line, text)| _ = by_line.entry(line).or_default().insert(text));
         by_line
     };
-    let (mut wanted, all) = (told(Tell::Told), told(Tell::Told).len());
+    let (mut wanted, all) = (told(Disclosure::Included), told(Disclosure::Included).len());
     wanted.retain(|_, texts| texts.len() == 1);
     assert!(wanted.len() >= 3 && wanted.len() < all, "{wanted:?} of {all}");
-    assert_eq!(told(Tell::LeftOut), wanted);
+    assert_eq!(told(Disclosure::LeftOut), wanted);
 }
 
 #[test]
 fn texts_that_are_missing_or_cut_are_refused() {
-    let made = made(3, 200);
+    let made = random_profile(3, 200);
     let options = ShareOptions { privacy: Privacy::everything(), ..ShareOptions::default() };
     let payload = encode(&made.contents(), &options).expect("it fits").payload;
     for field in [Field::HeatSource, Field::HeatAssembly] {
@@ -337,7 +337,7 @@ fn texts_that_are_missing_or_cut_are_refused() {
 
 #[test]
 fn more_than_ended_in_a_function_is_refused() {
-    let made = made(7, 200);
+    let made = random_profile(7, 200);
     let options = ShareOptions { times: Times::None, ..ShareOptions::default() };
     let payload = encode(&made.contents(), &options).expect("it fits").payload;
     let mut streams = container::unpack(&payload).expect("it is whole");
@@ -357,7 +357,7 @@ fn more_than_ended_in_a_function_is_refused() {
 #[test]
 fn where_events_are_many_places_are_few() {
     const EVENTS: usize = 8_000;
-    let mut made = made(5, 1000);
+    let mut made = random_profile(5, 1000);
     let another = |name| Event { name, origin: EventOrigin::Derived, samples: 0, weight: 0 };
     let more = (made.profile.events.len()..EVENTS).map(|number| another(format!("event-{number}")));
     made.profile.events.extend(more);

@@ -3,7 +3,7 @@
 use super::coder::Encoder;
 use super::container::{Method, pack};
 use super::fields::{Field, Streams};
-use super::made::{Made, Random, deflated, made};
+use super::random_profile::{Random, RandomProfile, deflated, random_profile};
 use super::*;
 use crate::profile::DsoId;
 use crate::views::Query;
@@ -11,7 +11,7 @@ use crate::views::call_tree::CallTree;
 
 #[test]
 fn a_payload_cut_anywhere_says_how_much_is_missing() {
-    let payload = made(8, 200).encode(usize::MAX).expect("no limit").payload;
+    let payload = random_profile(8, 200).encode(usize::MAX).expect("no limit").payload;
     for cut in 0..payload.len() {
         match decode(&payload[..cut]) {
             Err(SnapshotError::NotASnapshot) => assert!(cut < 3),
@@ -26,7 +26,7 @@ fn a_payload_cut_anywhere_says_how_much_is_missing() {
 
 #[test]
 fn what_surrounds_a_link_does_not_matter() {
-    let payload = made(9, 50).encode(usize::MAX).expect("no limit").payload;
+    let payload = random_profile(9, 50).encode(usize::MAX).expect("no limit").payload;
     let (start, end) = payload.split_at(payload.len() / 2);
     for text in [
         format!("#{payload}"),
@@ -47,7 +47,7 @@ fn what_surrounds_a_link_does_not_matter() {
 
 #[test]
 fn a_changed_character_is_noticed() {
-    let payload = made(10, 60).encode(usize::MAX).expect("no limit").payload;
+    let payload = random_profile(10, 60).encode(usize::MAX).expect("no limit").payload;
     let mut random = Random(11);
     for _ in 0..2000 {
         let at = 7 + random.below(payload.len() as u64 - 7) as usize;
@@ -67,7 +67,7 @@ fn a_changed_character_is_noticed() {
 /// refused.
 #[test]
 fn any_streams_open_or_are_refused() {
-    let payload = made(12, 25).encode(usize::MAX).expect("no limit").payload;
+    let payload = random_profile(12, 25).encode(usize::MAX).expect("no limit").payload;
     let streams = container::unpack(&payload).expect("it is whole");
     let (mut opened, mut refused) = (0, 0);
     let mut try_streams = |streams: &Streams| match decode(&deflated(streams)) {
@@ -109,7 +109,7 @@ fn modelled(streams: &Streams) -> Vec<u8> {
 /// The same for what the model reads: damage anywhere makes other streams of it.
 #[test]
 fn any_bytes_of_a_model_open_or_are_refused() {
-    let made = made(12, 25);
+    let made = random_profile(12, 25);
     let payload = made.encode(usize::MAX).expect("no limit").payload;
     let streams = container::unpack(&payload).expect("it is whole");
     let bytes = modelled(&streams);
@@ -136,7 +136,8 @@ fn any_bytes_of_a_model_open_or_are_refused() {
 #[test]
 fn what_is_deflated_and_what_is_modelled_are_the_same() {
     for seed in 20..24 {
-        let payload = made(seed, 200 * (seed - 19)).encode(usize::MAX).expect("no limit").payload;
+        let payload =
+            random_profile(seed, 200 * (seed - 19)).encode(usize::MAX).expect("no limit").payload;
         let streams = container::unpack(&payload).expect("it is whole");
         let methods = [Method::Deflated, Method::Modelled];
         let packed = methods.map(|method| pack(&streams, method));
@@ -176,15 +177,17 @@ fn streams_that_are_modelled_from_next_to_nothing_are_refused() {
 fn names_that_a_dsos_status_rules_out_are_refused() {
     let refused = Some(SnapshotError::Invalid { what: "a name of a file that was not used" });
     for make in [
-        |made: &mut Made, dsos: &[DsoId]| made.ledger.forced(dsos[0], "a newer server", None),
-        |made: &mut Made, dsos: &[DsoId]| {
+        |made: &mut RandomProfile, dsos: &[DsoId]| {
+            made.ledger.forced(dsos[0], "a newer server", None)
+        },
+        |made: &mut RandomProfile, dsos: &[DsoId]| {
             made.ledger.begin_again(dsos[0], made.profile.dsos.get(dsos[0]))
         },
-        |made: &mut Made, dsos: &[DsoId]| {
+        |made: &mut RandomProfile, dsos: &[DsoId]| {
             let _ = made.ledger.unforced(dsos[1]);
         },
     ] {
-        let mut made = made(3, 400);
+        let mut made = random_profile(3, 400);
         let dsos: Vec<DsoId> = made.profile.dsos.iter().map(|(id, _)| id).collect();
         make(&mut made, &dsos);
         let payload = made.encode(usize::MAX).expect("no limit").payload;
@@ -194,7 +197,7 @@ fn names_that_a_dsos_status_rules_out_are_refused() {
 
 #[test]
 fn totals_that_the_tree_does_not_have_are_refused() {
-    let payload = made(3, 400).encode(usize::MAX).expect("no limit").payload;
+    let payload = random_profile(3, 400).encode(usize::MAX).expect("no limit").payload;
     let streams = container::unpack(&payload).expect("it is whole");
     let refused = Some(SnapshotError::Invalid { what: "totals" });
     // The first event: how many there are, and its samples.
@@ -206,7 +209,7 @@ fn totals_that_the_tree_does_not_have_are_refused() {
 #[test]
 fn calls_deeper_than_the_format_has_are_refused() {
     let mut streams =
-        container::unpack(&made(3, 400).encode(usize::MAX).expect("no limit").payload)
+        container::unpack(&random_profile(3, 400).encode(usize::MAX).expect("no limit").payload)
             .expect("it is whole");
     // Call nodes with one call each, as many as there are bytes.
     let depth = 2 * MAX_DEPTH;

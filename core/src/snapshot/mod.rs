@@ -31,14 +31,14 @@ mod heat_tests;
 #[cfg(test)]
 mod hostile_tests;
 mod inside;
-#[cfg(test)]
-mod made;
 mod marks;
 mod options;
 mod packed;
 mod privacy;
 #[cfg(test)]
 mod privacy_tests;
+#[cfg(test)]
+mod random_profile;
 mod rebuild;
 mod samples;
 mod scope;
@@ -68,13 +68,13 @@ use crate::views::weights::Sum;
 pub use carrier::{Carried, Carrier, find, is_page, may_be_text};
 pub use decode::decode;
 pub use encode::{
-    HotPlace, InProfile, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep, Workshop,
+    HotPlace, InProfile, LinkCache, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep,
     encode,
 };
 pub use inside::{payload_of, seal, streams_of};
 pub use options::{ShareOptions, Times};
 pub use packed::PackedText;
-pub use privacy::{BadRename, Privacy, Rename, RenameText, Tell};
+pub use privacy::{BadRename, Disclosure, Privacy, Rename, RenameText};
 
 /// Name of the frame, and of the process, that has the weight of what was left out.
 pub const FOLDED: &str = "[folded]";

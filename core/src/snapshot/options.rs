@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Contents, Privacy, Tell};
+use super::{Contents, Disclosure, Privacy};
 use crate::views::Query;
 
 /// How much is written, and what of it. The default tells the least, of the whole profile.
@@ -32,7 +32,7 @@ impl ShareOptions {
             (self.privacy.source(), texts.lines().next().is_some()),
             (self.privacy.assembly(), texts.instructions().next().is_some()),
         ];
-        told.contains(&(Tell::Told, true))
+        told.contains(&(Disclosure::Included, true))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::made::{Made, made};
+use super::random_profile::{RandomProfile, random_profile};
 use super::*;
 use crate::profile::DsoKind;
 use crate::symbolize::Gives;
@@ -10,8 +10,8 @@ use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree};
 
 /// A profile whose messages tell of everything else in it.
-fn telling(seed: u64) -> Made {
-    let mut made = made(seed, 100);
+fn telling(seed: u64) -> RandomProfile {
+    let mut made = random_profile(seed, 100);
     let host = &mut made.profile.host;
     host.hostname = Some("build-server-3".to_owned());
     host.os_release = Some("6.1.0-acme".to_owned());
@@ -125,7 +125,7 @@ fn by_default_nothing_tells_of_the_machine() {
 
 #[test]
 fn each_part_is_left_out_wherever_it_stands() {
-    let out = Tell::LeftOut;
+    let out = Disclosure::LeftOut;
     check(with(|it| it.folders = out), &["/home", "secret-project", "/opt", "src/"], &["tides"]);
     check(
         with(|it| (it.own_functions, it.system_functions) = (out, out)),
@@ -178,10 +178,10 @@ fn what_a_pattern_matches_is_nowhere() {
 
 #[test]
 fn a_name_is_called_the_same_in_every_link() {
-    let made = made(3, 4000);
+    let made = random_profile(3, 4000);
     let privacy = Privacy {
         renames: vec![r"ƒ\d+".parse().expect("a pattern")],
-        system_functions: Tell::LeftOut,
+        system_functions: Disclosure::LeftOut,
         ..Privacy::default()
     };
     let renamed = |characters| {
@@ -204,7 +204,11 @@ fn a_name_is_called_the_same_in_every_link() {
 #[test]
 fn without_addresses_code_without_a_name_is_one_in_each_dso() {
     let made = telling(4);
-    let privacy = Privacy { addresses: Tell::LeftOut, clock: Tell::LeftOut, ..Privacy::default() };
+    let privacy = Privacy {
+        addresses: Disclosure::LeftOut,
+        clock: Disclosure::LeftOut,
+        ..Privacy::default()
+    };
     let options = ShareOptions { privacy, ..ShareOptions::default() };
     let shared = encode(&made.contents(), &options).expect("no limit");
     let Snapshot { profile, symbols, facts, .. } = decode(&shared.payload).expect("it opens");
@@ -225,9 +229,9 @@ fn without_addresses_code_without_a_name_is_one_in_each_dso() {
 #[test]
 fn without_addresses_no_weight_is_lost() {
     for seed in 0..8 {
-        let made = made(seed, 300);
+        let made = random_profile(seed, 300);
         for times in [Times::None, Times::Threads, Times::Samples] {
-            let privacy = Privacy { addresses: Tell::LeftOut, ..Privacy::default() };
+            let privacy = Privacy { addresses: Disclosure::LeftOut, ..Privacy::default() };
             let options = ShareOptions { privacy, times, ..ShareOptions::default() };
             let shared = encode(&made.contents(), &options).expect("no limit");
             let opened = decode(&shared.payload).expect("it opens");

@@ -404,7 +404,7 @@ impl Rebuild {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{decode, made::made};
+    use super::super::{decode, random_profile::random_profile};
     use super::FOLDED;
     use crate::views::Query;
     use crate::views::call_tree::{CallTree, Label};
@@ -415,7 +415,7 @@ mod tests {
     /// Else rows of functions would not add up to all.
     #[test]
     fn what_processes_had_that_were_left_out_is_a_call_too() {
-        let made = made(3, 4000);
+        let made = random_profile(3, 4000);
         let mut were_left_out = 0;
         let least = made.encode(10).expect_err("ten characters hold nothing").needed;
         for budget in [least, least + 20, least + 100, least + 400] {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::made::{Made, made};
+use super::random_profile::{RandomProfile, random_profile};
 use super::*;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::coverage;
@@ -28,7 +28,7 @@ fn table(profile: &Profile, symbols: &Symbols, query: &Query) -> BTreeMap<Vec<St
     table
 }
 
-fn share(made: &Made, query: &Query, characters: usize) -> Shared {
+fn share(made: &RandomProfile, query: &Query, characters: usize) -> Shared {
     let options =
         ShareOptions { characters, query: Some(query.clone()), ..ShareOptions::default() };
     encode(&made.contents(), &options).expect("it fits")
@@ -47,8 +47,8 @@ fn filters() -> Vec<Query> {
 }
 
 /// Queries with steps, about functions that the profile has.
-fn steps(made: &Made) -> Vec<Query> {
-    let Made { profile, symbols, .. } = made;
+fn steps(made: &RandomProfile) -> Vec<Query> {
+    let RandomProfile { profile, symbols, .. } = made;
     let frames = profile.frames.iter().map(|(id, _)| symbols.levels(id)[0].function);
     let functions: Vec<FunctionRef> =
         frames.take(6).map(|id| FunctionRef::of(profile, symbols, id)).collect();
@@ -74,7 +74,7 @@ fn steps(made: &Made) -> Vec<Query> {
 #[test]
 fn a_snapshot_of_what_is_shown_shows_it() {
     for seed in 1..5 {
-        let made = made(seed, 40 * seed);
+        let made = random_profile(seed, 40 * seed);
         for query in filters().into_iter().chain(steps(&made)) {
             let shared = share(&made, &query, usize::MAX);
             let opened = decode(&shared.payload).expect("it opens");
@@ -100,7 +100,7 @@ fn a_snapshot_of_what_is_shown_shows_it() {
 #[test]
 fn a_snapshot_of_samples_counts_their_dsos_and_names() {
     for seed in 1..10 {
-        let made = made(seed, 300);
+        let made = random_profile(seed, 300);
         for query in filters() {
             let opened = decode(&share(&made, &query, usize::MAX).payload).expect("it opens");
             let (wanted, uses) = coverage::filtered(&made.profile, &made.symbols, &query, &[]);
@@ -122,7 +122,7 @@ fn a_snapshot_of_samples_counts_their_dsos_and_names() {
 
 #[test]
 fn a_part_is_folded_like_a_whole() {
-    let made = made(3, 4000);
+    let made = random_profile(3, 4000);
     let query = Query {
         range: Some(TimeRange { start: 100_000_000, end: 3_000_000_000, side: RangeSide::Inside }),
         steps: vec![Transform::CollapseRecursion],
@@ -146,7 +146,7 @@ fn a_part_is_folded_like_a_whole() {
 /// How the tree stands says nothing of which samples there are.
 #[test]
 fn the_way_a_query_looks_is_not_what_it_leaves() {
-    let made = made(5, 200);
+    let made = random_profile(5, 200);
     let function = FunctionRef::default();
     let looks = Query {
         direction: Direction::Inverted,
@@ -164,7 +164,7 @@ fn the_way_a_query_looks_is_not_what_it_leaves() {
 
 #[test]
 fn a_view_tells_no_folder_that_the_rest_does_not() {
-    let made = made(2, 50);
+    let made = random_profile(2, 50);
     let view = "view=tree&files=/home/me/secret-project/server;07,/home/me/gone.so,\
                 /usr/lib/x86_64-linux-gnu/libc.so.6&step=drop;x%2Fy;1&range=1-2";
     let opened = |folders| {
@@ -173,9 +173,9 @@ fn a_view_tells_no_folder_that_the_rest_does_not() {
         let shared = encode(&made.contents(), &options).expect("no limit");
         decode(&shared.payload).expect("it opens").view
     };
-    assert_eq!(opened(Tell::Told), view);
+    assert_eq!(opened(Disclosure::Included), view);
     assert_eq!(
-        opened(Tell::LeftOut),
+        opened(Disclosure::LeftOut),
         "view=tree&files=server;07,gone.so,/usr/lib/x86_64-linux-gnu/libc.so.6\
          &step=drop;x%2Fy;1&range=1-2"
     );
@@ -184,7 +184,7 @@ fn a_view_tells_no_folder_that_the_rest_does_not() {
 /// A record of losses is anyone's number.
 #[test]
 fn numbers_that_pages_do_not_have_are_written_as_the_largest_that_they_have() {
-    let mut made = made(3, 100);
+    let mut made = random_profile(3, 100);
     made.profile.lost = crate::profile::Lost { events: u64::MAX, samples: (1 << 53) - 1 };
     let shared = made.encode(usize::MAX).expect("no limit");
     let lost = decode(&shared.payload).expect("it opens").profile.lost;

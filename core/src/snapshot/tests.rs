@@ -1,7 +1,7 @@
 //! Random profiles there and back.
 
 use super::fields::Streams;
-use super::made::{made, table};
+use super::random_profile::{random_profile, table};
 use super::*;
 use crate::profile::{DsoKind, Identity, RecordedBy};
 use crate::views::{Direction, Group, Inlines, Query};
@@ -22,7 +22,7 @@ fn queries() -> Vec<Query> {
 #[test]
 fn a_snapshot_without_a_limit_shows_the_same_in_every_view() {
     for seed in 1..16 {
-        let made = made(seed, 20 * seed);
+        let made = random_profile(seed, 20 * seed);
         let shared = made.encode(usize::MAX).expect("no limit");
         assert_eq!(shared.fidelity.kept_nodes, shared.fidelity.total_nodes);
         assert_eq!(shared.fidelity.folded_weight, 0);
@@ -43,7 +43,7 @@ fn a_snapshot_without_a_limit_shows_the_same_in_every_view() {
 
 #[test]
 fn a_budget_is_kept_and_every_total_holds() {
-    let made = made(3, 4000);
+    let made = random_profile(3, 4000);
     let whole = made.encode(usize::MAX).expect("no limit");
     let mut kept_before = 0;
     for budget in [1200, 2000, 4000, 8000, 16_000, whole.payload.len()] {
@@ -79,7 +79,7 @@ fn a_budget_is_kept_and_every_total_holds() {
 
 #[test]
 fn most_of_a_budget_is_used() {
-    let made = made(5, 30_000);
+    let made = random_profile(5, 30_000);
     for budget in [4000, 20_000, 65_536] {
         let shared = made.encode(budget).expect("it fits");
         assert!(shared.fidelity.kept_nodes < shared.fidelity.total_nodes, "nothing to choose");
@@ -89,7 +89,7 @@ fn most_of_a_budget_is_used() {
 
 #[test]
 fn folders_host_and_command_line_are_left_out_unless_asked_for() {
-    let mut made = made(2, 300);
+    let mut made = random_profile(2, 300);
     made.profile.host.hostname = Some("build-server-3".to_owned());
     made.profile.host.cmdline = vec!["perftab".to_owned(), "--password".to_owned()];
     let body = |options: &ShareOptions| {
@@ -119,7 +119,7 @@ fn folders_host_and_command_line_are_left_out_unless_asked_for() {
 
 #[test]
 fn names_are_looked_for_as_for_a_recording() {
-    let made = made(4, 500);
+    let made = random_profile(4, 500);
     let payload = made.encode(2000).expect("it fits").payload;
     let session = crate::session::Session::from_snapshot(&payload).expect("it opens");
     let profile = decode(&payload).expect("it opens").profile;
@@ -130,7 +130,7 @@ fn names_are_looked_for_as_for_a_recording() {
 
 #[test]
 fn the_ledger_is_the_senders() {
-    let made = made(4, 500);
+    let made = random_profile(4, 500);
     let opened = decode(&made.encode(usize::MAX).expect("no limit").payload).expect("it opens");
     let mut compared = 0;
     for (id, dso) in opened.profile.dsos.iter() {
@@ -168,7 +168,7 @@ fn the_ledger_is_the_senders() {
 
 #[test]
 fn two_dsos_of_one_name_stay_two() {
-    let made = made(6, 800);
+    let made = random_profile(6, 800);
     let opened = decode(&made.encode(usize::MAX).expect("no limit").payload).expect("it opens");
     let named: Vec<_> =
         opened.profile.dsos.iter().filter(|(_, dso)| dso.path == "server").collect();
@@ -180,7 +180,7 @@ fn two_dsos_of_one_name_stay_two() {
 
 #[test]
 fn a_snapshot_of_a_snapshot_is_the_same() {
-    let made = made(7, 2000);
+    let made = random_profile(7, 2000);
     let first = made.encode(3000).expect("it fits");
     let opened = decode(&first.payload).expect("it opens");
     let again = encode(&opened.contents(), &ShareOptions::default()).expect("no limit");
@@ -194,7 +194,7 @@ fn a_snapshot_of_a_snapshot_is_the_same() {
 
 #[test]
 fn a_snapshot_of_a_part_says_what_was_there_before() {
-    let made = made(5, 3000);
+    let made = random_profile(5, 3000);
     for characters in [700, 1_500, 4_000] {
         let first = made.encode(characters).expect("it fits").payload;
         let opened = decode(&first).expect("it opens");

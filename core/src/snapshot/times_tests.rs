@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::fields::Field;
-use super::made::{Made, Random, deflated, made, table};
+use super::random_profile::{Random, RandomProfile, deflated, random_profile, table};
 use super::*;
 use crate::profile::{Mark, MarkKind};
 use crate::views::build::build_with_ends;
 use crate::views::call_tree::{CallNodeId, CallTree};
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::{Filter, RangeSide, TimeRange};
 use crate::views::heat_map::{HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::label::Labels;
@@ -20,7 +20,7 @@ use crate::views::{Group, Query, binned};
 
 const MS: u64 = 1_000_000;
 
-fn whole(made: &Made) -> Snapshot {
+fn whole(made: &RandomProfile) -> Snapshot {
     let shared = made.encode(usize::MAX).expect("no limit");
     assert_eq!(shared.fidelity.times, Times::Samples);
     let opened = decode(&shared.payload).expect("it opens");
@@ -66,7 +66,7 @@ fn tasks_of(profile: &Profile, query: &Query) -> TaskRows {
 fn heat_map(profile: &Profile, query: &Query) -> HeatMap {
     let load = Load::new(profile, query.event, usual_distance(profile, query.event));
     let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
-    let mut scan = HeatScan::new(profile, query, &request, load, Left::default());
+    let mut scan = HeatScan::new(profile, query, &request, load, RemainingSamples::default());
     while !scan.step(profile, 1000) {}
     scan.finish()
 }
@@ -95,7 +95,7 @@ fn time_order(profile: &Profile, symbols: &Symbols, query: &Query, thread: u32) 
 #[test]
 fn a_link_with_single_samples_is_the_recording() {
     for seed in 1..12 {
-        let made = made(seed, 40 * seed);
+        let made = random_profile(seed, 40 * seed);
         let opened = whole(&made);
         let (profile, symbols) = (&made.profile, &made.symbols);
         assert_eq!(opened.profile.samples.len(), profile.samples.len());
@@ -119,7 +119,7 @@ fn a_link_with_single_samples_is_the_recording() {
 }
 
 /// A snapshot that has no more than this of times, opened.
-fn with(made: &Made, characters: usize, times: Times) -> Snapshot {
+fn with(made: &RandomProfile, characters: usize, times: Times) -> Snapshot {
     let options = ShareOptions { characters, times, ..ShareOptions::default() };
     let shared = encode(&made.contents(), &options).expect("it fits");
     assert!(shared.payload.len() <= characters);
@@ -152,7 +152,7 @@ fn tracked(profile: &Profile, event: u32) -> BTreeMap<String, Sum> {
 #[test]
 fn bins_are_exactly_what_the_call_tree_has_of_each_process() {
     for seed in 1..6 {
-        let made = made(seed, 3000);
+        let made = random_profile(seed, 3000);
         let mut seen = Vec::new();
         for (characters, most) in [
             (2000, Times::Samples),
@@ -179,7 +179,7 @@ fn bins_are_exactly_what_the_call_tree_has_of_each_process() {
 #[test]
 fn bins_are_off_by_no_more_than_can_be_seen() {
     for seed in 1..6 {
-        let made = made(seed, 3000);
+        let made = random_profile(seed, 3000);
         let opened = with(&made, usize::MAX, Times::Threads);
         let bins = opened.profile.bins.as_ref().expect("there are bins");
         let samples = &made.profile.samples;
@@ -218,7 +218,7 @@ fn bins_are_off_by_no_more_than_can_be_seen() {
 
 #[test]
 fn a_timeline_is_drawn_from_bins() {
-    let made = made(4, 3000);
+    let made = random_profile(4, 3000);
     let opened = with(&made, usize::MAX, Times::Processes);
     let bins = opened.profile.bins.as_ref().expect("there are bins");
     let draw = |query: &Query, by| {
@@ -256,7 +256,7 @@ fn a_timeline_is_drawn_from_bins() {
 #[test]
 fn a_link_of_a_link_keeps_its_bins() {
     for most in [Times::Processes, Times::Threads] {
-        let first = with(&made(5, 2000), usize::MAX, most);
+        let first = with(&random_profile(5, 2000), usize::MAX, most);
         let again = encode(&first.contents(), &ShareOptions::default()).expect("no limit");
         assert_eq!(again.fidelity.times, most);
         let second = decode(&again.payload).expect("it opens");
@@ -266,7 +266,7 @@ fn a_link_of_a_link_keeps_its_bins() {
 
 #[test]
 fn a_link_of_a_link_keeps_every_sample() {
-    let first = whole(&made(5, 2000));
+    let first = whole(&random_profile(5, 2000));
     let again = encode(&first.contents(), &ShareOptions::default()).expect("no limit");
     let second = decode(&again.payload).expect("it opens");
     assert_eq!(second.fidelity.times, Times::Samples);
@@ -279,7 +279,7 @@ fn a_link_of_a_link_keeps_every_sample() {
 
 #[test]
 fn marks_come_along_with_single_samples() {
-    let mut made = made(2, 300);
+    let mut made = random_profile(2, 300);
     let first = made.profile.first_time().expect("there are times");
     let server = made.profile.strings.intern("server");
     let gone = made.profile.strings.intern("a process without samples");
@@ -310,7 +310,7 @@ fn marks_come_along_with_single_samples() {
 
 #[test]
 fn times_are_left_out_when_they_are_not_wanted_or_not_known() {
-    let mut made = made(3, 500);
+    let mut made = random_profile(3, 500);
     let opened = with(&made, usize::MAX, Times::None);
     assert_eq!((opened.fidelity.times, opened.profile.bins), (Times::None, None));
     // One sample without a time: bins would not be of all samples, but single samples are what they are.
@@ -327,7 +327,7 @@ fn any_bins_open_or_are_refused() {
     let (mut opened, mut refused) = (0, 0);
     for most in [Times::Processes, Times::Threads] {
         let options = ShareOptions { times: most, ..ShareOptions::default() };
-        let shared = encode(&made(12, 60).contents(), &options).expect("no limit");
+        let shared = encode(&random_profile(12, 60).contents(), &options).expect("no limit");
         let streams = container::unpack(&shared.payload).expect("it is whole");
         for field in [Field::Times, Field::Tasks, Field::Threads, Field::Bins] {
             for _ in 0..150 {

@@ -1,4 +1,4 @@
-//! The call tree of all events together, which is made in steps ([`Making`]).
+//! The call tree of all events together, which is made in steps ([`TreeBuilder`]).
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{FOLDED, MAX_DEPTH};
 use crate::profile::{DsoId, DsoKind, Profile};
-use crate::snapshot::{Contents, Tell};
+use crate::snapshot::{Contents, Disclosure};
 use crate::symbolize::{FileId, Function, FunctionId, Inlining, Provenance};
 use crate::views::build::{BuildStep, Building};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
@@ -24,13 +24,13 @@ pub(super) struct Tree {
     total: Vec<Sum>,
     events: usize,
     /// By event.
-    made: Vec<Made>,
+    made: Vec<EventNodes>,
     /// Where each function was seen, for those with a file.
     pub files: HashMap<FunctionId, FileId>,
 }
 
 /// How an event's samples came into the tree.
-struct Made {
+struct EventNodes {
     query: Query,
     ends: Ends,
     /// By call node of the event's own tree.
@@ -138,9 +138,9 @@ impl Tree {
 const ROWS_OF_A_CALL_NODE: usize = 4;
 
 /// A tree that is being made.
-pub(super) struct Making {
+pub(super) struct TreeBuilder {
     query: Query,
-    addresses: Tell,
+    addresses: Disclosure,
     tree: Tree,
     /// By caller and label.
     index: HashMap<(u32, Label), u32>,
@@ -159,13 +159,13 @@ enum Stage {
 /// The tree of an event that is being added.
 struct Adding {
     tree: CallTree,
-    made: Made,
+    made: EventNodes,
 }
 
-impl Making {
+impl TreeBuilder {
     /// Of what the filters and steps of a query leave of each event, or of all there is. Without
     /// addresses, code without a name is one in each DSO.
-    pub fn new(contents: &Contents<'_>, query: Option<&Query>, addresses: Tell) -> Self {
+    pub fn new(contents: &Contents<'_>, query: Option<&Query>, addresses: Disclosure) -> Self {
         let events = contents.profile.events.len();
         let root = Node { parent: 0, label: Label::All, depth: 0, line: None, share: 1.0 };
         let tree = Tree {
@@ -206,7 +206,7 @@ impl Making {
                     BuildStep::Done(done) => {
                         let (built, ends) = *done;
                         let nodes = Vec::with_capacity(built.tree.len());
-                        let made = Made { query, ends, nodes };
+                        let made = EventNodes { query, ends, nodes };
                         Stage::Adding(Box::new(Adding { tree: built.tree, made }))
                     }
                 }
@@ -264,11 +264,11 @@ impl Making {
 
 /// Code of a DSO that was collapsed is, in a snapshot that was opened, a function that is called
 /// like it and has that from no file. Nothing but its address tells code without a name apart.
-fn whole_dso(contents: &Contents<'_>, label: Label, addresses: Tell) -> Label {
+fn whole_dso(contents: &Contents<'_>, label: Label, addresses: Disclosure) -> Label {
     let function = label.function().map(|function| contents.symbols.function(function));
     let is_whole = |it: &Function<'_>| match it.name {
         Some(_) => it.provenance == Provenance::Unnamed,
-        None => addresses == Tell::LeftOut,
+        None => addresses == Disclosure::LeftOut,
     };
     match function.filter(is_whole) {
         Some(function) => Label::Dso(function.dso),

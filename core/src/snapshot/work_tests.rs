@@ -1,21 +1,21 @@
 //! A link that is made in slices is the one that is made at once.
 
-use super::made::{Made, made};
+use super::random_profile::{RandomProfile, random_profile};
 use super::*;
 use crate::views::Query;
 use crate::views::transform::Transform;
 
 /// Makes it with so many rows a step; the steps that it took.
 fn in_slices(
-    made: &Made,
+    made: &RandomProfile,
     options: &ShareOptions,
-    workshop: &mut Workshop,
+    link_cache: &mut LinkCache,
     rows: usize,
 ) -> (Result<Shared, TooSmall>, usize) {
     let mut sharing = Sharing::new(options);
     let mut before = 0;
     for steps in 1.. {
-        match sharing.step(&made.contents(), workshop, rows) {
+        match sharing.step(&made.contents(), link_cache, rows) {
             SharingStep::Done(shared) => return (shared, steps),
             SharingStep::More { done, total } => {
                 assert!(before < done && done <= total, "{before} {done} {total}");
@@ -29,8 +29,8 @@ fn in_slices(
 /// What differs from link to link, and of it what they are made of. Each has a budget of its own if it has
 /// one: a search begins where one for the same budget has ended.
 fn all_options() -> Vec<ShareOptions> {
-    let hidden = Privacy { own_functions: Tell::LeftOut, ..Privacy::default() };
-    let bare = Privacy { addresses: Tell::LeftOut, ..Privacy::default() };
+    let hidden = Privacy { own_functions: Disclosure::LeftOut, ..Privacy::default() };
+    let bare = Privacy { addresses: Disclosure::LeftOut, ..Privacy::default() };
     let query = Query { steps: vec![Transform::CollapseRecursion], ..Query::default() };
     let whole = ShareOptions::default();
     vec![
@@ -47,14 +47,14 @@ fn all_options() -> Vec<ShareOptions> {
 #[test]
 fn slices_make_the_same_link() {
     for seed in [3, 4] {
-        let made = made(seed, 400);
+        let made = random_profile(seed, 400);
         for options in all_options() {
             let at_once = encode(&made.contents(), &options);
             for rows in [1_000, 100_000] {
-                let mut kept = Workshop::default();
+                let mut kept = LinkCache::default();
                 assert_eq!(in_slices(&made, &options, &mut kept, rows).0, at_once, "{options:?}");
             }
-            let (_, steps) = in_slices(&made, &options, &mut Workshop::default(), 1_000);
+            let (_, steps) = in_slices(&made, &options, &mut LinkCache::default(), 1_000);
             assert!(steps > 20, "{steps} steps");
         }
     }
@@ -62,8 +62,8 @@ fn slices_make_the_same_link() {
 
 #[test]
 fn what_is_given_up_leaves_the_next_link_as_it_is() {
-    let made = made(5, 400);
-    let mut kept = Workshop::default();
+    let made = random_profile(5, 400);
+    let mut kept = LinkCache::default();
     for options in all_options() {
         for stopped in all_options() {
             let mut sharing = Sharing::new(&stopped);
@@ -78,15 +78,15 @@ fn what_is_given_up_leaves_the_next_link_as_it_is() {
 
 #[test]
 fn a_link_with_other_choices_takes_one_attempt() {
-    let made = made(7, 2_000);
-    let mut kept = Workshop::default();
+    let made = random_profile(7, 2_000);
+    let mut kept = LinkCache::default();
     let of = |files| ShareOptions {
         characters: 3_000,
         privacy: Privacy { files, ..Privacy::default() },
         ..ShareOptions::default()
     };
-    let (_, all) = in_slices(&made, &of(Tell::Told), &mut kept, 1_000);
-    for files in [Tell::LeftOut, Tell::Told] {
+    let (_, all) = in_slices(&made, &of(Disclosure::Included), &mut kept, 1_000);
+    for files in [Disclosure::LeftOut, Disclosure::Included] {
         let (shared, steps) = in_slices(&made, &of(files), &mut kept, 1_000);
         let length = shared.unwrap().payload.len();
         assert!((2_910..=3_000).contains(&length), "{length} characters");
@@ -96,8 +96,8 @@ fn a_link_with_other_choices_takes_one_attempt() {
 
 #[test]
 fn the_second_link_goes_on_from_what_the_first_was_made_of() {
-    let made = made(6, 400);
-    let mut kept = Workshop::default();
+    let made = random_profile(6, 400);
+    let mut kept = LinkCache::default();
     let options = ShareOptions { characters: 1_500, ..ShareOptions::default() };
     let (_, first) = in_slices(&made, &options, &mut kept, 1_000);
     let (_, second) = in_slices(&made, &options, &mut kept, 1_000);

@@ -12,7 +12,7 @@ use crate::views::function_ref::Resolver;
 use crate::views::inverted::Inverted;
 use crate::views::ordering::{Numbers, Ordering};
 use crate::views::shown::Account;
-use crate::views::weights::{GroupWeights, Levels, Taken, Taking};
+use crate::views::weights::{FilteredSamples, FilteringSamples, GroupWeights, Levels};
 use crate::views::{Direction, Inlines, Query, rewrite, turn};
 
 /// To grow the call nodes of a stack takes about as long as to take so many rows.
@@ -73,7 +73,7 @@ enum Noting {
 
 enum Stage {
     /// Samples are summed by stack.
-    Taking(Taking),
+    Taking(FilteringSamples),
     /// The stacks' call nodes are made.
     Growing(Growing, Account),
     /// They go through the steps from this one on.
@@ -103,7 +103,7 @@ impl Building {
 
     fn noting(profile: &Profile, query: &Query, noting: Noting) -> Self {
         let levels = rewrite::levels(query);
-        let taking = Taking::new(profile, query, levels);
+        let taking = FilteringSamples::new(profile, query, levels);
         let (rows, stacks) = (taking.rows_left(), profile.stacks.len());
         let stage = Stage::Taking(taking);
         Self { query: query.clone(), levels, noting, stage, rows, stacks }
@@ -236,7 +236,7 @@ struct Growing {
 const NONE: CallNodeId = CallNodeId(u32::MAX);
 
 impl Growing {
-    fn new(profile: &Profile, inlines: Inlines, noting: Noting, taken: Taken) -> Self {
+    fn new(profile: &Profile, inlines: Inlines, noting: Noting, taken: FilteredSamples) -> Self {
         let stacks = profile.stacks.len();
         let ends = (noting == Noting::Ends).then(|| Ends::new(taken.group_of_thread, stacks));
         // A call node for each stack is what there is without names; short ranges have fewer.

@@ -3,7 +3,7 @@
 use crate::profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
 use crate::symbolize::{Naming, Symbols};
 use crate::views::Query;
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::Filter;
 
 /// How often a DSO was met.
@@ -85,7 +85,7 @@ pub fn filtered(
     profile: &Profile,
     symbols: &Symbols,
     query: &Query,
-    left: &[Left],
+    left: &[RemainingSamples],
 ) -> (FrameCoverage, Vec<DsoUse>) {
     let mut covering = Covering::new(profile);
     while !covering.step((profile, symbols), query, left, usize::MAX) {}
@@ -138,7 +138,7 @@ impl Covering {
         &mut self,
         (profile, symbols): (&Profile, &Symbols),
         query: &Query,
-        left: &[Left],
+        left: &[RemainingSamples],
         rows: usize,
     ) -> bool {
         if self.stage != Stage::Stacks {

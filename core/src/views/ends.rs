@@ -63,9 +63,9 @@ impl Ends {
 
 /// What a query's steps leave of the samples that pass its filters: by default all of them.
 #[derive(Clone, Debug, Default)]
-pub struct Left(Option<Arc<Ends>>);
+pub struct RemainingSamples(Option<Arc<Ends>>);
 
-impl Left {
+impl RemainingSamples {
     /// Those that end somewhere in its tree of callees.
     pub fn of(ends: Arc<Ends>) -> Self {
         Self(Some(ends))

@@ -58,7 +58,7 @@ pub(super) struct Summing {
     pub sums: Vec<FunctionSum>,
     /// By call node: its position in `sums`, or [`NO_ROW`].
     pub row_of: Vec<u32>,
-    adding: Option<AddingUp>,
+    adding: Option<RowSums>,
 }
 
 impl Summing {
@@ -73,7 +73,7 @@ impl Summing {
             self.row_of.push(row);
         }
         if self.row_of.len() == tree.len() {
-            self.adding = Some(AddingUp::new(self.sums.len()));
+            self.adding = Some(RowSums::new(self.sums.len()));
         }
         false
     }
@@ -92,7 +92,7 @@ impl Summing {
 }
 
 /// A row that call nodes are added up in.
-pub(super) trait AddedUp {
+pub(super) trait SumRow {
     /// Adds what ended in a call node of the row.
     fn add_self(&mut self, tree: &CallTree, id: CallNodeId);
     /// Adds what went through a call node of the row that no other one of the row leads to.
@@ -102,19 +102,19 @@ pub(super) trait AddedUp {
 /// Adds every call node to its row: what ended in it, and, once however the row's call nodes lead
 /// to each other, what went through it. `row_of` has a position in `rows` for each call node, or
 /// [`NO_ROW`].
-pub(super) fn add_up(tree: &CallTree, row_of: &[u32], rows: &mut [impl AddedUp]) {
-    let mut adding = AddingUp::new(rows.len());
+pub(super) fn add_up(tree: &CallTree, row_of: &[u32], rows: &mut [impl SumRow]) {
+    let mut adding = RowSums::new(rows.len());
     while !adding.step(tree, row_of, rows, usize::MAX) {}
 }
 
 /// The same in steps.
-struct AddingUp {
+struct RowSums {
     /// How many call nodes of each row lie on the walk's path.
     on_path: Vec<u32>,
     open: Vec<(CallNodeId, Visit)>,
 }
 
-impl AddingUp {
+impl RowSums {
     fn new(rows: usize) -> Self {
         Self { on_path: vec![0; rows], open: vec![(CallNodeId::ROOT, Visit::Enter)] }
     }
@@ -124,7 +124,7 @@ impl AddingUp {
         &mut self,
         tree: &CallTree,
         row_of: &[u32],
-        rows: &mut [impl AddedUp],
+        rows: &mut [impl SumRow],
         call_nodes: usize,
     ) -> bool {
         let Self { on_path, open } = self;
@@ -153,7 +153,7 @@ impl AddingUp {
     }
 }
 
-impl AddedUp for FunctionSum {
+impl SumRow for FunctionSum {
     fn add_self(&mut self, tree: &CallTree, id: CallNodeId) {
         self.self_sum.add(tree.self_sum(id));
         if !matches!(tree.label(id), Label::Inlined(_)) {

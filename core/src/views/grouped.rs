@@ -16,7 +16,7 @@ use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
-use crate::views::functions::{AddedUp, FunctionOrder, NO_ROW, Orderable, add_up};
+use crate::views::functions::{FunctionOrder, NO_ROW, Orderable, SumRow, add_up};
 use crate::views::label::{Kind, Labels, NO_MAPPING, mark};
 use crate::views::weights::Sum;
 
@@ -158,7 +158,7 @@ struct Added {
     dso: Option<DsoId>,
 }
 
-impl AddedUp for Added {
+impl SumRow for Added {
     fn add_self(&mut self, tree: &CallTree, id: CallNodeId) {
         self.self_sum.add(tree.self_sum(id));
         if tree.total(id).weight > tree.total(self.heaviest).weight {

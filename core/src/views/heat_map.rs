@@ -20,7 +20,7 @@ use crate::profile::{DsoKind, EventOrigin, Profile, Thread, Unit};
 use crate::symbolize::{FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::{Filter, RangeSide, TimeRange};
 use crate::views::label::NO_MAPPING;
 use crate::views::tasks::{self, NO_CPU, TaskSums};
@@ -158,7 +158,7 @@ pub struct HeatScan {
     map: HeatMap,
     cell_nanos: u64,
     load: Load,
-    left: Left,
+    left: RemainingSamples,
     /// [`Profile::first_time`], or 0.
     first_time: u64,
     /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
@@ -173,7 +173,7 @@ impl HeatScan {
         query: &Query,
         request: &HeatRequest,
         load: Load,
-        left: Left,
+        left: RemainingSamples,
     ) -> Self {
         let row_ms = match request.row_ms {
             50.. => 50,
@@ -282,7 +282,7 @@ pub fn cell(
     symbols: &Symbols,
     query: &Query,
     load: &Load,
-    left: &Left,
+    left: &RemainingSamples,
     times: Range<u64>,
 ) -> HeatCell {
     let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
@@ -317,7 +317,13 @@ pub fn cell(
 }
 
 /// For how many nanoseconds threads waited in a time, also in waits that ended after it.
-fn waited(profile: &Profile, query: &Query, load: &Load, left: &Left, times: &Range<u64>) -> f64 {
+fn waited(
+    profile: &Profile,
+    query: &Query,
+    load: &Load,
+    left: &RemainingSamples,
+    times: &Range<u64>,
+) -> f64 {
     let query = Query { range: None, ..query.clone() };
     let filter = Filter::new(profile, &query);
     if !filter.has_any(&load.waits) {

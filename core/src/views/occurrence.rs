@@ -47,19 +47,19 @@ pub struct Occurrence {
 
 /// What a [`Subject`] is, in words that hold for the tree that samples end in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Meant {
+pub enum ResolvedSubject {
     /// The call node with these labels from the root down, the root left out, in a tree of this
     /// direction.
-    Way(Direction, Vec<Label>),
+    Path(Direction, Vec<Label>),
     /// A function.
     Function(FunctionId),
 }
 
-impl Meant {
+impl ResolvedSubject {
     /// A call node of a tree.
     pub fn call_node(tree: &CallTree, direction: Direction, id: CallNodeId) -> Self {
         let way = tree.path(id).into_iter().skip(1).map(|id| tree.label(id));
-        Self::Way(direction, way.collect())
+        Self::Path(direction, way.collect())
     }
 
     /// By call node of the query's tree of callees: whether samples that end there are meant.
@@ -68,14 +68,14 @@ impl Meant {
             Self::Function(function) => {
                 below(tree, |id| tree.label(id).function() == Some(*function))
             }
-            Self::Way(Direction::Callees, way) => {
+            Self::Path(Direction::Callees, way) => {
                 let step = |at: CallNodeId, label: &Label| {
                     tree.children(at).iter().copied().find(|&child| tree.label(child) == *label)
                 };
                 let found = way.iter().try_fold(CallNodeId::ROOT, step);
                 below(tree, |id| Some(id) == found)
             }
-            Self::Way(Direction::Inverted, way) => {
+            Self::Path(Direction::Inverted, way) => {
                 tree.ids().map(|id| ends_the_other_way(tree, id, way)).collect()
             }
         }
@@ -119,7 +119,7 @@ impl OccurrenceScan {
         profile: &Profile,
         query: &Query,
         tree: &CallTree,
-        meant: &Meant,
+        meant: &ResolvedSubject,
         bins: u32,
     ) -> Self {
         let inside = query.range.filter(|range| range.side == RangeSide::Inside);

@@ -6,7 +6,7 @@ use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::fixture::{Fixture, fixture, ungrouped};
 use crate::views::label::Labels;
-use crate::views::occurrence::{Meant, Occurrence, OccurrenceScan};
+use crate::views::occurrence::{Occurrence, OccurrenceScan, ResolvedSubject};
 use crate::views::{Direction, Query};
 
 /// Samples of the fixture are a nanosecond apart, in the order of its lines.
@@ -35,7 +35,7 @@ fn function(fixture: &Fixture, tree: &CallTree, name: &str) -> FunctionId {
 fn occurrence(
     fixture: &Fixture,
     query: &Query,
-    meant: &Meant,
+    meant: &ResolvedSubject,
     bins: u32,
     step: usize,
 ) -> Occurrence {
@@ -51,7 +51,7 @@ fn of_path(query: &Query, path: &[&str]) -> (Vec<(String, u64)>, Vec<f64>) {
     let fixture = fixture(STACKS);
     let tree = build(&fixture.profile, &fixture.symbols, query).tree;
     let id = call_node(&fixture, &tree, path);
-    let meant = Meant::call_node(&tree, query.direction, id);
+    let meant = ResolvedSubject::call_node(&tree, query.direction, id);
     let found = occurrence(&fixture, query, &meant, 5, 2);
     let total: f64 = found.bins.iter().sum();
     assert_eq!(total, tree.total(id).weight as f64, "bins hold what the tree does");
@@ -102,7 +102,7 @@ fn in_an_inverted_tree_the_way_leads_from_the_innermost_function_outwards() {
 fn a_function_is_counted_once_a_sample_wherever_it_is_called() {
     let fixture = fixture("web: A B A 1\nweb: B 2\ndb: C A 4");
     let tree = build(&fixture.profile, &fixture.symbols, &Query::default()).tree;
-    let meant = Meant::Function(function(&fixture, &tree, "A"));
+    let meant = ResolvedSubject::Function(function(&fixture, &tree, "A"));
     let found = occurrence(&fixture, &Query::default(), &meant, 3, 100);
     assert_eq!(found.bins, [1.0, 0.0, 4.0]);
     let samples: Vec<u64> = found.runners.processes.iter().map(|runner| runner.samples).collect();
@@ -114,10 +114,12 @@ fn bins_are_those_of_the_range_that_is_shown() {
     let range = |side| Some(TimeRange { start: 1, end: 3, side });
     let inside = Query { range: range(RangeSide::Inside), ..ungrouped() };
     let fixture = fixture(STACKS);
-    let found = occurrence(&fixture, &inside, &Meant::Way(Direction::Callees, vec![]), 2, 1);
+    let found =
+        occurrence(&fixture, &inside, &ResolvedSubject::Path(Direction::Callees, vec![]), 2, 1);
     assert_eq!((found.start, found.end, &found.bins[..]), (1.0, 3.0, &[10.0, 100.0][..]));
     let outside = Query { range: range(RangeSide::Outside), ..ungrouped() };
-    let found = occurrence(&fixture, &outside, &Meant::Way(Direction::Callees, vec![]), 5, 1);
+    let found =
+        occurrence(&fixture, &outside, &ResolvedSubject::Path(Direction::Callees, vec![]), 5, 1);
     assert_eq!((found.start, found.end), (0.0, 5.0));
     assert_eq!(found.bins, [1.0, 0.0, 0.0, 1000.0, 10000.0]);
 }
@@ -128,7 +130,13 @@ fn samples_without_times_have_no_bins() {
     for row in 0..fixture.profile.samples.len() {
         fixture.profile.samples.time_nanos.set(row, 0);
     }
-    let found = occurrence(&fixture, &ungrouped(), &Meant::Way(Direction::Callees, vec![]), 100, 1);
+    let found = occurrence(
+        &fixture,
+        &ungrouped(),
+        &ResolvedSubject::Path(Direction::Callees, vec![]),
+        100,
+        1,
+    );
     assert_eq!(found.bins, Vec::<f64>::new());
     assert_eq!(found.runners.processes.len(), 2);
 }
@@ -136,8 +144,13 @@ fn samples_without_times_have_no_bins() {
 #[test]
 fn what_is_not_there_is_in_no_sample() {
     let fixture = fixture(STACKS);
-    let found =
-        occurrence(&fixture, &ungrouped(), &Meant::Function(FunctionId(u32::MAX)), 5, usize::MAX);
+    let found = occurrence(
+        &fixture,
+        &ungrouped(),
+        &ResolvedSubject::Function(FunctionId(u32::MAX)),
+        5,
+        usize::MAX,
+    );
     assert_eq!(found.runners.processes, []);
     assert_eq!(found.bins, [0.0; 5]);
 }

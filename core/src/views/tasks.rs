@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::profile::{Profile, StringId, ThreadId};
 use crate::text::printable;
 use crate::views::Query;
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::Filter;
 use crate::views::serialize_weight;
 use crate::views::weights::Sum;
@@ -60,18 +60,18 @@ pub struct TaskSums {
     /// By CPU.
     pub cpus: BTreeMap<u16, Span>,
     /// What steps leave.
-    left: Left,
+    left: RemainingSamples,
     next_row: usize,
 }
 
 impl TaskSums {
     /// Nothing is summed yet; steps leave this.
-    pub fn of(left: Left) -> Self {
+    pub fn of(left: RemainingSamples) -> Self {
         Self { left, ..Self::default() }
     }
 
     /// What steps leave of the samples that are summed.
-    pub(super) fn left(&self) -> &Left {
+    pub(super) fn left(&self) -> &RemainingSamples {
         &self.left
     }
 

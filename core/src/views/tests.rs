@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::build::build_with_ends;
 use super::call_tree::{CallNodeId, CallTree};
-use super::ends::Left;
+use super::ends::RemainingSamples;
 use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use super::flame_graph::{FlameGraph, NONE, Unnamed, Window, layout};
 use super::function_ref::FunctionRef;
@@ -325,7 +325,7 @@ fn coverage_is_that_of_what_steps_leave() {
         FunctionRef::of(&all.profile, &all.symbols, named.next().expect("it was sampled"));
     let query = Query { steps: vec![Transform::Drop { function }], ..ungrouped() };
     let (_, ends) = build_with_ends(&all.profile, &all.symbols, &query);
-    let left = [Left::of(ends.into())];
+    let left = [RemainingSamples::of(ends.into())];
     let (frames, _) = coverage::filtered(&all.profile, &all.symbols, &query, &left);
     assert_eq!(frames, coverage::frames(&alone.profile, &alone.symbols));
 }

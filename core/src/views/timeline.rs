@@ -14,7 +14,7 @@ use crate::profile::{Profile, StackId, ThreadId};
 use crate::symbolize::Symbols;
 use crate::views::Query;
 use crate::views::call_tree::Label;
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::{Filter, RangeSide, TimeRange};
 use crate::views::label::{Kind, Labels};
 use crate::views::serialize_weight;
@@ -155,7 +155,7 @@ pub struct TimelineScan {
     query: Query,
     timeline: Timeline,
     lanes: Lanes,
-    left: Left,
+    left: RemainingSamples,
     /// [`Profile::first_time`], or 0.
     first_time: u64,
     rows: Range<usize>,

@@ -7,7 +7,7 @@ use crate::profile::{
 use crate::symbolize::Symbols;
 use crate::views::Query;
 use crate::views::build::build_with_ends;
-use crate::views::ends::Left;
+use crate::views::ends::RemainingSamples;
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::heat_map::{self, HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::placed::callees_of;
@@ -97,8 +97,8 @@ const STORY: &str = "
 ";
 
 /// What the query's steps leave.
-fn left((profile, symbols): &(Profile, Symbols), query: &Query) -> Left {
-    Left::of(build_with_ends(profile, symbols, &callees_of(query)).1.into())
+fn left((profile, symbols): &(Profile, Symbols), query: &Query) -> RemainingSamples {
+    RemainingSamples::of(build_with_ends(profile, symbols, &callees_of(query)).1.into())
 }
 
 fn timeline(recorded: &(Profile, Symbols), query: &Query, request: &TimelineRequest) -> Timeline {
@@ -339,7 +339,8 @@ fn a_wait_counts_in_every_cell_that_it_lies_in_and_any_number_of_threads_wait() 
     assert_eq!((&map.busy[..4], map.cpus), (&[2.5, 3.0, 3.0, 0.0][..], 3));
     assert_eq!(map.samples[..4], [0, 0, 0, 3]);
     let load = Load::new(&story.0, 1, 0);
-    let cell = heat_map::cell(&story.0, &story.1, &waits, &load, &Left::default(), 0..20 * MS);
+    let cell =
+        heat_map::cell(&story.0, &story.1, &waits, &load, &RemainingSamples::default(), 0..20 * MS);
     assert_eq!((cell.samples, cell.cpus_busy), (0, (15.0 + 20.0 + 20.0) / 20.0));
 }
 
@@ -353,7 +354,7 @@ fn a_cell_says_what_most_samples_ended_in() {
             &symbols,
             &Query::default(),
             &load,
-            &Left::default(),
+            &RemainingSamples::default(),
             start * MS..end * MS,
         )
     };

@@ -39,7 +39,7 @@ impl Sum {
 /// The stacks of one group that were observed, each once, in ascending order.
 #[derive(Clone, Debug)]
 pub struct GroupWeights {
-    /// Its number in [`Taken::group_of_thread`].
+    /// Its number in [`FilteredSamples::group_of_thread`].
     pub number: u32,
     /// Names of the process or thread, or of both: one for each of [`Levels`].
     pub groups: Vec<StringId>,
@@ -102,7 +102,7 @@ impl Levels {
 
 /// The samples that pass a query's filters.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct FilteredSamples {
     /// By group and stack.
     pub groups: Vec<GroupWeights>,
     /// By [`crate::profile::ThreadId`]: the number of its group, also of one without samples.
@@ -116,7 +116,7 @@ pub struct Taken {
 
 /// The samples that pass a query's filters while they are summed by group and stack: with millions
 /// of them in several steps.
-pub struct Taking {
+pub struct FilteringSamples {
     filters: Query,
     groups: ThreadGroups,
     sums: GroupSums,
@@ -125,7 +125,7 @@ pub struct Taking {
     rows: Range<usize>,
 }
 
-impl Taking {
+impl FilteringSamples {
     /// For the samples of `query`, in groups by `levels`.
     pub fn new(profile: &Profile, query: &Query, levels: Levels) -> Self {
         let filters = Query { range: query.range, ..TaskSums::key(query) };
@@ -169,7 +169,7 @@ impl Taking {
     }
 
     /// What [`Self::step`] has summed.
-    pub fn finish(self) -> Taken {
+    pub fn finish(self) -> FilteredSamples {
         let Self { groups, sums, taken, removed, .. } = self;
         let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
         sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
@@ -179,7 +179,7 @@ impl Taking {
             GroupWeights { number, groups, stacks }
         });
         let group_of_thread = groups.of_thread;
-        Taken { groups: observed.collect(), group_of_thread, sum: taken, removed }
+        FilteredSamples { groups: observed.collect(), group_of_thread, sum: taken, removed }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Found {
 
 /// A file that is not what its name says; never to be used.
 #[derive(Debug)]
-pub struct Spoiled {
+pub struct CorruptEntry {
     /// Where it lies.
     pub path: PathBuf,
     /// What it is instead.
@@ -50,7 +50,7 @@ pub struct Entry {
     /// What may be used.
     pub found: Vec<Found>,
     /// What may not.
-    pub spoiled: Vec<Spoiled>,
+    pub spoiled: Vec<CorruptEntry>,
 }
 
 impl Entry {
@@ -114,12 +114,12 @@ impl Entry {
         // What can't be read is not there; what can't be unpacked, or is no image, is spoiled.
         let Some(file) = local::open_regular(&path) else { return };
         let Ok(file) = unpacked(file) else {
-            self.spoiled.push(Spoiled { path, holds: Holds::NoBuildId });
+            self.spoiled.push(CorruptEntry { path, holds: Holds::NoBuildId });
             return;
         };
         match content::check(&file, self.id, part) {
             Ok(Ok(proof)) => self.found.push(Found { part, file, proof }),
-            Ok(Err(holds)) => self.spoiled.push(Spoiled { path, holds }),
+            Ok(Err(holds)) => self.spoiled.push(CorruptEntry { path, holds }),
             Err(_) => {}
         }
     }

@@ -1,7 +1,7 @@
 //! What a link or a page may tell.
 
 use clap::{Args, ValueEnum};
-use perftab_core::snapshot::{Privacy, Rename, Tell};
+use perftab_core::snapshot::{Disclosure, Privacy, Rename};
 
 /// What a link or a page may tell beyond its default, and less.
 #[derive(Debug, Clone, Default, Args)]
@@ -61,7 +61,8 @@ impl PrivacyArgs {
     /// What is hidden is, whatever is told.
     pub fn privacy(&self) -> Privacy {
         let mut privacy = Privacy { renames: self.rename.clone(), ..Privacy::default() };
-        for (parts, tell) in [(&self.tell, Tell::Told), (&self.hide, Tell::LeftOut)] {
+        for (parts, tell) in [(&self.tell, Disclosure::Included), (&self.hide, Disclosure::LeftOut)]
+        {
             for part in parts {
                 choose(&mut privacy, *part, tell);
             }
@@ -70,7 +71,7 @@ impl PrivacyArgs {
     }
 }
 
-fn choose(privacy: &mut Privacy, part: Part, tell: Tell) {
+fn choose(privacy: &mut Privacy, part: Part, tell: Disclosure) {
     let chosen = match part {
         Part::All => return privacy.parts_mut().into_iter().for_each(|part| *part = tell),
         Part::Functions => {
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(privacy(&[]), Ok(Privacy::default()));
         assert_eq!(privacy(&["--tell", "all"]), Ok(Privacy::everything()));
         let some = privacy(&["--tell", "folders,host", "--hide", "own-functions", "--hide=host"]);
-        let (told, left_out) = (Tell::Told, Tell::LeftOut);
+        let (told, left_out) = (Disclosure::Included, Disclosure::LeftOut);
         let is = Privacy { folders: told, own_functions: left_out, ..Privacy::default() };
         assert_eq!(some, Ok(is));
         assert!(privacy(&["--hide", "secrets"]).is_err());

@@ -31,7 +31,7 @@ pub struct ShareArgs {
     pub list_texts: bool,
     /// What the link tells.
     #[command(flatten)]
-    pub tells: TellArgs,
+    pub tells: LinkContentArgs,
     /// Which samples the link holds.
     #[command(flatten)]
     pub filters: FilterArgs,
@@ -42,11 +42,11 @@ pub struct ShareArgs {
 
 /// What a link or page tells of its recording.
 #[derive(Debug, Clone, Args)]
-pub struct TellArgs {
+pub struct LinkContentArgs {
     /// When samples were, at most: samples, threads, processes or none
     #[arg(long, value_name = "LEVEL", default_value = "samples", hide_possible_values = true)]
     #[arg(hide_default_value = true)]
-    pub times: TimesTold,
+    pub times: LinkTimes,
     /// What else is told or not.
     #[command(flatten)]
     pub privacy: PrivacyArgs,
@@ -54,7 +54,7 @@ pub struct TellArgs {
 
 /// How much of times is told, where there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TimesTold {
+pub enum LinkTimes {
     /// Of the first and the last sample.
     None,
     /// How much of each process there was, along time.

@@ -11,7 +11,7 @@ use perftab_core::views::Query;
 use serde::Serialize;
 
 use super::{filter, finish_named, read_named};
-use crate::cli::{FilterArgs, ShareArgs, TellArgs, TimesTold};
+use crate::cli::{FilterArgs, LinkContentArgs, LinkTimes, ShareArgs};
 use crate::debuginfod_client::is_http;
 use crate::output::{self, Outcome, Progress, Unit, grouped, percent};
 use crate::place_texts;
@@ -91,14 +91,14 @@ pub fn make(session: &mut Session, options: &ShareOptions) -> Result<SharedLink,
 /// What of a profile is written into a link or page, as large as it gets.
 pub fn options(
     session: &Session,
-    tells: &TellArgs,
+    tells: &LinkContentArgs,
     filters: &FilterArgs,
 ) -> anyhow::Result<ShareOptions> {
     let times = match tells.times {
-        TimesTold::None => Times::None,
-        TimesTold::Processes => Times::Processes,
-        TimesTold::Threads => Times::Threads,
-        TimesTold::Samples => Times::Samples,
+        LinkTimes::None => Times::None,
+        LinkTimes::Processes => Times::Processes,
+        LinkTimes::Threads => Times::Threads,
+        LinkTimes::Samples => Times::Samples,
     };
     let mut query = Query::default();
     filter::apply(filters, session, &mut query)?;

@@ -90,7 +90,7 @@ pub struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chosen {
     /// The user, for this run.
-    Here,
+    LocalMachine,
     /// The environment or a setting, for all clients.
     ForAll,
 }
@@ -100,7 +100,7 @@ impl Client {
     pub fn new(args: &ImageArgs) -> Self {
         let (urls, chosen) = match args.debuginfod.as_slice() {
             [] => (settings::servers_of_user(), Chosen::ForAll),
-            named => (named.to_vec(), Chosen::Here),
+            named => (named.to_vec(), Chosen::LocalMachine),
         };
         let limits = Limits::of_environment();
         let servers = urls.iter().map(|url| Server::new(url, limits)).collect();

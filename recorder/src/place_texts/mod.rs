@@ -9,7 +9,7 @@ mod source;
 use std::path::Path;
 
 use perftab_core::session::Session;
-use perftab_core::snapshot::{HotPlace, ShareOptions, Tell};
+use perftab_core::snapshot::{Disclosure, HotPlace, ShareOptions};
 
 use crate::commands::share::ROWS_OF_A_STEP;
 use crate::output::{self, Progress, Unit, grouped};
@@ -17,7 +17,7 @@ use crate::output::{self, Progress, Unit, grouped};
 /// Reads what a link with these options may tell, and says what there was not.
 pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
     let (source, assembly) = (options.privacy.source(), options.privacy.assembly());
-    if [source, assembly] == [Tell::LeftOut; 2] {
+    if [source, assembly] == [Disclosure::LeftOut; 2] {
         return;
     }
     let places = hot_places(session, options);
@@ -26,10 +26,10 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
     if session.fidelity().is_some() && has_none {
         output::notice("what was shared has no text to pass on; make it of the recording");
     }
-    if source == Tell::Told {
+    if source == Disclosure::Included {
         source::read(session, &places, recording, &mut texts).say();
     }
-    if assembly == Tell::Told {
+    if assembly == Disclosure::Included {
         let assembly::Read { asked, missing } = assembly::read(session, &places, &mut texts);
         if missing > 0 {
             let [missing, asked] = [missing, asked].map(|count| grouped(count as u64));

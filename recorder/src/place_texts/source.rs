@@ -63,14 +63,14 @@ impl Reason {
 
 /// What is to be said of source files.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct SourceReport {
     /// Those that were not used.
     unused: BTreeMap<Reason, Vec<String>>,
     /// Those that were, with nothing but the time of their last change to speak for them.
     unchecked: Vec<String>,
 }
 
-impl Said {
+impl SourceReport {
     /// Says it on standard error.
     pub fn say(&self) {
         for (reason, paths) in &self.unused {
@@ -99,7 +99,7 @@ pub fn read(
     places: &[HotPlace],
     recording: &Path,
     texts: &mut PlaceTexts,
-) -> Said {
+) -> SourceReport {
     let mut files: BTreeMap<FileId, Vec<(NonZeroU32, &HotPlace)>> = BTreeMap::new();
     for place in places {
         let is_known = texts.line(place.line).is_some();
@@ -107,7 +107,7 @@ pub fn read(
             files.entry(file).or_default().push((line, place));
         }
     }
-    let mut said = Said::default();
+    let mut said = SourceReport::default();
     let mut left = MAX_SOURCES;
     for (file, mut lines) in files {
         let path = session.symbols().file(file);

@@ -21,7 +21,7 @@ pub struct ModuleEvents(OwnedFd);
 
 /// What was heard since the last time.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct ModuleChanges {
     /// Whether anything was said of modules, or some events were lost.
     pub anything: bool,
     /// Modules that came, as /proc/modules names them.
@@ -44,8 +44,8 @@ impl ModuleEvents {
     }
 
     /// Takes all that has come.
-    pub fn take(&self) -> Heard {
-        let mut heard = Heard::default();
+    pub fn take(&self) -> ModuleChanges {
+        let mut heard = ModuleChanges::default();
         let mut message = [0; MESSAGE_SIZE];
         loop {
             match recv(&self.0, &mut message, RecvFlags::empty()) {
@@ -59,7 +59,7 @@ impl ModuleEvents {
     }
 }
 
-impl Heard {
+impl ModuleChanges {
     /// A message is `ACTION@PATH`, a NUL, and lines that say the same once more.
     fn note(&mut self, message: &[u8]) {
         let head = message.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn only_modules_are_heard_of() {
-        let mut heard = Heard::default();
+        let mut heard = ModuleChanges::default();
         heard.note(b"add@/devices/virtual/block/loop0\0ACTION=add\0");
         heard.note(b"add@/module/nf_nat/drivers\0ACTION=add\0");
         heard.note(b"libudev\0\xfe\xed\xca\xfe");
         heard.note(b"");
-        assert_eq!(heard, Heard::default());
+        assert_eq!(heard, ModuleChanges::default());
         heard.note(b"remove@/module/ext4\0ACTION=remove\0DEVPATH=/module/ext4\0");
         assert!(heard.anything && heard.came.is_empty());
         heard.note(b"add@/module/btrfs\0ACTION=add\0DEVPATH=/module/btrfs\0");

@@ -15,7 +15,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;
 
-use super::here::{Found, Here};
+use super::local_machine::{Found, LocalMachine};
 use super::reply;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
@@ -26,14 +26,14 @@ const PIPE: usize = 1 << 20;
 
 /// Where files of a build are looked for.
 pub struct Lookup {
-    here: Here,
+    here: LocalMachine,
     client: Client,
 }
 
 impl Lookup {
     /// As the command line says, for the DSOs of these profiles.
     pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
-        Ok(Self { here: Here::new(args, profiles)?, client: Client::new(args) })
+        Ok(Self { here: LocalMachine::new(args, profiles)?, client: Client::new(args) })
     }
 
     /// The servers' URLs.

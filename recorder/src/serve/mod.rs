@@ -5,7 +5,7 @@
 //! ([`guard`], [`route`]); files stream from disk and are never held in memory.
 
 mod guard;
-mod here;
+mod local_machine;
 mod lookup;
 mod range;
 mod reply;

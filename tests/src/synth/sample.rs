@@ -38,7 +38,7 @@ pub struct Sample {
     pub chain: Vec<u64>,
     /// What a tracepoint or a BPF program gives; its length and 4 make a multiple of 8.
     pub raw: Vec<u8>,
-    /// Taken branches, newest first.
+    /// FilteredSamples branches, newest first.
     pub branches: Vec<Branch>,
     /// Index of the newest branch in hardware.
     pub hw_index: u64,

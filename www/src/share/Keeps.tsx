@@ -10,12 +10,12 @@ import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { filterCount, filtersInWords, shown } from "../state/shown.ts";
 import { timesKnown } from "../timeline/state.ts";
 import { Icon } from "../shell/icons.tsx";
-import type { Made } from "./links.ts";
+import type { LinkState } from "./links.ts";
 import { scope } from "./links.ts";
 import { textsOf } from "./privacy.ts";
 
 /** Until a new one is there, what the one before kept is shown. */
-export function Keeps({ title, made }: { title: string; made: Made }): JSX.Element {
+export function Keeps({ title, made }: { title: string; made: LinkState }): JSX.Element {
   const shared = made.kind === "made" ? made.shared : made.kind === "making" ? made.before : null;
   return (
     <section class={`keeps${made.kind === "making" ? " busy" : ""}`} aria-label={title} aria-busy={made.kind === "making"}>
@@ -25,7 +25,7 @@ export function Keeps({ title, made }: { title: string; made: Made }): JSX.Eleme
   );
 }
 
-function withoutOne(made: Made): string {
+function withoutOne(made: LinkState): string {
   switch (made.kind) {
     case "failed":
       return made.message;

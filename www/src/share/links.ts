@@ -16,7 +16,7 @@ import { readBase, shareBase } from "./base.ts";
 import { BUDGETS, MOST_CHARACTERS, OTHER } from "./budgets.ts";
 import { privacy } from "./privacy.ts";
 
-export type Made =
+export type LinkState =
   /** With what there was before, which is shown until the new one is there. */
   | { kind: "making"; before: Shared | null }
   | { kind: "made"; shared: Shared }
@@ -62,9 +62,9 @@ function zoomToShare(): readonly string[] {
 }
 
 /** By budget in characters. */
-export const made = signal<ReadonlyMap<number, Made>>(new Map());
+export const made = signal<ReadonlyMap<number, LinkState>>(new Map());
 
-export const chosen = computed<Made>(() => made.value.get(characters.value) ?? { kind: "making", before: null });
+export const chosen = computed<LinkState>(() => made.value.get(characters.value) ?? { kind: "making", before: null });
 export const link = computed(() => (chosen.value.kind === "made" ? `${base.value}#${chosen.value.shared.payload}` : null));
 
 let pending: AbortController | null = null;
@@ -120,8 +120,8 @@ export function makeLink(): void {
   void makeAll(characters.peek(), { base: base.peek(), options: told.peek() }, pending.signal);
 }
 
-function outdated(links: ReadonlyMap<number, Made>): ReadonlyMap<number, Made> {
-  const before = (link: Made): Shared | null =>
+function outdated(links: ReadonlyMap<number, LinkState>): ReadonlyMap<number, LinkState> {
+  const before = (link: LinkState): Shared | null =>
     link.kind === "made" ? link.shared : link.kind === "making" ? link.before : null;
   return new Map([...links].map(([size, link]) => [size, { kind: "making", before: before(link) }]));
 }
@@ -143,12 +143,12 @@ async function makeAll(first: number, request: Omit<ShareRequest, "budget">, sig
 }
 
 /** null where it was cancelled, or the worker died and says so itself. */
-export async function makeOne(request: ShareRequest, options: CallOptions): Promise<Made | null> {
+export async function makeOne(request: ShareRequest, options: CallOptions): Promise<LinkState | null> {
   const present = session.peek();
   return present === null ? null : makeIn(present, request, options);
 }
 
-async function makeIn(present: Session, request: ShareRequest, options: CallOptions): Promise<Made | null> {
+async function makeIn(present: Session, request: ShareRequest, options: CallOptions): Promise<LinkState | null> {
   try {
     return { kind: "made", shared: await present.call("share", request, options) };
   } catch (error) {

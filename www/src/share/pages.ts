@@ -4,7 +4,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Shared, ShareOptions, Times } from "../session/types.ts";
 import { namesGeneration, session } from "../state/app.ts";
-import type { Made } from "./links.ts";
+import type { LinkState } from "./links.ts";
 import { makeOne, shareOpen, shareTab, told } from "./links.ts";
 import { pageWith } from "./page.ts";
 
@@ -14,11 +14,11 @@ const NO_LIMIT = 0x7fff_ffff;
 /** Whether the page holds every sample, or a timeline only. */
 export const pageTimes = signal<Extract<Times, "samples" | "threads">>("samples");
 
-const NOTHING: Made = { kind: "making", before: null };
-const made = { threads: signal<Made>(NOTHING), samples: signal<Made>(NOTHING) };
+const NOTHING: LinkState = { kind: "making", before: null };
+const made = { threads: signal<LinkState>(NOTHING), samples: signal<LinkState>(NOTHING) };
 
 /** What will be saved. */
-export const pageMade = computed<Made>(() => made[pageTimes.value].value);
+export const pageMade = computed<LinkState>(() => made[pageTimes.value].value);
 
 /** Characters of the profile without single samples, and of these; null while they are not known. */
 export const partSizes = computed(() => {
@@ -26,12 +26,12 @@ export const partSizes = computed(() => {
   return { calls, samples: calls === null || all === null ? null : Math.max(0, all - calls) };
 });
 
-function sizeOf(page: Made): number | null {
+function sizeOf(page: LinkState): number | null {
   return sharedIn(page)?.payload.length ?? null;
 }
 
 /** What was made, or was before. */
-export function sharedIn(page: Made): Shared | null {
+export function sharedIn(page: LinkState): Shared | null {
   return page.kind === "made" ? page.shared : page.kind === "making" ? page.before : null;
 }
 

@@ -93,7 +93,7 @@ export function rename(index: number, to: RenameText): void {
 
 /** What the session is asked for. */
 export const privacy = computed<Privacy>(() => ({
-  ...Object.fromEntries(TICKS.map(({ part }) => [part, isTold(part) ? "told" : "left-out"])),
+  ...Object.fromEntries(TICKS.map(({ part }) => [part, isTold(part) ? "included" : "left-out"])),
   renames: renames.value.filter(({ pattern }) => pattern !== ""),
 }));
 

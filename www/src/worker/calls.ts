@@ -13,7 +13,7 @@ import { read } from "./reading.ts";
 import { allSteps, close, placed, ROWS, scanned } from "./scans.ts";
 import { fetchLateIds, fetchText } from "./served.ts";
 import type { Slices } from "./slices.ts";
-import type { Noted } from "./trees.ts";
+import type { TreeDetail } from "./trees.ts";
 import { ofTree, Turns } from "./trees.ts";
 import type { Memory } from "./wasm.ts";
 
@@ -152,7 +152,7 @@ export class Calls {
   }
 
   /** What a view says of a query's tree, which is made first. */
-  #ofTree<Answer>(query: Query, slices: Slices, view: (session: Session) => Answer | Promise<Answer>, noted: Noted = "tree"): Promise<Answer> {
+  #ofTree<Answer>(query: Query, slices: Slices, view: (session: Session) => Answer | Promise<Answer>, noted: TreeDetail = "tree"): Promise<Answer> {
     return this.#turns.take(slices, () => {
       const session = this.#open;
       return ofTree(session, query, noted, slices, () => view(session));

@@ -5,7 +5,7 @@ import { allSteps, ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 
 /** What is to be known of a tree: itself, or also in which call node each sample ends. */
-export type Noted = "tree" | "ends";
+export type TreeDetail = "tree" | "ends";
 
 /** Long work one after the other: a session makes one tree at a time, and two in turns would begin anew each time. */
 export class Turns {
@@ -26,7 +26,7 @@ export class Turns {
 export async function ofTree<Answer>(
   session: Session,
   query: Query,
-  noted: Noted,
+  noted: TreeDetail,
   slices: Slices,
   view: () => Answer | Promise<Answer>,
 ): Promise<Answer> {

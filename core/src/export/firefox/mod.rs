@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use super::calls::Calls;
-use super::taken::{Taken, Track};
+use super::exported_samples::{ExportedSamples, Track};
 use super::{ExportRequest, Next, Pieces, json};
 use crate::profile::{Profile, Unit};
 use crate::text::printable;
@@ -81,7 +81,12 @@ enum Column {
 }
 
 impl Firefox {
-    pub fn new(request: &ExportRequest, profile: &Profile, taken: &Taken, distance: u64) -> Self {
+    pub fn new(
+        request: &ExportRequest,
+        profile: &Profile,
+        taken: &ExportedSamples,
+        distance: u64,
+    ) -> Self {
         Self {
             name: printable(&request.name).into_owned(),
             distance,
@@ -162,7 +167,7 @@ impl Firefox {
     fn begin_thread(
         &mut self,
         calls: &Calls<'_>,
-        taken: &Taken,
+        taken: &ExportedSamples,
         at: (usize, usize),
         out: &mut Vec<u8>,
     ) {
@@ -196,7 +201,12 @@ impl Firefox {
         );
     }
 
-    fn end_thread(calls: &Calls<'_>, taken: &Taken, at: (usize, usize), out: &mut Vec<u8>) {
+    fn end_thread(
+        calls: &Calls<'_>,
+        taken: &ExportedSamples,
+        at: (usize, usize),
+        out: &mut Vec<u8>,
+    ) {
         let unit = match unit(calls, taken, at.0) {
             Unit::Ns => "tracing-ms",
             Unit::Cycles | Unit::Instructions | Unit::Events => "samples",
@@ -209,7 +219,7 @@ impl Firefox {
     fn value(
         &self,
         calls: &Calls<'_>,
-        taken: &Taken,
+        taken: &ExportedSamples,
         column: Column,
         (event, track, row): (usize, usize, usize),
         out: &mut Vec<u8>,
@@ -246,7 +256,7 @@ impl Firefox {
     }
 }
 
-fn unit(calls: &Calls<'_>, taken: &Taken, event: usize) -> Unit {
+fn unit(calls: &Calls<'_>, taken: &ExportedSamples, event: usize) -> Unit {
     let event = calls.profile.event(taken.events[event].query.event);
     event.map_or(Unit::Events, |event| event.unit())
 }
@@ -288,7 +298,7 @@ impl Pieces for Firefox {
         }
     }
 
-    fn next(&mut self, calls: &Calls<'_>, taken: &Taken, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next {
         self.at = match self.at {
             At::Head => {
                 self.head(calls, out);

@@ -10,8 +10,8 @@ mod tables;
 use std::collections::HashMap;
 
 use super::calls::{CallNumber, Calls};
+use super::exported_samples::{ExportedSamples, Track};
 use super::protobuf::Message;
-use super::taken::{Taken, Track};
 use super::{ExportRequest, Next, Pieces};
 use crate::profile::{Profile, Unit};
 use crate::text::printable;
@@ -64,7 +64,7 @@ impl Pprof {
     }
 
     /// Events and times.
-    fn head(&mut self, of: &Profile, taken: &Taken, out: &mut Vec<u8>) {
+    fn head(&mut self, of: &Profile, taken: &ExportedSamples, out: &mut Vec<u8>) {
         let mut head = Message::default();
         for (place, rows) in taken.events.iter().enumerate() {
             let Some(event) = of.event(rows.query.event) else { continue };
@@ -106,7 +106,7 @@ impl Pprof {
     fn write_sample(
         &mut self,
         calls: &Calls<'_>,
-        taken: &Taken,
+        taken: &ExportedSamples,
         (event, track): (usize, usize),
         (end, sum): (CallNumber, Sum),
         out: &mut Vec<u8>,
@@ -173,7 +173,7 @@ impl Pieces for Pprof {
         }
     }
 
-    fn next(&mut self, calls: &Calls<'_>, taken: &Taken, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next {
         self.at = match self.at {
             At::Head => {
                 self.head(calls.profile, taken, out);

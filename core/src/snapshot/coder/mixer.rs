@@ -81,7 +81,7 @@ impl Clone for Mixer {
 
 /// What a context's counter says of a bit.
 #[derive(Clone, Copy, Default)]
-struct Said {
+struct Prediction {
     /// Of the counter.
     place: usize,
     by: i64,
@@ -197,7 +197,7 @@ impl Mixer {
         let first = &mut first[chosen.first % SETS];
         let second = &mut second[chosen.second % SETS];
         let starts = &groups.starts[..groups.count.min(MAX_CONTEXTS)];
-        let mut said = [Said::default(); MAX_CONTEXTS];
+        let mut said = [Prediction::default(); MAX_CONTEXTS];
         let said = &mut said[..starts.len()];
         let mut sums = [0i64; 2];
         let weights = first.iter().zip(second.iter());
@@ -208,7 +208,7 @@ impl Mixer {
             let trust = usize::from(tables.trust[(counter & MAX_MET) as usize]) % TRUSTS;
             sums[0] += by * i64::from(first[trust]);
             sums[1] += by * i64::from(second[trust]);
-            *said = Said { place, by, trust };
+            *said = Prediction { place, by, trust };
         }
         let mixed = sums.map(|sum| (sum >> 16).clamp(-2047, 2047) as i32);
         let both = (mixed[0] + mixed[1]) >> 1;
@@ -225,7 +225,7 @@ impl Mixer {
         let likely_truth = if bit == 1 { (1 << 22) - 1 } else { 0 };
         let errors = mixed.map(|mixed| i64::from(truth - tables.squash(mixed)) * LEARNING);
         let weights = first.iter_mut().zip(second);
-        for (&Said { place, by, trust }, (first, second)) in said.iter().zip(weights) {
+        for (&Prediction { place, by, trust }, (first, second)) in said.iter().zip(weights) {
             for (weight, error) in [(&mut first[trust], errors[0]), (&mut second[trust], errors[1])]
             {
                 *weight = (*weight + ((by * error) >> 18) as i32).clamp(-MAX_WEIGHT, MAX_WEIGHT);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::dsos::is_written;
-use super::texts::{Texts, Told};
+use super::texts::{RedactedText, Texts};
 use super::times::Room;
 use crate::profile::DsoId;
 use crate::snapshot::codes::{self, code};
@@ -12,7 +12,8 @@ use crate::snapshot::scope::Scope;
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
 use crate::snapshot::{
-    BILLION, Contents, Fidelity, LeftOut, MAX_COUNTED, MAX_WARNINGS, ShareOptions, Tell, Times,
+    BILLION, Contents, Disclosure, Fidelity, LeftOut, MAX_COUNTED, MAX_WARNINGS, ShareOptions,
+    Times,
 };
 
 /// Everything that one attempt is made of.
@@ -28,7 +29,7 @@ pub(super) struct Body<'s, 'a> {
 
 impl<'a> Body<'_, 'a> {
     /// The bytes, what they hold, and every text in them.
-    pub fn write(&self, total_nodes: usize) -> (Streams, Fidelity, Vec<Told<'a>>) {
+    pub fn write(&self, total_nodes: usize) -> (Streams, Fidelity, Vec<RedactedText<'a>>) {
         let mut out = Writer::default();
         let tables = self.write_dsos_and_functions(&mut out);
         let left_out = self.left_out(&tables.dsos);
@@ -94,9 +95,9 @@ impl<'a> Body<'_, 'a> {
         };
         let (first, last) = facts.time.unwrap_or_default();
         let first_told = match self.options.privacy.clock {
-            Tell::Told => first,
+            Disclosure::Included => first,
             // No sample is at 0: that stands for no time.
-            Tell::LeftOut => first.min(1),
+            Disclosure::LeftOut => first.min(1),
         };
         for number in [u64::from(facts.time.is_some()), first_told, last.saturating_sub(first)] {
             out.number(Field::Facts, number);
@@ -136,8 +137,8 @@ impl<'a> Body<'_, 'a> {
     /// Empty, unless something of it is told.
     fn write_host(&self, out: &mut Writer<'a>) {
         let host = &self.contents.profile.host;
-        let is_told = self.options.privacy.host == Tell::Told;
-        if !is_told && self.options.privacy.command_line == Tell::LeftOut {
+        let is_told = self.options.privacy.host == Disclosure::Included;
+        if !is_told && self.options.privacy.command_line == Disclosure::LeftOut {
             return;
         }
         for text in self.texts.host() {

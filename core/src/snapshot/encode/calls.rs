@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use super::body::Body;
 use super::dsos::Tables;
-use super::texts::Told;
+use super::texts::RedactedText;
 use crate::snapshot::codes;
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::views::call_tree::Label;
@@ -29,7 +29,7 @@ impl<'a> Body<'_, 'a> {
     pub fn entries(&self, out: &mut Writer<'a>, tables: &Tables) -> Vec<Entry> {
         let name = |node: u32| match self.tree.nodes[node as usize].label {
             Label::Group(name) => self.texts.task(name),
-            _ => Told::default(),
+            _ => RedactedText::default(),
         };
         let mut groups = self.selection.children(0).to_vec();
         groups.sort_by_key(|&node| name(node).text());

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::body::Body;
-use super::texts::Told;
+use super::texts::RedactedText;
 use crate::profile::{Dso, DsoId, Identity};
 use crate::snapshot::codes::{self, code, gives_code};
 use crate::snapshot::fields::{Field, Writer};
-use crate::snapshot::{Contents, Tell};
+use crate::snapshot::{Contents, Disclosure};
 use crate::symbolize::FunctionId;
 use crate::views::call_tree::Label;
 
@@ -60,7 +60,7 @@ impl<'a> Body<'_, 'a> {
                         names.push(name);
                         let provenance = code(&codes::PROVENANCES, &known.provenance);
                         out.byte(Field::NameProvenances, provenance);
-                        let file = self.file(function).map(Told::text);
+                        let file = self.file(function).map(RedactedText::text);
                         let place =
                             |text| files.binary_search_by_key(&text, |file| file.text()).ok();
                         let file = file.and_then(place);
@@ -93,7 +93,7 @@ impl<'a> Body<'_, 'a> {
         met.dedup();
         met.sort_by_cached_key(|&id| {
             let function = symbols.function(id);
-            let name = self.texts.function(id).map(Told::text);
+            let name = self.texts.function(id).map(RedactedText::text);
             let rank = self.texts.rank(function.dso);
             (rank, name.is_none(), name, function.address, function.provenance)
         });
@@ -130,7 +130,8 @@ impl<'a> Body<'_, 'a> {
         let row = self.contents.ledger.row(id);
         let recorded_by = code(&codes::RECORDED_BY, &dso.recorded_by);
         out.byte(Field::DsoKinds, code(&codes::DSO_KINDS, &dso.kind) | recorded_by << 4);
-        let identity = dso.identity.filter(|_| self.options.privacy.build_ids == Tell::Told);
+        let identity =
+            dso.identity.filter(|_| self.options.privacy.build_ids == Disclosure::Included);
         match identity {
             None => out.byte(Field::DsoIdentityLengths, 0),
             Some(Identity::Gnu(id)) => {
@@ -150,7 +151,7 @@ impl<'a> Body<'_, 'a> {
         // A link has one place for each.
         let place = &dso.kernel_place;
         let reference = place.reference.filter(|_| place.moved_to.is_empty());
-        let is_told = self.options.privacy.addresses == Tell::Told;
+        let is_told = self.options.privacy.addresses == Disclosure::Included;
         for place in [dso.executable_offset, reference].map(|place| place.filter(|_| is_told)) {
             out.number(Field::DsoPlaces, place.map_or(0, |place| place.saturating_add(1)));
         }
@@ -160,12 +161,12 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// The source file of a function, if it has a name.
-    fn file(&self, function: FunctionId) -> Option<Told<'a>> {
+    fn file(&self, function: FunctionId) -> Option<RedactedText<'a>> {
         self.tree.files.get(&function).and_then(|&file| self.texts.file(file))
     }
 
     /// Source files of these functions, by alphabet.
-    fn files(&self, functions: &[FunctionId]) -> Vec<Told<'a>> {
+    fn files(&self, functions: &[FunctionId]) -> Vec<RedactedText<'a>> {
         let named = functions.iter().filter(|&&id| self.texts.function(id).is_some());
         let mut files: Vec<_> = named.filter_map(|&function| self.file(function)).collect();
         files.sort_by_key(|file| file.text());

@@ -10,12 +10,14 @@ use std::num::NonZeroU32;
 use super::body::Body;
 use super::dsos::Tables;
 use super::sums::Unit;
-use super::texts::Told;
+use super::texts::RedactedText;
 use crate::profile::{DsoId, Frame, FrameId};
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::tree::Tree;
-use crate::snapshot::{Contents, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, ShareOptions, Tell};
+use crate::snapshot::{
+    Contents, Disclosure, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, ShareOptions,
+};
 use crate::symbolize::{FunctionId, Provenance, Symbols};
 use crate::views::call_tree::Label;
 use crate::views::hot_lines::{SourceLine, place_in};
@@ -202,7 +204,7 @@ impl<'a> Place<'a> {
 
 /// A text that is told, compared by what it says.
 #[derive(Clone, Copy)]
-struct Text<'a>(Told<'a>);
+struct Text<'a>(RedactedText<'a>);
 
 impl PartialEq for Text<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -229,7 +231,7 @@ impl<'a> Body<'_, 'a> {
     pub fn write_heat(&self, out: &mut Writer<'a>, tables: &Tables, units: &[Unit]) {
         let privacy = &self.options.privacy;
         let Some(heat) = self.room.heat else { return };
-        if privacy.files == Tell::LeftOut && privacy.addresses == Tell::LeftOut {
+        if privacy.files == Disclosure::LeftOut && privacy.addresses == Disclosure::LeftOut {
             return;
         }
         let hot = self.hot_functions(heat, tables);
@@ -325,8 +327,8 @@ impl<'a> Body<'_, 'a> {
         is_inlined: bool,
     ) -> Place<'a> {
         let privacy = &self.options.privacy;
-        let address = address.filter(|_| privacy.addresses == Tell::Told);
-        let line = line.filter(|_| privacy.files == Tell::Told);
+        let address = address.filter(|_| privacy.addresses == Disclosure::Included);
+        let line = line.filter(|_| privacy.files == Disclosure::Included);
         let told = |at: SourceLine| {
             let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
             (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))

@@ -4,8 +4,8 @@ mod bins;
 mod body;
 mod calls;
 mod dsos;
-mod ground;
 mod heat;
+mod link_context;
 mod samples;
 mod search;
 mod sums;
@@ -15,16 +15,16 @@ mod times;
 mod work;
 
 pub use self::heat::HotPlace;
-pub(super) use self::texts::Told;
+pub(super) use self::texts::RedactedText;
 pub use self::texts::{InProfile, Part, Renamed, SharedPart, SharedTexts};
-pub use self::work::{Sharing, SharingStep, Workshop};
+pub use self::work::{LinkCache, Sharing, SharingStep};
 use super::{Contents, ShareOptions, Shared, TooSmall};
 
 /// The largest snapshot within the budget, at once.
 pub fn encode(contents: &Contents<'_>, options: &ShareOptions) -> Result<Shared, TooSmall> {
-    let (mut sharing, mut workshop) = (Sharing::new(options), Workshop::default());
+    let (mut sharing, mut link_cache) = (Sharing::new(options), LinkCache::default());
     loop {
-        if let SharingStep::Done(made) = sharing.step(contents, &mut workshop, usize::MAX) {
+        if let SharingStep::Done(made) = sharing.step(contents, &mut link_cache, usize::MAX) {
             return made;
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::body::Body;
 use super::calls::Entry;
-use super::texts::Told;
+use super::texts::RedactedText;
 use crate::profile::{ProcessId, StringId, ThreadId};
 use crate::snapshot::fields::{Field, Writer, zigzag};
 use crate::views::call_tree::Label;
@@ -60,7 +60,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Sorted.
-    fn thread_names(&self, threads: &[(u64, ThreadId)]) -> Vec<Told<'a>> {
+    fn thread_names(&self, threads: &[(u64, ThreadId)]) -> Vec<RedactedText<'a>> {
         let known = &self.contents.profile.threads;
         let names = threads.iter().map(|&(_, thread)| self.texts.task(known.thread(thread).name));
         let mut names: Vec<_> = names.collect();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::body::Body;
-use super::ground::{self, Ground, Key};
 use super::heat::{self, HotPlace};
+use super::link_context::{self, Key, LinkContext};
 use super::samples;
 use super::search::{Densities, Fit, Search};
 use super::texts::{SharedTexts, Texts};
@@ -23,7 +23,7 @@ const ROWS_OF_A_SYMBOL: usize = 64;
 
 /// What is kept from one link of a profile to the next, as long as no names change.
 #[derive(Default)]
-pub struct Workshop {
+pub struct LinkCache {
     ground: Option<(Key, State)>,
     tools: Tools,
 }
@@ -36,11 +36,11 @@ struct Tools {
 }
 
 enum State {
-    Making(ground::Making),
-    Made(Arc<Ground>),
+    Building(link_context::LinkContextBuilder),
+    Ready(Arc<LinkContext>),
 }
 
-/// A link to be. Whoever wants no more of it drops it; what serves the next one stays in the workshop.
+/// A link to be. Whoever wants no more of it drops it; what serves the next one stays in the link_cache.
 pub struct Sharing {
     options: ShareOptions,
     stage: Stage,
@@ -49,7 +49,7 @@ pub struct Sharing {
 }
 
 enum Stage {
-    Ground,
+    Context,
     Trying(Box<Trying>),
     Done,
 }
@@ -71,27 +71,27 @@ pub enum SharingStep {
 impl Sharing {
     /// The largest within the budget.
     pub fn new(options: &ShareOptions) -> Self {
-        Self { options: options.clone(), stage: Stage::Ground, done: 0 }
+        Self { options: options.clone(), stage: Stage::Context, done: 0 }
     }
 
     /// Goes on for about as long as so many rows of samples take. The contents are the same each time.
     pub fn step(
         &mut self,
         contents: &Contents<'_>,
-        workshop: &mut Workshop,
+        link_cache: &mut LinkCache,
         rows: usize,
     ) -> SharingStep {
         self.done = self.done.saturating_add(rows);
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Ground => match workshop.ground(contents, &self.options, rows) {
-                None => Stage::Ground,
+            Stage::Context => match link_cache.ground(contents, &self.options, rows) {
+                None => Stage::Context,
                 Some(ground) => {
                     Stage::Trying(Box::new(Trying::new(contents, &self.options, ground)))
                 }
             },
             Stage::Trying(mut trying) => {
                 let symbols = (rows / ROWS_OF_A_SYMBOL).max(1);
-                match trying.step(contents, &self.options, &mut workshop.tools, symbols) {
+                match trying.step(contents, &self.options, &mut link_cache.tools, symbols) {
                     Some(made) => return SharingStep::Done(made),
                     None => Stage::Trying(trying),
                 }
@@ -99,7 +99,7 @@ impl Sharing {
             Stage::Done => Stage::Done,
         };
         let left = match &self.stage {
-            Stage::Ground => contents.profile.samples.len().saturating_mul(4),
+            Stage::Context => contents.profile.samples.len().saturating_mul(4),
             Stage::Trying(trying) => trying.symbols_left().saturating_mul(ROWS_OF_A_SYMBOL),
             Stage::Done => 0,
         };
@@ -107,7 +107,7 @@ impl Sharing {
     }
 }
 
-impl Workshop {
+impl LinkCache {
     /// Where samples ended in the functions that a link with these options can tell of. What is made for
     /// it serves the link, too. `None` as long as there is more to do than so many rows of samples take.
     pub fn hot_places(
@@ -126,22 +126,22 @@ impl Workshop {
         contents: &Contents<'_>,
         options: &ShareOptions,
         rows: usize,
-    ) -> Option<Arc<Ground>> {
+    ) -> Option<Arc<LinkContext>> {
         let key = Key::of(options);
         let state = match self.ground.take() {
             Some((known, state)) if known == key => state,
-            _ => State::Making(ground::Making::new(contents, &key)),
+            _ => State::Building(link_context::LinkContextBuilder::new(contents, &key)),
         };
         let state = match state {
-            State::Making(making) => match making.step(contents, &key, rows) {
-                ground::Making::Done(ground) => State::Made(ground),
-                making => State::Making(making),
+            State::Building(making) => match making.step(contents, &key, rows) {
+                link_context::LinkContextBuilder::Done(ground) => State::Ready(ground),
+                making => State::Building(making),
             },
             made => made,
         };
         let made = match &state {
-            State::Made(ground) => Some(Arc::clone(ground)),
-            State::Making(_) => None,
+            State::Ready(ground) => Some(Arc::clone(ground)),
+            State::Building(_) => None,
         };
         self.ground = Some((key, state));
         made
@@ -150,7 +150,7 @@ impl Workshop {
 
 /// The attempts at a link.
 struct Trying {
-    ground: Arc<Ground>,
+    ground: Arc<LinkContext>,
     texts: Texts,
     /// That of the ground, until a call node is given up.
     order: Arc<Order>,
@@ -195,7 +195,7 @@ struct Attempt {
 }
 
 impl Trying {
-    fn new(contents: &Contents<'_>, options: &ShareOptions, ground: Arc<Ground>) -> Self {
+    fn new(contents: &Contents<'_>, options: &ShareOptions, ground: Arc<LinkContext>) -> Self {
         let order = Arc::clone(&ground.order);
         // A sample is hardly ever less than two and a half characters.
         let has_room = contents.profile.samples.len() <= options.characters / 5 * 2;
@@ -266,7 +266,7 @@ impl Trying {
         tools: &mut Tools,
         Plan { call_nodes, most, bytes, heat_bytes }: Plan,
     ) -> Option<Result<Shared, TooSmall>> {
-        let Ground { tree, scope, finest, heat, .. } = &*self.ground;
+        let LinkContext { tree, scope, finest, heat, .. } = &*self.ground;
         let finest = finest.as_ref().filter(|_| options.times != Times::None);
         let heat = Some(heat).filter(|_| heat_bytes > 0);
         let most = most.min(options.times);

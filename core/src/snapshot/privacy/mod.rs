@@ -23,36 +23,36 @@ use serde::Deserialize;
 pub struct Privacy {
     /// Names of functions in executables, in libraries outside the system's folders and in code of
     /// run times. Without: `function-N`.
-    pub own_functions: Tell,
+    pub own_functions: Disclosure,
     /// Names of functions in the system's libraries and the kernel. Without: `function-N`.
-    pub system_functions: Tell,
+    pub system_functions: Disclosure,
     /// File names of DSOs. Without: `dso-N`.
-    pub dsos: Tell,
+    pub dsos: Disclosure,
     /// Folders of DSOs, of sources, and in all other texts.
-    pub folders: Tell,
+    pub folders: Disclosure,
     /// Build-ids. Without them nobody can name code in the link that has no name yet.
-    pub build_ids: Tell,
+    pub build_ids: Disclosure,
     /// File names of sources, and lines.
-    pub files: Tell,
+    pub files: Disclosure,
     /// Names of processes and threads. Without: `process-N`, and `thread-N` where no process is
     /// called like it.
-    pub processes: Tell,
+    pub processes: Disclosure,
     /// The recorder's arguments.
-    pub command_line: Tell,
+    pub command_line: Disclosure,
     /// Host name, kernel release, architecture and CPUs.
-    pub host: Tell,
+    pub host: Disclosure,
     /// When the first sample was, by the recorder's clock. Without: times count from there.
-    pub clock: Tell,
+    pub clock: Disclosure,
     /// Addresses of code without a name and of instructions in hot functions, and where the kernel
     /// lay. Without: all code of a DSO without a name is one, and nobody can name it.
-    pub addresses: Tell,
+    pub addresses: Disclosure,
     /// What stands in lines of source that are hot, as far as it was read. It names functions, so
     /// none is told unless names of functions are.
-    pub source: Tell,
+    pub source: Disclosure,
     /// The instructions that are hot, as text. They name functions too.
-    pub assembly: Tell,
+    pub assembly: Disclosure,
     /// The words of warnings. Without: their kinds and counts only.
-    pub warnings: Tell,
+    pub warnings: Disclosure,
     /// What is called otherwise, in all texts.
     #[cfg_attr(feature = "typescript", tsify(type = "RenameText[]"))]
     pub renames: Vec<Rename>,
@@ -61,20 +61,20 @@ pub struct Privacy {
 impl Default for Privacy {
     fn default() -> Self {
         Self {
-            own_functions: Tell::Told,
-            system_functions: Tell::Told,
-            dsos: Tell::Told,
-            folders: Tell::LeftOut,
-            build_ids: Tell::Told,
-            files: Tell::Told,
-            processes: Tell::Told,
-            command_line: Tell::LeftOut,
-            host: Tell::LeftOut,
-            clock: Tell::Told,
-            addresses: Tell::Told,
-            source: Tell::LeftOut,
-            assembly: Tell::LeftOut,
-            warnings: Tell::Told,
+            own_functions: Disclosure::Included,
+            system_functions: Disclosure::Included,
+            dsos: Disclosure::Included,
+            folders: Disclosure::LeftOut,
+            build_ids: Disclosure::Included,
+            files: Disclosure::Included,
+            processes: Disclosure::Included,
+            command_line: Disclosure::LeftOut,
+            host: Disclosure::LeftOut,
+            clock: Disclosure::Included,
+            addresses: Disclosure::Included,
+            source: Disclosure::LeftOut,
+            assembly: Disclosure::LeftOut,
+            warnings: Disclosure::Included,
             renames: Vec::new(),
         }
     }
@@ -84,29 +84,33 @@ impl Privacy {
     /// Nothing is left out.
     pub fn everything() -> Self {
         let mut privacy = Self::default();
-        privacy.parts_mut().into_iter().for_each(|part| *part = Tell::Told);
+        privacy.parts_mut().into_iter().for_each(|part| *part = Disclosure::Included);
         privacy
     }
 
     /// Whether lines of source are told.
-    pub fn source(&self) -> Tell {
+    pub fn source(&self) -> Disclosure {
         self.all_of([self.source, self.files])
     }
 
     /// Whether instructions are told.
-    pub fn assembly(&self) -> Tell {
+    pub fn assembly(&self) -> Disclosure {
         self.all_of([self.assembly, self.addresses])
     }
 
-    /// Told if these parts are, and names of functions.
-    fn all_of(&self, parts: [Tell; 2]) -> Tell {
+    /// RedactedText if these parts are, and names of functions.
+    fn all_of(&self, parts: [Disclosure; 2]) -> Disclosure {
         let names = [self.own_functions, self.system_functions];
         let mut needed = parts.into_iter().chain(names);
-        if needed.all(|part| part == Tell::Told) { Tell::Told } else { Tell::LeftOut }
+        if needed.all(|part| part == Disclosure::Included) {
+            Disclosure::Included
+        } else {
+            Disclosure::LeftOut
+        }
     }
 
     /// Every part that is told or not.
-    pub fn parts_mut(&mut self) -> [&mut Tell; 14] {
+    pub fn parts_mut(&mut self) -> [&mut Disclosure; 14] {
         let Self {
             own_functions,
             system_functions,
@@ -147,9 +151,9 @@ impl Privacy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "kebab-case")]
-pub enum Tell {
+pub enum Disclosure {
     /// It is in the snapshot.
-    Told,
+    Included,
     /// It is not.
     LeftOut,
 }

@@ -20,7 +20,7 @@ use flate2::write::GzEncoder;
 use tar::{Builder, EntryType, Header};
 
 use super::find::{Content, Finder, Piece};
-use super::targets::{Target, Which, targets};
+use super::targets::{DsoSelection, Target, targets};
 use crate::buildid_cache::{EntryName, link_name, link_target};
 use crate::cli::ArchiveArgs;
 use crate::commands::{finish, read};
@@ -36,7 +36,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     let mut outcome = finish(&session);
     let stop = Stop::install()?;
     let mut finder = Finder::new(&args.images, &session, stop.clone())?;
-    let which = if args.all || !args.id.is_empty() { Which::All } else { Which::Hit };
+    let which = if args.all || !args.id.is_empty() { DsoSelection::All } else { DsoSelection::Hit };
     let mut wanted = targets(&session, which);
     if !args.id.is_empty() {
         let is_named =

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::targets::{Which, targets};
+use super::targets::{DsoSelection, targets};
 use super::{cache, warn_of_spoiled};
 use crate::cli::MissingArgs;
 use crate::commands::{finish, read};
@@ -14,7 +14,7 @@ pub fn run(args: &MissingArgs) -> anyhow::Result<Outcome> {
     let outcome = finish(&session);
     let cache = cache(&args.cache)?;
     let mut results = Results::new();
-    for target in targets(&session, Which::with_hits(args.with_hits)) {
+    for target in targets(&session, DsoSelection::with_hits(args.with_hits)) {
         let mut readings = target.readings();
         readings.extend(target.key());
         readings.dedup();

@@ -3,7 +3,7 @@
 use anyhow::Context;
 
 use super::find::Finder;
-use super::targets::{Target, Which, targets};
+use super::targets::{DsoSelection, Target, targets};
 use super::{Verdicts, cache};
 use crate::buildid_cache::{Cache, Existing};
 use crate::cli::StoreArgs;
@@ -19,7 +19,7 @@ pub fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {
     let stop = Stop::install()?;
     let mut finder = Finder::new(&args.images, &session, stop.clone())?;
     let mut verdicts = Verdicts::new();
-    for target in targets(&session, Which::with_hits(args.with_hits)) {
+    for target in targets(&session, DsoSelection::with_hits(args.with_hits)) {
         stop.check("what has a line of OK is stored")?;
         match store(&cache, &mut finder, &target) {
             Ok(()) => verdicts.ok(target.identity, target.shown())?,

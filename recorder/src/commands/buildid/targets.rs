@@ -9,16 +9,16 @@ use perftab_core::session::Session;
 use crate::buildid_cache::{EntryName, key_of};
 use crate::output;
 
-/// Which DSOs are meant.
+/// DsoSelection DSOs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum DsoSelection {
     /// All that were recorded with an identity.
     All,
     /// Only what samples end in or pass through.
     Hit,
 }
 
-impl Which {
+impl DsoSelection {
     /// As `--with-hits` says.
     pub fn with_hits(only: bool) -> Self {
         if only { Self::Hit } else { Self::All }
@@ -82,7 +82,7 @@ impl Target {
 
 /// The DSOs with an identity, in the order of what samples they have. Of others with samples it is
 /// said that no file can be known to be theirs.
-pub fn targets(session: &Session, which: Which) -> Vec<Target> {
+pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
     let mut targets = Vec::new();
     let mut unknown = Vec::new();
     for row in session.dsos() {
@@ -95,7 +95,7 @@ pub fn targets(session: &Session, which: Which) -> Vec<Target> {
         let is_hit = row.samples > 0;
         match dso.identity {
             _ if !is_file => {}
-            Some(identity) if is_hit || which == Which::All => targets.push(Target {
+            Some(identity) if is_hit || which == DsoSelection::All => targets.push(Target {
                 identity,
                 path: dso.path.clone(),
                 listed_as: dso.listed_as.clone(),

@@ -17,7 +17,7 @@ use perftab_core::session::Session;
 use perftab_core::symbolize::Image;
 
 use super::Verdicts;
-use super::targets::{Target, Which, targets};
+use super::targets::{DsoSelection, Target, targets};
 use crate::buildid_cache::EntryName;
 use crate::cli::VerifyArgs;
 use crate::commands::finish;
@@ -49,7 +49,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     let outcome = finish(&session);
     match &args.kernel_notes {
         Some(notes) => verify_kernel(&session, notes, outcome),
-        None => verify_all(&session, Which::with_hits(args.with_hits), outcome),
+        None => verify_all(&session, DsoSelection::with_hits(args.with_hits), outcome),
     }
 }
 
@@ -71,7 +71,8 @@ fn verify_kernel(session: &Session, notes: &Path, outcome: Outcome) -> anyhow::R
     let there = build_id_of_notes(&bytes)
         .with_context(|| format!("{}: no build-id among these notes", notes.display()))?;
     let mut verdicts = Verdicts::new();
-    let kernels = targets(session, Which::All).into_iter().filter(|t| t.kind == DsoKind::Kernel);
+    let kernels =
+        targets(session, DsoSelection::All).into_iter().filter(|t| t.kind == DsoKind::Kernel);
     for kernel in kernels {
         let state = match kernel.is(Identity::Gnu(there)) {
             true => State::Same,
@@ -85,7 +86,7 @@ fn verify_kernel(session: &Session, notes: &Path, outcome: Outcome) -> anyhow::R
     verdicts.finish("kernels are another build there", outcome)
 }
 
-fn verify_all(session: &Session, which: Which, outcome: Outcome) -> anyhow::Result<Outcome> {
+fn verify_all(session: &Session, which: DsoSelection, outcome: Outcome) -> anyhow::Result<Outcome> {
     let mut verdicts = Verdicts::new();
     for target in targets(session, which) {
         compare(&mut verdicts, &target.identity.to_string(), target.shown(), state(&target))?;

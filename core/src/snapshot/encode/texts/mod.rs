@@ -1,19 +1,19 @@
 //! Every text of a snapshot as it is written: what may not be told is taken out here, and nowhere
-//! else. A [`Told`] can be made here only, and nothing else is ever written as a text.
+//! else. A [`RedactedText`] can be made here only, and nothing else is ever written as a text.
 //!
 //! All texts of the profile are made at once, whatever of it is kept: so a name is called the same
 //! in every link of one profile.
 
-mod told;
+mod redacted_text;
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
-pub(in crate::snapshot) use self::told::Told;
-pub use self::told::{InProfile, Part, Renamed, SharedPart, SharedTexts};
+pub(in crate::snapshot) use self::redacted_text::RedactedText;
+pub use self::redacted_text::{InProfile, Part, Renamed, SharedPart, SharedTexts};
 use crate::profile::{Dso, DsoId, DsoKind, EventId, StringId};
 use crate::snapshot::privacy::{
-    Aliases, Draft, Folders, Line, Privacy, Redactor, Tell, file_name, numbered,
+    Aliases, Disclosure, Draft, Folders, Line, Privacy, Redactor, file_name, numbered,
 };
 use crate::snapshot::{Contents, FOLDED, MAX_WARNINGS, ShareOptions, view_text};
 use crate::symbolize::{FileId, FunctionId};
@@ -85,11 +85,11 @@ impl Texts {
     pub fn new(contents: &Contents<'_>, options: &ShareOptions) -> Self {
         let privacy = &options.privacy;
         let folders = match privacy.folders {
-            Tell::Told => None,
-            Tell::LeftOut => Some(Folders::of(paths(contents))),
+            Disclosure::Included => None,
+            Disclosure::LeftOut => Some(Folders::of(paths(contents))),
         };
         let mut redactor = Redactor::new(folders, &privacy.renames);
-        if privacy.build_ids == Tell::LeftOut {
+        if privacy.build_ids == Disclosure::LeftOut {
             redactor.hide_ids(ids(contents));
         }
         let mut drafts = Drafts { contents: *contents, privacy, redactor, drafts: Vec::new() };
@@ -116,13 +116,13 @@ impl Texts {
         Self { lines, ranks, functions, profile: in_profile(contents) }
     }
 
-    fn told(&self, slot: Slot) -> Option<Told<'_>> {
+    fn told(&self, slot: Slot) -> Option<RedactedText<'_>> {
         let function = |id: FunctionId| self.functions[id.0 as usize];
-        self.lines.get(&slot).map(|line| Told::new(slot.part(function), line))
+        self.lines.get(&slot).map(|line| RedactedText::new(slot.part(function), line))
     }
 
     /// What a DSO is called.
-    pub fn path(&self, dso: DsoId) -> Told<'_> {
+    pub fn path(&self, dso: DsoId) -> RedactedText<'_> {
         self.told(Slot::Path(dso)).unwrap_or_default()
     }
 
@@ -132,72 +132,72 @@ impl Texts {
     }
 
     /// Why a DSO has no names.
-    pub fn reason(&self, dso: DsoId) -> Option<Told<'_>> {
+    pub fn reason(&self, dso: DsoId) -> Option<RedactedText<'_>> {
         self.told(Slot::Reason(dso))
     }
 
     /// The file that gave a DSO its names.
-    pub fn image(&self, dso: DsoId) -> Option<Told<'_>> {
+    pub fn image(&self, dso: DsoId) -> Option<RedactedText<'_>> {
         self.told(Slot::Image(dso))
     }
 
     /// The identity of a file that was refused.
-    pub fn found(&self, dso: DsoId) -> Option<Told<'_>> {
+    pub fn found(&self, dso: DsoId) -> Option<RedactedText<'_>> {
         self.told(Slot::Found(dso))
     }
 
     /// What a function is called, if it has a name.
-    pub fn function(&self, function: FunctionId) -> Option<Told<'_>> {
+    pub fn function(&self, function: FunctionId) -> Option<RedactedText<'_>> {
         self.told(Slot::Function(function))
     }
 
     /// A source file.
-    pub fn file(&self, file: FileId) -> Option<Told<'_>> {
+    pub fn file(&self, file: FileId) -> Option<RedactedText<'_>> {
         self.told(Slot::File(file))
     }
 
     /// What stands at a line of source.
-    pub fn line(&self, at: SourceLine) -> Option<Told<'_>> {
+    pub fn line(&self, at: SourceLine) -> Option<RedactedText<'_>> {
         self.told(Slot::Line(at.file?, at.line?))
     }
 
     /// What stands at an address.
-    pub fn instruction(&self, dso: DsoId, address: u64) -> Option<Told<'_>> {
+    pub fn instruction(&self, dso: DsoId, address: u64) -> Option<RedactedText<'_>> {
         self.told(Slot::Instruction(dso, address))
     }
 
     /// What processes and threads of this name are called.
-    pub fn task(&self, name: StringId) -> Told<'_> {
+    pub fn task(&self, name: StringId) -> RedactedText<'_> {
         self.told(Slot::Task(name)).unwrap_or_default()
     }
 
     /// What an event is called.
-    pub fn event(&self, event: EventId) -> Told<'_> {
+    pub fn event(&self, event: EventId) -> RedactedText<'_> {
         self.told(Slot::Event(event)).unwrap_or_default()
     }
 
     /// What a warning says.
-    pub fn warning(&self, number: usize) -> Told<'_> {
+    pub fn warning(&self, number: usize) -> RedactedText<'_> {
         self.told(Slot::Warning(number)).unwrap_or_default()
     }
 
     /// Host name, kernel release and architecture.
-    pub fn host(&self) -> [Option<Told<'_>>; 3] {
+    pub fn host(&self) -> [Option<RedactedText<'_>>; 3] {
         [Slot::HostName, Slot::Kernel, Slot::Architecture].map(|slot| self.told(slot))
     }
 
     /// The recorder's arguments; none if they are not told.
-    pub fn command_line(&self) -> impl Iterator<Item = Told<'_>> {
+    pub fn command_line(&self) -> impl Iterator<Item = RedactedText<'_>> {
         (0..).map_while(|number| self.told(Slot::Argument(number)))
     }
 
     /// The list of what was written.
-    pub fn list(&self, written: &[Told<'_>]) -> SharedTexts {
+    pub fn list(&self, written: &[RedactedText<'_>]) -> SharedTexts {
         SharedTexts::of(written, self.profile)
     }
 
     /// How the sender looks at it.
-    pub fn view(&self) -> Told<'_> {
+    pub fn view(&self) -> RedactedText<'_> {
         self.told(Slot::View).unwrap_or_default()
     }
 }
@@ -241,7 +241,7 @@ fn view(
     let known: HashMap<&str, &Line<'_>> = renamed.chain(paths).collect();
     view_text::told(&options.view, |field, name| {
         // A part of a name finds it too.
-        if field == SEARCH && names.contains(&Tell::LeftOut) {
+        if field == SEARCH && names.contains(&Disclosure::LeftOut) {
             return Some(String::new());
         }
         let told = known.get(name).map_or_else(|| other(name).text, |line| line.text.clone());
@@ -323,8 +323,8 @@ impl<'c> Drafts<'c, '_> {
         let Contents { profile, ledger, .. } = self.contents;
         let files = profile.dsos.iter().filter(|(_, dso)| is_file(dso));
         let hidden = match self.privacy.dsos {
-            Tell::Told => HashMap::new(),
-            Tell::LeftOut => numbered("dso", files.map(|(_, dso)| self.path(dso))),
+            Disclosure::Included => HashMap::new(),
+            Disclosure::LeftOut => numbered("dso", files.map(|(_, dso)| self.path(dso))),
         };
         for (&path, alias) in &hidden {
             self.redactor.hide(file_name(path), alias);
@@ -342,11 +342,13 @@ impl<'c> Drafts<'c, '_> {
             };
             self.add(Slot::Path(id), draft);
             let row = ledger.row(id);
-            if let Some(image) = row.image.as_deref().filter(|_| self.privacy.dsos == Tell::Told) {
+            if let Some(image) =
+                row.image.as_deref().filter(|_| self.privacy.dsos == Disclosure::Included)
+            {
                 let image = self.redactor.file_name(image);
                 self.add(Slot::Image(id), self.redactor.file(image));
             }
-            let is_told = self.privacy.build_ids == Tell::Told;
+            let is_told = self.privacy.build_ids == Disclosure::Included;
             if let Some(found) = row.found.as_deref().filter(|_| is_told) {
                 self.add(Slot::Found(id), Draft::new(found.into()));
             }
@@ -357,7 +359,7 @@ impl<'c> Drafts<'c, '_> {
         let Contents { profile, .. } = self.contents;
         let text = |name: &StringId| profile.strings.get(*name);
         let names = (0..profile.strings.len() as u32).map(StringId);
-        if self.privacy.processes == Tell::Told {
+        if self.privacy.processes == Disclosure::Included {
             names.for_each(|name| self.add(Slot::Task(name), self.redactor.name(text(&name))));
             return;
         }
@@ -393,20 +395,20 @@ impl<'c> Drafts<'c, '_> {
         let is_told = |part| match part {
             Part::OwnFunction => self.privacy.own_functions,
             Part::SystemFunction => self.privacy.system_functions,
-            _ => Tell::Told,
+            _ => Disclosure::Included,
         };
-        let of_dso: Vec<Tell> =
+        let of_dso: Vec<Disclosure> =
             parts_of_functions(&self.contents).into_iter().map(is_told).collect();
         let functions = (0..symbols.function_count() as u32).map(FunctionId);
         let named = functions.filter_map(|id| {
             let function = symbols.function(id);
             Some((id, function.name?, of_dso[function.dso.index()]))
         });
-        let hidden = named.clone().filter(|&(_, _, told)| told == Tell::LeftOut);
+        let hidden = named.clone().filter(|&(_, _, told)| told == Disclosure::LeftOut);
         let hidden = numbered("function", hidden.map(|(_, name, _)| name));
         for (id, name, told) in named {
             let draft = match hidden.get(name) {
-                Some(alias) if told == Tell::LeftOut => Draft::of_alias(name, alias),
+                Some(alias) if told == Disclosure::LeftOut => Draft::of_alias(name, alias),
                 _ => self.redactor.name(name),
             };
             self.add(Slot::Function(id), draft);
@@ -414,7 +416,7 @@ impl<'c> Drafts<'c, '_> {
     }
 
     fn add_files(&mut self) {
-        if self.privacy.files == Tell::LeftOut {
+        if self.privacy.files == Disclosure::LeftOut {
             return;
         }
         for (id, path) in files(&self.contents) {
@@ -426,12 +428,12 @@ impl<'c> Drafts<'c, '_> {
     /// What stands at lines and addresses may name anything.
     fn add_places(&mut self) {
         let texts = &self.contents.facts.texts;
-        if self.privacy.source() == Tell::Told {
+        if self.privacy.source() == Disclosure::Included {
             for (file, line, text) in texts.lines() {
                 self.add(Slot::Line(file, line), self.redactor.source(text));
             }
         }
-        if self.privacy.assembly() == Tell::Told {
+        if self.privacy.assembly() == Disclosure::Included {
             for (dso, address, text) in texts.instructions() {
                 self.add(Slot::Instruction(dso, address), self.redactor.message(text));
             }
@@ -440,7 +442,7 @@ impl<'c> Drafts<'c, '_> {
 
     fn add_host(&mut self) {
         let host = &self.contents.profile.host;
-        if self.privacy.command_line == Tell::Told {
+        if self.privacy.command_line == Disclosure::Included {
             for (index, argument) in host.cmdline.iter().enumerate() {
                 self.add(Slot::Argument(index), self.redactor.argument(argument));
             }
@@ -452,8 +454,8 @@ impl<'c> Drafts<'c, '_> {
         ];
         for (slot, text) in texts {
             match (text.as_deref(), self.privacy.host) {
-                (Some(text), Tell::Told) => self.add(slot, self.redactor.name(text)),
-                (Some(text), Tell::LeftOut) => self.redactor.hide(text, HOST),
+                (Some(text), Disclosure::Included) => self.add(slot, self.redactor.name(text)),
+                (Some(text), Disclosure::LeftOut) => self.redactor.hide(text, HOST),
                 (None, _) => {}
             }
         }
@@ -468,8 +470,8 @@ impl<'c> Drafts<'c, '_> {
         }
         for (index, warning) in warnings.iter().take(MAX_WARNINGS).enumerate() {
             let draft = match self.privacy.warnings {
-                Tell::Told => self.redactor.message(&warning.message),
-                Tell::LeftOut => Draft::new(LEFT_OUT.into()),
+                Disclosure::Included => self.redactor.message(&warning.message),
+                Disclosure::LeftOut => Draft::new(LEFT_OUT.into()),
             };
             self.add(Slot::Warning(index), draft);
         }

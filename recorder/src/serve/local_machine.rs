@@ -38,7 +38,7 @@ pub enum Found {
 }
 
 /// This machine, for the DSOs of some recordings.
-pub struct Here {
+pub struct LocalMachine {
     /// Files that the user named.
     named: HashMap<BuildId, Vec<PathBuf>>,
     /// `None`: nothing else is to be looked at.
@@ -66,7 +66,7 @@ struct RecordedDso {
     listed_as: Option<String>,
 }
 
-impl Here {
+impl LocalMachine {
     /// As the command line says, for the DSOs of `profiles`. Fails if a file that is named can't
     /// be read.
     pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {

@@ -8,7 +8,7 @@ use crate::views::weights::Sum;
 
 /// What is written. Rows are four bytes each, and calls a bit more than one.
 #[derive(Default)]
-pub(crate) struct Taken {
+pub(crate) struct ExportedSamples {
     /// In the order in which they are written; at least one.
     pub events: Vec<EventRows>,
     /// Calls that samples pass through, by number. Events share one table of stacks; with steps
@@ -32,7 +32,7 @@ pub(crate) struct Track {
     pub sum: Sum,
 }
 
-impl Taken {
+impl ExportedSamples {
     /// The table of an event's calls.
     pub fn table(&self, event: usize) -> usize {
         event.min(self.tables.len().saturating_sub(1))
@@ -63,7 +63,7 @@ impl Taken {
 /// Finds what is to be written, a step at a time.
 pub(crate) struct Gathering {
     queries: Vec<Query>,
-    taken: Taken,
+    taken: ExportedSamples,
     /// Of the event that is gone through: rows by thread; `None` before it was begun.
     threads: Option<Vec<Track>>,
     row: usize,
@@ -72,7 +72,7 @@ pub(crate) struct Gathering {
 
 impl Gathering {
     pub fn new(queries: Vec<Query>) -> Self {
-        Self { queries, taken: Taken::default(), threads: None, row: 0, rows_done: 0 }
+        Self { queries, taken: ExportedSamples::default(), threads: None, row: 0, rows_done: 0 }
     }
 
     /// The query of the event that is gone through now; `None` when all were.
@@ -139,7 +139,7 @@ impl Gathering {
     }
 
     /// What was found.
-    pub fn finish(self) -> Taken {
+    pub fn finish(self) -> ExportedSamples {
         self.taken
     }
 }

@@ -10,7 +10,7 @@ use crate::profile::TimeBins;
 use crate::snapshot::scope::Scope;
 use crate::snapshot::selection::{Order, Ordering};
 use crate::snapshot::tree::{self, Tree};
-use crate::snapshot::{Contents, ShareOptions, Tell};
+use crate::snapshot::{Contents, Disclosure, ShareOptions};
 use crate::views::Query;
 
 /// To put a call node in order takes about as long as to take so many rows of samples.
@@ -20,7 +20,7 @@ const ROWS_OF_A_CALL_NODE: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     query: Option<Query>,
-    addresses: Tell,
+    addresses: Disclosure,
 }
 
 impl Key {
@@ -29,7 +29,7 @@ impl Key {
     }
 }
 
-pub(super) struct Ground {
+pub(super) struct LinkContext {
     pub tree: Tree,
     pub scope: Scope,
     pub order: Arc<Order>,
@@ -39,17 +39,17 @@ pub(super) struct Ground {
 }
 
 /// A ground that is being made.
-pub(super) enum Making {
-    Tree(Box<tree::Making>),
+pub(super) enum LinkContextBuilder {
+    Tree(Box<tree::TreeBuilder>),
     Order(Box<(Tree, Scope, Ordering)>),
     Bins(Box<(Tree, Scope, Order, Binning)>),
     Heat(Box<(Tree, Scope, Order, Option<TimeBins>, Heating)>),
-    Done(Arc<Ground>),
+    Done(Arc<LinkContext>),
 }
 
-impl Making {
+impl LinkContextBuilder {
     pub fn new(contents: &Contents<'_>, key: &Key) -> Self {
-        let making = tree::Making::new(contents, key.query.as_ref(), key.addresses);
+        let making = tree::TreeBuilder::new(contents, key.query.as_ref(), key.addresses);
         Self::Tree(Box::new(making))
     }
 
@@ -94,7 +94,7 @@ impl Making {
                     true => {
                         let (tree, scope, order, finest, heating) = *making;
                         let (order, heat) = (order.into(), heating.finish());
-                        Self::Done(Arc::new(Ground { tree, scope, order, finest, heat }))
+                        Self::Done(Arc::new(LinkContext { tree, scope, order, finest, heat }))
                     }
                 }
             }

@@ -64,20 +64,20 @@ impl Part {
 
 /// A text that may be written. Only [`super::Texts`] makes them, so no other gets into a snapshot.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::snapshot) struct Told<'a> {
+pub(in crate::snapshot) struct RedactedText<'a> {
     part: Part,
     text: &'a str,
     was: Option<&'a str>,
 }
 
 /// A text that was asked for of another profile.
-impl Default for Told<'_> {
+impl Default for RedactedText<'_> {
     fn default() -> Self {
         Self { part: Part::Note, text: "", was: None }
     }
 }
 
-impl<'a> Told<'a> {
+impl<'a> RedactedText<'a> {
     pub(super) fn new(part: Part, line: &'a Line<'_>) -> Self {
         Self { part, text: fields::cut(&line.text), was: line.was.as_deref() }
     }
@@ -144,7 +144,7 @@ pub struct Renamed {
 
 impl SharedTexts {
     /// The list of what was written.
-    pub(in crate::snapshot) fn of(written: &[Told<'_>], profile: InProfile) -> Self {
+    pub(in crate::snapshot) fn of(written: &[RedactedText<'_>], profile: InProfile) -> Self {
         let mut parts: BTreeMap<Part, BTreeMap<&str, Option<&str>>> = BTreeMap::new();
         for told in written.iter().filter(|told| !told.text.is_empty()) {
             parts.entry(told.part).or_default().insert(told.text, told.was);

@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-pub(super) struct Made {
+pub(super) struct RandomProfile {
     pub profile: Profile,
     pub symbols: Symbols,
     pub ledger: Ledger,
@@ -49,7 +49,7 @@ pub(super) struct Made {
     pub warnings: Vec<Warning>,
 }
 
-impl Made {
+impl RandomProfile {
     pub fn contents(&self) -> Contents<'_> {
         let Self { profile, symbols, ledger, facts, warnings } = self;
         Contents { profile, symbols, ledger, facts, warnings }
@@ -61,7 +61,7 @@ impl Made {
 }
 
 /// A profile with everything that a snapshot can hold.
-pub(super) fn made(seed: u64, samples: u64) -> Made {
+pub(super) fn random_profile(seed: u64, samples: u64) -> RandomProfile {
     let mut random = Random(seed * 2 + 1);
     let mut profile = Profile::default();
     let dsos = random_dsos(&mut profile);
@@ -111,7 +111,7 @@ pub(super) fn made(seed: u64, samples: u64) -> Made {
         count: 3,
         message: "3 samples were lost.".to_owned(),
     }];
-    Made { profile, symbols, ledger, facts, warnings }
+    RandomProfile { profile, symbols, ledger, facts, warnings }
 }
 
 /// Two processes have the same name, one has several threads, and one thread was renamed.
