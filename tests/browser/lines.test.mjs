@@ -243,7 +243,7 @@ describe("lines of a function", () => {
 
   scene("a15 what stands there comes with a link that tells it, and goes on only if it is ticked", async () => {
     const file = parts.path("told.txt");
-    parts.perftab("share", recording, "--tell", "source,assembly", "--times", "none", "--base", host, "-o", file);
+    parts.perftab("share", recording, "--include", "source,assembly", "--times", "none", "--base", host, "-o", file);
     const tab = await Tab.open(readFileSync(file, "utf8").trim());
     await tab.opened();
     const { page } = tab;

@@ -6,9 +6,9 @@ use perftab_core::snapshot::{Disclosure, Privacy, Rename};
 /// What a link or a page may tell beyond its default, and less.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PrivacyArgs {
-    /// Also tell folders, command-line, host, source, assembly; or all
+    /// Also include folders, command-line, host, source, assembly; or all
     #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
-    pub tell: Vec<Part>,
+    pub include: Vec<Part>,
     /// Leave out functions, own-functions, dsos, processes, files, …
     #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
     pub hide: Vec<Part>,
@@ -55,13 +55,13 @@ pub enum Part {
 impl PrivacyArgs {
     /// True if nothing was chosen.
     pub fn is_default(&self) -> bool {
-        self.tell.is_empty() && self.hide.is_empty() && self.rename.is_empty()
+        self.include.is_empty() && self.hide.is_empty() && self.rename.is_empty()
     }
 
     /// What is hidden is, whatever is told.
     pub fn privacy(&self) -> Privacy {
         let mut privacy = Privacy { renames: self.rename.clone(), ..Privacy::default() };
-        for (parts, tell) in [(&self.tell, Disclosure::Included), (&self.hide, Disclosure::LeftOut)]
+        for (parts, tell) in [(&self.include, Disclosure::Included), (&self.hide, Disclosure::LeftOut)]
         {
             for part in parts {
                 choose(&mut privacy, *part, tell);
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn parts_are_told_and_hidden() {
         assert_eq!(privacy(&[]), Ok(Privacy::default()));
-        assert_eq!(privacy(&["--tell", "all"]), Ok(Privacy::everything()));
-        let some = privacy(&["--tell", "folders,host", "--hide", "own-functions", "--hide=host"]);
+        assert_eq!(privacy(&["--include", "all"]), Ok(Privacy::everything()));
+        let some = privacy(&["--include", "folders,host", "--hide", "own-functions", "--hide=host"]);
         let (told, left_out) = (Disclosure::Included, Disclosure::LeftOut);
         let is = Privacy { folders: told, own_functions: left_out, ..Privacy::default() };
         assert_eq!(some, Ok(is));

@@ -30,7 +30,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let mut query = Query { event, ..Query::default() };
     filter::apply(&args.filters, &session, &mut query)?;
     if format.is_some() && !args.tells.privacy.is_default() {
-        bail!("--tell, --hide and --rename are for links and for --to html");
+        bail!("--include, --hide and --rename are for links and for --to html");
     }
     match format {
         None => {

@@ -62,7 +62,7 @@ fn instructions(link: &Snapshot, dso: &str) -> BTreeMap<u64, String> {
 #[test]
 fn lines_are_those_that_were_compiled() {
     let recorded = Recorded::new();
-    let (link, said) = recorded.link(&["--tell", "source"]);
+    let (link, said) = recorded.link(&["--include", "source"]);
     assert!(said.contains("workload.c: not checked: no MD5"), "{said}");
     let found = lines(&link, "workload.c");
     let source: Vec<&str> = TASKS.lines().collect();
@@ -73,8 +73,8 @@ fn lines_are_those_that_were_compiled() {
     assert_eq!(link.facts.texts.instructions().count(), 0);
     for arguments in [
         &[][..],
-        &["--tell", "source", "--hide", "files"],
-        &["--tell", "all", "--hide", "own-functions"],
+        &["--include", "source", "--hide", "files"],
+        &["--include", "all", "--hide", "own-functions"],
     ] {
         let (link, _) = recorded.link(arguments);
         assert_eq!(link.facts.texts.lines().count(), 0, "{arguments:?}");
@@ -92,11 +92,11 @@ fn sources_that_were_changed_or_are_no_sources_are_not_read() {
         file.set_modified(time).expect("a time");
     };
     set_times(program + std::time::Duration::from_secs(1));
-    let (link, said) = recorded.link(&["--tell", "source"]);
+    let (link, said) = recorded.link(&["--include", "source"]);
     assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
     assert!(said.contains("workload.c") && said.contains("changed after the binary was"), "{said}");
     set_times(program);
-    let (link, _) = recorded.link(&["--tell", "source"]);
+    let (link, _) = recorded.link(&["--include", "source"]);
     assert!(!lines(&link, "workload.c").is_empty());
 
     // What is called otherwise is none, also where it is led to by what is called as a source.
@@ -106,21 +106,21 @@ fn sources_that_were_changed_or_are_no_sources_are_not_read() {
     let file = fs::File::options().write(true).open(&other).expect("it opens");
     file.set_modified(program).expect("a time");
     std::os::unix::fs::symlink(&other, &path).expect("a link");
-    let (link, said) = recorded.link(&["--tell", "source"]);
+    let (link, said) = recorded.link(&["--include", "source"]);
     assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
     assert!(said.contains("not on this machine as a source file"), "{said}");
     let renamed = recorded.folder.join("elsewhere.c");
     fs::rename(&other, &renamed).expect("it moves");
     fs::remove_file(&path).expect("it goes");
     std::os::unix::fs::symlink(&renamed, &path).expect("a link");
-    let (link, _) = recorded.link(&["--tell", "source"]);
+    let (link, _) = recorded.link(&["--include", "source"]);
     assert!(!lines(&link, "workload.c").is_empty());
 
     // A pipe would never end, and what is in the way of a source is none.
     fs::remove_file(&path).expect("it goes");
     let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
     assert!(made.success());
-    let (link, said) = recorded.link(&["--tell", "source"]);
+    let (link, said) = recorded.link(&["--include", "source"]);
     assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
     assert!(said.contains("not on this machine as a source file"), "{said}");
 }
@@ -184,7 +184,7 @@ fn the_md5_of_a_source_decides_where_it_was_noted() {
         let other = content.replace("n > 0", "n > 1");
         fs::write(&source, if is_right { content } else { other.as_str() }).expect("it is written");
         let recorded = Recorded::of(folder, program);
-        let (link, said) = recorded.link(&["--tell", "source"]);
+        let (link, said) = recorded.link(&["--include", "source"]);
         let found = lines(&link, "loop.c");
         match is_right {
             true => {
@@ -249,7 +249,7 @@ fn instructions_are_those_of_objdump() {
         return;
     }
     let recorded = Recorded::new();
-    let (link, said) = recorded.link(&["--tell", "assembly"]);
+    let (link, said) = recorded.link(&["--include", "assembly"]);
     // Where the kernel may be sampled.
     let has_kernel = link.profile.dsos.iter().any(|(_, dso)| dso.kind == DsoKind::Kernel);
     assert_eq!(said.contains(" hot instructions stay without text"), has_kernel, "{said}");
@@ -288,7 +288,7 @@ fn a_file_of_another_build_gives_no_instructions() {
     let recorded = Recorded::new();
     let other = ID.replace('7', "8");
     compile(&recorded.folder, "workload", &other, TASKS);
-    let (link, _) = recorded.link(&["--tell", "source,assembly"]);
+    let (link, _) = recorded.link(&["--include", "source,assembly"]);
     assert_eq!(instructions(&link, "workload"), BTreeMap::new());
     assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
 }
@@ -296,7 +296,7 @@ fn a_file_of_another_build_gives_no_instructions() {
 #[test]
 fn a_page_and_a_link_of_a_link_pass_on_what_they_are_told() {
     let recorded = Recorded::new();
-    let told = ["--tell", "source,assembly"];
+    let told = ["--include", "source,assembly"];
     let (link, _) = recorded.link(&told);
     let run = |arguments: &[&str]| {
         let output = perftab_at(&recorded.folder, arguments).output().expect("it runs");
@@ -304,7 +304,7 @@ fn a_page_and_a_link_of_a_link_pass_on_what_they_are_told() {
         output.stdout
     };
     run(&["share", "perf.data", "-o", "bare.txt"]);
-    let mut bare = perftab_at(&recorded.folder, &["share", "bare.txt", "--tell", "source"]);
+    let mut bare = perftab_at(&recorded.folder, &["share", "bare.txt", "--include", "source"]);
     let said = bare.output().expect("it runs").stderr;
     assert!(String::from_utf8_lossy(&said).contains("no text to pass on"));
     let page = ["export", "perf.data", "--to", "html", "-o", "page.html"];
