@@ -289,3 +289,61 @@ fn versions_agree() {
     let heading = format!("## {version}");
     assert!(changelog.lines().any(|line| line.starts_with(&heading)), "no “{heading}” in it");
 }
+
+// ---- commits ------------------------------------------------------------------------------
+
+/// What the hook that CONTRIBUTING.md offers says to a message; `None` if it lets it pass.
+fn refused(message: &str) -> Option<String> {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("commit-msg");
+    fs::write(&file, message).expect("the message is written");
+    // By its path: Git passes over a hook that nobody may execute.
+    let output = Command::new(root().join(".githooks/commit-msg"))
+        .arg(&file)
+        .output()
+        .expect("the hook runs");
+    let said = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.success(), said.is_empty(), "{message:?}: {said}");
+    (!output.status.success()).then_some(said)
+}
+
+#[test]
+fn the_hook_holds_subjects_to_their_form() {
+    let longest = format!("docs: {}", "x".repeat(66));
+    // Characters count, not bytes.
+    let umlauts = format!("docs: {}", "ü".repeat(66));
+    let good = [
+        "page: say which thread is shown",
+        "page: say which thread is shown\n\nBecause nobody knew.\nSee docs.\n",
+        "core, web: take the steps of a query by value\n",
+        "\n# a comment\ncli: print ids\n# another\n\nWhy.\n",
+        "tests: wait\n# ------------------------ >8 ------------------------\ndiff --git a b\n",
+        &longest,
+        &umlauts,
+        "Merge branch 'main' of elsewhere",
+        "fixup! page: say which thread is shown",
+        "squash! no area",
+        "amend! page: say which thread is shown",
+        "Revert \"page: say which thread is shown\"\n\nThis reverts commit 0123456.\n",
+        "# Git itself refuses an empty message\n",
+    ];
+    for message in good {
+        assert_eq!(refused(message), None, "{message:?}");
+    }
+
+    let area = "must begin with its area";
+    let bad = [
+        ("say which thread is shown".to_owned(), area),
+        ("Page: say which thread is shown".to_owned(), area),
+        ("page:say which thread is shown".to_owned(), area),
+        ("page: ".to_owned(), area),
+        ("# page: in a comment\nno area".to_owned(), area),
+        ("Reverted a thing".to_owned(), area),
+        (format!("{longest}x"), "has 73 characters"),
+        (format!("{umlauts}ü\n\nWhy.\n"), "has 73 characters"),
+        ("page: say\nwhich thread is shown".to_owned(), "an empty line must follow"),
+    ];
+    for (message, why) in bad {
+        let said = refused(&message).unwrap_or_else(|| panic!("{message:?} passes"));
+        assert!(said.contains(why), "{message:?}: {said}");
+    }
+}
