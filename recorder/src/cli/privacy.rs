@@ -61,7 +61,8 @@ impl PrivacyArgs {
     /// What is hidden is, whatever is told.
     pub fn privacy(&self) -> Privacy {
         let mut privacy = Privacy { renames: self.rename.clone(), ..Privacy::default() };
-        for (parts, tell) in [(&self.include, Disclosure::Included), (&self.hide, Disclosure::LeftOut)]
+        for (parts, tell) in
+            [(&self.include, Disclosure::Included), (&self.hide, Disclosure::LeftOut)]
         {
             for part in parts {
                 choose(&mut privacy, *part, tell);
@@ -117,7 +118,8 @@ mod tests {
     fn parts_are_told_and_hidden() {
         assert_eq!(privacy(&[]), Ok(Privacy::default()));
         assert_eq!(privacy(&["--include", "all"]), Ok(Privacy::everything()));
-        let some = privacy(&["--include", "folders,host", "--hide", "own-functions", "--hide=host"]);
+        let some =
+            privacy(&["--include", "folders,host", "--hide", "own-functions", "--hide=host"]);
         let (told, left_out) = (Disclosure::Included, Disclosure::LeftOut);
         let is = Privacy { folders: told, own_functions: left_out, ..Privacy::default() };
         assert_eq!(some, Ok(is));
