@@ -42,7 +42,7 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Exit with 3 if anything was lost or unreadable
+    /// Exit with code 3 if anything was lost or unreadable
     #[arg(long, global = true, display_order = 100)]
     pub strict: bool,
     /// Print help
@@ -60,22 +60,22 @@ pub enum Command {
     /// Serve a recording and the viewer on this machine, loopback only
     #[command(before_help = "Example: perftab view perf.data --no-open")]
     View(ViewArgs),
-    /// Print the functions a recording spent its samples in
+    /// Print the functions that the samples were taken in
     #[command(before_help = "Example: perftab report perf.data | head -20")]
     Report(ReportArgs),
     /// Compare two recordings, function by function
     #[command(before_help = "Example: perftab diff before.data after.data | head -20")]
     Diff(DiffArgs),
-    /// Print what a recording holds: host, events, DSOs, losses
+    /// Print what a recording contains: host, events, DSOs, losses
     #[command(before_help = "Example: perftab info perf.data --json")]
     Info(InfoArgs),
-    /// Print every sample: who, when, what, and the whole call chain
+    /// Print every sample with its task, time, event and call chain
     #[command(before_help = "Example: perftab script perf.data | less")]
     Script(ScriptArgs),
-    /// Carry the binaries of a recording: list, store, archive, compare
+    /// List, store, archive and compare the binaries of a recording
     #[command(before_help = "Example: perftab buildid archive perf.data")]
     Buildid(BuildidArgs),
-    /// Convert a recording for other tools, or to one self-contained page
+    /// Convert a recording for other tools, or to one html file
     #[command(before_help = "Example: perftab export perf.data --to html -o profile.html")]
     Export(ExportArgs),
     /// Print a link that holds the whole profile
@@ -114,10 +114,10 @@ pub struct NameArgs {
     /// Candidates: a build-id decides about each.
     #[command(flatten)]
     pub images: ImageArgs,
-    /// Take the kernel's names from here only; forced if of another build
+    /// Kernel symbols from this file only; marked [forced] if another build
     #[arg(long, value_name = "FILE")]
     pub vmlinux: Option<PathBuf>,
-    /// Take names from another build, marked [forced]; or DSO=FILE
+    /// Use names of another build, marked [forced]; or DSO=FILE
     #[arg(long, value_name = "FILE")]
     pub force_mismatched: Vec<PathBuf>,
 }
@@ -128,10 +128,10 @@ pub struct ViewArgs {
     /// Recordings, pages or links; - is standard input [default: perf.data]
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Listen on this port of 127.0.0.1 [default: a free one]
+    /// Listen on this port of 127.0.0.1 [default: any free port]
     #[arg(long, value_name = "N")]
     pub port: Option<u16>,
-    /// Print the address only; open no browser
+    /// Print the address and do not open a browser
     #[arg(long)]
     pub no_open: bool,
     /// Sources of names that the page may ask for.
@@ -172,7 +172,7 @@ Output, one block a sample, ended by an empty line:
           address function (dso)       innermost first; addresses as recorded
           branches from/to/M|P|-/X|-/A|-/cycles ...
           fields name=value ...        of a tracepoint
-- or -1 stands for what was not recorded, [unknown] for what has no name.";
+- or -1: not recorded; [unknown]: no name.";
 
 /// What `export` can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -203,7 +203,7 @@ pub struct ExportArgs {
     /// Write here; - is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Export this event only [default: all, or the first with samples]
+    /// Export only this event [default: all, or the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
     /// What a page tells.

@@ -22,10 +22,10 @@ pub enum BuildidCommand {
     /// Print `ID PATH` for each DSO of a recording, or for each entry of the cache
     #[command(before_help = "Example: perftab buildid list -H perf.data")]
     List(ListArgs),
-    /// Keep what a recording needs, before the machine or its files are gone
+    /// Copy the binaries of a recording into the cache
     #[command(before_help = "Example: perftab buildid store perf.data", after_help = STORE_OUTPUT)]
     Store(StoreArgs),
-    /// Compare the DSOs of a recording, or a kernel's notes, with this machine
+    /// Check that this machine still has the builds that were recorded
     #[command(
         before_help = "\
 Example: perftab buildid verify perf.data
@@ -33,16 +33,16 @@ Example: perftab buildid verify perf.data
         after_help = VERIFY_OUTPUT
     )]
     Verify(VerifyArgs),
-    /// Pack the binaries of a recording into one file, to be opened in the viewer
+    /// Pack the binaries of a recording into one file for the viewer
     #[command(before_help = "Example: perftab buildid archive perf.data -o binaries.tar.gz")]
     Archive(ArchiveArgs),
-    /// Put files into the cache
+    /// Add files to the cache
     #[command(before_help = "Example: perftab buildid add /usr/bin/app ./libapp.so")]
     Add(AddArgs),
-    /// Remove the entries of files or build-ids from the cache
+    /// Remove files or build-ids from the cache
     #[command(before_help = "Example: perftab buildid remove /usr/bin/app")]
     Remove(RemoveArgs),
-    /// Put files into the cache in the place of what it has of the same builds
+    /// Replace the cache's entries of the same builds by these files
     #[command(before_help = "Example: perftab buildid update /boot/vmlinux")]
     Update(AddArgs),
     /// Print `ID PATH` for each DSO of a recording that the cache lacks
@@ -51,7 +51,7 @@ Example: perftab buildid verify perf.data
     /// Remove every build of a path from the cache
     #[command(before_help = "Example: perftab buildid purge /usr/bin/app")]
     Purge(PurgeArgs),
-    /// Put the code of the running kernel and its modules into the cache
+    /// Add the code of the running kernel and its modules to the cache
     #[command(before_help = "Example: perftab buildid kcore")]
     Kcore(KcoreArgs),
 }
@@ -59,19 +59,19 @@ Example: perftab buildid verify perf.data
 /// What `store` prints.
 const STORE_OUTPUT: &str = "\
 Output, a line for each DSO that was recorded with a build-id:
-  OK ID PATH            a copy of that very build is in the cache
-  FAIL ID PATH: why     nothing was stored; then the exit code is 1";
+  OK ID PATH            the cache has a copy of that build
+  FAIL ID PATH: why     nothing was stored; the exit code is 1";
 
 /// What `verify` prints.
 const VERIFY_OUTPUT: &str = "\
 Output, a line for each DSO that was recorded with a build-id:
-  OK ID PATH            this machine has the same build there
-  FAIL ID PATH: why     it has another, or none; then the exit code is 1";
+  OK ID PATH            this machine has the same build at this path
+  FAIL ID PATH: why     it has another build or none; the exit code is 1";
 
 /// The cache that is shared with perf.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CacheArgs {
-    /// The build-id cache [default: as perf config says, or ~/.debug]
+    /// Build-id cache [default: buildid.dir of perf config, or ~/.debug]
     #[arg(long, value_name = "DIR")]
     pub buildid_dir: Option<PathBuf>,
 }
@@ -85,13 +85,13 @@ pub struct ListArgs {
     /// The same
     #[arg(short, long, value_name = "FILE", conflicts_with = "file", hide = true)]
     pub input: Option<PathBuf>,
-    /// Only DSOs that samples end in or pass through
+    /// Only DSOs with samples
     #[arg(short = 'H', long)]
     pub with_hits: bool,
-    /// Only the kernel's id; of this machine's kernel if there is no recording
+    /// Only the kernel's build-id; without a recording, of this machine
     #[arg(short, long, conflicts_with = "with_hits")]
     pub kernel: bool,
-    /// List the cache, not a recording
+    /// List the cache instead of a recording
     #[arg(short = 'l', long, conflicts_with_all = ["file", "input", "with_hits", "kernel"])]
     pub cache: bool,
     /// Which cache.
@@ -105,7 +105,7 @@ pub struct StoreArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Only DSOs that samples end in or pass through
+    /// Only DSOs with samples
     #[arg(short = 'H', long)]
     pub with_hits: bool,
     /// Sources of files.
@@ -119,10 +119,10 @@ pub struct VerifyArgs {
     /// The recording, or the notes of a kernel; - is standard input.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Compare only the recording's kernel, and with these notes
+    /// Compare only the kernel, with these notes
     #[arg(long, value_name = "FILE")]
     pub kernel_notes: Option<PathBuf>,
-    /// Only DSOs that samples end in or pass through
+    /// Only DSOs with samples
     #[arg(short = 'H', long)]
     pub with_hits: bool,
 }
@@ -136,7 +136,7 @@ pub struct ArchiveArgs {
     /// Write here; - is standard output [default: FILE.tar.gz]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
-    /// Pack the DSO with this build-id, or beginning of one (repeatable)
+    /// Pack the DSO whose build-id begins with this (repeatable)
     #[arg(long, value_name = "ID", value_parser = id_prefix)]
     pub id: Vec<String>,
     /// Pack every DSO with a build-id, not only those with samples
@@ -161,7 +161,7 @@ pub struct AddArgs {
 /// `perftab buildid remove`.
 #[derive(Debug, Args)]
 pub struct RemoveArgs {
-    /// Files whose builds are to go, or build-ids
+    /// Files whose builds to remove, or build-ids
     #[arg(value_name = "FILE|ID", required = true)]
     pub what: Vec<PathBuf>,
     /// Which cache.
@@ -175,7 +175,7 @@ pub struct MissingArgs {
     /// The recording.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Only DSOs that samples end in or pass through
+    /// Only DSOs with samples
     #[arg(short = 'H', long)]
     pub with_hits: bool,
     /// Which cache.
@@ -186,7 +186,7 @@ pub struct MissingArgs {
 /// `perftab buildid purge`.
 #[derive(Debug, Args)]
 pub struct PurgeArgs {
-    /// Paths as the cache lists them; the files need not be there any more
+    /// Paths as the cache lists them; the files need not exist
     #[arg(value_name = "PATH", required_unless_present = "all")]
     pub paths: Vec<PathBuf>,
     /// Remove every entry
@@ -203,7 +203,7 @@ pub struct KcoreArgs {
     /// A kcore with kallsyms and modules beside it, or their folder
     #[arg(value_name = "FILE|DIR", default_value = "/proc/kcore")]
     pub from: PathBuf,
-    /// Copy it even if the cache has one of the same kernel and modules
+    /// Copy it even if the cache has the same kernel and modules
     #[arg(short, long)]
     pub force: bool,
     /// Which cache.

@@ -46,23 +46,23 @@ pub struct DiffArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Compare this event [default: the first with samples that both have]
+    /// Compare this event [default: the first that both have samples of]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// Compare share, per-second or raw weight
+    /// Compare by share, per-second or raw weight
     #[arg(long, value_name = "BASIS", default_value = "share", hide_possible_values = true)]
     pub basis: DiffBasis,
-    /// Compare totals, callees included, instead of selves
+    /// Compare total instead of self weight
     #[arg(long)]
     pub total: bool,
-    /// Order by increase, decrease, change, before, after or name
+    /// Sort by increase, decrease, change, before, after or name
     #[arg(long, value_name = "KEY", default_value = "increase")]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     pub sort: DiffSort,
     /// Print at most this many functions
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Count inlined functions as part of their caller
+    /// Count inlined functions as their caller; reads no debug information
     #[arg(long)]
     pub no_inline: bool,
     /// Which samples of both count.

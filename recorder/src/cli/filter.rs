@@ -5,34 +5,34 @@ use clap::Args;
 /// Filters and steps; those given all apply.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
-    /// Only samples of threads of these names
+    /// Only threads with these names
     #[arg(long, alias = "comms", value_name = "NAME,…", value_delimiter = ',')]
     pub comm: Vec<String>,
-    /// Only samples of these processes
+    /// Only these processes
     #[arg(long, value_name = "PID,…", value_delimiter = ',')]
     pub pid: Vec<u32>,
-    /// Only samples of these threads
+    /// Only these threads
     #[arg(long, value_name = "TID,…", value_delimiter = ',')]
     pub tid: Vec<u32>,
-    /// Only samples on these CPUs, as 0-3,6
+    /// Only these CPUs, such as 0-3,6
     #[arg(long, value_name = "CPU,…", value_delimiter = ',', value_parser = cpu_range)]
     pub cpu: Vec<CpuRange>,
-    /// Only samples of this time, in seconds as script prints, or 10%-20%
+    /// Only this time range, in seconds as in script, or 10%-20%
     #[arg(long, value_name = "START,STOP", value_parser = time_span)]
     pub time: Option<TimeSpan>,
-    /// Only samples that end in these DSOs
+    /// Only samples taken in these DSOs
     #[arg(long, alias = "dsos", value_name = "DSO,…", value_delimiter = ',')]
     pub dso: Vec<String>,
-    /// Only samples with this function, from it on; NAME or DSO:NAME
+    /// Only stacks with this function, starting at it; NAME or DSO:NAME
     #[arg(long, value_name = "NAME")]
     pub focus: Option<String>,
-    /// No samples with this function on their stack
+    /// Drop samples with this function on the stack
     #[arg(long, value_name = "NAME")]
     pub drop: Vec<String>,
-    /// Count this function as its caller
+    /// Merge this function into its caller
     #[arg(long, value_name = "NAME")]
     pub merge: Vec<String>,
-    /// Only samples with a match on their stack, as the page searches
+    /// Only samples with a match on the stack; same syntax as on the page
     #[arg(long, value_name = "TEXT")]
     pub search: Vec<String>,
 }

@@ -9,10 +9,10 @@ pub struct PrivacyArgs {
     /// Also include folders, command-line, host, source, assembly; or all
     #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
     pub include: Vec<Part>,
-    /// Leave out functions, own-functions, dsos, processes, files, …
+    /// Omit functions, own-functions, dsos, processes, files, …
     #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
     pub hide: Vec<Part>,
-    /// Call what matches TEXT, or hidden-N, in all texts
+    /// Replace matches in all texts by TEXT, or by hidden-N
     #[arg(long, value_name = "REGEX[=TEXT]")]
     pub rename: Vec<Rename>,
 }

@@ -46,7 +46,7 @@ pub struct ReportArgs {
     /// Count this event [default: the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// Rows by comm,pid,tid,cpu,dso,srcfile,sym; order self,total,name
+    /// Group by comm,pid,tid,cpu,dso,srcfile,sym; sort by self,total,name
     #[arg(
         short,
         long,
@@ -57,19 +57,19 @@ pub struct ReportArgs {
         hide_default_value = true
     )]
     pub sort: Vec<SortKey>,
-    /// Order by what ran in callees too, as --sort total
+    /// Sort by weight including callees, like --sort total
     #[arg(long, overrides_with = "no_children")]
     pub children: bool,
     /// Order by self; the default here.
     #[arg(long, hide = true)]
     pub no_children: bool,
-    /// Below each function, its callers
+    /// Print the callers below each function
     #[arg(short = 'G', long)]
     pub inverted: bool,
     /// Print at most this many rows
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Count inlined functions as part of their caller
+    /// Count inlined functions as their caller; reads no debug information
     #[arg(long)]
     pub no_inline: bool,
     /// Which samples are counted.

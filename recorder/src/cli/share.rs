@@ -17,7 +17,7 @@ pub struct ShareArgs {
     #[arg(long, value_name = "BUDGET", default_value = "github", value_parser = link_budget)]
     #[arg(hide_default_value = true)]
     pub budget: u32,
-    /// Address of a perftab page [default: $PERFTAB_BASE_URL]
+    /// Address of your perftab page [default: $PERFTAB_BASE_URL]
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub base: Option<String>,
     /// Write the link here; - is standard output
@@ -26,7 +26,7 @@ pub struct ShareArgs {
     /// Print JSON: link, characters, fidelity
     #[arg(long)]
     pub json: bool,
-    /// Print every text that the link would hold, and no link
+    /// Print every text that the link would contain, and no link
     #[arg(long, conflicts_with = "json")]
     pub list_texts: bool,
     /// What the link tells.
@@ -43,7 +43,7 @@ pub struct ShareArgs {
 /// What a link or page tells of its recording.
 #[derive(Debug, Clone, Args)]
 pub struct LinkContentArgs {
-    /// When samples were, at most: samples, threads, processes or none
+    /// Most detailed times to keep: samples, threads, processes or none
     #[arg(long, value_name = "LEVEL", default_value = "samples", hide_possible_values = true)]
     #[arg(hide_default_value = true)]
     pub times: LinkTimes,

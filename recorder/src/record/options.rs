@@ -42,31 +42,31 @@ pub struct RecordArgs {
     /// How to walk the stack: fp (frame pointers)
     #[arg(long, value_name = "MODE")]
     pub call_graph: Option<String>,
-    /// Everything on every CPU, until the command ends or Ctrl-C
+    /// All CPUs, until the command ends or Ctrl-C
     #[arg(short, long, conflicts_with_all = ["pid", "tid"])]
     pub all_cpus: bool,
-    /// Processes that are running already
+    /// Running processes
     #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "tid")]
     pub pid: Vec<i32>,
-    /// Threads that are running already, without what they start
+    /// Running threads, without the threads they start
     #[arg(short, long, value_name = "TID", value_delimiter = ',')]
     pub tid: Vec<i32>,
-    /// Everything on these CPUs: 0-3,7
+    /// Only these CPUs: 0-3,7
     #[arg(short = 'C', long, value_name = "CPUS", conflicts_with_all = ["pid", "tid"])]
     pub cpu: Option<String>,
-    /// Write here; one that is there is kept as FILE.old
+    /// Write this file; an existing one becomes FILE.old
     #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
     pub output: PathBuf,
-    /// End after this time: 10, 10s, 500ms, 2m
+    /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Ring of each CPU: pages, or bytes as 2M [default: by -F, from 512K]
+    /// Ring buffer per CPU: pages, or bytes as in 2M [default: by -F, from 512K]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
-    /// Leave out the table of build-ids: mappings have them since Linux 5.12
+    /// Omit the build-id table; since Linux 5.12 mappings have build-ids
     #[arg(short = 'B', long)]
     pub no_buildid: bool,
-    /// As -B, and fail where mappings cannot have them
+    /// Like -B, and fail if mappings cannot have build-ids
     #[arg(long)]
     pub buildid_mmap: bool,
     /// As perf: nothing is copied to ~/.debug; perftab copies nothing anyway
@@ -75,13 +75,13 @@ pub struct RecordArgs {
     /// As perf: ids of what no sample hit too; perftab lists them anyway
     #[arg(long, hide = true)]
     pub buildid_all: bool,
-    /// Say nothing unless something is wrong
+    /// Print only errors and warnings
     #[arg(short, long)]
     pub quiet: bool,
     /// Internal: stop, then become the command once continued.
     #[arg(long, hide = true)]
     pub exec_when_continued: bool,
-    /// The command to record; with -a, -C, -p or -t they are recorded until it ends
+    /// The command to record; with -a, -C, -p or -t: record those until it ends
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub command: Vec<OsString>,
 }
