@@ -94,17 +94,17 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::NotPerfDataInside { wrapper, first_bytes }
                 if first_bytes.is_empty() =>
             {
-                write!(f, "not a perf.data file: nothing is packed in it by {wrapper}")
+                write!(f, "not a perf.data file: the {wrapper} data is empty")
             }
             DecodeErrorKind::NotPerfDataInside { wrapper, first_bytes } => {
-                write!(f, "not a perf.data file: what is packed in it by {wrapper} begins with")?;
+                write!(f, "not a perf.data file: the {wrapper} data begins with")?;
                 first_bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
             DecodeErrorKind::Truncated { what } => {
                 write!(f, "the file ends inside {what}, at {offset:#x}")
             }
             DecodeErrorKind::Invalid { what, value } => {
-                write!(f, "{what} is {value} at {offset:#x}, which cannot be")
+                write!(f, "{what} is {value} at {offset:#x}, which is impossible")
             }
             DecodeErrorKind::Unsupported { what } => write!(f, "{what} cannot be read yet"),
             DecodeErrorKind::Unpacking { message } => {

@@ -53,7 +53,7 @@ impl Input {
         match snapshot::find(&text) {
             Some(carried) => Ok(Self::Shared(Shared::new(recording.name, carried))),
             None if snapshot::is_page(&text) => {
-                bail!("{}: is a page without a profile in it", recording.name)
+                bail!("{} is a page without a profile", recording.name)
             }
             // Reading it says what it begins with.
             None => Ok(Self::Recording(recording)),
@@ -111,7 +111,7 @@ impl Input {
                     Carrier::Link => "link",
                     Carrier::Page => "page",
                 };
-                bail!("{name}: a {carrier} has no {lacks}; name the recording")
+                bail!("{name}: a {carrier} has no {lacks}; use the recording instead")
             }
         }
     }

@@ -75,7 +75,7 @@ impl Recording {
         let open = |path: &Path| File::open(path).with_context(|| path.display().to_string());
         let main = path.join("data");
         if !main.is_file() {
-            bail!("{name}: is a folder without a recording; name the perf.data file in it");
+            bail!("{name} is a folder without a recording; name the perf.data file in it");
         }
         let mut beside = Vec::new();
         let mut completeness = Completeness::Complete;

@@ -213,7 +213,7 @@ describe("the page", () => {
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share this profile" });
     await dialog.getByRole("button", { name: "Export", exact: true }).click();
-    await dialog.getByText("pprof holds no times of samples and no CPUs.").waitFor();
+    await dialog.getByText("pprof has no sample times and no CPUs.").waitFor();
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("export");
     const saved = [

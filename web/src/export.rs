@@ -24,7 +24,7 @@ impl Export {
             ExportStep::More { done, total } => (done, total, false),
             ExportStep::Done => (0, 0, true),
             ExportStep::Stale => {
-                let message = "names have changed while it was written; save it again";
+                let message = "names changed while it was written; run it again; save it again";
                 return Err(Failure::thrown("stale-export", message.to_owned()));
             }
         };

@@ -60,7 +60,7 @@ test("what ended the reading early says what was read", () => {
   const damaged = { ...PROFILE, samples: 198_112, warnings: [warning("damaged", message, 1, 0x3a75d20)] };
   assert.equal(describeDamage(damaged),
     "Read up to 61.3 MB; the rest could not be read (record size 0 at 0x3a75d20). 198,112 samples are shown.");
-  const another = "Another recording follows on the first, and was left out: open it by itself.";
+  const another = "A second recording follows the first and was left out. Open it separately.";
   assert.equal(describeDamage({ ...damaged, warnings: [warning("damaged", another, 1, 0x3a75d20)] }),
     `Read up to 61.3 MB. ${another} 198,112 samples are shown.`);
   const unfinished = { ...PROFILE, warnings: [warning("unfinished", "The recorder did not finish.", 1, 0x68)] };

@@ -105,15 +105,15 @@ impl fmt::Display for ContainerError {
             Self::Truncated { form } => write!(f, "the {form} archive ends early"),
             Self::Damaged { form, what } => write!(f, "the {form} archive is damaged: {what}"),
             Self::TooDeep => {
-                write!(f, "it is packed in more than {} layers", layers::DEPTH_MAX)
+                write!(f, "it is compressed in more than {} layers", layers::DEPTH_MAX)
             }
             Self::TooLarge { bytes } => write!(
                 f,
-                "more than {} MB come out of it, and no more are kept in memory; unpack it first",
+                "it unpacks to more than {} MB, the most that is kept in memory; unpack it first",
                 bytes / 1_000_000
             ),
             Self::Bomb { bytes } => {
-                write!(f, "more than {} GB come out of it; unpack it first", bytes / 1_000_000_000)
+                write!(f, "it unpacks to more than {} GB; unpack it first", bytes / 1_000_000_000)
             }
         }
     }

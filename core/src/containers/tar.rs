@@ -63,7 +63,7 @@ impl Tar {
             return Ok(None);
         }
         if !header.is_valid() {
-            return Err(damaged("a header's checksum does not fit"));
+            return Err(damaged("a header's checksum does not match"));
         }
         let size = header.size().ok_or(damaged("a member's size cannot be read"))?;
         let kind = match header.kind() {

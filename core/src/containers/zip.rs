@@ -104,7 +104,7 @@ impl Zip {
             // With a descriptor it has to be empty: its checksum tells if it is not.
             STORED if is_plain => Place::Stored { left: packed },
             _ if has_descriptor => {
-                return Err(damaged("where a member ends is not said before it"));
+                return Err(damaged("a member does not say where it ends"));
             }
             _ => Place::Skipped { left: packed },
         };
@@ -165,7 +165,7 @@ impl Zip {
         if self.crc.sum() == self.member.crc {
             Ok(())
         } else {
-            Err(damaged("a checksum does not fit its member"))
+            Err(damaged("a member's checksum does not match"))
         }
     }
 }

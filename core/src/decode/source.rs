@@ -52,7 +52,7 @@ impl ReadError {
     }
 
     fn out_of_bounds(offset: u64, length: u64) -> Self {
-        Self::new(format!("{length} bytes at {offset:#x} lie outside the file"))
+        Self::new(format!("{length} bytes at {offset:#x} are outside the file"))
     }
 }
 

@@ -80,7 +80,7 @@ impl fmt::Display for UnpackError {
                 write!(f, "the {format} data is damaged at {offset:#x}: {what}")
             }
             UnpackErrorKind::Checksum => {
-                write!(f, "the {format} checksum at {offset:#x} does not fit what came out")
+                write!(f, "the {format} checksum at {offset:#x} does not match the data")
             }
             UnpackErrorKind::Window { bytes } => write!(
                 f,
@@ -89,10 +89,10 @@ impl fmt::Display for UnpackError {
                 WINDOW_MAX / 1_000_000
             ),
             UnpackErrorKind::Unsupported { what } => {
-                write!(f, "the {format} data at {offset:#x} uses {what}, which is not read")
+                write!(f, "the {format} data at {offset:#x} uses {what}, which perftab cannot read")
             }
             UnpackErrorKind::Trailing => {
-                write!(f, "something else follows on the {format} data, at {offset:#x}")
+                write!(f, "something else follows the {format} data, at {offset:#x}")
             }
             UnpackErrorKind::TooLong => {
                 write!(f, "the {format} data at {offset:#x} holds more than a recorder writes")

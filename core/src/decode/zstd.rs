@@ -130,7 +130,7 @@ impl Zstd {
                 self.place = Place::Skipped { bytes: Fields(fields).take(4) };
                 return Ok(());
             }
-            None if self.frames == 0 => return Err(damaged("it does not begin with a frame")),
+            None if self.frames == 0 => return Err(damaged("it does not start with a frame")),
             None => return Err(UnpackErrorKind::Trailing),
         }
         self.frames += 1;
@@ -192,7 +192,7 @@ impl Zstd {
         }
         match self.frame.content_size {
             Some(size) if size != self.given => {
-                Err(damaged("a frame has another length than its header says"))
+                Err(damaged("a frame's length differs from its header"))
             }
             _ => Ok(()),
         }

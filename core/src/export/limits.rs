@@ -25,21 +25,21 @@ pub(crate) fn limits(
     let has_time = event.is_some_and(|event| event.unit() == Unit::Ns);
     let with_samples = profile.events.iter().filter(|event| event.samples > 0).count();
     if !format.holds_events() && with_samples > 1 {
-        limits.push(format!("Only {} is in it, no other event.", printable(name)));
+        limits.push(format!("It contains the event {} and no other.", printable(name)));
     }
     if format == Format::Firefox && !has_time {
-        limits.push(format!("Weights of {} are called samples there.", printable(name)));
+        limits.push(format!("The tool shows weights of {} as samples.", printable(name)));
     }
     if format == Format::Firefox && profile.first_time().is_none() {
-        limits.push("There are no times, so samples stand one after the other.".to_owned());
+        limits.push("There are no times, so samples follow one after the other.".to_owned());
     }
     if matches!(format, Format::Pprof | Format::Firefox) && !request.query.steps.is_empty() {
-        limits.push("Where steps rewrite stacks, no addresses and lines are left.".to_owned());
+        limits.push("Transformed stacks have no addresses and no lines.".to_owned());
     }
     if forced == ForcedNames::Some {
         limits.push(match format {
-            Format::Svg => "Names from another build have ≠ before them.".to_owned(),
-            _ => "Names from another build are written as [forced] name.".to_owned(),
+            Format::Svg => "Names of another build are marked with ≠.".to_owned(),
+            _ => "Names of another build are written as [forced] name.".to_owned(),
         });
     }
     limits
@@ -49,13 +49,13 @@ pub(crate) fn limits(
 fn always(format: Format) -> &'static str {
     match format {
         Format::Collapsed => {
-            "Collapsed stacks hold no build-ids, threads, times, source lines and units."
+            "Collapsed stacks have no build-ids, threads, times, source lines or units."
         }
-        Format::Pprof => "pprof holds no times of samples and no CPUs.",
+        Format::Pprof => "pprof has no sample times and no CPUs.",
         Format::Firefox => {
-            "Firefox Profiler gets no addresses and no CPUs: code without a name stays without one."
+            "The Firefox Profiler gets no addresses and no CPUs, so unnamed code stays unnamed."
         }
-        Format::Speedscope => "speedscope holds no build-ids, addresses, source lines and CPUs.",
-        Format::Svg => "A picture has no zoom and no search, and narrow calls are drawn together.",
+        Format::Speedscope => "speedscope has no build-ids, addresses, source lines or CPUs.",
+        Format::Svg => "A picture has no zoom and no search, and narrow calls are merged.",
     }
 }

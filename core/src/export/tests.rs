@@ -395,7 +395,7 @@ fn forced_names_say_so() {
     assert!(picture.contains("<title>≠ Guess\n") && picture.contains("class=\"forced\""));
     assert!(picture.contains("names with ≠ are of another build"));
     let limits = limits(&request(Format::Svg), &fixture.profile, ForcedNames::Some);
-    assert!(limits.contains(&"Names from another build have ≠ before them.".to_owned()));
+    assert!(limits.contains(&"Names of another build are marked with ≠.".to_owned()));
 }
 
 #[test]

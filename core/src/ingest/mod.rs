@@ -270,7 +270,7 @@ impl Sink for RecordsOf<'_> {
                 )
             }),
             Damage::NoRecord => warnings.add(WarningKind::Damaged, offset, || {
-                "The rest could not be read: what stands there is no record. What came before it \
+                "The rest could not be read: there is no record at this offset. What came before it \
                  is shown."
                     .to_owned()
             }),
@@ -278,20 +278,20 @@ impl Sink for RecordsOf<'_> {
                 if line.starts_with(&MAGIC_LITTLE) || line.starts_with(&MAGIC_BIG) =>
             {
                 warnings.add(WarningKind::Damaged, offset, || {
-                    "Another recording follows on the first, and was left out: open it by itself."
+                    "A second recording follows the first and was left out. Open it separately."
                         .to_owned()
                 })
             }
             Damage::Text(line) => warnings.add(WarningKind::Text, offset, || {
                 let line = printable(&String::from_utf8_lossy(line)).into_owned();
                 format!(
-                    "Text stands among the records and was passed over: \"{}\". Write what the \
+                    "Text between the records was skipped: \"{}\". Write what the \
                      recorder prints elsewhere than the recording (2>messages).",
                     line.trim()
                 )
             }),
             Damage::TooLarge(size) => warnings.add(WarningKind::Unreadable, offset, || {
-                format!("A record of {size} bytes was passed over: none of use is so large.")
+                format!("A record of {size} bytes was skipped: no known record is that large.")
             }),
             Damage::Truncated { missing: 0 } => {
                 warnings.add(WarningKind::Truncated, offset, || {
@@ -300,7 +300,7 @@ impl Sink for RecordsOf<'_> {
             }
             Damage::Truncated { missing } => warnings.add(WarningKind::Truncated, offset, || {
                 format!(
-                    "The file was cut: {missing} bytes of its records are missing, and what \
+                    "The file is truncated: {missing} bytes of its records are missing, and what \
                      stood after them."
                 )
             }),

@@ -271,7 +271,8 @@ impl Reader {
             }
             other if other.name().is_none() => {
                 self.warnings.add(WarningKind::Unsupported, Some(offset), || {
-                    "Records of types that this version does not know were passed over.".to_owned()
+                    "Records of unknown types were skipped. A newer perftab may read them."
+                        .to_owned()
                 });
             }
             _ => {}
@@ -355,7 +356,7 @@ impl Reader {
             let late = time_order.late();
             self.warnings.add(WarningKind::OutOfOrder, None, || {
                 format!(
-                    "{late} records came later than the order of the file allows, so threads and \
+                    "{late} records came too late for the order of the file, so threads and \
                      mappings may be taken for those of a moment before or after."
                 )
             });
@@ -363,7 +364,7 @@ impl Reader {
         if self.timeless > 0 {
             self.warnings.add(WarningKind::NoTime, None, || {
                 format!(
-                    "{} samples have no time and are in the order of the file. Record with -T to \
+                    "{} samples have no time and are shown in file order. Record with -T to \
                      see when they were.",
                     self.timeless
                 )

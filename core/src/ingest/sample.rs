@@ -90,14 +90,14 @@ impl Reader {
         let layout = self.events.layout(event);
         let Some(mut raw) = sample::decode(layout, body, self.order) else {
             self.warnings.add(WarningKind::Unreadable, Some(offset), || {
-                "Samples whose fields do not fit into their record were left out.".to_owned()
+                "Samples with fields beyond the end of their record were left out.".to_owned()
             });
             return None;
         };
         let (mut tail, end) = tail(layout, &raw, self.order);
         if end != TailEnd::Exact {
             self.warnings.add(WarningKind::Unreadable, Some(offset), || {
-                "Samples do not end where their fields do. Their time, thread and call chain are \
+                "Samples are longer than their fields. Their time, thread and call chain are \
                  used; what comes after the call chain may be wrong."
                     .to_owned()
             });

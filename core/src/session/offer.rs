@@ -346,7 +346,7 @@ impl ByteSource for Pieces {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
-        let outside = || ReadError::new(format!("{offset:#x} lies outside the file"));
+        let outside = || ReadError::new(format!("{offset:#x} is outside the file"));
         let end = offset.checked_add(buffer.len() as u64);
         if end.is_none_or(|end| end > self.length) {
             return Err(outside());

@@ -336,9 +336,9 @@ impl fmt::Display for SnapshotError {
                 write!(f, "this link needs perftab {needed}. This is perftab {VERSION}")
             }
             Self::Damaged => {
-                f.write_str("the link was changed on the way: its checksum does not match")
+                f.write_str("the link was changed in transit: its checksum does not match")
             }
-            Self::Invalid { what } => write!(f, "the link holds {what} that cannot be"),
+            Self::Invalid { what } => write!(f, "the link contains {what} that is impossible"),
         }
     }
 }

@@ -126,9 +126,9 @@ pub enum ForceError {
 impl fmt::Display for ForceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuchDso => f.write_str("nothing of this name was recorded"),
+            Self::NoSuchDso => f.write_str("no DSO of this name was recorded"),
             Self::HasNames => {
-                f.write_str("it has names that are known to be right; nothing needs to be forced")
+                f.write_str("it already has names of the right build; there is nothing to force")
             }
             Self::Unusable { reason } => reason.fmt(f),
             Self::NotPlaced { message } => f.write_str(message),

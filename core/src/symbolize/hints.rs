@@ -150,12 +150,12 @@ pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint>
     if let Some(url) = package.and_then(|package| package.debug_info_url.as_deref())
         && is_url(url)
     {
-        hints.push(debuginfod("the one that its package names", url.trim_end_matches('/'), &id));
+        hints.push(debuginfod("the server that its package names", url.trim_end_matches('/'), &id));
     } else if is_of_distribution {
         hints.extend(server.map(|(name, url)| debuginfod(&format!("that of {name}"), url, &id)));
     }
     if is_of_distribution {
-        hints.push(debuginfod("one that asks those of many distributions", FEDERATED, &id));
+        hints.push(debuginfod("a server for many distributions", FEDERATED, &id));
     }
     // The machine has the very file, as long as nobody upgrades it.
     let first = if dso.kind == DsoKind::User { 0 } else { hints.len() };
@@ -180,7 +180,7 @@ fn archive(host: &Host) -> Hint {
     };
     Hint {
         text: format!(
-            "On {machine}, pack the files that the recording hit, and open the archive here."
+            "On {machine}, pack the binaries that have samples, and add the archive here."
         ),
         command: Some("perftab buildid archive perf.data".to_owned()),
         url: None,
@@ -189,7 +189,7 @@ fn archive(host: &Host) -> Hint {
 
 fn debuginfod(which: &str, server: &str, id: &str) -> Hint {
     Hint {
-        text: format!("A debuginfod may have it: {which}."),
+        text: format!("A debuginfod server may have it: {which}."),
         command: Some(format!("export DEBUGINFOD_URLS={server}")),
         url: Some(format!("{server}/buildid/{id}/debuginfo")),
     }
@@ -250,7 +250,7 @@ fn file_package(family: Family, dso: &Dso, id: &str) -> Option<Hint> {
             let (folder, rest) = id.split_at_checked(2)?;
             let file = format!("/usr/lib/debug/.build-id/{folder}/{rest}.debug");
             Some(Hint {
-                text: format!("{name} has it in the debuginfo package that lists this build-id."),
+                text: format!("{name} has it in the debuginfo package of this build-id."),
                 command: Some(format!("dnf install --enablerepo='*debug*' {file}")),
                 url: None,
             })
@@ -263,7 +263,7 @@ fn file_package(family: Family, dso: &Dso, id: &str) -> Option<Hint> {
 /// SUSE's debuginfo packages provide the build-ids that they are for.
 fn by_zypper(id: &str) -> Hint {
     Hint {
-        text: "SUSE has it in the debuginfo package that provides this build-id.".to_owned(),
+        text: "SUSE has it in the debuginfo package of this build-id.".to_owned(),
         command: Some(format!("zypper install -C 'debuginfo(build-id)={id}'")),
         url: None,
     }
@@ -276,7 +276,7 @@ fn of_package_note(package: &PackageNote) -> Option<Hint> {
     };
     Some(Hint {
         text: format!(
-            "A file that was given under its name is from the package {}{}{}.",
+            "A file of this name that you added is from the package {}{}{}.",
             printable(name),
             of(&package.version, " "),
             of(&package.os, " of "),

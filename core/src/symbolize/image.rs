@@ -84,7 +84,7 @@ impl Image {
         let (content, identity) = match Elf::read(&*source) {
             Ok(elf) if elf.end > source.len() => {
                 let message = format!(
-                    "it is cut off, at {} of {} bytes: copy or fetch it again",
+                    "it is truncated at {} of {} bytes: copy or fetch it again",
                     source.len(),
                     elf.end
                 );

@@ -104,14 +104,14 @@ impl fmt::Display for KallsymsFault {
                  as root",
             ),
             Self::NoReference => {
-                f.write_str("it has neither _text nor _stext, so its addresses cannot be placed")
+                f.write_str("it has neither _text nor _stext, so its addresses cannot be resolved")
             }
             Self::StampBroken => f.write_str(
                 "its content is not what its first line was written for: it was changed or cut \
                  off, copy it again",
             ),
             Self::TooLarge { bytes } => {
-                write!(f, "{bytes} bytes is more than the symbols of any kernel")
+                write!(f, "{bytes} bytes are more than any kernel's symbols")
             }
             Self::Unreadable { message } => write!(f, "the file could not be read: {message}"),
         }
@@ -149,13 +149,13 @@ impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reference { symbol, found: Some(found), recorded } => {
-                write!(f, "{symbol} is at {found:x}, but was at {recorded:x} when recorded")
+                write!(f, "{symbol} is at {found:x}, but was recorded at {recorded:x}")
             }
             Self::Reference { symbol, found: None, recorded } => {
-                write!(f, "it has no {symbol}, which was at {recorded:x} when recorded")
+                write!(f, "it has no {symbol}, which was recorded at {recorded:x}")
             }
             Self::End { recorded } => {
-                write!(f, "the kernel that was recorded ended at {recorded:x}, and this one not")
+                write!(f, "the recorded kernel ended at {recorded:x}, this one does not")
             }
             Self::NotRecorded => {
                 f.write_str("the recording does not say where its kernel began and ended")

@@ -155,8 +155,8 @@ impl Ledger {
         row.unforced = Some(Box::new(row.clone()));
         row.status = Status::Forced;
         row.reason = Some(match found {
-            Some(found) => format!("unverified: the names are forced from a file that is {found}"),
-            None => "unverified: the names are forced from a file that nothing identifies".into(),
+            Some(found) => format!("unverified: forced names of a file with build-id {found}"),
+            None => "unverified: forced names of a file without an identity".into(),
         });
         row.image = Some(image.to_owned());
         row.found = found.map(|found| found.to_string());
@@ -251,7 +251,7 @@ impl LedgerRow {
             }
             (_, Some(_)) => (Status::Missing, None),
             (DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu, None) => {
-                (Status::NoIdentity, Some("these addresses were in no mapping"))
+                (Status::NoIdentity, Some("no mapping contains these addresses"))
             }
             (DsoKind::Anon | DsoKind::Jit, None) => {
                 let default = "memory without a file has no build-id";
@@ -259,7 +259,7 @@ impl LedgerRow {
             }
             (_, None) => {
                 let default = match dso.is_deleted {
-                    true => "the file was removed before it was seen, and has no build-id here",
+                    true => "the file was deleted before its build-id could be read",
                     false => "it was recorded without a build-id",
                 };
                 (Status::NoIdentity, Some(dso.no_identity_because.unwrap_or(default)))

@@ -67,7 +67,7 @@ impl Unplaced {
                 "the recording has it in more than one place, so its addresses stay without names"
             }
             Self::NoReference => {
-                "the file lacks the symbol that the recording refers to, so its addresses stay \
+                "the file lacks the recording's reference symbol, so its addresses stay \
                  without names: give the vmlinux with its symbols"
             }
             Self::NoLayout => {

@@ -69,7 +69,7 @@ impl Cache {
         let ranges = code_ranges(&kcore.kallsyms);
         let segments = segments_of(&kcore.memory, &ranges)?;
         if segments.is_empty() {
-            return Err(io::Error::other("no code of the kernel is in it that kallsyms has"));
+            return Err(io::Error::other("it has no kernel code that kallsyms lists"));
         }
         fs::create_dir_all(&folder)?;
         let passing = PassingFolder::create(&self.root)?;
@@ -210,7 +210,7 @@ fn segments_of(memory: &File, ranges: &[Range<u64>]) -> io::Result<Vec<Segment>>
     memory.read_exact_at(&mut header, 0)?;
     let class_and_order = if cfg!(target_endian = "little") { [2, 1] } else { [2, 2] };
     if header[..4] != *b"\x7fELF" || header[4..6] != class_and_order {
-        return Err(io::Error::other("it is no ELF file of 64 bits"));
+        return Err(io::Error::other("it is not a 64-bit ELF file"));
     }
     let table = word64(&header, 32);
     let entry_size = u64::from(word16(&header, 54));

@@ -54,7 +54,7 @@ struct Named {
 /// Prints the functions of two recordings and how they changed.
 pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     if args.before == Path::new("-") && args.after == Path::new("-") {
-        bail!("only one of the recordings can be standard input");
+        bail!("only one recording can be standard input");
     }
     let (inlines, depth) = match args.no_inline {
         true => (Inlines::Merged, NamingDepth::Functions),
@@ -76,7 +76,7 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let totals = comparing.sides();
     for (side, total) in [&before, &after].into_iter().zip(totals) {
         if basis == Basis::PerSecond && total.seconds == 0.0 {
-            bail!("{}: has no times, so nothing per second; compare --basis share", side.file);
+            bail!("{} has no times; use --basis share", side.file);
         }
     }
     let key = if args.total { ChangeKey::Total } else { ChangeKey::SelfWeight };

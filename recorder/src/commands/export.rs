@@ -94,7 +94,7 @@ fn write(session: &mut Session, request: ExportRequest, output: &Path) -> anyhow
         match step {
             ExportStep::More { .. } => {}
             ExportStep::Done => return Ok(out.flush()?),
-            ExportStep::Stale => bail!("names have changed while it was written"),
+            ExportStep::Stale => bail!("names changed while it was written; run it again"),
         }
     }
 }

@@ -59,7 +59,7 @@ fn refuse_what_is_not_known(args: &FilterArgs, session: &Session) -> anyhow::Res
             )
         }
         (Times::None, None) if !args.pid.is_empty() => {
-            bail!("this {} has no numbers of processes; choose by --comm", session.format().mode)
+            bail!("this {} has no process ids; use --comm", session.format().mode)
         }
         _ => Ok(()),
     }
@@ -71,7 +71,7 @@ fn range(session: &Session, span: TimeSpan) -> anyhow::Result<TimeRange> {
     let profile = session.profile();
     let times = &profile.samples.time_nanos;
     let Some(first) = profile.first_time() else {
-        bail!("the samples have no times, so --time cannot choose among them");
+        bail!("the samples have no times, so --time does not apply");
     };
     let (start, stop) = match span {
         TimeSpan::Clock { start, stop } => (start.unwrap_or(0), stop.unwrap_or(u64::MAX)),
@@ -130,7 +130,7 @@ fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRef>> 
         }
     }
     if refs.is_empty() {
-        bail!("no function is called {name}; `perftab report` prints those that there are");
+        bail!("there is no function {name}; `perftab report` lists the functions");
     }
     Ok(refs)
 }

@@ -111,10 +111,10 @@ impl Sort {
             }
         }
         if orders.len() > 1 {
-            bail!("rows have one order: --sort takes one of self, total and name");
+            bail!("--sort takes only one of self, total and name");
         }
         if args.inverted && !rows.is_empty() {
-            bail!("--inverted prints functions; it takes no other rows");
+            bail!("--inverted works for functions only");
         }
         // A function is one of its DSO in any case.
         if rows.contains(&Key::Function)

@@ -45,7 +45,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     place_texts::read(&mut session, &options, &args.input.file);
     let shared = make(&mut session, &options).map_err(|too_small| {
         let needed = grouped((before_payload + too_small.needed) as u64);
-        anyhow!("no link of {} characters can hold it; give --budget {needed} or more", args.budget)
+        anyhow!("it does not fit into {} characters; use --budget {needed} or more", args.budget)
     })?;
     if shared.fidelity.total_nodes == 0 {
         output::notice("no sample is left: the link holds a profile of nothing");

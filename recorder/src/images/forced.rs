@@ -58,7 +58,7 @@ pub fn force(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
 fn force_file(session: &mut Session, dso: DsoId, path: &Path) -> anyhow::Result<()> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        bail!("it is no regular file");
+        bail!("it is not a regular file");
     }
     let name = path.to_string_lossy();
     let forced = session.force(dso, &name, Box::new(FileSource::new(file)?));
@@ -109,7 +109,7 @@ fn chosen(session: &Session, argument: &Path) -> anyhow::Result<(Vec<DsoId>, Pat
     }
     let sampled: Vec<DsoId> = sampled(session, &dsos);
     if sampled.is_empty() {
-        bail!("no sample was taken in it");
+        bail!("it has no samples");
     }
     let nameless = without_names(session, sampled.clone());
     let ids: Vec<String> = nameless
@@ -117,7 +117,7 @@ fn chosen(session: &Session, argument: &Path) -> anyhow::Result<(Vec<DsoId>, Pat
         .filter_map(|&dso| Some(session.profile().dsos.get(dso).identity?.to_string()))
         .collect();
     if ids.len() > 1 {
-        bail!("several builds of this name ran; say which: {}=FILE", ids.join("=FILE or "));
+        bail!("several builds of this name ran; choose one: {}=FILE", ids.join("=FILE or "));
     }
     Ok((sampled, path))
 }

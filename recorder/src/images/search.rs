@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
                 ));
             }
         } else if !metadata.is_file() {
-            output::notice(format_args!("--image {name} is not used: it is no regular file"));
+            output::notice(format_args!("--image {name} is not used: it is not a regular file"));
         } else if let Some(report) = self.offer(path) {
             say_of_named(path, &report);
         }

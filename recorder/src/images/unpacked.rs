@@ -34,11 +34,11 @@ pub fn unpacked(mut file: File) -> io::Result<File> {
         let mut input = &block[..count];
         while let Some(piece) = unwrap.next(&mut input).map_err(io::Error::other)? {
             if written == 0 && !piece.starts_with(b"\x7fELF") {
-                return Err(io::Error::other("what is packed in it is no ELF file"));
+                return Err(io::Error::other("it does not unpack to an ELF file"));
             }
             written += piece.len() as u64;
             if written > UNPACKED_MAX {
-                return Err(io::Error::other("too much comes out of it when it is unpacked"));
+                return Err(io::Error::other("it unpacks to too much"));
             }
             out.write_all(piece)?;
         }

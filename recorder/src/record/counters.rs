@@ -267,7 +267,7 @@ fn probe_level(plan: &Plan, spec: &EventSpec) -> Result<KernelLevel> {
         }
     }
     let error = last.unwrap_or_else(|| Errno::INVAL.into());
-    Err(anyhow!(error).context(format!("the kernel does not take the event {}", spec.name)))
+    Err(anyhow!(error).context(format!("the kernel refuses the event {}", spec.name)))
 }
 
 /// The events as they may be counted: user space only where the kernel's part is not permitted.
@@ -406,7 +406,7 @@ fn threads_of(pids: &[i32]) -> Result<Vec<i32>> {
         let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
             Ok(tasks) => tasks,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                bail!("no process has the id {pid}")
+                bail!("there is no process {pid}")
             }
             Err(error) => return Err(error).with_context(|| format!("/proc/{pid}/task")),
         };
@@ -421,7 +421,7 @@ fn threads_of(pids: &[i32]) -> Result<Vec<i32>> {
 fn existing_threads(tids: &[i32]) -> Result<Vec<i32>> {
     for tid in tids {
         if !fs::exists(format!("/proc/{tid}")).unwrap_or(false) {
-            bail!("no thread has the id {tid}");
+            bail!("there is no thread {tid}");
         }
     }
     Ok(tids.to_vec())

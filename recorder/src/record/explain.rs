@@ -54,8 +54,10 @@ pub fn ring(error: &io::Error, bytes: usize) -> Error {
              take a smaller one with -m, or raise it with sysctl",
             sysctl_number::<u64>("kernel/perf_event_mlock_kb").unwrap_or(0)
         ),
-        Some(Errno::NOMEM) => anyhow!("no memory for a ring of {size}; take a smaller one with -m"),
-        _ => anyhow!("a ring of {size} cannot be mapped: {}", reason(error)),
+        Some(Errno::NOMEM) => {
+            anyhow!("no memory for a ring buffer of {size}; choose a smaller one with -m")
+        }
+        _ => anyhow!("a ring buffer of {size} cannot be mapped: {}", reason(error)),
     }
 }
 

@@ -175,7 +175,7 @@ impl Plan {
     /// Checks the options against each other and against this machine.
     pub fn new(args: &RecordArgs) -> Result<Self> {
         if args.output.as_os_str() == "-" {
-            bail!("-o -: recording to standard output is not there yet; name a file");
+            bail!("-o -: recording to standard output is not supported yet; name a file");
         }
         let online_cpus = host::online_cpus()?;
         let mut notices = Vec::new();
@@ -219,7 +219,7 @@ fn target(args: &RecordArgs, online: &[u32]) -> Result<Target> {
         return Ok(Target::Cpus(cpus));
     }
     if let Some(id) = args.pid.iter().chain(&args.tid).find(|id| **id <= 0) {
-        bail!("{id} is not the id of a process");
+        bail!("{id} is not a process id");
     }
     match (args.all_cpus, args.pid.is_empty(), args.tid.is_empty(), args.command.is_empty()) {
         (true, ..) => Ok(Target::Cpus(online.to_vec())),
@@ -242,7 +242,7 @@ fn rate(args: &RecordArgs, notices: &mut Vec<String>) -> Result<Rate> {
         }
         Some(number) => match number.parse() {
             Ok(wanted) if wanted > 0 => wanted,
-            _ => bail!("-F {number}: a number of samples per second is wanted, or max"),
+            _ => bail!("-F {number}: give a number of samples per second, or max"),
         },
     };
     match limit {
@@ -269,7 +269,7 @@ fn call_chains(args: &RecordArgs) -> Result<CallChains> {
                 "--call-graph {name} is not there yet; use fp, with code built by -fno-omit-frame-pointer"
             )
         }
-        _ => bail!("--call-graph {mode}: fp is known"),
+        _ => bail!("--call-graph {mode}: only fp is supported"),
     }
 }
 

@@ -44,7 +44,7 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     let profiles: Arc<[Input]> = open_profiles(&args.files)?.into();
     let asked = args.port.unwrap_or(0);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, asked))
-        .with_context(|| format!("can't listen on 127.0.0.1:{asked}; name another --port"))?;
+        .with_context(|| format!("cannot listen on 127.0.0.1:{asked}; choose another --port"))?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
     let token = Token::generate()?;
@@ -115,7 +115,7 @@ fn serve(listener: TcpListener, server: Arc<Server>) -> anyhow::Result<()> {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let router = Router::new().fallback(answer).with_state(server);
         tokio::select! {
-            ended = axum::serve(listener, router) => ended.context("the server ended"),
+            ended = axum::serve(listener, router) => ended.context("the server failed"),
             ended = interrupted() => ended.context("waiting for Ctrl-C"),
         }
     });

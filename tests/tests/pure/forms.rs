@@ -164,7 +164,7 @@ fn what_is_packed_and_no_recording_is_said_of_what_is_packed() {
     let mut packed = [0; 100];
     let size = zstd_safe::compress(&mut packed[..], b"\x7fELF\x02\x01", 1).expect("there is room");
     let error = open(&packed[..size]).err().expect("a program");
-    let said = "not a perf.data file: what is packed in it by zstd begins with 7f 45 4c 46";
+    let said = "not a perf.data file: the zstd data begins with 7f 45 4c 46";
     assert_eq!(error.to_string(), said);
 }
 

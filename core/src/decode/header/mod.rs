@@ -109,7 +109,7 @@ impl Header {
             damage: Vec::new(),
         };
         if start.offset > 0 {
-            let message = "Text stands before the recording and was passed over. Write what the \
+            let message = "Text before the recording was skipped. Write what the \
                            recorder prints elsewhere than the recording (2>messages).";
             header.damaged(0, WarningKind::Text, message.to_owned());
         }
@@ -171,7 +171,7 @@ impl Header {
             return Err(DecodeErrorKind::Truncated { what: "the list of events" }.at(end));
         }
         if there < said {
-            let message = format!("{} of {said} events lie outside of the file.", said - there);
+            let message = format!("{} of {said} events are outside the file.", said - there);
             self.damaged(attrs.offset, WarningKind::BadSection, message);
         }
         let count = said.min(there);

@@ -313,6 +313,6 @@ impl ByteSource for Kept<'_> {
 
     fn read_vec(&self, offset: u64, length: u64) -> Result<Vec<u8>, ReadError> {
         let found = self.find(offset, length).map(<[u8]>::to_vec);
-        found.ok_or_else(|| ReadError::new("it lies where nothing was kept"))
+        found.ok_or_else(|| ReadError::new("that part was not kept"))
     }
 }

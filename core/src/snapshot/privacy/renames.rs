@@ -57,7 +57,7 @@ impl fmt::Display for BadRename {
             Self::Regex(why) => write!(f, "not a regular expression: {why}"),
             Self::TooLong => write!(f, "too long: up to {LONGEST_PATTERN} characters"),
             Self::MatchesNothing => {
-                f.write_str("it also matches where there is nothing; use + in place of *")
+                f.write_str("it also matches the empty text; use + instead of *")
             }
         }
     }

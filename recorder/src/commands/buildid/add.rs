@@ -36,14 +36,14 @@ fn add(cache: &Cache, path: &Path, existing: Existing) -> anyhow::Result<BuildId
         return Ok(id);
     }
     let real = fs::canonicalize(path)?;
-    let file = local::open_regular(&real).context("it is no file that can be read")?;
+    let file = local::open_regular(&real).context("it is not a readable file")?;
     // perf finds no names in an entry that is packed.
     let file = unpacked(file)?;
     let Some(image) = identity::image(&file)? else {
-        bail!("it is no ELF file, or one that was cut off")
+        bail!("it is not an ELF file, or it is truncated")
     };
     let id = identity::build_id_of(&image).context("it has no build-id")?;
-    let name = EntryName::new(&real).context("it lies among the links of a cache")?;
+    let name = EntryName::new(&real).context("it is a link inside a cache")?;
     let part = if holds_code(&image) { Part::Elf } else { Part::Debug };
     cache.store(id, &name, part, Bytes::File(&file), existing)?;
     if part == Part::Elf {

@@ -68,7 +68,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     }
     let packed = packer.packed;
     if packed == 0 {
-        bail!("nothing to pack was found; run this on the machine that was recorded");
+        bail!("found nothing to pack; run this on the machine that was recorded");
     }
     let size = packer.finish()?;
     let name = if output == Path::new("-") {

@@ -48,7 +48,7 @@ fn list_recording(args: &ListArgs, input: &InputArgs) -> anyhow::Result<Outcome>
     let mut results = Results::new();
     if args.kernel {
         let Some(kernel) = rows.iter().find(|row| row.kind == "kernel") else {
-            bail!("no build-id of the kernel was recorded");
+            bail!("the recording has no build-id of the kernel");
         };
         writeln!(results, "{}", id(kernel))?;
     } else {

@@ -46,7 +46,7 @@ pub fn run(command: &BuildidCommand) -> anyhow::Result<Outcome> {
 /// The cache to work on.
 fn cache(args: &CacheArgs) -> anyhow::Result<Cache> {
     Cache::of_user(args.buildid_dir.as_deref())
-        .context("there is no home folder for the cache; name one with --buildid-dir")
+        .context("there is no home folder for the cache; set --buildid-dir")
 }
 
 /// Says of an entry's files which are not what their names say.

@@ -37,5 +37,5 @@ fn build_of(what: &Path) -> anyhow::Result<BuildId> {
         return identity::build_id(&unpacked(file)?)?.context("it has no build-id");
     }
     let id = what.to_str().and_then(|hex| BuildId::from_hex(&hex.to_lowercase()));
-    id.context("it is neither a file that can be read nor a build-id")
+    id.context("it is neither a readable file nor a build-id")
 }

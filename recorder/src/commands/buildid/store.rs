@@ -35,8 +35,8 @@ fn store(cache: &Cache, finder: &mut Finder, target: &Target) -> anyhow::Result<
     if found.pieces.is_empty() {
         anyhow::bail!(found.why_nothing());
     }
-    let key = target.key().context("its identity is none")?;
-    let name = target.entry_name().context("its path is none that a file can have")?;
+    let key = target.key().context("it has no build-id")?;
+    let name = target.entry_name().context("its path is not a file path")?;
     for piece in &found.pieces {
         cache.store(key, &name, piece.part, piece.content.bytes(), Existing::Keep)?;
     }

@@ -37,7 +37,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
         && notes == Path::new("-")
         && args.input.file == Path::new("-")
     {
-        bail!("only one of the recording and the notes can be standard input");
+        bail!("the recording and the notes cannot both be standard input");
     }
     let input = Input::open(&args.input.file)?;
     if let Input::Recording(recording) = &input
@@ -81,7 +81,7 @@ fn verify_kernel(session: &Session, notes: &Path, outcome: Outcome) -> anyhow::R
         compare(&mut verdicts, &kernel.identity.to_string(), kernel.shown(), state)?;
     }
     if verdicts.ok + verdicts.failed == 0 {
-        bail!("no build-id of the kernel was recorded");
+        bail!("the recording has no build-id of the kernel");
     }
     verdicts.finish("kernels are another build there", outcome)
 }

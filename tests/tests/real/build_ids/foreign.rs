@@ -93,7 +93,7 @@ fn b26_what_newer_tools_add_is_passed_over() {
         (newer_section, Some("version 2")),
         (foreign_section, Some("not perftab's")),
         (unknown_feature, None),
-        (unknown_record, Some("were passed over")),
+        (unknown_record, Some("were skipped")),
     ] {
         let info = info(&builds, &file);
         assert_eq!(info["samples"], of_whole["samples"], "{}", file.display());

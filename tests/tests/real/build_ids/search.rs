@@ -371,7 +371,7 @@ fn what_is_of_no_use_is_said() {
     };
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
     for (image, words) in [
-        ("/dev/null".to_owned(), "not used: it is no regular file"),
+        ("/dev/null".to_owned(), "not used: it is not a regular file"),
         (path("empty"), "it is empty"),
         (path("text"), "not used"),
         (path("in/other"), OTHER),

@@ -22,7 +22,7 @@ use crate::views::hot_lines::SourceLine;
 use crate::views::label::{Kind, Labels, is_system};
 
 /// Words of a warning whose own are not told.
-const LEFT_OUT: &str = "The sender left out what it says.";
+const LEFT_OUT: &str = "The sender left out this text.";
 /// The field of a view with what was searched for.
 const SEARCH: &str = "search";
 /// What stands for the name of the host in messages.
