@@ -17,6 +17,8 @@
 
 mod containers;
 pub mod decode;
+#[cfg(test)]
+mod density;
 pub mod error;
 pub mod export;
 pub mod format;

@@ -11,6 +11,7 @@ use perftab_core::snapshot::{
     Disclosure, HotPlace, Privacy, ShareOptions, Times, VERSION, decode, payload_of, streams_of,
 };
 use perftab_core::views::place_texts::PlaceTexts;
+use perftab_tests::ended::Ended;
 use perftab_tests::links::vectors::{described, folder};
 use perftab_tests::open::open_path;
 
@@ -18,7 +19,7 @@ use perftab_tests::open::open_path;
 fn sample() -> Session {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/sample");
     let mut session = open_path(&folder.join("mill.perf.data.xz")).expect("it opens");
-    let unpacked = Command::new("xz").arg("-dc").arg(folder.join("mill.xz")).output().expect("xz");
+    let unpacked = Command::new("xz").arg("-dc").arg(folder.join("mill.xz")).ended().expect("xz");
     session.admit("mill", Box::new(SliceSource::new(unpacked.stdout))).expect("the build recorded");
     session.name_all_frames();
     session

@@ -3,6 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::ended::end_within;
+
+/// Where nothing is built yet, on a machine that has much else to do.
+const LONGEST_BUILD: Duration = Duration::from_secs(3600);
 
 /// The `perftab` binary: `$PERFTAB_BIN`, which `cargo xtask test` sets, else what `cargo build`
 /// makes, once for the test program.
@@ -35,12 +41,13 @@ fn build() -> PathBuf {
             cargo.env_remove(name);
         }
     }
-    let output = cargo
+    let building = cargo
         .args(["build", "--quiet", "--package", "perftab", "--message-format", "json"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stderr(Stdio::inherit())
-        .output()
+        .stdout(Stdio::piped())
+        .spawn()
         .expect("cargo runs");
+    let output = end_within(building, "cargo build", LONGEST_BUILD);
     assert!(output.status.success(), "perftab does not build");
     String::from_utf8_lossy(&output.stdout)
         .lines()

@@ -2,11 +2,12 @@
 //! answers what no well-behaved server would.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+
+use crate::ended::PATIENCE;
 
 /// An answer, with header names in lower case.
 #[derive(Debug)]
@@ -56,10 +57,23 @@ pub fn send(
     for (name, value) in headers {
         text += &format!("{name}: {value}\r\n");
     }
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server listens");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
-    stream.write_all(format!("{text}\r\n").as_bytes()).expect("the request is taken");
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let stream = TcpStream::connect_timeout(&address, PATIENCE);
+    let mut stream = stream.unwrap_or_else(|error| panic!("{address} for {target}: {error}"));
+    limit(&stream);
+    let sent = stream.write_all(format!("{text}\r\n").as_bytes());
+    sent.unwrap_or_else(|error| panic!("{target} is not taken: {error}"));
     BufReader::new(stream)
+}
+
+/// An answer that does not come is an error, and nothing waits for it for ever.
+fn limit(stream: &TcpStream) {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    stream.set_write_timeout(Some(PATIENCE)).expect("a limit");
+}
+
+fn is_too_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 fn read_answer(mut stream: impl BufRead, method: &str) -> Answer {
@@ -78,7 +92,10 @@ fn read_answer(mut stream: impl BufRead, method: &str) -> Answer {
         read_chunks(stream, &mut answer.body)
     } else {
         // A connection that was cut gives an error or an end; both show in the length.
-        let _ = stream.read_to_end(&mut answer.body);
+        if let Err(error) = stream.read_to_end(&mut answer.body) {
+            let count = answer.body.len();
+            assert!(!is_too_late(&error), "no more came after {count} bytes: {error}");
+        }
         let length = answer.header("content-length");
         method == "HEAD" || length.is_empty() || length == answer.body.len().to_string()
     };
@@ -115,15 +132,20 @@ pub fn read_head(stream: &mut impl BufRead) -> Answer {
 
 fn read_line(stream: &mut impl BufRead) -> String {
     let mut line = String::new();
-    stream.read_line(&mut line).expect("a line");
+    let read = stream.read_line(&mut line);
+    read.unwrap_or_else(|error| panic!("no line came after {line:?}: {error}"));
     line.trim_end().to_owned()
 }
 
-/// A port of loopback that is free just now.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
+/// A URL of loopback at which nobody listens: the port is none that a system gives away, and that of
+/// a service which nobody offers any more.
+pub fn down() -> String {
+    let nobody = TcpStream::connect((Ipv4Addr::LOCALHOST, TCPMUX));
+    assert!(nobody.is_err(), "somebody listens on port {TCPMUX}");
+    format!("http://127.0.0.1:{TCPMUX}")
 }
+
+const TCPMUX: u16 = 1;
 
 /// A server on loopback that does as it is told and remembers what it was asked. It ends with the
 /// test program.
@@ -155,9 +177,9 @@ impl FakeServer {
         let log = Arc::clone(&asked);
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                let mut reader = BufReader::new(&stream);
-                let line = read_line(&mut reader);
-                while !read_line(&mut reader).is_empty() {}
+                limit(&stream);
+                // A client that hangs up before it has asked is not answered, and the next one is.
+                let Ok(line) = request_line(&mut BufReader::new(&stream)) else { continue };
                 let path = line.split(' ').nth(1).unwrap_or_default();
                 log.lock().expect("the log").push(path.to_owned());
                 answer(path, &mut stream);
@@ -175,6 +197,17 @@ impl FakeServer {
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("the log").clone()
     }
+}
+
+/// The first line of a request, all of whose lines are read.
+fn request_line(stream: &mut impl BufRead) -> std::io::Result<String> {
+    let mut first = String::new();
+    stream.read_line(&mut first)?;
+    let mut line = String::new();
+    while stream.read_line(&mut line)? > "\r\n".len() {
+        line.clear();
+    }
+    Ok(first.trim_end().to_owned())
 }
 
 /// Writes the head of an answer that announces `length` bytes.

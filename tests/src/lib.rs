@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alone;
+pub mod ended;
 pub mod expectation;
 pub mod fixtures;
 pub mod folder;
@@ -18,6 +20,7 @@ pub mod program;
 pub mod seeds;
 pub mod served;
 pub mod synth;
+pub mod tier;
 
 mod binary;
 

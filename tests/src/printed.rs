@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::ended::Ended;
 use crate::perftab_binary;
 
 /// Markers of a call chain and everything else from -4095 on.
@@ -64,7 +65,7 @@ pub fn by_perftab(recording: &Path) -> Vec<Printed> {
         .args(["script", "--no-local"])
         .arg(recording)
         .env_remove("DEBUGINFOD_URLS")
-        .output()
+        .ended()
         .expect("perftab runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
@@ -116,7 +117,7 @@ fn dump(recording: &Path, fields: &str) -> (Vec<Printed>, String, bool) {
     let output = Command::new("perf")
         .args(["script", "-D", "--ns", "-F", fields, "-i"])
         .arg(recording)
-        .output()
+        .ended()
         .expect("perf runs");
     let mut samples = Vec::new();
     let mut chain: Vec<u64> = Vec::new();

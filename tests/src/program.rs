@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use crate::ended::Ended;
 
 /// A program of several tasks with names of their own: `workload` with the threads `worker` and
 /// `other worker`, and the process `helper`. They sort, recurse and read files.
@@ -18,7 +20,7 @@ pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathB
         .args(["-g", "-O1", "-fno-omit-frame-pointer"])
         .arg(format!("-Wl,--build-id=0x{build_id}"))
         .args([Path::new("-o"), &program, &file])
-        .status()
+        .exit_status()
         .expect("gcc runs");
     assert!(status.success(), "gcc fails on {}", file.display());
     program
@@ -26,12 +28,7 @@ pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathB
 
 /// Whether a tool of others is installed; says so for `test` if not.
 pub fn is_installed(test: &str, tool: &str) -> bool {
-    let there = Command::new(tool)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok();
+    let there = Command::new(tool).arg("--version").ended().is_ok();
     if !there {
         println!("SKIPPED: {test}: {tool} is not installed");
     }

@@ -1,12 +1,14 @@
 //! Servers that run as long as a test does: `perftab view` and elfutils' debuginfod.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{self, Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::ended::{self, Ended, PATIENCE, bound_to_this_thread};
 use crate::folder::TestFolder;
 use crate::http::{self, Answer};
 use crate::perftab_binary;
@@ -30,7 +32,7 @@ impl Viewer {
 
     /// Starts it with this home folder and these bytes on standard input.
     pub fn start_with(home: TestFolder, arguments: &[&str], input: &[u8]) -> Self {
-        let mut child = bound_to_this_thread(perftab_binary().as_os_str())
+        let mut child = bound_to_this_thread(perftab_binary())
             .args(["view", "--no-open"])
             .args(arguments)
             .env("HOME", &*home)
@@ -45,9 +47,8 @@ impl Viewer {
         let mut stdin = child.stdin.take().expect("its standard input");
         stdin.write_all(input).expect("it reads its standard input");
         drop(stdin);
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("its standard output");
-        BufReader::new(stdout).read_line(&mut line).expect("a line of output");
+        let mut stdout = child.stdout.take().expect("its standard output");
+        let line = ended::line_of(&mut stdout, "perftab view");
         let (port, token) = line
             .trim()
             .strip_prefix("http://127.0.0.1:")
@@ -91,17 +92,25 @@ impl Viewer {
     /// Sends it a signal by name and waits until it has ended.
     pub fn end_by(mut self, signal: &str) -> ExitStatus {
         let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs");
+        let sent =
+            Command::new("kill").args(["-s", signal, &pid]).exit_status().expect("kill runs");
         assert!(sent.success(), "kill -s {signal} {pid}");
-        self.child.wait().expect("it ends")
+        ended::wait(&mut self.child, "perftab view after a signal")
     }
 }
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        ended::kill(&mut self.child);
     }
+}
+
+/// A port for a server that must be told one. Below those that systems give away (from 32768 on), so
+/// that no server of another test has it.
+fn next_port() -> u16 {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    20_000 + (process::id().wrapping_mul(37).wrapping_add(count) % 10_000) as u16
 }
 
 /// A running debuginfod over a folder; ends when dropped.
@@ -113,9 +122,15 @@ pub struct Debuginfod {
 impl Debuginfod {
     /// Starts it and waits until it has read the folder; `None` if it is not installed.
     pub fn start(folder: &Path) -> Option<Self> {
-        let port = http::free_port();
-        Command::new("debuginfod").arg("--version").output().ok()?;
-        let child = bound_to_this_thread("debuginfod".as_ref())
+        Command::new("debuginfod").arg("--version").ended().ok()?;
+        // Somebody else may take a port that is free before it does; then it ends.
+        let started = (0..20).find_map(|_| Self::start_at(next_port(), folder));
+        Some(started.expect("one of twenty ports is free"))
+    }
+
+    /// `None` if it ends.
+    fn start_at(port: u16, folder: &Path) -> Option<Self> {
+        let child = bound_to_this_thread("debuginfod")
             .args(["-d", ":memory:", "-p", &port.to_string(), "-F"])
             .arg(folder)
             .env_remove("DEBUGINFOD_URLS")
@@ -123,14 +138,17 @@ impl Debuginfod {
             .stderr(Stdio::null())
             .spawn()
             .expect("debuginfod starts");
-        let server = Self { child, port };
+        let mut server = Self { child, port };
         // It has no other way to tell than to be asked.
-        let give_up = Instant::now() + Duration::from_secs(60);
-        while !server.is_ready() {
-            assert!(Instant::now() < give_up, "debuginfod is not ready after a minute");
-            thread::sleep(Duration::from_millis(50));
+        let give_up = Instant::now() + PATIENCE;
+        while server.child.try_wait().expect("a child").is_none() {
+            if server.is_ready() {
+                return Some(server);
+            }
+            assert!(Instant::now() < give_up, "debuginfod has not read {}", folder.display());
+            thread::sleep(Duration::from_millis(20));
         }
-        Some(server)
+        None
     }
 
     /// Whether it has walked the folder and is done with each file that it found there: its queue is
@@ -156,14 +174,6 @@ impl Debuginfod {
 
 impl Drop for Debuginfod {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        ended::kill(&mut self.child);
     }
-}
-
-/// A command that the kernel kills when the thread that starts it ends, even if that is killed.
-fn bound_to_this_thread(program: &std::ffi::OsStr) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-    command
 }

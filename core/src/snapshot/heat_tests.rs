@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use super::fields::Field;
 use super::random_profile::{RandomProfile, deflated, random_profile};
 use super::*;
+use crate::density::part_of;
 use crate::profile::{Event, EventOrigin, Frame};
 use crate::symbolize::FunctionId;
 use crate::views::build::build_with_ends;
@@ -79,7 +80,7 @@ fn share(made: &RandomProfile, options: &ShareOptions) -> Snapshot {
 #[test]
 fn a_whole_link_tells_what_the_recording_does() {
     let mut compared = 0;
-    for seed in 1..12 {
+    for seed in part_of(1..12, 5, "profiles") {
         let made = random_profile(seed, 30 * seed);
         let link = share(&made, &ShareOptions::default());
         let again = encode(&link.contents(), &ShareOptions::default()).expect("it fits");
@@ -218,7 +219,7 @@ fn texts(profile: &Profile, symbols: &Symbols, facts: &Facts) -> BTreeSet<String
 #[test]
 fn what_stands_at_places_is_told_if_it_may_be() {
     let (told, out) = (Disclosure::Included, Disclosure::LeftOut);
-    for seed in 1..8 {
+    for seed in part_of(1..8, 2, "profiles") {
         let made = random_profile(seed, 200);
         let all = texts(&made.profile, &made.symbols, &made.facts);
         let with = |source, assembly| {
@@ -355,6 +356,7 @@ fn more_than_ended_in_a_function_is_refused() {
 
 /// Each place has a sum for each event: without a limit a small link would take gigabytes.
 #[test]
+#[ignore = "left to --all: thousands of events"]
 fn where_events_are_many_places_are_few() {
     const EVENTS: usize = 8_000;
     let mut made = random_profile(5, 1000);

@@ -5,6 +5,7 @@ use super::container::{Method, pack};
 use super::fields::{Field, Streams};
 use super::random_profile::{Random, RandomProfile, deflated, random_profile};
 use super::*;
+use crate::density::part_of;
 use crate::profile::DsoId;
 use crate::views::Query;
 use crate::views::call_tree::CallTree;
@@ -79,18 +80,19 @@ fn any_streams_open_or_are_refused() {
         Err(_) => refused += 1,
     };
     let mut random = Random(13);
+    let bytes_of = |&field| (0..streams.get(field).len()).map(move |at| (field, at));
+    for (field, at) in part_of(Field::ALL.iter().flat_map(bytes_of), 300, "bytes") {
+        let mut damaged = streams.clone();
+        damaged.get_mut(field).truncate(at);
+        try_streams(&damaged);
+        let mut damaged = streams.clone();
+        damaged.get_mut(field)[at] = random.below(256) as u8;
+        try_streams(&damaged);
+        let other = Field::ALL[random.below(Field::COUNT as u64) as usize];
+        damaged.get_mut(other).insert(0, 0xff);
+        try_streams(&damaged);
+    }
     for &field in Field::ALL {
-        for at in 0..streams.get(field).len() {
-            let mut damaged = streams.clone();
-            damaged.get_mut(field).truncate(at);
-            try_streams(&damaged);
-            let mut damaged = streams.clone();
-            damaged.get_mut(field)[at] = random.below(256) as u8;
-            try_streams(&damaged);
-            let other = Field::ALL[random.below(Field::COUNT as u64) as usize];
-            damaged.get_mut(other).insert(0, 0xff);
-            try_streams(&damaged);
-        }
         for length in 0..20 {
             let mut damaged = streams.clone();
             *damaged.get_mut(field) = (0..length).map(|_| random.below(256) as u8).collect();
@@ -116,7 +118,7 @@ fn any_bytes_of_a_model_open_or_are_refused() {
     assert_eq!(coder::decode(&bytes).as_ref(), Ok(&streams));
     let (mut other, mut refused) = (0, 0);
     let mut random = Random(14);
-    for at in (0..bytes.len()).step_by(11) {
+    for at in part_of((0..bytes.len()).step_by(11), 60, "bytes") {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1 << random.below(8);
         match coder::decode(&damaged) {

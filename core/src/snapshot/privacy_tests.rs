@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::random_profile::{RandomProfile, random_profile};
 use super::*;
+use crate::density::part_of;
 use crate::profile::DsoKind;
 use crate::symbolize::Gives;
 use crate::views::Query;
@@ -228,7 +229,7 @@ fn without_addresses_code_without_a_name_is_one_in_each_dso() {
 /// Several functions of a DSO become one below each caller: their weight adds up.
 #[test]
 fn without_addresses_no_weight_is_lost() {
-    for seed in 0..8 {
+    for seed in part_of(0..8, 3, "profiles") {
         let made = random_profile(seed, 300);
         for times in [Times::None, Times::Threads, Times::Samples] {
             let privacy = Privacy { addresses: Disclosure::LeftOut, ..Privacy::default() };

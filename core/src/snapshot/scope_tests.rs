@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::random_profile::{RandomProfile, random_profile};
 use super::*;
+use crate::density::part_of;
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::coverage;
 use crate::views::filter::{RangeSide, TimeRange};
@@ -73,7 +74,7 @@ fn steps(made: &RandomProfile) -> Vec<Query> {
 
 #[test]
 fn a_snapshot_of_what_is_shown_shows_it() {
-    for seed in 1..5 {
+    for seed in part_of(1..5, 2, "profiles") {
         let made = random_profile(seed, 40 * seed);
         for query in filters().into_iter().chain(steps(&made)) {
             let shared = share(&made, &query, usize::MAX);
@@ -99,7 +100,7 @@ fn a_snapshot_of_what_is_shown_shows_it() {
 
 #[test]
 fn a_snapshot_of_samples_counts_their_dsos_and_names() {
-    for seed in 1..10 {
+    for seed in part_of(1..10, 3, "profiles") {
         let made = random_profile(seed, 300);
         for query in filters() {
             let opened = decode(&share(&made, &query, usize::MAX).payload).expect("it opens");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::fields::Field;
 use super::random_profile::{Random, RandomProfile, deflated, random_profile, table};
 use super::*;
+use crate::density::part_of;
 use crate::profile::{Mark, MarkKind};
 use crate::views::build::build_with_ends;
 use crate::views::call_tree::{CallNodeId, CallTree};
@@ -94,7 +95,7 @@ fn time_order(profile: &Profile, symbols: &Symbols, query: &Query, thread: u32) 
 /// What is recorded, and what is opened from the link: every view, and every filter.
 #[test]
 fn a_link_with_single_samples_is_the_recording() {
-    for seed in 1..12 {
+    for seed in part_of(1..12, 4, "profiles") {
         let made = random_profile(seed, 40 * seed);
         let opened = whole(&made);
         let (profile, symbols) = (&made.profile, &made.symbols);
@@ -151,7 +152,7 @@ fn tracked(profile: &Profile, event: u32) -> BTreeMap<String, Sum> {
 
 #[test]
 fn bins_are_exactly_what_the_call_tree_has_of_each_process() {
-    for seed in 1..6 {
+    for seed in part_of(1..6, 2, "profiles") {
         let made = random_profile(seed, 3000);
         let mut seen = Vec::new();
         for (characters, most) in [
@@ -178,7 +179,7 @@ fn bins_are_exactly_what_the_call_tree_has_of_each_process() {
 /// Sums of time by hand, in as many parts as the link has.
 #[test]
 fn bins_are_off_by_no_more_than_can_be_seen() {
-    for seed in 1..6 {
+    for seed in part_of(1..6, 2, "profiles") {
         let made = random_profile(seed, 3000);
         let opened = with(&made, usize::MAX, Times::Threads);
         let bins = opened.profile.bins.as_ref().expect("there are bins");

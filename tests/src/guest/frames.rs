@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::ended::Ended;
 use crate::perftab_binary;
 
 /// A sample.
@@ -46,7 +47,7 @@ pub fn samples(recording: &Path, options: &[&Path]) -> Vec<NamedSample> {
     let mut command = Command::new(perftab_binary());
     command.args(["script", "--no-local"]).args(options).arg(recording);
     command.env("HOME", home).env("XDG_CACHE_HOME", home).env_remove("DEBUGINFOD_URLS");
-    let output = command.output().expect("perftab runs");
+    let output = command.ended().expect("perftab runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {stderr}");
     let text = String::from_utf8_lossy(&output.stdout);

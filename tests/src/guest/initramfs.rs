@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use crate::ended::Ended;
+
 const FOLDER: u32 = 0o040_755;
 const FILE: u32 = 0o100_644;
 const PROGRAM: u32 = 0o100_755;
@@ -36,7 +38,7 @@ impl Initramfs {
     /// Adds a program of this machine, with the libraries that its linker would load.
     pub fn add_program(&mut self, path: &str, program: &Path) {
         self.copy(path, program);
-        let linked = Command::new("ldd").arg(program).output().expect("ldd runs");
+        let linked = Command::new("ldd").arg(program).ended().expect("ldd runs");
         for word in String::from_utf8_lossy(&linked.stdout).split_whitespace() {
             if word.starts_with('/') {
                 self.copy(word, Path::new(word));

@@ -6,9 +6,12 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+use crate::ended::{Ended, bound_to_this_thread, status_within};
 
 /// A boot and all that is done in it must be over by then; it takes 15 s where nothing else runs.
-const SECONDS: &str = "240";
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Room for what the guest writes; sparse.
 const DISK: u64 = 1 << 30;
 
@@ -19,8 +22,7 @@ pub fn boot(kernel: &Path, initramfs: &[u8], folder: &Path) -> Result<PathBuf, S
     fs::write(&archive, initramfs).map_err(|error| error.to_string())?;
     let made = File::create(&disk).and_then(|file| file.set_len(DISK));
     made.map_err(|error| error.to_string())?;
-    let status = Command::new("timeout")
-        .args(["--kill-after=5", SECONDS, "qemu-system-x86_64"])
+    let mut guest = bound_to_this_thread("qemu-system-x86_64")
         .args(["-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max"])
         .args(["-smp", "2", "-m", "1500", "-net", "none", "-display", "none", "-no-reboot"])
         .args(["-append", "console=ttyS0 quiet panic=-1"])
@@ -32,8 +34,9 @@ pub fn boot(kernel: &Path, initramfs: &[u8], folder: &Path) -> Result<PathBuf, S
         .arg(format!("file={},if=virtio,format=raw", disk.display()))
         .arg("-serial")
         .arg(format!("file:{}", console.display()))
-        .status()
+        .spawn()
         .map_err(|error| format!("qemu does not start: {error}"))?;
+    let status = status_within(&mut guest, PATIENCE);
     let failed = |why: String| {
         let console = fs::read(&console).unwrap_or_default();
         let console = String::from_utf8_lossy(&console);
@@ -41,12 +44,16 @@ pub fn boot(kernel: &Path, initramfs: &[u8], folder: &Path) -> Result<PathBuf, S
         let last = lines.len().saturating_sub(60);
         Err(format!("{why}; the end of its console:\n{}", lines[last..].join("\n")))
     };
-    if !status.success() {
-        return failed(format!("the guest ended with {status}"));
+    match status {
+        None => return failed(format!("the guest has not ended after {} s", PATIENCE.as_secs())),
+        Some(status) if !status.success() => {
+            return failed(format!("the guest ended with {status}"));
+        }
+        Some(_) => {}
     }
     let out = folder.join("out");
     fs::create_dir_all(&out).map_err(|error| error.to_string())?;
-    let unpacked = Command::new("tar").arg("-xf").arg(&disk).arg("-C").arg(&out).status();
+    let unpacked = Command::new("tar").arg("-xf").arg(&disk).arg("-C").arg(&out).exit_status();
     if !unpacked.is_ok_and(|status| status.success()) {
         return failed("the guest left nothing on its disk".into());
     }

@@ -20,6 +20,7 @@ pub use frames::{NamedFrame, NamedSample, samples};
 pub use kernel::GuestKernel;
 pub use symbols::{GuestModule, Snapshot};
 
+use crate::ended::Ended;
 use crate::{perftab_binary, program};
 use initramfs::Initramfs;
 
@@ -192,7 +193,7 @@ fn add_modules(files: &mut Initramfs, kernel: &GuestKernel, folder: &Path) {
 
 /// Standard output of a command that succeeds.
 fn run(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command.ended().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {stderr}");
     output.stdout

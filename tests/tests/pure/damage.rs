@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use perftab_core::error::WarningKind;
+use perftab_tests::alone::{alone, peak_memory};
+use perftab_tests::fixtures;
 use perftab_tests::open::open;
 use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, When};
+use perftab_tests::tier::part_of;
 
 /// A recording of every record that the smallest writer here has, and a few features.
 fn recording() -> PerfData {
@@ -42,14 +44,6 @@ fn look(file: &[u8], damage: &str) -> Result<usize, String> {
     looked.unwrap_or_else(|_| panic!("it panics: {damage}"))
 }
 
-/// The most memory this process ever had, in bytes.
-fn peak_memory() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
-    kib << 10
-}
-
 /// Far more than such small files need, far less than their lengths can be made to claim.
 fn assert_memory_is_bounded() {
     let peak = peak_memory();
@@ -64,7 +58,7 @@ fn the_whole_recording_has_no_damage() {
 #[test]
 fn a_cut_at_every_byte_is_said() {
     let whole = recording().finish();
-    for cut in 0..whole.len() {
+    for cut in part_of(0..whole.len(), 400, "bytes") {
         let damage = format!("cut at {cut} of {}", whole.len());
         if let Ok(warnings) = look(&whole[..cut], &damage) {
             assert!(warnings > 0, "nothing is said: {damage}");
@@ -75,7 +69,7 @@ fn a_cut_at_every_byte_is_said() {
 #[test]
 fn an_unfinished_recording_cut_at_every_byte_is_said() {
     let whole = recording().unfinished();
-    for cut in 0..whole.len() {
+    for cut in part_of(0..whole.len(), 400, "bytes") {
         let damage = format!("unfinished, cut at {cut}");
         if let Ok(warnings) = look(&whole[..cut], &damage) {
             assert!(warnings > 0, "nothing is said: {damage}");
@@ -85,42 +79,46 @@ fn an_unfinished_recording_cut_at_every_byte_is_said() {
 
 #[test]
 fn every_byte_may_be_any_other() {
-    let whole = recording().finish();
-    let mut file = whole.clone();
-    for at in 0..whole.len() {
-        for change in [1, 0x80, 0xff, whole[at]] {
-            file[at] = whole[at] ^ change;
-            drop(look(&file, &format!("byte {at} is {}", file[at])));
+    alone("damage::every_byte_may_be_any_other", || {
+        let whole = recording().finish();
+        let mut file = whole.clone();
+        for at in part_of(0..whole.len(), 400, "bytes") {
+            for change in [1, 0x80, 0xff, whole[at]] {
+                file[at] = whole[at] ^ change;
+                drop(look(&file, &format!("byte {at} is {}", file[at])));
+            }
+            file[at] = whole[at];
         }
-        file[at] = whole[at];
-    }
-    assert_memory_is_bounded();
+        assert_memory_is_bounded();
+    });
 }
 
 #[test]
 fn every_length_may_be_any_other() {
-    let whole = recording().finish();
-    for at in (0..whole.len()).step_by(2) {
-        for width in [2, 4, 8] {
-            let Some(place) = whole.get(at..at + width).filter(|_| at % width == 0) else {
-                continue;
-            };
+    alone("damage::every_length_may_be_any_other", || {
+        let whole = recording().finish();
+        let places = [2, 4, 8].into_iter().flat_map(|width| {
+            (0..whole.len() + 1 - width).step_by(width).map(move |at| (at, width))
+        });
+        for (at, width) in part_of(places, 400, "places of lengths") {
             let largest = u64::MAX >> (64 - 8 * width);
             for value in [0, 1, 7, 9, largest / 2, largest / 2 + 1, largest - 7, largest] {
                 let bytes = value.to_le_bytes();
-                if bytes[..width] != *place {
+                if bytes[..width] != whole[at..at + width] {
                     let mut file = whole.clone();
                     file[at..at + width].copy_from_slice(&bytes[..width]);
                     drop(look(&file, &format!("{width} bytes at {at} are {value:#x}")));
                 }
             }
         }
-    }
-    assert_memory_is_bounded();
+        assert_memory_is_bounded();
+    });
 }
 
 /// Larger fixtures are damaged at so many places, not at every one.
 const PLACES: usize = 300;
+/// In the fast tier, of all places of all fixtures.
+const FEW_PLACES: usize = 2_500;
 
 /// Where the records of a pipe end: what was cut off there, nothing can tell. None for files.
 fn ends_of_records(file: &[u8]) -> BTreeSet<usize> {
@@ -149,27 +147,27 @@ fn ends_of_records(file: &[u8]) -> BTreeSet<usize> {
 
 #[test]
 fn fixtures_may_be_cut_and_changed_anywhere() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    let mut unsaid = Vec::new();
-    for fixture in fs::read_dir(folder).into_iter().flatten() {
-        let path = fixture.expect("an entry").path();
-        if !path.is_file() || !path.to_string_lossy().ends_with(".perf.data") {
-            continue;
-        }
-        let name = path.display();
-        let whole = fs::read(&path).expect("the fixture");
-        let untold = ends_of_records(&whole);
-        let mut file = whole.clone();
-        for at in (0..whole.len()).step_by(whole.len().div_ceil(PLACES)) {
+    alone("damage::fixtures_may_be_cut_and_changed_anywhere", || {
+        let fixtures: Vec<_> = fixtures::recordings()
+            .into_iter()
+            .filter(|path| path.is_file())
+            .map(|path| (path.display().to_string(), fs::read(&path).expect("the fixture")))
+            .collect();
+        let places = fixtures.iter().flat_map(|(name, whole)| {
+            let places = (0..whole.len()).step_by(whole.len().div_ceil(PLACES));
+            places.map(move |at| (name, whole, at))
+        });
+        let mut unsaid = Vec::new();
+        for (name, whole, at) in part_of(places, FEW_PLACES, "places in fixtures") {
             let cut = look(&whole[..at], &format!("{name} cut at {at}"));
-            if cut == Ok(0) && !untold.contains(&at) {
+            if cut == Ok(0) && !ends_of_records(whole).contains(&at) {
                 unsaid.push(format!("{name} cut at {at}"));
             }
+            let mut file = whole.clone();
             file[at] ^= 0xff;
             drop(look(&file, &format!("{name} changed at {at}")));
-            file[at] = whole[at];
         }
-    }
-    assert!(unsaid.is_empty(), "nothing is said: {unsaid:#?}");
-    assert_memory_is_bounded();
+        assert!(unsaid.is_empty(), "nothing is said: {unsaid:#?}");
+        assert_memory_is_bounded();
+    });
 }

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use linux_perf_data::linux_perf_event_reader::RecordType;
 use linux_perf_data::{Error, PerfFileReader, PerfFileRecord};
+use perftab_tests::alone;
 use perftab_tests::expectation;
 use perftab_tests::fixtures;
 use perftab_tests::open::open_path;
@@ -69,11 +69,7 @@ impl Records {
 /// What linux-perf-data finds, in a process of its own: version 0.13 takes some lengths at their
 /// word, and ends the process where memory does not suffice. `None` if it reads nothing.
 fn by_linux_perf_data(path: &Path) -> Option<Records> {
-    let output = Command::new(std::env::current_exe().expect("a test program"))
-        .args(["--exact", "counts", "--nocapture"])
-        .env("PERFTAB_ORACLE_READS", path)
-        .output()
-        .expect("the test program runs");
+    let output = alone::run("oracle::counts", path.to_str().expect("UTF-8"));
     let text = String::from_utf8_lossy(&output.stdout);
     let mut lines = text.lines().skip_while(|line| *line != "counts:").skip(1);
     let stopped = lines.next()?.to_owned();
@@ -87,7 +83,7 @@ fn by_linux_perf_data(path: &Path) -> Option<Records> {
 /// The process that [`by_linux_perf_data`] starts; without a recording named, a test of that.
 #[test]
 fn counts() {
-    let named = std::env::var_os("PERFTAB_ORACLE_READS");
+    let named = alone::input();
     let bytes = match &named {
         Some(path) => std::fs::read(path).expect("readable"),
         None => fixtures::story(Order::Little).file(),
@@ -134,13 +130,13 @@ fn count(mut next: impl FnMut(&mut Records) -> Result<Option<()>, Error>) -> Rec
     }
 }
 
-/// `None` if they agree, or if linux-perf-data reads nothing.
-fn difference(path: &Path) -> Option<String> {
+/// What differs, if anything; `None` if linux-perf-data reads nothing.
+fn compared(path: &Path) -> Option<Result<(), String>> {
     let theirs = by_linux_perf_data(path)?;
     let session = match open_path(path) {
         Ok(session) => session,
         Err(_) if theirs.by_name.is_empty() => return None,
-        Err(error) => return Some(format!("{error}; linux-perf-data has {theirs:?}")),
+        Err(error) => return Some(Err(format!("{error}; linux-perf-data has {theirs:?}"))),
     };
     let records = session.info().records.into_iter();
     let ours: BTreeMap<String, u64> = records
@@ -150,10 +146,8 @@ fn difference(path: &Path) -> Option<String> {
     // Where it stops, it has yet to say what it put in order of time last.
     let stops_early = !theirs.stopped.is_empty();
     let is_part = theirs.by_name.iter().all(|(name, count)| ours.get(name) >= Some(count));
-    if stops_early && is_part {
-        return None;
-    }
-    (ours != theirs.by_name).then(|| format!("{ours:?}, linux-perf-data has {theirs:?}"))
+    let agree = ours == theirs.by_name || (stops_early && is_part);
+    Some(agree.then_some(()).ok_or_else(|| format!("{ours:?}, linux-perf-data has {theirs:?}")))
 }
 
 /// Fixtures that are one file, and the corpus.
@@ -176,13 +170,13 @@ fn linux_perf_data_finds_the_same_records() {
     let mut agreed = 0;
     for path in recordings() {
         let exception = EXCEPTIONS.iter().find(|(end, _)| path.ends_with(end));
-        match (difference(&path), exception) {
-            (Some(text), None) => wrong.push(format!("{}: {text}", path.display())),
-            (None, Some((_, why))) => {
-                wrong.push(format!("{} agrees, no exception: {why}", path.display()));
+        match (compared(&path), exception) {
+            (Some(Err(text)), None) => wrong.push(format!("{}: {text}", path.display())),
+            (Some(Ok(())) | None, Some((_, why))) => {
+                wrong.push(format!("{} does not differ, no exception: {why}", path.display()));
             }
-            (None, None) => agreed += 1,
-            (Some(_), Some(_)) => {}
+            (Some(Ok(())), None) => agreed += 1,
+            (Some(Err(_)), Some(_)) | (None, None) => {}
         }
     }
     assert!(agreed > 50, "{agreed} recordings agree");

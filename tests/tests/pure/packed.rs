@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use perftab_core::decode::compressed::ZstdStream;
 use perftab_core::decode::unpack::UnpackErrorKind;
 use perftab_core::decode::wrapper::{UnpackError, Unwrap, Wrapper};
+use perftab_tests::ended::end_of;
 
 /// `input` through a tool; `None`, said loudly, where there is no such tool.
 fn pack(test: &str, command: &str, input: &[u8]) -> Option<Vec<u8>> {
@@ -24,7 +25,7 @@ fn pack(test: &str, command: &str, input: &[u8]) -> Option<Vec<u8>> {
     let mut stdin = child.stdin.take().expect("piped");
     let output = std::thread::scope(|scope| {
         scope.spawn(move || stdin.write_all(input).expect("the tool reads"));
-        child.wait_with_output().expect("the tool runs")
+        end_of(child, command)
     });
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command}: {said}");

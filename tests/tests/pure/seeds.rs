@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use perftab_core::snapshot::ShareOptions;
 use perftab_tests::open::open_in_blocks;
+use perftab_tests::tier::part_of;
 use perftab_tests::{fuzz, seeds};
 
 fn root() -> &'static Path {
@@ -42,8 +43,9 @@ fn every_seed_is_survived() {
 
 #[test]
 fn the_parts_of_every_fixture_are_survived() {
+    let mut all = Vec::new();
     for fixture in files(&root().join("tests/fixtures")) {
-        if fixture.to_string_lossy().ends_with(".txt") {
+        if !fixture.to_string_lossy().ends_with(".perf.data") {
             continue;
         }
         let name = fixture.display().to_string();
@@ -54,10 +56,13 @@ fn the_parts_of_every_fixture_are_survived() {
             let link = session.share(&options).expect("a short link has room for a little");
             parts.extend(seeds::of_link(&link.payload));
         }
-        for (part, input) in parts {
-            let (_, target) = fuzz::TARGETS.iter().find(|(name, _)| *name == part).expect(part);
-            replay(*target, &format!("{part} of {name}"), &input);
-        }
+        all.extend(parts.into_iter().map(|(part, input)| (name.clone(), part, input)));
+    }
+    // In order of the targets, so that a part of all has inputs of each.
+    all.sort_by_key(|(_, part, _)| *part);
+    for (name, part, input) in part_of(all, 250, "parts of fixtures") {
+        let (_, target) = fuzz::TARGETS.iter().find(|(name, _)| *name == part).expect(part);
+        replay(*target, &format!("{part} of {name}"), &input);
     }
 }
 
@@ -80,7 +85,7 @@ fn damaged_links_are_survived() {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) as usize % limit
         };
-        for number in 0..200 {
+        let damage = |number| {
             let mut damaged = whole.clone();
             for _ in 0..1 + below(4) {
                 let at = below(damaged.len());
@@ -90,6 +95,10 @@ fn damaged_links_are_survived() {
                     _ => drop(damaged.remove(at)),
                 }
             }
+            (number, damaged)
+        };
+        let all: Vec<_> = (0..200).map(damage).collect();
+        for (number, damaged) in part_of(all, 20, &format!("kinds of damage to {name}")) {
             replay(*target, &format!("{name}, {number}"), &damaged);
         }
     }

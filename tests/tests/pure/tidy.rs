@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use perftab_tests::ended::Ended;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the repository")
 }
@@ -48,7 +50,7 @@ fn metadata() -> Value {
         .args(["metadata", "--format-version=1", "--locked", "--no-deps"])
         .current_dir(root())
         .stderr(Stdio::inherit())
-        .output()
+        .ended()
         .expect("cargo runs");
     assert!(output.status.success(), "cargo metadata fails");
     serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
@@ -93,7 +95,7 @@ fn core_reaches_no_host_crate() {
         .args(["--format={p}", "--locked", "--offline", "--target=wasm32-unknown-unknown"])
         .current_dir(root())
         .stderr(Stdio::inherit())
-        .output()
+        .ended()
         .expect("cargo runs");
     assert!(output.status.success(), "cargo tree fails");
     let tree = String::from_utf8(output.stdout).expect("UTF-8");
@@ -159,8 +161,39 @@ fn core_does_no_input_or_output() {
     let hosts = ["std::fs", "std::net", "std::process", "std::thread", "std::env", "std::os::"];
     let clocks = ["Instant", "SystemTime", "println!", "eprintln!", "dbg!"];
     let words: Vec<&str> = hosts.into_iter().chain(clocks).collect();
-    never(&sources("core/src", &[".rs"]), &words, "core is synchronous and does no I/O");
+    let mut files = sources("core/src", &[".rs"]);
+    // For its tests alone, which read how much they are to try.
+    let density = "core/src/density.rs";
+    assert!(files.iter().any(|(file, _)| file == density));
+    files.retain(|(file, _)| file != density);
+    never(&files, &words, "core is synchronous and does no I/O");
+    let lib = fs::read_to_string(root().join("core/src/lib.rs")).expect("core's root");
+    assert!(lib.contains("#[cfg(test)]\nmod density;\n"), "{density} is for tests alone");
 }
+
+#[test]
+fn tests_wait_for_children_with_a_limit() {
+    let mut files = sources("tests", &[".rs"]);
+    // What has the limits, and this list.
+    files.retain(|(file, _)| !file.ends_with("/src/ended.rs") && !file.ends_with("/pure/tidy.rs"));
+    let words = [".output()", ".status()", ".wait()", ".wait_with_output()"];
+    never(&files, &words, "perftab_tests::ended waits with a limit");
+}
+
+#[test]
+fn a_test_that_is_ignored_is_left_to_all() {
+    for folder in ["core/src", "recorder/src", "tests", "xtask/src"] {
+        for (file, contents) in sources(folder, &[".rs"]) {
+            for line in contents.lines().map(str::trim) {
+                let is_other = line.starts_with("#[ignore") && !line.starts_with(LEFT_TO_ALL);
+                assert!(!is_other, "{file}: {line}: --all runs what is ignored");
+            }
+        }
+    }
+}
+
+/// `cargo xtask test` lists these as left out.
+const LEFT_TO_ALL: &str = "#[ignore = \"left to --all: ";
 
 #[test]
 fn unsafe_code_stays_in_the_recorders_two_files() {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use perftab_core::session::Session;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::{Group, Query};
+use perftab_tests::ended::{self, Ended, end_of};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
@@ -25,7 +26,7 @@ __attribute__((noinline)) void spin(unsigned long n) {
     frame = __builtin_frame_address(0); // gcc gives it a frame, which leads to its caller
     while (n--) sum += n;
 }
-int main(void) { spin(200000000); return 0; }
+int main(void) { spin(50000000); return 0; }
 ";
 
 /// A recording of a program, in a folder of its own.
@@ -49,7 +50,7 @@ impl Recorded {
 
     /// Runs a command over the recording, in its folder.
     fn perftab(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("perftab runs")
+        self.command(arguments).ended().expect("perftab runs")
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -153,7 +154,7 @@ fn a_false_debuginfod_gives_no_names() {
 #[test]
 fn a_server_that_is_down_is_named_once() {
     let Some(recorded) = Recorded::new("a_server_that_is_down_is_named_once") else { return };
-    let down = format!("http://127.0.0.1:{}", http::free_port());
+    let down = http::down();
     let output = recorded.perftab(&["report", "--no-local", "--debuginfod", &down]);
     assert_eq!(output.status.code(), Some(0));
     let stderr = text(&output.stderr);
@@ -171,7 +172,7 @@ fn b27_buildid_list_agrees_with_perf() {
         .args(["buildid-list", "-H", "-i"])
         .arg(&recorded.recording)
         .env("HOME", &*recorded.folder)
-        .output()
+        .ended()
         .expect("perf runs");
     // perf 6.1 pads the path to a column and lists a DSO without an id under spaces.
     let lines = |text: &str| -> BTreeSet<String> {
@@ -229,7 +230,7 @@ fn a_link_holds_the_profile() {
     assert_eq!(serde_json::json!(spin.self_weight), spin_here["self"]);
     assert_eq!(spin.build_id.map(|id| id.to_string()).as_deref(), Some(ID));
 
-    let elsewhere = recorded.command(&["share"]).env("PERFTAB_BASE_URL", "http://other/").output();
+    let elsewhere = recorded.command(&["share"]).env("PERFTAB_BASE_URL", "http://other/").ended();
     let link = text(&elsewhere.expect("perftab runs").stdout);
     assert!(link.starts_with("http://other/#p1."), "{link}");
     let nowhere = recorded.perftab(&["share", "--budget", "100"]);
@@ -268,8 +269,7 @@ fn an_export_does_not_overwrite_its_recording() {
 fn a_recording_is_read_from_standard_input() {
     let Some(recorded) = Recorded::new("a_recording_is_read_from_standard_input") else { return };
     let input = fs::File::open(&recorded.recording).expect("the recording");
-    let piped =
-        recorded.command(&["report", "--json", "-"]).stdin(input).output().expect("it runs");
+    let piped = recorded.command(&["report", "--json", "-"]).ended_with(input).expect("it runs");
     let named = recorded.perftab(&["report", "--json", "perf.data"]);
     assert_eq!(piped.status.code(), Some(0), "{}", text(&piped.stderr));
     assert_eq!(text(&piped.stdout), text(&named.stdout));
@@ -286,7 +286,7 @@ fn a_reader_that_has_enough_is_no_failure() {
         .expect("perftab runs");
     // Closed before anything is written.
     drop(child.stdout.take());
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child, "perftab info without a reader");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
 }
@@ -323,7 +323,7 @@ fn failures_are_one_line_and_usage_is_told_apart() {
     folder.write("picture.png", b"\x89PNG\r\n\x1a\n and so on");
     let perftab = |arguments: &[&str]| {
         let mut command = Command::new(perftab_binary());
-        command.args(arguments).current_dir(&*folder).output().expect("perftab runs")
+        command.args(arguments).current_dir(&*folder).ended().expect("perftab runs")
     };
     for (arguments, says) in [
         (&["report", "picture.png"][..], "89 50 4e 47"),
@@ -380,8 +380,7 @@ fn spooling_ends_when_the_writer_does() {
     let mut stdin = child.stdin.take().expect("its standard input");
     stdin.write_all(b"PERF").expect("it reads");
     drop(stdin);
-    let stderr = BufReader::new(child.stderr.take().expect("its standard error"));
-    let line = stderr.lines().next().expect("a line").expect("text");
+    let line = ended::line_of(&mut child.stderr.take().expect("a pipe"), "perftab report -");
     assert!(line.contains("standard input"), "{line}");
-    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert_eq!(ended::wait(&mut child, "perftab report -").code(), Some(1));
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use perftab_core::profile::{Dso, DsoKind, Thread};
 use perftab_core::session::Session;
+use perftab_tests::ended::Ended;
 use perftab_tests::expectation::{self, Expectation, Expected};
 use perftab_tests::open::open;
 use perftab_tests::perftab_binary;
@@ -261,7 +262,7 @@ fn info(file: &Path) -> Result<Value, String> {
     let output = Command::new(perftab_binary())
         .args(["info", "--json", "--no-local"])
         .arg(file)
-        .output()
+        .ended()
         .expect("perftab runs");
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::{compile, is_installed};
 use perftab_tests::{perftab_at, perftab_binary};
@@ -44,7 +45,7 @@ fn record_again(own: &Path, name: &str) -> PathBuf {
         .arg("--")
         .arg(own.join("program"))
         .stdout(Stdio::null())
-        .output()
+        .ended()
         .expect("perftab runs");
     let stderr = String::from_utf8_lossy(&recorded.stderr);
     assert!(recorded.status.success(), "perftab record fails: {stderr}");
@@ -55,7 +56,7 @@ fn diff(home: &TestFolder, before: &Path, after: &Path, options: &[&str]) -> Val
     let output = perftab_at(home, &["diff", "--json"])
         .args(options)
         .args([before, after])
-        .output()
+        .ended()
         .expect("perftab runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "perftab diff fails: {stderr}");
@@ -108,7 +109,7 @@ fn by_perf(before: &Path, after: &Path) -> BTreeMap<String, (f64, f64)> {
     let output = Command::new("perf")
         .args(["diff", "-c", "delta", "-t", "|"])
         .args([before, after])
-        .output()
+        .ended()
         .expect("perf runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
@@ -174,7 +175,7 @@ fn wrong_use_says_what_to_do() {
     let folder = TestFolder::new();
     let before = record(&folder, "first", FIRST_ID);
     let run = |arguments: &[&str]| {
-        let output = perftab_at(&folder, arguments).output().expect("perftab runs");
+        let output = perftab_at(&folder, arguments).ended().expect("perftab runs");
         let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         (output.status.code(), text)
     };

@@ -8,6 +8,7 @@ use perf_event_open_sys::bindings::{
     PERF_RECORD_FORK, PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_TYPE_BREAKPOINT,
     PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW, PERF_TYPE_SOFTWARE, perf_event_attr,
 };
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open;
 
@@ -112,7 +113,7 @@ fn unnamed_events_are_called_what_perf_calls_them() {
     let folder = TestFolder::new();
     let path = folder.join("perf.data");
     fs::write(&path, file(&events)).expect("it is written");
-    let listed = match Command::new("perf").args(["evlist", "-i"]).arg(&path).output() {
+    let listed = match Command::new("perf").args(["evlist", "-i"]).arg(&path).ended() {
         Ok(listed) => listed,
         Err(error) => return println!("SKIPPED: unnamed_events: perf does not run: {error}"),
     };

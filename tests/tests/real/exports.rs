@@ -10,6 +10,7 @@ use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::session::{ExportStep, Session};
 use perftab_core::snapshot::ShareOptions;
 use perftab_core::views::Query;
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::{TASKS, compile};
 use perftab_tests::{perf, perftab_binary};
@@ -22,7 +23,7 @@ fn recorded(test: &str, folder: &TestFolder) -> Option<PathBuf> {
 }
 
 fn perftab(arguments: &[&str], file: &Path) -> Vec<u8> {
-    let output = Command::new(perftab_binary()).args(arguments).arg(file).output();
+    let output = Command::new(perftab_binary()).args(arguments).arg(file).ended();
     let output = output.expect("perftab runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout

@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use perftab_core::error::WarningKind;
 use perftab_core::session::{ProfileInfo, Session};
 use perftab_core::symbolize::Status;
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open;
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perf_data::{IN_USER, PerfData, When};
 
 const ID: [u8; 20] = [0xaa; 20];
@@ -18,13 +20,8 @@ const AT: When = When { pid: 7, tid: 7, time: 100 };
 
 /// Runs perf; what it prints, or `None` if it fails or is not there, which is said for `test`.
 fn perf(test: &str, folder: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("perf")
-        .args(arguments)
-        .current_dir(folder)
-        .env("HOME", folder)
-        .stdin(Stdio::null())
-        .output();
-    match output {
+    let mut perf = Command::new("perf");
+    match until_the_kernel_lets(perf.args(arguments).current_dir(folder).env("HOME", folder)) {
         Ok(output) if output.status.success() => {
             return Some(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -101,7 +98,7 @@ fn machine_and_recorder_are_what_perf_prints() {
     let seconds = clocks[0] - clocks[1] + start;
     let printed = Command::new("date")
         .args(["-u", "+%Y-%m-%dT%H:%M:%S", "-d", &format!("@{}", seconds.floor())])
-        .output()
+        .ended()
         .expect("date runs");
     assert_eq!(&wall_start[..19], String::from_utf8_lossy(&printed.stdout).trim());
 }

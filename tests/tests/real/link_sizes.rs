@@ -6,11 +6,13 @@ use std::sync::OnceLock;
 use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
 use perftab_core::snapshot::Times;
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::links::calls::{check_fidelity, check_kept};
 use perftab_tests::links::sizes::{BASE, BUDGETS, Compared, down_to, within};
 use perftab_tests::links::{Calls, crowd};
 use perftab_tests::open::open_path;
+use perftab_tests::tier::part_of;
 use perftab_tests::{perftab_at, program};
 
 /// Shares of the weight down to which every call node is kept.
@@ -30,7 +32,7 @@ fn recorded() -> Session {
         let status = perftab_at(&folder, &["record", "-q", "-g", "-F", "4999", "-o", "perf.data"])
             .arg("--")
             .arg(program)
-            .status();
+            .exit_status();
         assert!(status.expect("perftab runs").success(), "perftab record fails");
         folder
     });
@@ -55,9 +57,10 @@ fn wanted() -> Vec<(usize, Times)> {
 fn a_link_of_any_length_is_full_exact_and_says_what_it_holds() {
     let session = recorded();
     let source = Calls::of(&session);
-    let mut folded = 0;
-    for (budget, times) in wanted() {
+    let (mut links, mut folded) = (0, 0);
+    for (budget, times) in part_of(wanted(), 5, "lengths") {
         let name = format!("{budget} characters, {times:?}");
+        links += 1;
         let shared = session.share(&within(budget, times)).expect(&name);
         let length = BASE.len() + shared.payload.len();
         assert!(length <= budget, "{name}: {length}");
@@ -74,10 +77,11 @@ fn a_link_of_any_length_is_full_exact_and_says_what_it_holds() {
             folded += 1;
         }
     }
-    assert!(folded >= 8, "{folded} links had to leave calls out");
+    assert!(2 * folded + 1 >= links, "{folded} of {links} had to leave calls out");
 }
 
 #[test]
+#[ignore = "left to --all: makes each link many times"]
 fn a_link_is_shorter_than_the_plain_encoding_of_what_it_holds() {
     let session = recorded();
     let of_budgets = BUDGETS.map(|budget| {

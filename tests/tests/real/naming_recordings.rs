@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::fixtures::story::{SERVER, at, sample, story, usual_events};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
@@ -14,7 +15,7 @@ fn info(path: &Path) -> (Output, Value) {
     let output = Command::new(perftab_binary())
         .args(["info", "--json", "--no-local"])
         .arg(path)
-        .output()
+        .ended()
         .expect("perftab runs");
     let info = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output, info)
@@ -24,7 +25,7 @@ fn info(path: &Path) -> (Output, Value) {
 fn a_fifo_is_read_as_standard_input_is() {
     let folder = TestFolder::new();
     let fifo = folder.join("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    assert!(Command::new("mkfifo").arg(&fifo).exit_status().expect("mkfifo").success());
     let bytes = story(Order::Little).pipe();
     let (output, info) = std::thread::scope(|scope| {
         scope.spawn(|| fs::write(&fifo, &bytes).expect("perftab reads"));
@@ -42,7 +43,7 @@ fn a_report_without_build_ids_says_how_to_get_them() {
         let report = Command::new(perftab_binary())
             .args(["report", "--no-local"])
             .arg(fixtures.join(name))
-            .output()
+            .ended()
             .expect("perftab runs");
         String::from_utf8_lossy(&report.stderr).contains("perf record --buildid-mmap")
     };

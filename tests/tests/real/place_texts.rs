@@ -8,6 +8,7 @@ use std::process::Command;
 
 use perftab_core::profile::DsoKind;
 use perftab_core::snapshot::{Snapshot, decode};
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_at;
 use perftab_tests::program::{TASKS, compile, is_installed};
@@ -28,7 +29,7 @@ impl Recorded {
 
     fn of(folder: TestFolder, program: PathBuf) -> Self {
         let arguments = ["record", "-e", "cpu-clock", "-F", "1999", "-g", "-o", "perf.data", "--"];
-        let output = perftab_at(&folder, &arguments).arg(&program).output().expect("it runs");
+        let output = perftab_at(&folder, &arguments).arg(&program).ended().expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Self { folder, program }
     }
@@ -36,7 +37,7 @@ impl Recorded {
     /// A link that is asked for this, opened, and what was said.
     fn link(&self, arguments: &[&str]) -> (Snapshot, String) {
         let arguments = [&["share", "perf.data"], arguments].concat();
-        let output = perftab_at(&self.folder, &arguments).output().expect("it runs");
+        let output = perftab_at(&self.folder, &arguments).ended().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
         let link = String::from_utf8(output.stdout).expect("text");
@@ -118,7 +119,7 @@ fn sources_that_were_changed_or_are_no_sources_are_not_read() {
 
     // A pipe would never end, and what is in the way of a source is none.
     fs::remove_file(&path).expect("it goes");
-    let made = Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    let made = Command::new("mkfifo").arg(&path).exit_status().expect("mkfifo runs");
     assert!(made.success());
     let (link, said) = recorded.link(&["--include", "source"]);
     assert_eq!(lines(&link, "workload.c"), BTreeMap::new());
@@ -132,7 +133,7 @@ fn compiled_with_md5(folder: &TestFolder, source: &Path, md5: &[u8]) -> PathBuf 
     let placeholder: String = PLACEHOLDER.iter().map(|byte| format!("{byte:02x}")).collect();
     let gcc = |arguments: &[&str], input: &Path, output: &Path| {
         let mut command = Command::new("gcc");
-        let status = command.args(arguments).arg("-o").args([output, input]).status();
+        let status = command.args(arguments).arg("-o").args([output, input]).exit_status();
         assert!(status.expect("gcc runs").success(), "gcc {arguments:?}");
     };
     let (assembly, program) = (folder.join("loop.s"), folder.join("loop"));
@@ -176,7 +177,7 @@ fn the_md5_of_a_source_decides_where_it_was_noted() {
         let folder = TestFolder::new();
         let source = folder.join("loop.c");
         fs::write(&source, content).expect("it is written");
-        let md5 = Command::new("md5sum").arg(&source).output().expect("it runs").stdout;
+        let md5 = Command::new("md5sum").arg(&source).ended().expect("it runs").stdout;
         let digit = |at: usize| (md5[at] as char).to_digit(16).expect("a digit") as u8;
         let md5: Vec<u8> = (0..16).map(|at| digit(2 * at) << 4 | digit(2 * at + 1)).collect();
         let program = compiled_with_md5(&folder, &source, &md5);
@@ -204,7 +205,7 @@ fn disassembled(program: &Path) -> BTreeMap<u64, (String, Option<u64>)> {
     let output = Command::new("objdump")
         .args(["-d", "-w", "-M", "intel", "--no-show-raw-insn"])
         .arg(program)
-        .output()
+        .ended()
         .expect("objdump runs");
     let text = String::from_utf8(output.stdout).expect("text");
     let mut all = BTreeMap::new();
@@ -279,7 +280,7 @@ fn instructions_are_those_of_objdump() {
 }
 
 fn libc() -> PathBuf {
-    let output = Command::new("gcc").arg("-print-file-name=libc.so.6").output().expect("gcc runs");
+    let output = Command::new("gcc").arg("-print-file-name=libc.so.6").ended().expect("gcc runs");
     PathBuf::from(String::from_utf8(output.stdout).expect("text").trim())
 }
 
@@ -299,13 +300,13 @@ fn a_page_and_a_link_of_a_link_pass_on_what_they_are_told() {
     let told = ["--include", "source,assembly"];
     let (link, _) = recorded.link(&told);
     let run = |arguments: &[&str]| {
-        let output = perftab_at(&recorded.folder, arguments).output().expect("it runs");
+        let output = perftab_at(&recorded.folder, arguments).ended().expect("it runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     };
     run(&["share", "perf.data", "-o", "bare.txt"]);
     let mut bare = perftab_at(&recorded.folder, &["share", "bare.txt", "--include", "source"]);
-    let said = bare.output().expect("it runs").stderr;
+    let said = bare.ended().expect("it runs").stderr;
     assert!(String::from_utf8_lossy(&said).contains("no text to pass on"));
     let page = ["export", "perf.data", "--to", "html", "-o", "page.html"];
     run(&[&page[..], &told].concat());

@@ -20,7 +20,7 @@ __attribute__((noinline)) void leaf(unsigned long n) {
 }
 static inline __attribute__((always_inline)) void between(unsigned long n) { leaf(n); sum++; }
 __attribute__((noinline)) void outer(unsigned long n) { between(n); sum++; }
-int main(void) { outer(200000000); return 0; }
+int main(void) { outer(60000000); return 0; }
 ";
 
 fn open(recording: &Path) -> Session {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::compile;
@@ -62,7 +63,7 @@ fn functions_samples_and_weights_agree() {
         .arg("--")
         .arg(&program)
         .stdout(Stdio::null())
-        .output()
+        .ended()
         .expect("perftab runs");
     let stderr = String::from_utf8_lossy(&recorded.stderr);
     assert!(recorded.status.success(), "perftab record fails: {stderr}");
@@ -87,7 +88,7 @@ fn by_perftab(recording: &Path) -> Functions {
     let output = Command::new(perftab_binary())
         .args(["report", "--json", "--no-inline"])
         .arg(recording)
-        .output()
+        .ended()
         .expect("perftab runs");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let mut functions = Functions::new();
@@ -106,7 +107,7 @@ fn by_perf(recording: &Path) -> Option<Functions> {
         .args(["report", "--stdio", "--no-children", "-g", "none", "--no-inline"])
         .args(["-F", "sample,period,dso,symbol", "-t", "|", "-i"])
         .arg(recording)
-        .output()
+        .ended()
         .ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut functions = Functions::new();

@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_at;
 use perftab_tests::program::{TASKS, compile, is_installed};
 use serde_json::Value;
@@ -58,7 +60,7 @@ impl Recorded {
         command.arg("-o").arg(&recording).arg("--").arg(&program);
         let recorded = Self { folder, recording };
         for _ in 0..10 {
-            let output = command.output().expect("the recorder runs");
+            let output = until_the_kernel_lets(&mut command).expect("the recorder runs");
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "recording fails: {stderr}");
             if !recorded.has_what_perf_misnames() {
@@ -76,7 +78,7 @@ impl Recorded {
             .args(["script", "--no-inline", "-F", "ip,sym,symoff,dso", "-i"])
             .arg(&self.recording)
             .env("HOME", &*self.folder)
-            .output()
+            .ended()
             .expect("perf runs");
         let text = String::from_utf8_lossy(&output.stdout);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -91,7 +93,7 @@ impl Recorded {
     /// What `perftab report --json` says.
     fn ours(&self, arguments: &[&str]) -> Value {
         let arguments = [&["report", "--json", "--no-inline"], arguments].concat();
-        let output = perftab_at(&self.folder, &arguments).arg(&self.recording).output();
+        let output = perftab_at(&self.folder, &arguments).arg(&self.recording).ended();
         let output = output.expect("perftab runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {stderr}");
@@ -105,7 +107,7 @@ impl Recorded {
             .arg(&self.recording)
             .args(arguments)
             .env("HOME", &*self.folder)
-            .output()
+            .ended()
             .expect("perf runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {stderr}");
@@ -150,7 +152,7 @@ impl Recorded {
             .args(["script", "--ns", "-G", "-F", "comm,tid,time", "-i"])
             .arg(&self.recording)
             .env("HOME", &*self.folder)
-            .output()
+            .ended()
             .expect("perf runs");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = |line: &str| {

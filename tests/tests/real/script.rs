@@ -2,10 +2,11 @@
 //! event, and every address of the call chain.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use perftab_tests::ended::{self, end_of};
 use perftab_tests::folder::TestFolder;
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_binary;
 use perftab_tests::printed::{Printed, by_perf, by_perftab, head};
 use perftab_tests::program::compile;
@@ -19,7 +20,7 @@ static volatile unsigned long sum;
 static __attribute__((noinline)) void spins(unsigned long n) { while (n--) sum += n; }
 static __attribute__((noinline)) void works(void) {
     char *bytes = malloc(1 << 20);
-    for (int i = 0; i < 20; i++) { memset(bytes, i, 1 << 20); spins(10000000); }
+    for (int i = 0; i < 20; i++) { memset(bytes, i, 1 << 20); spins(2000000); }
     free(bytes);
 }
 int main(void) {
@@ -97,7 +98,7 @@ fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
     if !is_pipe {
         record.arg("-o").arg(&recording);
     }
-    let recorded = record.arg(&program).output();
+    let recorded = until_the_kernel_lets(record.arg(&program));
     match recorded {
         Err(error) => {
             println!("SKIPPED: {test}: perf does not run: {error}");
@@ -105,7 +106,7 @@ fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
         }
         Ok(recorded) if !recorded.status.success() => {
             let why = String::from_utf8_lossy(&recorded.stderr);
-            println!("SKIPPED: {test}: perf cannot record: {}", why.lines().next().unwrap_or(""));
+            println!("SKIPPED: {test}: perf cannot record: {}", why.trim().replace('\n', " "));
             return Vec::new();
         }
         Ok(recorded) if is_pipe => fs::write(&recording, recorded.stdout).expect("it is kept"),
@@ -146,12 +147,9 @@ fn a_reader_that_has_enough_ends_it_quietly() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("perftab runs");
-    let mut first = String::new();
-    BufReader::with_capacity(1, child.stdout.take().expect("a pipe"))
-        .read_line(&mut first)
-        .expect("a line");
+    let first = ended::line_of(&mut child.stdout.take().expect("a pipe"), "perftab script");
     assert!(head(&first).is_some(), "{first}");
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child, "perftab script without a reader");
     assert_eq!(output.status.code(), Some(0));
     let said = String::from_utf8_lossy(&output.stderr).to_lowercase();
     assert!(!said.contains("pipe") && !said.contains("panic"), "{said}");

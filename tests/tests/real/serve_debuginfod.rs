@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::mpsc;
-use std::time::Duration;
 
+use perftab_tests::ended::PATIENCE;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::program::compile;
@@ -166,7 +166,7 @@ fn a_page_that_hangs_up_ends_the_download() {
     let mut stream = viewer.send(&path(ID, "executable"));
     assert_eq!(http::read_head(&mut stream).status, 200);
     drop(stream);
-    ended.recv_timeout(Duration::from_secs(60)).expect("the download ends");
+    ended.recv_timeout(PATIENCE).expect("the download ends");
     assert_eq!(viewer.get("/profiles").status, 200, "it serves on");
     viewer.end_by("INT");
 }
@@ -178,7 +178,7 @@ fn a_file_that_is_too_large_is_refused() {
     let answer = viewer.get(&path(ID, "executable"));
     assert_eq!(answer.status, 502);
     assert!(answer.text().contains(&upstream.url()), "{}", answer.text());
-    ended.recv_timeout(Duration::from_secs(60)).expect("the download ends");
+    ended.recv_timeout(PATIENCE).expect("the download ends");
     assert_eq!(files_below(&viewer.home), [""; 0], "what was refused is kept");
 }
 
@@ -221,7 +221,7 @@ fn the_next_server_is_asked_where_one_fails() {
     let wrong = FakeServer::start([(format!("/buildid/{ID}/debuginfo"), other)]);
     let empty = FakeServer::start([]);
     let good = FakeServer::start([(format!("/buildid/{ID}/debuginfo"), right.clone())]);
-    let down = format!("http://127.0.0.1:{}", http::free_port());
+    let down = http::down();
     let servers = [down, wrong.url(), empty.url(), good.url()];
     let arguments: Vec<&str> = servers.iter().flat_map(|url| ["--debuginfod", url]).collect();
     let viewer = Viewer::start(&arguments);
@@ -232,7 +232,7 @@ fn the_next_server_is_asked_where_one_fails() {
 
 #[test]
 fn a_server_that_is_down_is_named() {
-    let down = format!("http://127.0.0.1:{}", http::free_port());
+    let down = http::down();
     let viewer = Viewer::start(&["--debuginfod", &down]);
     let answer = viewer.get(&path(ID, "debuginfo"));
     assert_eq!(answer.status, 502);

@@ -2,6 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perftab_binary;
 use perftab_tests::served::Viewer;
@@ -126,7 +127,7 @@ fn a_port_in_use_is_said_in_one_line() {
     let output = std::process::Command::new(perftab_binary())
         .args(["view", "--no-open", "--port", &port, "-"])
         .stdin(std::process::Stdio::null())
-        .output()
+        .ended()
         .expect("perftab runs");
     assert_eq!(output.status.code(), Some(1));
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -10,6 +10,7 @@ use perftab_core::session::Session;
 use perftab_core::symbolize::Status;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::program::compile;
 
 /// Threads that wait for each other, and for the CPU.
@@ -207,17 +208,22 @@ fn record(test: &str, folder: &TestFolder, options: &[&str], command: &[&str]) -
     let recording = folder.join("perf.data");
     let mut perf = Command::new("perf");
     perf.args(["record", "-q", "-o"]).arg(&recording).args(options).arg("--").args(command);
-    match succeeded(&mut perf) {
-        Ok(_) => Some(recording),
-        Err(why) => {
+    // What a busy machine loses is in no one's sums; then it is recorded again.
+    for _ in 0..20 {
+        if let Err(why) = succeeded(&mut perf) {
             println!("SKIPPED: {test}: perf does not record {}: {why}", options.join(" "));
-            None
+            return None;
+        }
+        let lost = open_path(&recording).expect("it opens").info().lost;
+        if lost.events == 0 && lost.samples == 0 {
+            return Some(recording);
         }
     }
+    panic!("perf loses something in each of twenty recordings")
 }
 
 fn succeeded(command: &mut Command) -> Result<Output, String> {
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = until_the_kernel_lets(command).map_err(|error| error.to_string())?;
     match output.status.success() {
         true => Ok(output),
         false => Err(String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ")),

@@ -8,7 +8,9 @@ use std::process::Command;
 
 use perftab_core::decode::event_format::{EventFormat, SchedSwitchFields, SchedWakeupFields};
 use perftab_core::decode::tracing_data::TracingData;
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::perf::until_the_kernel_lets;
 
 const EVENTS: &str = "sched:sched_switch,sched:sched_wakeup,sched:sched_process_exec,\
                       syscalls:sys_enter_openat,irq:softirq_entry";
@@ -98,12 +100,14 @@ fn state(bits: u64) -> String {
 
 /// `None` where perf cannot record tracepoints; says so.
 fn record(output: &Path) -> Option<()> {
-    let recorded = Command::new("perf")
-        .args(["record", "-q", "-a", "-e", EVENTS, "-o"])
-        .arg(output)
-        .args(["--", "sh", "-c", "for i in 1 2 3 4; do ls / > /dev/null; sleep 0.01; done"])
-        .output();
-    let why = match recorded {
+    let mut perf = Command::new("perf");
+    perf.args(["record", "-q", "-a", "-e", EVENTS, "-o"]).arg(output).args([
+        "--",
+        "sh",
+        "-c",
+        "for i in 1 2 3 4; do ls / > /dev/null; sleep 0.01; done",
+    ]);
+    let why = match until_the_kernel_lets(&mut perf) {
         Ok(recorded) if recorded.status.success() => return Some(()),
         Ok(recorded) => String::from_utf8_lossy(&recorded.stderr).lines().next().map(str::to_owned),
         Err(_) => Some("perf is not installed".to_owned()),
@@ -118,7 +122,7 @@ fn perf_prints(path: &Path) -> BTreeMap<String, u64> {
     let output = Command::new("perf")
         .args(["script", "-F", "event,trace", "-i"])
         .arg(path)
-        .output()
+        .ended()
         .expect("perf runs");
     let mut lines = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {

@@ -13,6 +13,7 @@ use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
 use perftab_core::views::transform::Transform;
 use perftab_core::views::{Direction, Group, Inlines, Query};
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perftab_at;
@@ -34,7 +35,7 @@ impl Recorded {
         let recording = folder.join("perf.data");
         let output = perftab_at(&folder, &["record", "-F", "1999", "-g", "-o", "perf.data", "--"])
             .arg(&program)
-            .output()
+            .ended()
             .expect("perftab runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "perftab record fails: {stderr}");
@@ -51,7 +52,7 @@ impl Recorded {
             .arg(&self.program)
             .args(arguments)
             .arg(&self.recording)
-            .output()
+            .ended()
             .expect("perftab runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {stderr}");

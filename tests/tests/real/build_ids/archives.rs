@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use perftab_core::decode::SliceSource;
 use perftab_core::session::{OfferReport, OfferStep, Session};
 use perftab_core::symbolize::Rejection;
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perf;
@@ -71,14 +72,14 @@ fn shell(test: &str, folder: &Path, command: &str) -> bool {
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
+        .exit_status()
         .is_err()
     {
         println!("SKIPPED: {test}: there is no {tool} here");
         return false;
     }
     let output =
-        Command::new("sh").args(["-ec", command]).current_dir(folder).output().expect("sh runs");
+        Command::new("sh").args(["-ec", command]).current_dir(folder).ended().expect("sh runs");
     assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     true
 }
@@ -309,7 +310,7 @@ fn what_else_there_is_is_counted() {
     // Real programs of builds that nobody recorded.
     let listing = Command::new("sh")
         .args(["-c", "ls /usr/bin/*grep /usr/bin/cat /usr/bin/gzip 2>/dev/null"])
-        .output()
+        .ended()
         .expect("sh runs");
     let files = String::from_utf8(listing.stdout).expect("UTF-8");
     let elf: Vec<_> = files
@@ -318,7 +319,7 @@ fn what_else_there_is_is_counted() {
         .collect();
     let mut command = Command::new("tar");
     command.args(["-chzf", "out"]).args(&elf).current_dir(&*folder).stderr(Stdio::null());
-    assert!(command.status().expect("tar runs").success());
+    assert!(command.exit_status().expect("tar runs").success());
     let report = offer(&mut session, "out", &fs::read(folder.join("out")).expect("it"));
     assert_eq!(report.used, []);
     assert_eq!((report.unrelated as usize, report.others), (elf.len(), 0), "{report:?}");

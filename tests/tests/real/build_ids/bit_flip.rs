@@ -11,12 +11,20 @@ use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
 use perftab_core::snapshot::{Privacy, ShareOptions};
 use perftab_core::symbolize::Rejection;
+use perftab_tests::ended::Ended;
 use perftab_tests::open::open;
+use perftab_tests::tier::part_of;
 use serde_json::Value;
 
 use super::builds::{Builds, Ids, OLDER, OLDER_ID, stderr, text};
 
 const BITS: usize = 160;
+
+/// Those that are flipped, each in turn.
+#[track_caller]
+fn bits() -> Vec<usize> {
+    part_of(0..BITS, 12, "bits")
+}
 
 /// The parts that an id stands in, whole.
 struct Parts {
@@ -73,7 +81,7 @@ fn parts() -> &'static Parts {
 }
 
 fn run(program: &str, arguments: &[&str]) -> Vec<u8> {
-    let output = Command::new(program).args(arguments).output().expect("it runs");
+    let output = Command::new(program).args(arguments).ended().expect("it runs");
     assert!(output.status.success(), "{program} {arguments:?}: {}", stderr(&output));
     output.stdout
 }
@@ -138,7 +146,7 @@ fn b30_a_flipped_bit_in_the_recording_leaves_no_name() {
             names(&mut session)
         };
         assert!(named(recording).iter().any(|name| name == OLDER), "unflipped it has names");
-        for bit in 0..BITS {
+        for bit in bits() {
             assert_eq!(named(&flipped(recording, &places, bit)), [""; 0], "bit {bit}");
         }
     }
@@ -153,7 +161,7 @@ fn b30_a_flipped_bit_in_the_mapping_alone_leaves_no_name() {
     assert!(places.len() >= 2, "the id stands in mappings and in the table: {places:?}");
     // The table is a feature section, behind the data.
     let (&table, mappings) = places.split_last().expect("some");
-    for bit in 0..BITS {
+    for bit in bits() {
         let mut session = session(&flipped(&parts.recording, mappings, bit));
         let _ = admit(&mut session, "tide", &parts.binary);
         let _ = admit(&mut session, "tide.debug", &parts.debug_file);
@@ -168,7 +176,7 @@ fn b30_a_flipped_bit_in_a_file_gets_it_refused() {
         let places = places(bytes);
         let mut whole = session(&parts.recording);
         admit(&mut whole, name, bytes).expect("unflipped it is used");
-        for bit in 0..BITS {
+        for bit in bits() {
             let mut session = session(&parts.recording);
             let refused = admit(&mut session, name, &flipped(bytes, &places, bit));
             let Err(Rejection::NothingRecordedHasIt { found, same_name: Some(same_name) }) =
@@ -195,7 +203,7 @@ fn b30_a_flipped_bit_in_an_archive_gets_its_members_refused() {
         names(&mut session)
     };
     assert!(named(&parts.archive).iter().any(|name| name == OLDER), "unflipped it names");
-    for bit in 0..BITS {
+    for bit in bits() {
         assert_eq!(named(&flipped(&parts.archive, &places, bit)), [""; 0], "bit {bit}");
     }
 }
@@ -214,7 +222,7 @@ fn b30_a_flipped_bit_in_a_link_leaves_the_recipient_without_names() {
     };
     assert!(has_names(&mut opened(&parts.recording)), "unflipped the recipient has names");
     let places = places(&parts.recording);
-    for bit in 0..BITS {
+    for bit in bits() {
         let mut recipient = opened(&flipped(&parts.recording, &places, bit));
         assert_eq!(names(&mut recipient), [""; 0], "bit {bit}");
     }

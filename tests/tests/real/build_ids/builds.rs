@@ -6,9 +6,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_binary;
 pub use perftab_tests::program::is_installed;
 use serde_json::Value;
@@ -100,6 +102,10 @@ impl Builds {
 
     /// Runs a command in the test's folder, with a home folder of the test's own.
     pub fn run(&self, command: &mut Command) -> Output {
+        self.at_home(command).ended().expect("it runs")
+    }
+
+    fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let home = self.folder.join("home");
         fs::create_dir_all(&home).expect("a home folder");
         command
@@ -107,9 +113,6 @@ impl Builds {
             .env("HOME", &home)
             .env("XDG_CACHE_HOME", home.join(".cache"))
             .env_remove("DEBUGINFOD_URLS")
-            .stdin(Stdio::null())
-            .output()
-            .expect("it runs")
     }
 
     /// Records with `perftab record` and returns the file and what was said.
@@ -131,13 +134,8 @@ impl Builds {
         arguments.extend(options);
         arguments.push("--");
         arguments.extend(command);
-        // perf 6.1 dies of inodes under the bit of build-ids, which the kernel writes now and then
-        // while another test records with build-ids (core's decode/records/mapping.rs has why).
-        let is_killed_by_the_kernel =
-            |output: &Output| stderr(output).contains("assertion failed at util/build-id.c");
-        let outputs = std::iter::repeat_with(|| self.perf(&arguments));
-        let output = outputs.take(10).find(|output| !is_killed_by_the_kernel(output));
-        let output = output.expect("perf records once in ten times");
+        let mut perf = Command::new("perf");
+        let output = until_the_kernel_lets(self.at_home(perf.args(&arguments))).expect("perf runs");
         assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
         file
     }
@@ -226,7 +224,7 @@ pub fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathB
         .args(["-g", "-O1", "-fno-omit-frame-pointer"])
         .args(flags)
         .args([Path::new("-o"), &program, &file])
-        .status()
+        .exit_status()
         .expect("gcc runs");
     assert!(status.success(), "gcc fails on {}", file.display());
     program
@@ -234,7 +232,7 @@ pub fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) -> PathB
 
 /// Runs a tool, which must succeed, and returns what it prints.
 pub fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().expect("it runs");
+    let output = Command::new(program).args(arguments).ended().expect("it runs");
     assert!(output.status.success(), "{program} {arguments:?}: {}", stderr(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -8,8 +8,8 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
-use std::time::Duration;
 
+use perftab_tests::ended::{self, Ended, PATIENCE, end_of};
 use perftab_tests::fixtures::story;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{FakeServer, write_head};
@@ -20,9 +20,6 @@ use perftab_tests::synth::{
     BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context,
 };
 use serde_json::Value;
-
-/// As long as a test waits for what should come at once.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn id(number: u8) -> [u8; 20] {
     let mut id = [0x5c; 20];
@@ -136,7 +133,7 @@ fn files_are_fetched_side_by_side_most_samples_first() {
         order.entry(build.to_owned()).or_default().push(artifact.to_owned());
         request.not_found();
     }
-    assert!(child.wait().expect("it ends").success());
+    assert!(ended::wait(&mut child, "perftab report").success());
     assert!(requests.try_recv().is_err(), "nothing is asked twice");
     for (number, id) in ids.iter().enumerate() {
         let rest = if number < 5 { &["debuginfo", "executable"][..] } else { &["executable"] };
@@ -153,7 +150,7 @@ fn one_build_under_many_paths_is_asked_for_once() {
     folder.write("perf.data", &recording(&libraries).file());
     let server = FakeServer::start([]);
     let output = perftab_at(&folder, &["info", "--json", "--debuginfod", &server.url()])
-        .output()
+        .ended()
         .expect("it runs");
     assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
     // What came of it is said of each.
@@ -177,7 +174,7 @@ fn an_id_of_the_table_is_asked_for_without_its_padding_too() {
     let server = FakeServer::start([(format!("/buildid/{short}/debuginfo"), program)]);
     let output =
         perftab_at(&folder, &["info", "--json", "--no-local", "--debuginfod", &server.url()])
-            .output()
+            .ended()
             .expect("it runs");
     let padded = format!("/buildid/{short}{}/debuginfo", "00".repeat(12));
     assert_eq!(server.asked(), [padded, format!("/buildid/{short}/debuginfo")]);
@@ -200,9 +197,9 @@ fn ctrl_c_goes_on_with_what_there_is() {
         .expect("perftab starts");
     // It waits for an answer that never comes.
     let request = requests.recv_timeout(PATIENCE).expect("a request");
-    let signal = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    let signal = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).exit_status();
     assert!(signal.expect("kill runs").success());
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child, "perftab report, interrupted");
     let (stdout, stderr) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stderr}");
@@ -305,7 +302,7 @@ fn b43_the_page_gets_files_that_perftab_view_was_told_of_packed_ones_too() {
     let source = "int main(void) { return 0; }";
     compile(&folder, "one", &plain, source);
     let two = fs::read(compile(&folder, "two", &packed, source)).expect("the program");
-    let status = Command::new("gzip").arg(folder.join("two")).status().expect("gzip runs");
+    let status = Command::new("gzip").arg(folder.join("two")).exit_status().expect("gzip runs");
     assert!(status.success());
     let image = folder.to_str().expect("UTF-8");
     let viewer = Viewer::start(&["--no-local", "--image", image]);

@@ -16,9 +16,11 @@ use perftab_core::format::BuildId;
 use perftab_core::profile::DsoKind;
 use perftab_core::session::Session;
 use perftab_core::symbolize::{Image, Rejection, Status, stamped_kallsyms};
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::guest::Guest;
 use perftab_tests::open::{open, open_path};
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_binary;
 use perftab_tests::synth::{
     At, Attr, BuildIdEntry, Event, MappedFile, Mapping, Order, Recording, Sample, TableLayout,
@@ -51,7 +53,7 @@ fn names_at(names: &Names, address: u64) -> Option<&BTreeSet<String>> {
 }
 
 pub fn output(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command.ended().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
@@ -157,6 +159,7 @@ fn check_kernel(session: &Session, truth: &Names) {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b24_b32_a_real_kernel_moved_by_kaslr_is_named_by_its_vmlinux() {
     let test = "b24_b32_a_real_kernel_moved_by_kaslr_is_named_by_its_vmlinux";
     let Some(guest) = Guest::get(test) else { return };
@@ -171,6 +174,7 @@ fn b24_b32_a_real_kernel_moved_by_kaslr_is_named_by_its_vmlinux() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b14_b15_b16_an_entry_under_any_path_is_the_kernels_and_both_are_shown() {
     let test = "b14_b15_b16_an_entry_under_any_path_is_the_kernels_and_both_are_shown";
     let Some(guest) = Guest::get(test) else { return };
@@ -211,6 +215,7 @@ fn b14_b15_b16_an_entry_under_any_path_is_the_kernels_and_both_are_shown() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b24_the_symbol_that_was_recorded_is_the_one_that_moves_the_kernel() {
     let test = "b24_the_symbol_that_was_recorded_is_the_one_that_moves_the_kernel";
     let Some(guest) = Guest::get(test) else { return };
@@ -248,6 +253,7 @@ fn b24_the_symbol_that_was_recorded_is_the_one_that_moves_the_kernel() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b23_kallsyms_are_those_of_the_id_in_the_notes_wherever_it_stands() {
     let test = "b23_kallsyms_are_those_of_the_id_in_the_notes_wherever_it_stands";
     let Some(guest) = Guest::get(test) else { return };
@@ -285,6 +291,7 @@ fn check_if(admitted: bool, session: &Session, truth: &Names) {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b20_b32_copies_of_kallsyms_name_their_own_kernel_and_no_other() {
     let test = "b20_b32_copies_of_kallsyms_name_their_own_kernel_and_no_other";
     let Some(guest) = Guest::get(test) else { return };
@@ -344,6 +351,7 @@ fn rebuilt(guest: &Guest, booted: &Booted) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused() {
     let test = "b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused";
     let Some(guest) = Guest::get(test) else { return };
@@ -366,6 +374,7 @@ fn b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missing_is_said() {
     let test =
         "b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missing_is_said";
@@ -376,7 +385,7 @@ fn b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missi
         let mut command = Command::new(perftab_binary());
         command.args(arguments).arg(guest.file("perf.data"));
         command.env("HOME", &*home).env("XDG_CACHE_HOME", &*home).env_remove("DEBUGINFOD_URLS");
-        let output = command.output().expect("perftab runs");
+        let output = command.ended().expect("perftab runs");
         assert!(output.status.success(), "{output:?}");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (text(&output.stdout), text(&output.stderr))
@@ -398,6 +407,7 @@ fn b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missi
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b25_a_vmlinux_that_is_named_skips_the_search_and_is_marked_unless_it_matches() {
     let test = "b25_a_vmlinux_that_is_named_skips_the_search_and_is_marked_unless_it_matches";
     let Some(guest) = Guest::get(test) else { return };
@@ -474,7 +484,7 @@ fn b20_what_perf_records_of_this_kernel_is_named_as_perf_names_it() {
     let folder = TestFolder::new();
     let hidden = fs::read_to_string("/proc/kallsyms")
         .is_ok_and(|text| text.lines().take(50).all(|line| line.starts_with("0000000000000000")));
-    let installed = Command::new("perf").arg("--version").output().is_ok();
+    let installed = Command::new("perf").arg("--version").ended().is_ok();
     if hidden || !installed {
         println!("SKIPPED: {test}: no perf, or kernel.kptr_restrict hides the kernel's addresses");
         return;
@@ -485,12 +495,16 @@ fn b20_what_perf_records_of_this_kernel_is_named_as_perf_names_it() {
         perf.env("HOME", &*folder);
         perf
     };
-    let recorded = perf()
-        .args(["record", "-q", "-e", "cpu-clock", "-F", "2000", "-o"])
-        .arg(&file)
-        .args(["--", "find", "/usr/share/doc", "/usr/lib", "-name", "no such file"])
-        .output()
-        .expect("perf runs");
+    let mut record = perf();
+    record.args(["record", "-q", "-e", "cpu-clock", "-F", "2000", "-o"]).arg(&file).args([
+        "--",
+        "find",
+        "/usr/share/doc",
+        "/usr/lib",
+        "-name",
+        "no such file",
+    ]);
+    let recorded = until_the_kernel_lets(&mut record).expect("perf runs");
     assert!(recorded.status.success(), "{recorded:?}");
     let script = output(
         perf().args(["script", "-F", "ip,sym", "--kallsyms=/proc/kallsyms", "-i"]).arg(&file),

@@ -13,6 +13,7 @@ mod forced;
 mod foreign;
 mod gate;
 mod kernel;
+mod made_kernel;
 mod module_files;
 mod modules;
 mod peers;

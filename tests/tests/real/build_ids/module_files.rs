@@ -35,6 +35,7 @@ fn functions_of(file: &Path) -> BTreeSet<String> {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b16_b17_b18_every_function_of_a_module_is_where_the_kernel_put_it() {
     let test = "b16_b17_b18_every_function_of_a_module_is_where_the_kernel_put_it";
     let Some(guest) = Guest::get(test) else { return };
@@ -75,6 +76,7 @@ fn b16_b17_b18_every_function_of_a_module_is_where_the_kernel_put_it() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b18_lines_of_a_module_are_those_of_its_debug_file() {
     let test = "b18_lines_of_a_module_are_those_of_its_debug_file";
     let Some(guest) = Guest::get(test) else { return };
@@ -124,6 +126,7 @@ fn text_section(file: &Path) -> u64 {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b06_b32_a_module_that_was_loaded_twice_is_named_where_only_one_can_have_been() {
     let test = "b06_b32_a_module_that_was_loaded_twice_is_named_where_only_one_can_have_been";
     let Some(guest) = Guest::get(test) else { return };
@@ -155,6 +158,7 @@ fn b06_b32_a_module_that_was_loaded_twice_is_named_where_only_one_can_have_been(
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b32_modules_whose_addresses_were_hidden_name_nothing() {
     let test = "b32_modules_whose_addresses_were_hidden_name_nothing";
     let Some(guest) = Guest::get(test) else { return };

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::guest::{Guest, NamedSample, REBUILT_ID, RENAMED, Snapshot, samples};
 use perftab_tests::http;
@@ -64,7 +65,7 @@ fn buildid_list(recording: &Path, options: &[&str]) -> String {
         .args(["buildid", "list"])
         .args(options)
         .arg(recording)
-        .output()
+        .ended()
         .expect("perftab runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
@@ -79,12 +80,13 @@ fn kernel_id(guest: &Guest) -> String {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b07_kernel_and_modules_that_run_already_have_ids_from_the_start() {
     let test = "b07_kernel_and_modules_that_run_already_have_ids_from_the_start";
     let Some(guest) = Guest::get(test) else { return };
     // perf reads our records: address, length and id of each mapping.
     let recording = guest.file("at-rest.data");
-    let output = Command::new("perf").args(["script", "-D", "-i"]).arg(&recording).output();
+    let output = Command::new("perf").args(["script", "-D", "-i"]).arg(&recording).ended();
     let dump = String::from_utf8_lossy(&output.expect("perf runs").stdout).into_owned();
     let mapped: Vec<&str> =
         dump.lines().filter(|line| line.contains("PERF_RECORD_MMAP2 -1/0")).collect();
@@ -106,6 +108,7 @@ fn b07_kernel_and_modules_that_run_already_have_ids_from_the_start() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b16_a_module_is_not_taken_for_the_kernel() {
     let Some(guest) = Guest::get("b16_a_module_is_not_taken_for_the_kernel") else { return };
     let at_rest = Snapshot::read(guest, "at-rest");
@@ -138,6 +141,7 @@ fn b16_a_module_is_not_taken_for_the_kernel() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b16_a_modules_file_names_nothing_but_the_module() {
     let test = "b16_a_modules_file_names_nothing_but_the_module";
     let Some(guest) = Guest::get(test) else { return };
@@ -156,6 +160,7 @@ fn b16_a_modules_file_names_nothing_but_the_module() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b17_modules_packed_by_gz_xz_and_zst_give_names() {
     let test = "b17_modules_packed_by_gz_xz_and_zst_give_names";
     let Some(guest) = Guest::get(test) else { return };
@@ -173,6 +178,7 @@ fn b17_modules_packed_by_gz_xz_and_zst_give_names() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b18_a_module_from_outside_the_tree_without_ko_in_its_name() {
     let test = "b18_a_module_from_outside_the_tree_without_ko_in_its_name";
     let Some(guest) = Guest::get(test) else { return };
@@ -194,6 +200,7 @@ fn b18_a_module_from_outside_the_tree_without_ko_in_its_name() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b06_modules_loaded_unloaded_and_replaced_have_their_own_names() {
     let test = "b06_modules_loaded_unloaded_and_replaced_have_their_own_names";
     let Some(guest) = Guest::get(test) else { return };
@@ -242,6 +249,7 @@ fn b06_modules_loaded_unloaded_and_replaced_have_their_own_names() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b05_b06_a_module_that_was_replaced_is_warned_of() {
     let test = "b05_b06_a_module_that_was_replaced_is_warned_of";
     let Some(guest) = Guest::get(test) else { return };
@@ -256,11 +264,12 @@ fn b05_b06_a_module_that_was_replaced_is_warned_of() {
 /// What perf 6.1 makes of its own recording of the same: it lists modules when it begins, and not
 /// again. Should this fail with a newer perf, the table in docs/build-ids.md has become unjust.
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b06_perf_misses_modules_that_come_and_misnames_what_replaced_one() {
     let test = "b06_perf_misses_modules_that_come_and_misnames_what_replaced_one";
     let Some(guest) = Guest::get(test) else { return };
     let perf = |arguments: &[&Path]| {
-        let output = Command::new("perf").args(arguments).output().expect("perf runs");
+        let output = Command::new("perf").args(arguments).ended().expect("perf runs");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{arguments:?}: {stderr}");
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -317,6 +326,7 @@ fn kernel_symbols(guest: &Guest) -> BTreeMap<u64, Vec<String>> {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b24_vmlinux_names_a_moved_kernel_as_it_names_itself() {
     let test = "b24_vmlinux_names_a_moved_kernel_as_it_names_itself";
     let Some(guest) = Guest::get(test) else { return };
@@ -342,6 +352,7 @@ fn b24_vmlinux_names_a_moved_kernel_as_it_names_itself() {
 }
 
 #[test]
+#[ignore = "left to --all: boots a kernel"]
 fn b38_debuginfod_has_modules_as_debug_files_only() {
     let test = "b38_debuginfod_has_modules_as_debug_files_only";
     let Some(guest) = Guest::get(test) else { return };

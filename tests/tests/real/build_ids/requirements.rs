@@ -1,8 +1,11 @@
-//! Every requirement has a test that is named after it.
+//! Every requirement has a test that is named after it, in the fast tier as well as with `--all`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+
+use perftab_tests::ended::Ended;
 
 /// b01 to b48.
 const COUNT: u32 = 48;
@@ -29,26 +32,58 @@ fn numbers(name: &str) -> Vec<u32> {
     name.split('_').map_while(number).collect()
 }
 
-/// Adds the names of the test functions in a Rust source.
-fn add_tests(source: &str, tests: &mut BTreeSet<String>) {
-    let mut is_test = false;
+/// When tests are run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Run {
+    /// In both tiers.
+    Always,
+    /// With `--all`.
+    ForAll,
+}
+
+/// Tests by the name of their function.
+type Tests = BTreeMap<String, Run>;
+
+/// Adds the test functions in a Rust source. One that is compiled only sometimes shows nothing.
+fn add_tests(source: &str, tests: &mut Tests) {
+    let mut attributes: Vec<&str> = Vec::new();
     for line in source.lines().map(str::trim) {
-        if line == "#[test]" {
-            is_test = true;
-        } else if let Some(rest) = line.strip_prefix("fn ") {
-            let name = rest.split(['(', '<']).next().unwrap_or_default();
-            if std::mem::take(&mut is_test) {
-                tests.insert(name.to_owned());
-            }
+        if line.starts_with("#[") {
+            attributes.push(line);
+            continue;
         }
+        let has = |start: &str| attributes.iter().any(|attribute| attribute.starts_with(start));
+        if let Some(rest) = line.strip_prefix("fn ")
+            && has("#[test]")
+            && !has("#[cfg")
+        {
+            let name = rest.split(['(', '<']).next().unwrap_or_default();
+            let run = if has("#[ignore") { Run::ForAll } else { Run::Always };
+            tests.insert(name.to_owned(), run);
+        }
+        attributes.clear();
     }
 }
 
-/// Names of all test functions of the repository.
-fn all_tests() -> BTreeSet<String> {
-    let mut tests = BTreeSet::new();
-    let mut folders: Vec<_> =
-        ["core/src", "recorder/src", "web/src", "tests"].map(|folder| root().join(folder)).into();
+/// The tests of this program, as it lists them itself: those that it would run.
+fn own_tests() -> Tests {
+    let list = |which: &[&str]| -> BTreeSet<String> {
+        let program = std::env::current_exe().expect("a test program");
+        let listed = Command::new(program).args(["--list", "--format=terse"]).args(which).ended();
+        let listed = String::from_utf8(listed.expect("it runs").stdout).expect("UTF-8");
+        let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
+        names.map(|name| name.rsplit("::").next().unwrap_or(name).to_owned()).collect()
+    };
+    let ignored = list(&["--ignored"]);
+    let run = |name: &String| if ignored.contains(name) { Run::ForAll } else { Run::Always };
+    list(&[]).into_iter().map(|name| (name.clone(), run(&name))).collect()
+}
+
+/// Tests of this program, and those beside the code of core and the recorder. `cargo xtask test`
+/// runs all of these, and no other tests of Rust that are about build-ids.
+fn all_tests() -> Tests {
+    let mut tests = Tests::new();
+    let mut folders: Vec<_> = ["core/src", "recorder/src"].map(|folder| root().join(folder)).into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the folder is there") {
             let path = entry.expect("an entry").path();
@@ -59,24 +94,27 @@ fn all_tests() -> BTreeSet<String> {
             }
         }
     }
+    tests.extend(own_tests());
     tests
 }
 
 #[test]
-fn every_requirement_has_a_test() {
-    let mut of_number: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for test in all_tests() {
+fn every_requirement_has_a_test_in_each_tier() {
+    let mut first: BTreeMap<u32, Run> = BTreeMap::new();
+    for (test, run) in all_tests() {
         for number in numbers(&test) {
-            of_number.entry(number).or_default().push(test.clone());
+            let known = first.entry(number).or_insert(run);
+            *known = run.min(*known);
         }
     }
-    let unknown: Vec<_> = of_number.keys().filter(|number| !(1..=COUNT).contains(number)).collect();
+    let unknown: Vec<_> = first.keys().filter(|number| !(1..=COUNT).contains(number)).collect();
     assert!(unknown.is_empty(), "there are {COUNT} requirements: {unknown:?}");
-    let missing: Vec<String> = (1..=COUNT)
-        .filter(|number| !of_number.contains_key(number))
-        .map(|number| format!("b{number:02}"))
-        .collect();
-    assert!(missing.is_empty(), "no test of {}", missing.join(" "));
+    let without = |is_missing: &dyn Fn(Option<&Run>) -> bool| -> Vec<String> {
+        let missing = (1..=COUNT).filter(|number| is_missing(first.get(number)));
+        missing.map(|number| format!("b{number:02}")).collect()
+    };
+    assert_eq!(without(&|run| run.is_none()), [""; 0], "no test");
+    assert_eq!(without(&|run| run != Some(&Run::Always)), [""; 0], "no test in the fast tier");
 }
 
 #[test]
@@ -84,9 +122,19 @@ fn the_numbers_of_a_test_are_those_that_its_name_begins_with() {
     assert_eq!(numbers("b14_b15_the_kernel_b16"), [14, 15]);
     assert_eq!(numbers("b4_short"), [0u32; 0]);
     assert_eq!(numbers("build_ids"), [0u32; 0]);
-    let mut tests = BTreeSet::new();
-    add_tests("#[test]\n#[ignore]\nfn b01_a() {\nfn helper() {", &mut tests);
-    assert_eq!(tests.into_iter().collect::<Vec<_>>(), ["b01_a"]);
+}
+
+#[test]
+fn a_test_that_is_ignored_is_none_of_the_fast_tier() {
+    let mut tests = Tests::new();
+    let source = "#[test]\n#[ignore = \"left to --all: x\"]\nfn b01_a() {\n#[test]\nfn b02_b() {\n\
+                  fn b03_helper() {\n#[cfg(windows)]\n#[test]\nfn b04_never() {\n";
+    add_tests(source, &mut tests);
+    let expected = [("b01_a", Run::ForAll), ("b02_b", Run::Always)];
+    assert_eq!(tests, expected.map(|(name, run)| (name.to_owned(), run)).into());
+    let own = own_tests();
+    assert_eq!(own.get("a_test_that_is_ignored_is_none_of_the_fast_tier"), Some(&Run::Always));
+    assert_eq!(own.get("b16_a_module_is_not_taken_for_the_kernel"), Some(&Run::ForAll));
 }
 
 /// A row of the document for each requirement: a test that there is, and what peers do in a
@@ -100,7 +148,7 @@ fn the_document_names_a_test_for_every_requirement() {
         let row = row(&document, &name);
         assert_eq!(row.len(), 6, "{name}: {row:?}");
         let test = row[2].trim_matches('`');
-        assert!(tests.contains(test), "{name}: there is no test {test}");
+        assert!(tests.contains_key(test), "{name}: there is no test {test}");
         assert!(numbers(test).contains(&number), "{name}: {test} is of another");
         for (peer, cell) in row[3..].iter().enumerate() {
             let words = ["yes", "no", "option", "–", "not run"];

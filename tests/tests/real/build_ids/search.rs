@@ -7,7 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Instant;
 
+use perftab_tests::ended::{self, Ended, PATIENCE};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
@@ -59,7 +61,7 @@ fn recorded(test: &str) -> Option<&'static Recorded> {
 }
 
 fn output(command: &mut Command) -> Output {
-    let output = command.output().expect("perftab runs");
+    let output = command.ended().expect("perftab runs");
     assert_eq!(output.status.code(), Some(0), "{command:?}: {}", text(&output.stderr));
     output
 }
@@ -117,7 +119,7 @@ fn b37_what_is_missing_comes_from_a_real_debuginfod() {
     let store = |arguments: &[&str]| {
         let recording = recorded.recording.to_str().expect("UTF-8");
         let arguments = [&["buildid", "store", recording], arguments].concat();
-        let output = perftab_at(&home, &arguments).output().expect("perftab runs");
+        let output = perftab_at(&home, &arguments).ended().expect("perftab runs");
         let lines = text(&output.stdout);
         let line = lines.lines().find(|line| line.contains(ID)).map(str::to_owned);
         line.unwrap_or_else(|| panic!("no line of {ID} in {lines}{}", text(&output.stderr)))
@@ -216,7 +218,7 @@ fn each_server_is_said_with_what_came_of_it() {
     let test = "each_server_is_said_with_what_came_of_it";
     let Some(recorded) = recorded(test) else { return };
     let home = TestFolder::new();
-    let down = format!("http://127.0.0.1:{}", http::free_port());
+    let down = http::down();
     let empty = FakeServer::start([]);
     let liar = FakeServer::start([(format!("/buildid/{ID}/debuginfo"), recorded.other.clone())]);
     let (empty, liar) = (empty.url(), liar.url());
@@ -273,7 +275,7 @@ fn a_debug_link_is_followed() {
     let (home, folder) = (TestFolder::new(), TestFolder::new());
     let full = folder.write("full", &recorded.program);
     let run = |program: &str, arguments: &[&str]| {
-        let status = Command::new(program).args(arguments).current_dir(&*folder).status();
+        let status = Command::new(program).args(arguments).current_dir(&*folder).exit_status();
         assert!(status.expect("binutils run").success(), "{program} {arguments:?}");
     };
     // It lies beside the binary under a name that only the link says.
@@ -307,7 +309,7 @@ fn b45_the_cache_that_perf_keeps_may_be_named_as_a_folder() {
         .arg(&cache)
         .args(["buildid-cache", "-a"])
         .arg(&file)
-        .output()
+        .ended()
         .expect("perf runs");
     assert!(added.status.success(), "{}", text(&added.stderr));
     fs::remove_file(&file).expect("it is there");
@@ -342,7 +344,7 @@ fn b45_what_perf_and_perftab_pack_is_opened() {
             .args(arguments)
             .env("HOME", &*folder)
             .current_dir(&*folder)
-            .output()
+            .ended()
             .expect("perf runs");
         (output.status.success(), text(&output.stderr) + &text(&output.stdout))
     };
@@ -381,7 +383,7 @@ fn what_is_of_no_use_is_said() {
         let line = said.lines().find(|line| line.contains(&image) && line.contains(words));
         assert!(line.is_some(), "{image}: {said}");
     }
-    let missing = recorded.report(&home, &["--image", &path("nowhere")]).output().expect("it runs");
+    let missing = recorded.report(&home, &["--image", &path("nowhere")]).ended().expect("it runs");
     assert_eq!(missing.status.code(), Some(1), "{}", text(&missing.stderr));
 }
 
@@ -409,9 +411,11 @@ fn a_process_with_mounts_of_its_own_is_looked_into() {
     let app = folder.join("mounted/app");
     let exe = PathBuf::from(format!("/proc/{}/exe", child.id()));
     // exec is what it waits for; the process may not be allowed to come so far.
+    let limit = Instant::now() + PATIENCE;
     while child.try_wait().expect("a child").is_none()
         && fs::read_link(&exe).ok() != Some(app.clone())
     {
+        assert!(Instant::now() < limit, "unshare hangs");
         std::thread::yield_now();
     }
     if child.try_wait().expect("a child").is_some() {
@@ -420,17 +424,16 @@ fn a_process_with_mounts_of_its_own_is_looked_into() {
     }
     fs::remove_file(program).expect("it is there");
     let recording = folder.join("perf.data");
-    let recorded = Command::new("perf")
-        .args(["record", "-q", "-e", "cpu-clock", "-g", "--buildid-mmap", "-o"])
+    let mut perf = Command::new("perf");
+    perf.args(["record", "-q", "-e", "cpu-clock", "-g", "--buildid-mmap", "-o"])
         .arg(&recording)
-        .args(["-p", &child.id().to_string(), "--", "sleep", "0.3"])
-        .env("HOME", &*folder)
-        .output()
-        .expect("perf runs");
+        .args(["-p", &child.id().to_string(), "--"])
+        .args(perf::until_it_ran(child.id(), 10))
+        .env("HOME", &*folder);
+    let recorded = perf::until_the_kernel_lets(&mut perf).expect("perf runs");
     let own = Recorded { folder, path: app, program: Vec::new(), other: Vec::new(), recording };
     let while_it_runs = own.is_named(&home, &[]);
-    child.kill().expect("it is ended");
-    child.wait().expect("it ends");
+    ended::kill(&mut child);
     assert!(recorded.status.success(), "{}", text(&recorded.stderr));
     assert!(while_it_runs, "its files are looked at while it runs");
     assert!(!own.is_named(&home, &[]), "and not any more");
@@ -471,7 +474,7 @@ fn b30_what_dwz_moved_is_read_from_the_file_with_the_id_that_is_named() {
         let run = Command::new("dwz")
             .args(["-m", "shared.debug", "ebb", "flood"])
             .current_dir(folder)
-            .status();
+            .exit_status();
         run.is_ok_and(|status| status.success()) && folder.join("shared.debug").exists()
     };
     if !programs(&folder, "60000000") {

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use perftab_tests::ended::{self, Ended};
 use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
@@ -52,7 +53,7 @@ fn a_file_that_cannot_be_written() {
     let output = Command::new(perftab_binary())
         .args(["record", "-o", "/nonexistent/perf.data", "--", "true"])
         .current_dir(&*recorder.folder)
-        .output()
+        .ended()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -69,14 +70,14 @@ impl<'a> SmallDisk<'a> {
             .args(["-t", "tmpfs", "-o", "size=1M", "none"])
             .arg(folder)
             .stderr(Stdio::null())
-            .status();
+            .exit_status();
         status.is_ok_and(|status| status.success()).then_some(Self(folder))
     }
 }
 
 impl Drop for SmallDisk<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
+        let _ = Command::new("umount").arg(self.0).exit_status();
     }
 }
 
@@ -113,8 +114,7 @@ fn a_killed_recorder_leaves_what_it_had() {
     let process = Running::program(&busy(&recorder.folder), &[]);
     let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
     wait_for("samples", || data_size(&recorder.file) > 20_000);
-    recording.0.kill().unwrap();
-    recording.0.wait().unwrap();
+    ended::kill(&mut recording.0);
     assert!(recorder.samples_by_perf() > 10);
     assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"));
 }
@@ -132,7 +132,7 @@ fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, St
         .arg(&recorder.file)
         .args(arguments)
         .current_dir(&*recorder.folder)
-        .output()
+        .ended()
         .ok()?;
     Some((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::feature::Feature;
+use perftab_tests::perf::until_it_ran;
 
 use crate::record::recorder::{
     BUSY_ID, Recorder, Running, busy, busy_again, is_installed, is_root, wait_for,
@@ -61,7 +62,9 @@ fn b07_a_running_process_has_the_id_of_its_inode() {
     let newer = busy_again(&recorder.folder, OTHER_ID);
     fs::rename(newer, &program).unwrap();
 
-    let recorded = recorder.run(&["-p", &running.pid(), "--duration", "200ms"]);
+    let mut command = vec!["-p".to_owned(), running.pid(), "--".to_owned()];
+    command.extend(until_it_ran(running.0.id(), 10));
+    let recorded = recorder.run(&command);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert!(recorded.samples() > 0);
     let events = recorder.perf(&["script", "--show-mmap-events"]);

@@ -9,6 +9,8 @@ use perftab_core::format::perftab_section::{self, KernelImage};
 
 use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
 
+use perftab_tests::ended::Ended;
+
 #[test]
 fn perf_finds_every_sample_id_and_feature() {
     let test = "perf_finds_every_sample_id_and_feature";
@@ -98,7 +100,7 @@ fn the_kernels_id_and_functions_are_those_that_perf_knows() {
     let recorded = recorder.run(&["-g", "-F", "4999", "--", program.to_str().unwrap(), "400"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
 
-    let id = Command::new("perf").args(["buildid-list", "-k"]).output().unwrap();
+    let id = Command::new("perf").args(["buildid-list", "-k"]).ended().unwrap();
     let id = String::from_utf8(id.stdout).unwrap().trim().to_owned();
     let listed = recorder.perf(&["buildid-list"]);
     assert!(listed.contains(&format!("{id} [kernel.kallsyms]")), "{listed}");
@@ -148,7 +150,7 @@ fn hotspot_finds_every_sample() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(parser);
         command.arg("--input").arg(&recorder.file).args(arguments);
-        let output = command.current_dir(&*recorder.folder).output().unwrap();
+        let output = command.current_dir(&*recorder.folder).ended().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{errors}");
         (output.stdout, errors)
@@ -227,7 +229,7 @@ fn samply_finds_every_sample() {
         .args(["import", "--save-only", "-o"])
         .args([&profile, &recorder.file])
         .current_dir(&*recorder.folder)
-        .status()
+        .exit_status()
         .unwrap();
     assert!(status.success());
     let profile: serde_json::Value = serde_json::from_slice(&fs::read(profile).unwrap()).unwrap();

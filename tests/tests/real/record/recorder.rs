@@ -4,20 +4,20 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use perftab_core::format::feature::Feature;
+use perftab_tests::ended::{self, Ended, PATIENCE};
 use perftab_tests::folder::TestFolder;
 pub use perftab_tests::program::is_installed;
 use perftab_tests::{perftab_binary, program};
 
-/// Longest wait for anything; then the test fails.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Uses the CPU until it has had the milliseconds named, or for ever; some of it in the kernel.
 const BUSY: &str = r#"
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 volatile unsigned long sink;
@@ -31,6 +31,7 @@ __attribute__((noinline)) void kernel_work(void) {
 }
 int main(int argc, char **argv) {
     long milliseconds = argc > 1 ? atol(argv[1]) : 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive a test that was killed
     while (!milliseconds || clock() < milliseconds * (CLOCKS_PER_SEC / 1000)) {
         user_work();
         kernel_work();
@@ -87,7 +88,7 @@ impl Recorder {
 
     /// Runs it to its end.
     pub fn run<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Recorded {
-        Recorded::of(self.command(arguments).output().expect("perftab runs"))
+        Recorded::of(self.command(arguments).ended().expect("perftab runs"))
     }
 
     /// Starts it and returns once samples are in the file.
@@ -106,7 +107,7 @@ impl Recorder {
             // Neither its cache nor its configuration may change what it says.
             .env("HOME", &*self.folder)
             .env("PERF_CONFIG", "/dev/null")
-            .output()
+            .ended()
             .expect("perf runs");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "perf {arguments:?}: {errors}");
@@ -193,25 +194,43 @@ impl Running {
 
     /// Sends a signal by name.
     pub fn signal(&self, name: &str) {
-        let status = Command::new("kill").args(["-s", name, &self.pid()]).status();
+        let status = Command::new("kill").args(["-s", name, &self.pid()]).exit_status();
         assert!(status.expect("kill runs").success());
     }
 
+    /// Time that it has had on the CPU, in the kernel's ticks of a hundredth of a second.
+    pub fn ticks(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("it runs");
+        let (_, fields) = stat.rsplit_once(") ").expect("a name");
+        let fields: Vec<u64> = fields.split(' ').map(|it| it.parse().unwrap_or(0)).collect();
+        fields[11] + fields[12]
+    }
+
+    /// Waits until it has had so much more time on the CPU: there are samples of it then, however
+    /// busy the machine is.
+    pub fn runs_for(&self, ticks: u64) {
+        let begun = self.ticks();
+        wait_for("time on the CPU", || self.ticks() >= begun + ticks);
+    }
+
     /// Waits for its end; for a recorder.
-    pub fn wait(mut self) -> Recorded {
+    pub fn end(mut self) -> Recorded {
         let mut said = Vec::new();
         if let Some(mut stderr) = self.0.stderr.take() {
-            std::io::Read::read_to_end(&mut stderr, &mut said).expect("its standard error");
+            while let line = ended::line_of(&mut stderr, "perftab record")
+                && !line.is_empty()
+            {
+                said.extend(line.into_bytes());
+            }
         }
-        let status = self.0.wait().expect("it ends");
+        let status = ended::wait(&mut self.0, "perftab record");
         Recorded::of(Output { status, stdout: Vec::new(), stderr: said })
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        ended::kill(&mut self.0);
     }
 }
 
@@ -221,6 +240,6 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 
 use crate::symbols::oracle::Code;
@@ -89,7 +90,7 @@ fn compressed_sections_say_the_same() {
         let flag = format!("--compress-debug-sections={kind}");
         let outcome = std::process::Command::new("objcopy")
             .args([&flag, text(&program), text(&packed)])
-            .output()
+            .ended()
             .expect("objcopy runs");
         if !outcome.status.success() {
             println!("SKIPPED: compressed_sections {kind}: this objcopy does not know it");

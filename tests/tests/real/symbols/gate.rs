@@ -8,6 +8,7 @@ use perftab_core::profile::{Identity, RecordedBy};
 use perftab_core::symbolize::{Image, NotAnImage, Rejection, Status};
 use perftab_core::symbolize::{Ledger, RecordedIdentities};
 use perftab_tests::folder::TestFolder;
+use perftab_tests::tier::part_of;
 
 use crate::symbols::oracle::{self, Code};
 use crate::symbols::workbench::{Bench, compile, image, run, text};
@@ -184,11 +185,11 @@ fn a_file_cut_anywhere_or_with_a_wrong_byte_never_panics() {
         0
     };
     assert!(try_bytes(whole.clone()) > 0);
-    for cut in (0..whole.len()).step_by(7) {
+    for cut in part_of((0..whole.len()).step_by(7), 300, "cuts") {
         try_bytes(whole[..cut].to_vec());
     }
     // Every byte once, with values that shake lengths, offsets and kinds in turn.
-    for at in 0..whole.len() {
+    for at in part_of(0..whole.len(), 1_500, "bytes") {
         let mut damaged = whole.clone();
         damaged[at] = [0, 0xff, whole[at] ^ 0x80, whole[at].wrapping_add(1)][at % 4];
         try_bytes(damaged);

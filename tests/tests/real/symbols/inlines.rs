@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
 
 use crate::symbols::oracle::{Code, inline_levels};
@@ -186,7 +187,7 @@ fn compile_rust(folder: &Path, flags: &[&str]) -> Option<std::path::PathBuf> {
         .args(flags)
         .args(["--edition", "2021", "-C", "link-arg=-Wl,--build-id=sha1", "-o"])
         .args([&program, &source])
-        .output()
+        .ended()
         .expect("rustc runs");
     output.status.success().then_some(program)
 }

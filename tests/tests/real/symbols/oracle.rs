@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use perftab_tests::ended::end_of;
+
 use crate::symbols::workbench::{run, text};
 
 /// The bytes of `.text`: its address in the file's own space, its offset and its length.
@@ -91,7 +93,7 @@ pub fn inline_levels(file: &Path, addresses: &[u64]) -> HashMap<u64, Vec<Level>>
     let mut input = child.stdin.take().expect("it reads");
     let wanted: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
     let writer = std::thread::spawn(move || input.write_all(wanted.as_bytes()));
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child, "addr2line");
     writer.join().expect("no panic").expect("all addresses are written");
 
     let mut levels: HashMap<u64, Vec<Level>> = HashMap::new();

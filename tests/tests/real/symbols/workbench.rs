@@ -12,11 +12,13 @@ use perftab_core::symbolize::{
     AddedImage, DsoImages, Function, Image, MatchedImage, RecordedIdentities, Rejection, Symbols,
 };
 
+use perftab_tests::ended::Ended;
+
 /// Runs a command and returns what it prints; it must succeed.
 pub fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .args(arguments)
-        .output()
+        .ended()
         .unwrap_or_else(|error| panic!("{program} does not run: {error}"));
     assert!(
         output.status.success(),

@@ -4,19 +4,22 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use super::home::{Home, ID, OTHER, lines, text};
 
+use perftab_tests::ended::{Ended, PATIENCE, end_of};
+
 /// Names of the files and links in an archive, as tar lists them.
 fn members(archive: &Path) -> BTreeSet<String> {
-    let output = Command::new("tar").arg("tf").arg(archive).output().expect("tar runs");
+    let output = Command::new("tar").arg("tf").arg(archive).ended().expect("tar runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
     lines(&text(&output.stdout)).into_iter().filter(|name| !name.ends_with('/')).collect()
 }
 
 fn unpack_into_the_cache(home: &Home, archive: &str) {
     fs::create_dir_all(home.cache()).expect("a folder");
-    let output = home.command("tar", &["xf", archive, "-C", ".debug"]).output().expect("tar runs");
+    let output = home.command("tar", &["xf", archive, "-C", ".debug"]).ended().expect("tar runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
@@ -39,6 +42,7 @@ fn b45_perf_and_we_read_what_was_unpacked_into_a_cache() {
 }
 
 #[test]
+#[ignore = "left to --all: perf archive takes its time"]
 fn b45_it_has_what_perf_archive_has() {
     let Some(home) = Home::new("b45_it_has_what_perf_archive_has") else { return };
     home.done(&["store", "-H"]);
@@ -108,14 +112,16 @@ fn b45_ctrl_c_leaves_no_half_file() {
         .expect("perftab runs");
     // The passing file shows that it has begun.
     let begun = || fs::read_dir(&*home.folder).expect("the folder").count() > folder;
-    let interrupt = |pid: u32| Command::new("kill").args(["-INT", &pid.to_string()]).status();
+    let interrupt = |pid: u32| Command::new("kill").args(["-INT", &pid.to_string()]).exit_status();
+    let limit = Instant::now() + PATIENCE;
     while !begun() && child.try_wait().expect("it can be asked").is_none() {
+        assert!(Instant::now() < limit, "perftab buildid archive does not begin");
         std::thread::yield_now();
     }
     let ended_early = child.try_wait().expect("it can be asked");
     assert_eq!(ended_early, None, "it packs");
     interrupt(child.id()).expect("kill runs");
-    let ended = child.wait_with_output().expect("it ends");
+    let ended = end_of(child, "perftab buildid archive, interrupted");
     let left: BTreeSet<String> = fs::read_dir(&*home.folder)
         .expect("the folder")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())

@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use perftab_tests::ended::Ended;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_binary;
-use perftab_tests::program::compile;
+use perftab_tests::program::{compile, is_installed};
 
 pub const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 pub const OTHER: &str = "41b7e2c041b7e2c041b7e2c041b7e2c041b7e2c0";
@@ -25,8 +27,8 @@ pub fn source(function: &str) -> String {
         __attribute__((noinline)) void {function}(unsigned long n) {{ while (n--) sum += n; }}
         int main(void) {{
             int file = open(\"/dev/zero\", O_RDONLY);
-            for (int i = 0; i < 400; i++) sum += read(file, zeros, sizeof zeros);
-            {function}(150000000);
+            for (int i = 0; i < 150; i++) sum += read(file, zeros, sizeof zeros);
+            {function}(40000000);
             return 0;
         }}"
     )
@@ -43,8 +45,7 @@ impl Home {
     /// With a program that spends its time in `before`, and its recording. `None`, said for
     /// `test`, if perf is not installed.
     pub fn new(test: &str) -> Option<Self> {
-        if Command::new("perf").arg("--version").stdout(Stdio::null()).status().is_err() {
-            println!("SKIPPED: {test}: perf is not installed");
+        if !is_installed(test, "perf") {
             return None;
         }
         let folder = TestFolder::new();
@@ -99,14 +100,15 @@ impl Home {
 
     /// perf must do as it is told.
     pub fn perf(&self, arguments: &[&str]) -> String {
-        let output = self.command("perf", arguments).output().expect("perf runs");
+        let output = until_the_kernel_lets(&mut self.command("perf", arguments));
+        let output = output.expect("perf runs");
         assert!(output.status.success(), "perf {arguments:?}: {}", text(&output.stderr));
         text(&output.stdout)
     }
 
     pub fn buildid(&self, arguments: &[&str]) -> Output {
         let arguments = [&["buildid"], arguments].concat();
-        self.command(perftab_binary(), &arguments).output().expect("perftab runs")
+        self.command(perftab_binary(), &arguments).ended().expect("perftab runs")
     }
 
     /// What a verb prints, when it succeeds.
@@ -148,7 +150,7 @@ impl Home {
     pub fn functions_by_us(&self) -> BTreeSet<String> {
         let output = self
             .command(perftab_binary(), &["report", "--json", "perf.data"])
-            .output()
+            .ended()
             .expect("perftab runs");
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

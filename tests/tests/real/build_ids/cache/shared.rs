@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use perftab_tests::ended::end_of;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::compile;
 
@@ -40,7 +41,7 @@ fn start(home: &Home, verb: &str, programs: &[PathBuf]) -> Child {
 }
 
 fn end(child: Child) {
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child, "perftab buildid");
     let said = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
 }

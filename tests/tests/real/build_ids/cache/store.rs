@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use perftab_tests::ended::Ended;
 use perftab_tests::program::compile;
 
 use super::home::{Home, ID, OTHER, lines, source};
@@ -113,7 +114,7 @@ fn b40_the_older_flat_form_is_read() {
     let stripped = std::process::Command::new("objcopy")
         .args(["--only-keep-debug"])
         .arg(&debug)
-        .status()
+        .exit_status()
         .expect("objcopy runs");
     assert!(stripped.success());
     home.done(&["add", debug.to_str().expect("UTF-8")]);
@@ -129,7 +130,7 @@ fn b40_perf_reads_the_kernels_symbols_that_we_stored() {
     let added = home.done(&["add", "/proc/kallsyms"]);
     let id = added.split(' ').nth(1).expect("OK ID PATH");
     let copy = home.cache().join("[kernel.kallsyms]").join(id).join("kallsyms");
-    let copied = "if=/dev/zero of=/dev/null bs=1M count=3000 status=none".split(' ');
+    let copied = "if=/dev/zero of=/dev/null bs=1M count=1000 status=none".split(' ');
     let record = ["record", "-q", "-N", "-e", "cpu-clock", "-o", "dd.data", "--", "dd"];
     home.perf(&record.into_iter().chain(copied).collect::<Vec<_>>());
     let report = |kallsyms: &str| {

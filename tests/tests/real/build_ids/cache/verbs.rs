@@ -4,6 +4,8 @@ use std::fs;
 
 use super::home::{Home, ID, OTHER, lines};
 
+use perftab_tests::ended::Ended;
+
 /// Both ways to fill a cache with the program.
 fn fill(home: &Home, by: &str) {
     let program = home.program.to_str().expect("UTF-8");
@@ -74,7 +76,8 @@ fn b44_update_replaces_the_same_build_alone() {
     let program = home.program.to_str().expect("UTF-8").to_owned();
     fill(&home, "us");
     // The same build with less in it: perf would have us update so after stripping, or back.
-    let strip = std::process::Command::new("strip").arg(&program).status().expect("strip runs");
+    let strip =
+        std::process::Command::new("strip").arg(&program).exit_status().expect("strip runs");
     assert!(strip.success());
     let (old, new) = (fs::read(home.entry(ID, "elf")).unwrap(), fs::read(&program).unwrap());
     assert_ne!(old, new);

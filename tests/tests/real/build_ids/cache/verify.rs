@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use perftab_tests::ended::end_of;
 use perftab_tests::perftab_binary;
 
 use super::home::{Home, ID, OTHER, lines, text};
@@ -37,7 +38,7 @@ fn with_input(home: &Home, arguments: &[&str], input: &[u8]) -> (Option<i32>, St
         .spawn()
         .expect("perftab runs");
     child.stdin.take().expect("a pipe").write_all(input).expect("it is read");
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child, "perftab buildid verify");
     (output.status.code(), text(&output.stdout))
 }
 
