@@ -1,10 +1,12 @@
 // The WebAssembly session under Node: the page's own façade, fed from files.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import * as facade from "../../www/src/generated/perftab_web.js";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const wasm =
   process.env.PERFTAB_WASM ??
-  new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url);
+  fileURLToPath(new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url));
+// Its JavaScript is of one build with it, and lies beside it.
+const facade = await import(new URL("perftab_web.js", pathToFileURL(wasm)));
 facade.initSync({ module: readFileSync(wasm) });
 
 /** A file as the façade reads it; the worker has `FileReaderSync` in this place. */

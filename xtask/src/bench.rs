@@ -4,8 +4,10 @@
 //! moves both. The recordings are perf's own, of our own workload; made once.
 
 use crate::bench_page::Beside;
+use crate::finish::Finish;
+use crate::packages::{self, Need};
 use crate::steps::{line, root, run, step, step_once, target};
-use crate::{apt, bench_ingest, bench_links, bench_page, demo, page};
+use crate::{bench_ingest, bench_links, bench_page, demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
@@ -29,6 +31,22 @@ enum What {
     Ingest(Subjects),
     /// Links of every length, beside the plain encoding of what they hold
     Links(Recordings),
+}
+
+impl What {
+    /// A browser to measure in, GNU time to measure with, perf to record and to compare with, and what
+    /// the recorded workload runs.
+    fn needs(&self) -> &'static [Need] {
+        match self {
+            Self::Page(_) => {
+                &[Need::Chromium, Need::Node20, Need::Perf, Need::Binutils, Need::Perl]
+            }
+            Self::Report(_) | Self::Ingest(_) => {
+                &[Need::Time, Need::Perf, Need::Binutils, Need::Perl]
+            }
+            Self::Links(_) => &[Need::Perf, Need::Binutils, Need::Perl],
+        }
+    }
 }
 
 #[derive(Args)]
@@ -104,8 +122,8 @@ const SIGTERM: i32 = 15;
 
 /// Measures and prints.
 pub fn bench(options: &BenchOptions) -> Result<()> {
-    apt::install(&[apt::BUILD, apt::WORKLOADS, apt::BENCH])?;
-    let binary = page::build(&page::BuildOptions::default())?;
+    packages::ensure(&[packages::WORKLOADS, options.what.needs()].concat()).none()?;
+    let binary = page::build(Finish::Shipped, &page::BuildOptions::default())?;
     match &options.what {
         What::Page(PageSubject { subject, alone }) => {
             let beside = if *alone { Beside::Nothing } else { Beside::Speedscope };

@@ -1,7 +1,9 @@
 //! `cargo xtask demo`: the whole path, from a workload to a page that shows where its time went.
 
+use crate::finish::Finish;
+use crate::packages::{self, System};
+use crate::page;
 use crate::steps::{output, root, run, step, step_once, target};
-use crate::{apt, page};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::fs;
@@ -19,29 +21,67 @@ pub struct DemoOptions {
 
 /// Builds, records, reports, exports, shares, serves.
 pub fn demo(options: &DemoOptions) -> Result<()> {
-    apt::install(&[apt::BUILD, apt::WORKLOADS])?;
-    let binary = page::build(&options.build)?;
-    let recording = make(&binary)?;
-    if options.no_serve {
-        return Ok(());
+    if !System::this().is_linux() {
+        return page_alone(options);
     }
-    println!("==> Serve the viewer; Ctrl-C ends it");
-    run(perftab(&binary, "view", &recording).arg("--no-open"))
+    packages::ensure(packages::WORKLOADS).none()?;
+    let (binary, page) = match page::ensure(&options.build) {
+        Ok(_) => (page::build(Finish::Shipped, &options.build)?, ThePage::Built),
+        // Recording needs none, and neither do the report and the link.
+        Err(missing) => {
+            println!("SKIPPED: the page: {missing}");
+            (page::build_binary(Finish::Shipped)?, ThePage::Missing)
+        }
+    };
+    let recording = make(&binary, page)?;
+    match page {
+        ThePage::Missing => {
+            println!("SKIPPED: the viewer and the saved page: there is no page to show")
+        }
+        ThePage::Built if options.no_serve => {}
+        ThePage::Built => {
+            println!("==> Serve the viewer; Ctrl-C ends it");
+            run(perftab(&binary, "view", &recording).arg("--no-open"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where perftab does not record: the page is all that can be had. It carries a sample.
+fn page_alone(options: &DemoOptions) -> Result<()> {
+    println!(
+        "SKIPPED: the recording: perftab records on Linux. The page opens recordings anywhere."
+    );
+    println!("    In a container, which leaves the recording's page here as profile.html:");
+    let inside = "cargo xtask demo --no-serve >&2 && cat target/demo/profile.html";
+    println!("    {} > profile.html", packages::container_with("", inside));
+    let page = page::site(Finish::Shipped, &options.build)?;
+    println!("    Open {} and open the sample profile that it carries", page.html.display());
+    Ok(())
+}
+
+/// Whether there is a page for the binary to carry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ThePage {
+    Built,
+    Missing,
 }
 
 /// Everything but the viewer: recording, top functions, page and link. The tests make it too, so
 /// that what the README shows first cannot break unseen.
-pub fn make(binary: &Path) -> Result<PathBuf> {
+pub fn make(binary: &Path, page: ThePage) -> Result<PathBuf> {
     let recording = record(binary)?;
     step("Where the time went", || {
         run(perftab(binary, "report", &recording).args(["--limit", "15"]))
     })?;
-    let html = target("demo/profile.html");
-    step("Write a page that carries the profile", || {
-        run(perftab(binary, "export", &recording).args(["--to", "html", "-o"]).arg(&html))?;
-        println!("    {}", html.display());
-        Ok(())
-    })?;
+    if page == ThePage::Built {
+        let html = target("demo/profile.html");
+        step("Write a page that carries the profile", || {
+            run(perftab(binary, "export", &recording).args(["--to", "html", "-o"]).arg(&html))?;
+            println!("    {}", html.display());
+            Ok(())
+        })?;
+    }
     step("Make a link that carries the profile", || {
         let link = output(perftab(binary, "share", &recording).args(["--budget", "chat"]))?;
         let file = target("demo/link.txt");
@@ -80,7 +120,7 @@ pub fn compile() -> Result<PathBuf> {
     fs::create_dir_all(target("workloads"))?;
     step_once("workload", "Compile the workload", &[&source], &[&program], || {
         let flags = ["-O2", "-g", "-fno-omit-frame-pointer", "-o"];
-        run(Command::new("gcc").args(flags).args([&program, &source]))
+        run(Command::new("cc").args(flags).args([&program, &source]))
     })?;
     Ok(program)
 }

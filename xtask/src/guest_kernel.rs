@@ -4,7 +4,8 @@
 //! What is kept lies below `target/guest-kernel/` as Debian lays it out; only what tests use of it,
 //! as the debug package alone unpacks to several gigabytes.
 
-use crate::steps::{have, output, run, step_once, target};
+use crate::packages::{self, Need, System, logged};
+use crate::steps::{output, run, step_once, target};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
@@ -25,13 +26,20 @@ const OF_IMAGE: &[&str] = &[
 const OF_DEBUG: &[&str] =
     &["./usr/lib/debug/boot/vmlinux-*", "./usr/lib/debug/lib/modules/*/kernel/crypto/*"];
 
-/// Fetches and unpacks it, once. Where it cannot be had, tests that need it say that they skip.
+/// Fetches and unpacks it, once. Where it cannot be had, or nothing is there to boot it in, tests that
+/// need it say that they skip.
 pub fn fetch() -> Result<()> {
     let folder = target("guest-kernel");
-    if !cfg!(target_arch = "x86_64") || !have("apt-get") {
+    let title = "Fetch a kernel with loadable modules (300 MB)";
+    if !cfg!(target_arch = "x86_64") || System::this() != System::Debian {
+        println!("==> {title}: only on Debian, on x86-64; tests that boot it say that they skip");
         return Ok(());
     }
-    let title = "Fetch a kernel with loadable modules";
+    let missing = packages::ensure(&[Need::Qemu, Need::Busybox]);
+    if missing.none().is_err() {
+        println!("==> {title}: nothing to boot it in, {missing}; tests that do say that they skip");
+        return Ok(());
+    }
     let this = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guest_kernel.rs");
     let outputs = [folder.join("boot"), folder.join("lib"), folder.join("usr/lib/debug")];
     let outputs: Vec<&Path> = outputs.iter().map(|path| path.as_path()).collect();
@@ -46,23 +54,26 @@ fn unpack(folder: &Path) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    let packages = folder.join("packages");
-    fs::create_dir_all(&packages)?;
+    let downloaded = folder.join("packages");
+    fs::create_dir_all(&downloaded)?;
     let image = newest_image()?;
     let names = [image.clone(), format!("{image}-dbg")];
-    run(Command::new("apt-get")
+    let mut download = Command::new("apt-get");
+    download
         .args(["download", "-q"])
         // The unprivileged user that apt would download as cannot write here.
         .args(["-o", "APT::Sandbox::User=root"])
         .args(&names)
-        .current_dir(&packages)
-        .stdout(Stdio::null()))?;
-    for entry in fs::read_dir(&packages)? {
+        .current_dir(&downloaded);
+    if !logged(download)? {
+        bail!("apt-get download fails; see {}", packages::log().display());
+    }
+    for entry in fs::read_dir(&downloaded)? {
         let package = entry?.path();
         let is_debug = package.to_string_lossy().contains("-dbg_");
         extract(&package, folder, if is_debug { OF_DEBUG } else { OF_IMAGE })?;
     }
-    fs::remove_dir_all(&packages)?;
+    fs::remove_dir_all(&downloaded)?;
     Ok(())
 }
 

@@ -1,18 +1,20 @@
 //! Everything that is done to perftab: set up, build, run, test, measure.
 //!
 //! Each subcommand is a list of steps. A step says what it does and how long it took, and is left
-//! out when what it would make is there already. Needs root only to install missing packages.
+//! out when what it would make is there already. What a machine lacks is named, with the line that
+//! installs it, and what can be done without is done.
 #![forbid(unsafe_code)]
 
-mod apt;
 mod bench;
 mod bench_ingest;
 mod bench_links;
 mod bench_page;
 mod demo;
+mod finish;
 mod fixtures;
 mod guest_kernel;
 mod npm;
+mod packages;
 mod page;
 mod sample;
 mod screenshot;
@@ -34,9 +36,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Build the WebAssembly, the page and the binary that carries the page
-    Build(page::BuildOptions),
+    Build(page::BuildCommand),
     /// Build what a static host serves, without the binary
-    Site(page::BuildOptions),
+    Site(page::BuildCommand),
     /// Install what tests need and run all of them
     Test(test::TestOptions),
     /// Record a real workload and show it
@@ -55,8 +57,12 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Build(options) => page::build(&options).map(|_| ExitCode::SUCCESS),
-        Command::Site(options) => page::site(&options).map(|_| ExitCode::SUCCESS),
+        Command::Build(options) => {
+            page::build(options.finish, &options.options).map(|_| ExitCode::SUCCESS)
+        }
+        Command::Site(options) => {
+            page::site(options.finish, &options.options).map(|_| ExitCode::SUCCESS)
+        }
         Command::Test(options) => test::test(&options),
         Command::Demo(options) => demo::demo(&options).map(|()| ExitCode::SUCCESS),
         Command::Bench(options) => bench::bench(&options).map(|()| ExitCode::SUCCESS),

@@ -1,5 +1,6 @@
 //! npm packages, as locked.
 
+use crate::packages;
 use crate::steps::{root, run, step_once};
 use anyhow::Result;
 use std::process::Command;
@@ -19,9 +20,12 @@ pub fn install() -> Result<()> {
     )
 }
 
-/// Node in the page's folder.
+/// Node in the page's folder; what drives a browser finds it as `$CHROMIUM`.
 pub fn node() -> Command {
     let mut command = Command::new("node");
     command.current_dir(root().join("www"));
+    if let Some(browser) = packages::browser() {
+        command.env("CHROMIUM", browser);
+    }
     command
 }

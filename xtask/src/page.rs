@@ -1,8 +1,10 @@
 //! The page, as one file and as a site, and the binary that carries it.
 
-use crate::steps::{output, root, run, step, step_once, target};
-use crate::{apt, npm, steps, wasm};
-use anyhow::{Context, Result};
+use crate::finish::Finish;
+use crate::packages::{self, Missing};
+use crate::steps::{output, root, run, step, step_once};
+use crate::{npm, steps, wasm};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,40 +20,81 @@ pub struct BuildOptions {
     wasm_std: Option<wasm::Std>,
 }
 
-/// Builds what a static host serves; gives its folder.
-pub fn site(options: &BuildOptions) -> Result<PathBuf> {
-    apt::install(&[apt::BUILD])?;
-    npm::install()?;
-    let wasm = wasm::build(options.wasm_std)?;
-    check_types()?;
-    bundle(&wasm)?;
-    let site = target("site");
-    println!("    {}", site.display());
-    Ok(site)
+#[derive(Args)]
+pub struct BuildCommand {
+    /// How much work goes into it
+    #[arg(long, value_enum, default_value_t = Finish::Shipped)]
+    pub finish: Finish,
+    #[command(flatten)]
+    pub options: BuildOptions,
 }
 
-/// Builds everything that users get; gives the path of the binary.
-pub fn build(options: &BuildOptions) -> Result<PathBuf> {
-    site(options)?;
+/// The page, built.
+pub struct Page {
+    /// The page in one file.
+    pub html: PathBuf,
+    /// The folder with what a static host serves.
+    pub site: PathBuf,
+    /// The WebAssembly, with its JavaScript beside it.
+    pub wasm: PathBuf,
+}
+
+/// Sees to what building the page needs.
+pub fn ensure(options: &BuildOptions) -> Result<wasm::Std, Missing> {
+    let missing = packages::ensure(packages::BUILD);
+    if missing.is_nothing() { wasm::ensure_std(options.wasm_std) } else { Err(missing) }
+}
+
+/// Builds the page, which needs Node and no more.
+///
+/// The quick one is for tests: the same page around WebAssembly that is hardly optimised. What each
+/// makes lies apart, and neither undoes what the other did.
+pub fn site(finish: Finish, options: &BuildOptions) -> Result<Page> {
+    let std = ensure(options).map_err(|missing| anyhow!("the page cannot be built: {missing}"))?;
+    npm::install()?;
+    let facade = wasm::build(finish, std)?;
+    check_types(finish)?;
+    let page = Page { html: finish.page(), site: finish.folder("site"), wasm: facade.wasm.clone() };
+    bundle(finish, &facade, &page)?;
+    println!("    {}", page.site.display());
+    Ok(page)
+}
+
+/// Builds the page, and the binary that carries it; gives the path of the binary.
+pub fn build(finish: Finish, options: &BuildOptions) -> Result<PathBuf> {
+    site(finish, options)?;
+    build_binary(finish)
+}
+
+/// Builds the binary, with the page of this finish inside if it was built, and else with a page that
+/// says that it was not.
+///
+/// [`Finish::Shipped`] is what users get: `target/release/perftab`. [`Finish::Quick`] is for tests: a
+/// debug build, `target/debug/perftab`. Nothing has to be set for `cargo test` and the like to keep
+/// the same page: a debug build finds it by itself (`recorder/build.rs`).
+pub fn build_binary(finish: Finish) -> Result<PathBuf> {
+    let (profile, folder) = finish.binary_profile();
     step("Build the binary", || {
-        run(steps::cargo().args(["build", "--quiet", "--locked", "--release", "--package=perftab"]))
+        run(steps::cargo()
+            .args(["build", "--quiet", "--locked", "--package=perftab", "--profile"])
+            .arg(profile))
     })?;
     // Not `target("release")`: Cargo may have been told to build elsewhere.
     let metadata = output(steps::cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let built_to = metadata["target_directory"].as_str().context("cargo metadata")?;
-    let binary = Path::new(built_to).join("release/perftab");
+    let binary = Path::new(built_to).join(folder).join("perftab");
     println!("    {}", binary.display());
     Ok(binary)
 }
 
 /// TypeScript, strict. One run for each world: page, worker and tests have different globals.
-fn check_types() -> Result<()> {
+fn check_types(finish: Finish) -> Result<()> {
     let www = root().join("www");
     let inputs = ["src", "test", "tsconfig.json", "tsconfig.base.json", "package-lock.json"]
         .map(|name| www.join(name));
     let inputs = inputs.each_ref().map(PathBuf::as_path);
-    step_once("tsc", "Check the types of the page", &inputs, &[], || {
+    step_once(&finish.name("tsc"), "Check the types of the page", &inputs, &[], || {
         for project in [".", "src/worker", "test"] {
             let tsc = "node_modules/.bin/tsc";
             run(Command::new(www.join(tsc)).args(["--project", project]).current_dir(&www))?;
@@ -60,31 +103,30 @@ fn check_types() -> Result<()> {
     })
 }
 
-fn bundle(wasm: &Path) -> Result<()> {
+fn bundle(finish: Finish, facade: &wasm::Facade, page: &Page) -> Result<()> {
     let www = root().join("www");
-    let page = target("page/perftab.html");
-    let site = target("site");
     let inputs = ["src", "sample", "site", "index.html", "build.mjs", "package-lock.json"]
         .map(|name| www.join(name));
     let mut inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-    inputs.push(wasm);
-    let index = site.join("index.html");
-    let outputs = [&*page, &index];
-    step_once("page", "Bundle the page into one file", &inputs, &outputs, || {
+    inputs.push(&facade.packed);
+    let index = page.site.join("index.html");
+    let outputs = [&*page.html, &index];
+    step_once(&finish.name("page"), "Bundle the page into one file", &inputs, &outputs, || {
         let command = ["build.mjs", "page"];
-        let sizes = output(npm::node().args(command).arg(&page).arg(wasm).arg(&site))?;
-        report(&sizes)
+        let parts = [&page.html, &facade.packed, &page.site];
+        let sizes = output(npm::node().args(command).args(parts))?;
+        report(finish, &sizes)
     })
 }
 
 /// Prints `size NAME GZIP PLAIN` lines for people.
-fn report(sizes: &str) -> Result<()> {
+fn report(finish: Finish, sizes: &str) -> Result<()> {
     for line in sizes.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let ["size", name, gzip, plain] = words[..] else { continue };
         let (gzip, plain): (u64, u64) = (gzip.parse()?, plain.parse()?);
         println!("    {name:7} {:>6.1} kB gzip, {:>7.1} kB plain", kb(gzip), kb(plain));
-        if name == "page" && gzip > GOAL_BYTES {
+        if finish == Finish::Shipped && name == "page" && gzip > GOAL_BYTES {
             println!("    The page is over its goal of {:.0} kB gzip.", kb(GOAL_BYTES));
         }
     }

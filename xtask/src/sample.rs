@@ -4,6 +4,7 @@
 //! file for its names. libc is left out, so that something is left to be matched. No two runs come
 //! out the same, so both files are kept; they are made anew when the program changes.
 
+use crate::finish::Finish;
 use crate::page::{self, BuildOptions};
 use crate::steps::{output, root, run, step};
 use anyhow::{Context, Result, bail};
@@ -22,7 +23,7 @@ const FREQUENCY: &str = "199";
 
 /// Compiles, records, packs.
 pub fn sample() -> Result<()> {
-    let perftab = page::build(&BuildOptions::default())?;
+    let perftab = page::build(Finish::Shipped, &BuildOptions::default())?;
     // Paths are in the recording, and in the program's lines: they say nothing of this machine.
     let folder = std::env::temp_dir().join(PROGRAM);
     if folder.exists() {

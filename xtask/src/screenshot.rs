@@ -1,7 +1,9 @@
 //! `cargo xtask screenshot`: the picture in the README, from a real recording.
 
+use crate::finish::Finish;
+use crate::packages::{self, Need};
 use crate::steps::{root, run, step};
-use crate::{apt, demo, npm, page};
+use crate::{demo, npm, page};
 use anyhow::{Context, Result};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,8 +11,8 @@ use std::process::{Command, Stdio};
 
 /// Records the demo's workload, serves it, and takes the picture in a real browser.
 pub fn screenshot() -> Result<()> {
-    apt::install(&[apt::BUILD, apt::WORKLOADS, apt::BENCH])?;
-    let binary = page::build(&page::BuildOptions::default())?;
+    packages::ensure(&[packages::WORKLOADS, &[Need::Chromium, Need::Node20]].concat()).none()?;
+    let binary = page::build(Finish::Shipped, &page::BuildOptions::default())?;
     let recording = demo::record(&binary)?;
     let picture = root().join("docs/viewer.png");
     fs::create_dir_all(root().join("docs"))?;

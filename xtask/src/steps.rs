@@ -107,6 +107,17 @@ pub fn have(command: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(command).is_file()))
 }
 
+/// Whether a command starts and ends well; its output is nobody's to see.
+pub fn starts(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Whether this runs as root.
+pub fn is_root() -> bool {
+    output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
 /// The Cargo that started this, in the repository's folder.
 pub fn cargo() -> Command {
     named_cargo(&std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))

@@ -3,7 +3,8 @@
 //! Two ways lead to the standard library for wasm32: rustup's target, or Debian's Rust with its
 //! sources, which builds it. Both give the same façade; which one was taken is said.
 
-use crate::apt;
+use crate::finish::Finish;
+use crate::packages::{self, Missing, Need, System};
 use crate::steps::{cargo, named_cargo, output, root, run, step, step_once, target};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -22,54 +23,54 @@ pub enum Std {
     Debian,
 }
 
-/// Builds the façade; gives the WebAssembly for the page, in gzip.
-///
-/// Its JavaScript and types go to `www/src/generated/`.
-pub fn build(wanted: Option<Std>) -> Result<PathBuf> {
-    let built = match choose(wanted)? {
-        Std::Rustup => with_rustup()?,
-        Std::Debian => with_debian()?,
+/// The façade, ready for the page.
+pub struct Facade {
+    /// The WebAssembly; its JavaScript lies beside it.
+    pub wasm: PathBuf,
+    /// The same in gzip, as the page carries it.
+    pub packed: PathBuf,
+}
+
+/// Builds the façade. Its JavaScript and types go to `www/src/generated/`, too.
+pub fn build(finish: Finish, std: Std) -> Result<Facade> {
+    let built = match std {
+        Std::Rustup => with_rustup(finish)?,
+        Std::Debian => with_debian(finish)?,
     };
-    compress(&bind(&built)?)
+    let facade = bind(finish, &built)?;
+    lend_to_page(&facade)?;
+    Ok(facade)
 }
 
-/// What is there wins over what can be had; rustup is asked before apt.
-fn choose(wanted: Option<Std>) -> Result<Std> {
-    if let Some(Std::Debian) = wanted {
-        apt::install(&[apt::WASM])?;
-        return Ok(Std::Debian);
-    }
-    if sysroot()?.join("lib/rustlib").join(TRIPLE).is_dir() {
-        return Ok(Std::Rustup);
-    }
-    if wanted.is_none() && apt::installed(apt::WASM) {
-        return Ok(Std::Debian);
-    }
-    let added = step(&format!("Add the target {TRIPLE}"), || {
-        // Where there is no network to rustup's server, one refusal is enough.
-        let mut rustup = Command::new("rustup");
-        let status = rustup.env("RUSTUP_MAX_RETRIES", "0").args(["target", "add", TRIPLE]).status();
-        Ok(status.is_ok_and(|status| status.success()))
-    })?;
-    match (added, wanted) {
-        (true, _) => Ok(Std::Rustup),
-        (false, Some(_)) => bail!("rustup has no target {TRIPLE} to give"),
-        (false, None) => {
-            println!("    rustup has no such target to give; Debian's Rust builds it instead");
-            apt::install(&[apt::WASM])?;
-            Ok(Std::Debian)
-        }
+/// Sees to a standard library for wasm32; what is there wins over what can be had, and rustup is asked
+/// before apt.
+pub fn ensure_std(wanted: Option<Std>) -> Result<Std, Missing> {
+    let ensure = |need, std| {
+        let missing = packages::ensure(&[need]);
+        if missing.is_nothing() { Ok(std) } else { Err(missing) }
+    };
+    match wanted {
+        Some(Std::Rustup) => ensure(Need::WasmStd, Std::Rustup),
+        Some(Std::Debian) => ensure(Need::RustWeb, Std::Debian),
+        None if packages::is_there(Need::WasmStd) => Ok(Std::Rustup),
+        None if packages::is_there(Need::RustWeb) => Ok(Std::Debian),
+        None => ensure(Need::WasmStd, Std::Rustup).or_else(|missing| {
+            if System::this() != System::Debian {
+                return Err(missing);
+            }
+            println!("    there is no such target to be had; Debian's Rust builds it instead");
+            ensure(Need::RustWeb, Std::Debian)
+        }),
     }
 }
 
-fn with_rustup() -> Result<PathBuf> {
-    let mut command = cargo();
-    compile("rustup's target", &mut command, "wasm-rustup")
+fn with_rustup(finish: Finish) -> Result<PathBuf> {
+    compile("rustup's target", &mut cargo(), "wasm-rustup", finish)
 }
 
 /// Debian's Rust is a stable release: RUSTC_BOOTSTRAP permits `-Zbuild-std`, and nothing else here
 /// asks for more. The linker is rustup's, which carries one for wasm.
-fn with_debian() -> Result<PathBuf> {
+fn with_debian(finish: Finish) -> Result<PathBuf> {
     let linker = sysroot()?.join(format!("lib/rustlib/{}/bin/rust-lld", host()?));
     if !linker.exists() {
         bail!("{} is not there; a Rust toolchain from rustup has it", linker.display());
@@ -80,21 +81,22 @@ fn with_debian() -> Result<PathBuf> {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
         .arg("-Zbuild-std=std,panic_abort");
-    compile("Debian's Rust", &mut command, "wasm-debian")
+    compile("Debian's Rust", &mut command, "wasm-debian", finish)
 }
 
 /// A target folder for each way, so that neither invalidates what the other, or the host, built.
-fn compile(how: &str, command: &mut Command, folder: &str) -> Result<PathBuf> {
+fn compile(how: &str, command: &mut Command, folder: &str, finish: Finish) -> Result<PathBuf> {
+    let profile = finish.wasm_profile();
     step(&format!("Build the WebAssembly with {how}"), || {
         command
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", forget_paths()?)
-            .args(["build", "--quiet", "--locked", "--package=perftab-web", "--profile=wasm"])
-            .args(["--target", TRIPLE])
+            .args(["build", "--quiet", "--locked", "--package=perftab-web"])
+            .args(["--profile", profile, "--target", TRIPLE])
             .arg("--target-dir")
             .arg(target(folder));
         run(command)
     })?;
-    Ok(target(folder).join(TRIPLE).join("wasm/perftab_web.wasm"))
+    Ok(target(folder).join(TRIPLE).join(profile).join("perftab_web.wasm"))
 }
 
 /// Panic messages name source files. Those of this machine's folders mean nothing elsewhere, and
@@ -111,42 +113,37 @@ fn forget_paths() -> Result<String> {
     Ok(flags.join(" "))
 }
 
-/// wasm-bindgen as a library: its version is locked to the crate's, so they cannot disagree.
-fn bind(built: &Path) -> Result<PathBuf> {
-    let bound = target("wasm-bound");
-    let generated = root().join("www/src/generated");
+/// Runs `perftab-bundle`, which is compiled now, not with xtask: its libraries are large.
+fn bind(finish: Finish, built: &Path) -> Result<Facade> {
+    let bound = finish.folder("wasm-bound");
     let wasm = bound.join("perftab_web_bg.wasm");
-    let outputs = [&*wasm, &generated.join("perftab_web.d.ts")];
-    step_once("bind", "Write the JavaScript and types of the façade", &[built], &outputs, || {
-        wasm_bindgen_cli_support::Bindgen::new()
-            .input_path(built)
-            .web(true)?
-            .typescript(true)
-            // The page hands in the bytes; there is no file beside it to fetch.
-            .omit_default_module_path(true)
-            .remove_name_section(true)
-            .remove_producers_section(true)
-            .generate(&bound)?;
-        fs::create_dir_all(&generated)?;
-        for name in ["perftab_web.js", "perftab_web.d.ts"] {
-            fs::copy(bound.join(name), generated.join(name)).with_context(|| name.to_owned())?;
-        }
-        Ok(())
+    let packed = wasm.with_extension("wasm.gz");
+    let bundler = root().join("xtask/bundle/src");
+    let inputs = [built, &bundler];
+    let outputs = [&*wasm, &packed, &bound.join("perftab_web.js")];
+    let title = "Write the JavaScript of the façade, and pack the WebAssembly";
+    step_once(&finish.name("bind"), title, &inputs, &outputs, || {
+        run(cargo()
+            .args(["run", "--quiet", "--locked", "--package=perftab-bundle", "--"])
+            .arg(finish.packing())
+            .args([built, &bound]))
     })?;
-    Ok(wasm)
+    Ok(Facade { wasm, packed })
 }
 
-/// Zopfli's gzip is 5 % smaller than `gzip -9`. binaryen's wasm-opt was tried and is not used: at -O2
-/// to -Oz it takes 5 to 9 % off the plain file, and makes the compressed one 1 to 4 % larger.
-fn compress(wasm: &Path) -> Result<PathBuf> {
-    let compressed = wasm.with_extension("wasm.gz");
-    step_once("compress", "Compress the WebAssembly", &[wasm], &[&compressed], || {
-        let plain = fs::read(wasm)?;
-        let mut file = fs::File::create(&compressed)?;
-        zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, &plain[..], &mut file)?;
-        Ok(())
-    })?;
-    Ok(compressed)
+/// Copies what the page imports to where it imports it from: that of the finish being built. What is
+/// the same stays untouched.
+fn lend_to_page(facade: &Facade) -> Result<()> {
+    let generated = root().join("www/src/generated");
+    fs::create_dir_all(&generated)?;
+    for name in ["perftab_web.js", "perftab_web.d.ts"] {
+        let bound = fs::read(facade.wasm.with_file_name(name)).context(name)?;
+        let lent = generated.join(name);
+        if fs::read(&lent).ok().as_deref() != Some(&bound) {
+            fs::write(&lent, bound).with_context(|| lent.display().to_string())?;
+        }
+    }
+    Ok(())
 }
 
 fn sysroot() -> Result<PathBuf> {

@@ -1,15 +1,26 @@
 //! What is checked without being run: format, lints, targets that only a fuzzer runs.
 
 use super::tally::Tally;
+use super::{unless, without_recorder};
+use crate::packages::{Missing, Need};
 use crate::steps::{cargo, line, step};
 use anyhow::{Context, Result};
 use std::process::Command;
 
 /// Each check counts as one test.
-pub fn all() -> Result<Tally> {
-    let mut tally = check("Check the format", cargo().args(["fmt", "--all", "--check"]))?;
-    let clippy = ["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--"];
-    tally += check("Check with clippy", cargo().args(clippy).args(["-D", "warnings"]))?;
+pub fn all(missing: &Missing) -> Result<Tally> {
+    let mut tally = unless(&missing.of(&[Need::Rustfmt]), "the format", || {
+        check("Check the format", cargo().args(["fmt", "--all", "--check"]))
+    })?;
+    tally += unless(&missing.of(&[Need::Clippy]), "clippy", || {
+        let mut clippy = cargo();
+        clippy.arg("clippy").arg("--workspace").args(without_recorder()).args([
+            "--all-targets",
+            "--locked",
+            "--quiet",
+        ]);
+        check("Check with clippy", clippy.args(["--", "-D", "warnings"]))
+    })?;
     Ok(tally)
 }
 

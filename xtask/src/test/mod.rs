@@ -13,8 +13,12 @@ mod rust;
 mod tally;
 mod watch;
 
-use crate::steps::{cargo, run, seconds, step, step_once, target};
-use crate::{apt, demo, guest_kernel, page};
+use crate::demo::{self, ThePage};
+use crate::finish::Finish;
+use crate::guest_kernel;
+use crate::packages::{self, Missing, Need, System};
+use crate::page::{self, Page};
+use crate::steps::{cargo, is_root, run, seconds, step, step_once, target};
 use anyhow::Result;
 use clap::Args;
 use std::fs;
@@ -55,13 +59,27 @@ impl TestOptions {
     }
 }
 
+impl Tier {
+    /// What is tested: in full what users get, before a commit what is built sooner.
+    fn finish(self) -> Finish {
+        match self {
+            Self::Fast => Finish::Quick,
+            Self::All => Finish::Shipped,
+        }
+    }
+}
+
 /// What the tests find in their environment.
 struct Parts {
     tier: Tier,
     /// `PERFTAB_PICTURES`: only with `--pictures`.
     pictures: Option<PathBuf>,
-    /// `PERFTAB_BIN`: the binary, with the page inside.
-    binary: PathBuf,
+    /// `PERFTAB_BIN`: the binary, with the page inside; none where perftab does not record.
+    binary: Option<PathBuf>,
+    /// `PERFTAB_HTML`, `PERFTAB_SITE` and `PERFTAB_WASM`, or what is missing to build them.
+    page: Result<Page, Missing>,
+    /// What else is missing.
+    missing: Missing,
     /// `PERFTAB_SAMPLY`: only with `--peers`.
     samply: Option<PathBuf>,
 }
@@ -72,11 +90,16 @@ impl Parts {
             Tier::Fast => "fast",
             Tier::All => "all",
         };
-        command
-            .env("PERFTAB_TIER", tier)
-            .env("PERFTAB_BIN", &self.binary)
-            .env("PERFTAB_HTML", target("page/perftab.html"))
-            .env("PERFTAB_WASM", target("wasm-bound/perftab_web_bg.wasm"));
+        command.env("PERFTAB_TIER", tier);
+        if let Some(binary) = &self.binary {
+            command.env("PERFTAB_BIN", binary);
+        }
+        if let Ok(page) = &self.page {
+            command
+                .env("PERFTAB_HTML", &page.html)
+                .env("PERFTAB_SITE", &page.site)
+                .env("PERFTAB_WASM", &page.wasm);
+        }
         if let Some(pictures) = &self.pictures {
             command.env("PERFTAB_PICTURES", pictures);
         }
@@ -89,14 +112,19 @@ impl Parts {
 /// Installs, builds, checks, tests. The last line printed is the count.
 pub fn test(options: &TestOptions) -> Result<ExitCode> {
     let started = Instant::now();
-    apt::install(&[apt::BUILD, apt::TEST])?;
-    apt::rust_components(&["rustfmt", "clippy"])?;
-    mount_tracefs()?;
-    if options.tier() == Tier::All {
-        guest_kernel::fetch()?;
+    let missing = packages::ensure(match System::this().is_linux() {
+        true => packages::TEST,
+        false => packages::PORTABLE_TEST,
+    });
+    missing.print();
+    if System::this().is_linux() {
+        mount_tracefs()?;
+        if options.tier() == Tier::All {
+            guest_kernel::fetch()?;
+        }
     }
     let mut times = Times::default();
-    let tally = match times.of("build", || build_parts(options)) {
+    let tally = match times.of("build", || build_parts(options, missing)) {
         Ok(parts) => run_all(options, &parts, &mut times)?,
         // What does not build is the one test that counts.
         Err(error) => Tally::failed(format!("{error:#}")),
@@ -115,37 +143,80 @@ pub fn test(options: &TestOptions) -> Result<ExitCode> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn build_parts(options: &TestOptions) -> Result<Parts> {
-    let binary = page::build(&options.build)?;
+fn build_parts(options: &TestOptions, missing: Missing) -> Result<Parts> {
+    let finish = options.tier().finish();
+    let page = match page::ensure(&options.build) {
+        Ok(_) => Ok(page::site(finish, &options.build)?),
+        Err(missing) => Err(missing),
+    };
+    let records = System::this().is_linux();
+    let binary = records.then(|| page::build_binary(finish)).transpose()?;
     let samply = options.peers.then(build_samply).transpose()?;
     let pictures = options.pictures.then(|| target("screenshots"));
-    Ok(Parts { tier: options.tier(), pictures, binary, samply })
+    Ok(Parts { tier: options.tier(), pictures, binary, page, missing, samply })
 }
 
 fn run_all(options: &TestOptions, parts: &Parts, times: &mut Times) -> Result<Tally> {
     let filter = options.filter.as_deref();
     let mut tally = Tally::default();
     if filter.is_none() {
-        tally += times.of("checks", checks::all)?;
+        tally += times.of("checks", || checks::all(&parts.missing))?;
     }
     tally += times.of("Rust", || rust::tests(filter, parts.tier, parts))?;
-    tally += times.of("page's parts", || node::page_units(filter))?;
-    tally += times.of("WebAssembly", || node::wasm(filter, parts))?;
-    tally += times.of("browser", || node::browser(filter, parts.tier, parts))?;
+    let no_page = parts.page.as_ref().err().cloned();
+    tally += times.of("page's parts", || {
+        unless(&no_page, "tests of the page's parts", || node::page_units(filter))
+    })?;
+    tally += times.of("WebAssembly", || {
+        unless(&no_page, "tests of the WebAssembly", || node::wasm(filter, parts))
+    })?;
+    let Some(binary) = &parts.binary else {
+        println!("SKIPPED: all that records: perftab records on Linux");
+        tally += Tally::skipped();
+        return Ok(tally);
+    };
+    let no_browser = no_page.or_else(|| parts.missing.of(&[Need::Chromium, Need::Node20]));
+    tally += times.of("browser", || {
+        unless(&no_browser, "browser scenes", || node::browser(filter, parts.tier, parts))
+    })?;
     if filter.is_none() && parts.tier == Tier::All {
-        tally += times.of("demo", || demo_works(&parts.binary))?;
+        let page = if parts.page.is_ok() { ThePage::Built } else { ThePage::Missing };
+        tally += times.of("demo", || demo_works(binary, page))?;
     }
     Ok(tally)
 }
 
+/// A part that cannot run says so, as a test does, and counts as one that is skipped.
+fn unless(
+    missing: &Option<Missing>,
+    part: &str,
+    tests: impl FnOnce() -> Result<Tally>,
+) -> Result<Tally> {
+    match missing {
+        None => tests(),
+        Some(missing) => {
+            println!("SKIPPED: {part}: {missing}");
+            Ok(Tally::skipped())
+        }
+    }
+}
+
+/// What Cargo is told where perftab does not record: the recorder builds on Linux only, and the tests
+/// of `tests/` run it.
+fn without_recorder() -> &'static [&'static str] {
+    match System::this().is_linux() {
+        true => &[],
+        false => &["--exclude=perftab", "--exclude=perftab-tests"],
+    }
+}
+
 /// The demo, served by nobody, counts as one test. Its folder is made anew, as in a fresh clone.
-fn demo_works(binary: &Path) -> Result<Tally> {
+fn demo_works(binary: &Path, page: ThePage) -> Result<Tally> {
     let folder = target("demo");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    apt::install(&[apt::WORKLOADS])?;
-    Ok(match demo::make(binary) {
+    Ok(match demo::make(binary, page) {
         Ok(_) => Tally::passed(),
         Err(error) => Tally::failed(format!("the demo fails: {error:#}")),
     })
@@ -173,7 +244,7 @@ impl std::fmt::Display for Times {
 /// Scheduler tracepoints are read from tracefs, which minimal systems leave unmounted.
 fn mount_tracefs() -> Result<()> {
     let tracing = "/sys/kernel/tracing";
-    if Path::new(tracing).join("events").exists() || !rustix::process::geteuid().is_root() {
+    if Path::new(tracing).join("events").exists() || !is_root() {
         return Ok(());
     }
     step("Mount tracefs", || {

@@ -69,6 +69,10 @@ fn files(
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
     files.retain(|file| file.to_string_lossy().ends_with(".test.mjs"));
+    if parts.is_some_and(|parts| parts.binary.is_none()) {
+        // It holds the WebAssembly against the binary.
+        files.retain(|file| !file.ends_with("parity.test.mjs"));
+    }
     if let Some(filter) = filter {
         files.retain(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(filter)));
     }

@@ -3,7 +3,7 @@
 
 use super::tally::{Runner, Tally};
 use super::watch::{Limits, watch};
-use super::{Parts, Tier};
+use super::{Parts, Tier, without_recorder};
 use crate::steps::{cargo, line, step};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -20,8 +20,9 @@ struct Program {
 }
 
 /// The façade of WebAssembly has no tests on the host; without it, core is built without the types
-/// for TypeScript, as in the binary, so once less.
-const PACKAGES: [&str; 3] = ["--workspace", "--exclude=perftab-web", "--locked"];
+/// for TypeScript, as in the binary, so once less. What bundles the page has none, and large libraries.
+const PACKAGES: &[&str] =
+    &["--workspace", "--exclude=perftab-web", "--exclude=perftab-bundle", "--locked"];
 
 /// Builds and runs all tests of Rust.
 pub fn tests(filter: Option<&str>, tier: Tier, parts: &Parts) -> Result<Tally> {
@@ -59,7 +60,7 @@ fn run(program: &Program, filter: Option<&str>, tier: Tier, parts: &Parts) -> Re
 fn build() -> Result<Vec<Program>> {
     let mut command = cargo();
     command.args(["test", "--no-run", "--quiet", "--message-format=json-render-diagnostics"]);
-    command.args(PACKAGES);
+    command.args(PACKAGES).args(without_recorder());
     let output = command.stderr(Stdio::inherit()).output().with_context(|| line(&command))?;
     if !output.status.success() {
         bail!("{} ended with {}", line(&command), output.status);

@@ -28,6 +28,11 @@ impl Tally {
         Self { failed: 1, failures: vec![why], ..Self::default() }
     }
 
+    /// One part that could not run on this machine, and said why.
+    pub fn skipped() -> Self {
+        Self { skipped: 1, ..Self::default() }
+    }
+
     /// Whether no test ran, nor was left out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

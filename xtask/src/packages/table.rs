@@ -1,0 +1,134 @@
+//! The programs that are needed, and how each system calls the packages that have them.
+
+use super::system::System;
+
+/// A program that is needed, or a part of one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Need {
+    /// For building.
+    Node,
+    /// For driving a browser: playwright-core asks for more.
+    Node20,
+    Npm,
+    WasmStd,
+    RustWeb,
+    Rustfmt,
+    Clippy,
+    Cc,
+    Gcc,
+    Gxx,
+    LibcHeaders,
+    LibcDebug,
+    Binutils,
+    Perf,
+    Hotspot,
+    Elfutils,
+    Debuginfod,
+    Gzip,
+    Xz,
+    Zstd,
+    Bzip2,
+    Zip,
+    Dwz,
+    Go,
+    Qemu,
+    Busybox,
+    Chromium,
+    Time,
+    Perl,
+}
+
+use Need::*;
+
+/// Packages of apt on Debian and on Ubuntu, of dnf, pacman and Homebrew. Empty: there is none, or
+/// nothing that is done there needs it.
+type Names = [&'static str; 5];
+
+/// What people call it, and its packages.
+///
+/// Debian's Rust is older than perftab needs, so Rust's parts are rustup's there.
+#[rustfmt::skip] // A table, a line each.
+fn row(need: Need) -> (&'static str, Names) {
+    match need {
+        Node =>        ("Node.js 18",         ["nodejs", "nodejs", "nodejs", "nodejs", "node"]),
+        Node20 =>      ("Node.js 20",        ["", "", "nodejs", "nodejs", "node"]),
+        Npm =>         ("npm",                ["npm", "npm", "nodejs-npm", "npm", "node"]),
+        WasmStd =>     ("std for wasm32-unknown-unknown",
+                        ["", "", "rust-std-static-wasm32-unknown-unknown", "rust-wasm", "rust-wasm"]),
+        RustWeb =>     ("Debian's Rust",      ["rustc-web cargo-web rust-web-src", "", "", "", ""]),
+        Rustfmt =>     ("rustfmt",            ["", "", "rustfmt", "rust", "rust"]),
+        Clippy =>      ("clippy",             ["", "", "clippy", "rust", "rust"]),
+        Cc =>          ("C compiler",         ["gcc", "gcc", "gcc", "gcc", ""]),
+        Gcc =>         ("gcc",                ["gcc", "gcc", "gcc", "gcc", ""]),
+        Gxx =>         ("g++",                ["g++", "g++", "gcc-c++", "gcc", ""]),
+        LibcHeaders => ("libc's headers",     ["libc6-dev", "libc6-dev", "glibc-devel", "glibc", ""]),
+        LibcDebug =>   ("libc's debug files", ["libc6-dbg", "libc6-dbg", "", "", ""]),
+        Binutils =>    ("binutils",           ["binutils", "binutils", "binutils", "binutils", ""]),
+        Perf =>        ("perf",               ["linux-perf", "linux-tools-generic linux-tools-$(uname -r)", "perf", "perf", ""]),
+        Hotspot =>     ("hotspot",            ["hotspot", "hotspot", "hotspot", "", ""]),
+        Elfutils =>    ("elfutils",           ["elfutils", "elfutils", "elfutils", "elfutils", ""]),
+        Debuginfod =>  ("debuginfod",         ["debuginfod", "debuginfod", "elfutils-debuginfod", "debuginfod", ""]),
+        Gzip =>        ("gzip",               ["gzip", "gzip", "gzip", "gzip", ""]),
+        Xz =>          ("xz",                 ["xz-utils", "xz-utils", "xz", "xz", ""]),
+        Zstd =>        ("zstd",               ["zstd", "zstd", "zstd", "zstd", ""]),
+        Bzip2 =>       ("bzip2",              ["bzip2", "bzip2", "bzip2", "bzip2", ""]),
+        Zip =>         ("zip",                ["zip", "zip", "zip", "zip", ""]),
+        Dwz =>         ("dwz",                ["dwz", "dwz", "dwz", "", ""]),
+        Go =>          ("Go",                 ["golang-go", "golang-go", "golang", "go", ""]),
+        Qemu =>        ("qemu-system-x86_64", ["qemu-system-x86", "", "", "", ""]),
+        Busybox =>     ("busybox",            ["busybox-static", "", "", "", ""]),
+        Chromium =>    ("Chromium",           ["chromium", "", "chromium", "chromium", "google-chrome"]),
+        Time =>        ("GNU time",           ["time", "time", "time", "time", ""]),
+        Perl =>        ("perl",               ["perl", "perl", "perl-interpreter", "perl", ""]),
+    }
+}
+
+/// Where a line other than that of packages is to be said.
+const OTHERWISE: &[(Need, System, &str)] = &[
+    (Node20, System::Debian, "https://nodejs.org/en/download; Debian 12 has 18"),
+    (Node20, System::Ubuntu, "https://nodejs.org/en/download; Ubuntu 24.04 has 18"),
+    (Cc, System::MacOs, "xcode-select --install"),
+    (LibcDebug, System::Fedora, "sudo dnf debuginfo-install glibc"),
+    // Its Chromium is a snap, which sees none of the files that tests make.
+    (Chromium, System::Ubuntu, "Google Chrome's .deb, from https://www.google.com/chrome"),
+    (Qemu, System::Ubuntu, "the kernel that tests boot is Debian's"),
+    (Qemu, System::Fedora, "the kernel that tests boot is Debian's"),
+    (Qemu, System::Arch, "the kernel that tests boot is Debian's"),
+];
+
+impl Need {
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        row(self).0
+    }
+
+    /// Its packages on a system, as its package manager calls them.
+    pub fn packages(self, system: System) -> impl Iterator<Item = &'static str> {
+        let (_, names) = row(self);
+        let column = match system {
+            System::Debian => names[0],
+            System::Ubuntu => names[1],
+            System::Fedora => names[2],
+            System::Arch => names[3],
+            System::MacOs => names[4],
+            System::OtherLinux | System::Other => "",
+        };
+        column.split(' ').filter(|name| !name.is_empty())
+    }
+
+    /// What to do instead where rustup is, or where there is no package.
+    pub fn by_rustup(self) -> Option<&'static str> {
+        match self {
+            WasmStd => Some("rustup target add wasm32-unknown-unknown"),
+            Rustfmt => Some("rustup component add rustfmt"),
+            Clippy => Some("rustup component add clippy"),
+            _ => None,
+        }
+    }
+
+    /// What to do, or to know, where there is no package.
+    pub fn otherwise(self, system: System) -> Option<&'static str> {
+        let found = OTHERWISE.iter().find(|(need, on, _)| (*need, *on) == (self, system));
+        found.map(|(_, _, line)| *line)
+    }
+}
