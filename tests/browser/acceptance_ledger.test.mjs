@@ -1,9 +1,11 @@
 // Can this profile be trusted: what the page says of it agrees with the command line, each status has its glyph, word and
 // detail, and the ledger is usable by touch alone.
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
+import { ON_PHONE, PHONE } from "./pictures.mjs";
 import { Parts, buildId, samplesByPerf } from "./recording.mjs";
-import { ON_PHONE, PHONE, Tab, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { QUERY, Tab } from "./tab.mjs";
 
 const parts = new Parts();
 let host;
@@ -11,19 +13,19 @@ let recording;
 const files = {};
 
 /** Code that a JIT compiler makes: nothing holds it but memory. */
-const JIT = "let n = 1; const end = Date.now() + 600; while (Date.now() < end) for (let i = 0; i < 1e5; i++) n = (n * 48271) % 2147483647;";
+const JIT = "let n = 1; while (process.cpuUsage().user < 4e5) for (let i = 0; i < 1e5; i++) n = (n * 48271) % 2147483647;";
 
-before(async () => {
+beforeScenes(async () => {
   // The same source gives the same build-id, unless it is compiled otherwise.
   const builds = { tides: ["-O2"], eddy: ["-O2", "-falign-functions=64"], ripple: ["-O1"], driftwood: ["-Os"] };
   for (const [name, options] of Object.entries(builds)) files[name] = parts.compile(["recorded", name], ...options);
   for (const name of ["eddy", "ripple"]) files[`other ${name}`] = parts.compile(["other", name], "-O1", "-DNEAP");
-  const programs = ["tides", "eddy", "ripple", "driftwood"].map((name) => `${files[name]} 20`).join("; ");
+  const programs = ["tides", "eddy", "ripple", "driftwood"].map((name) => `${files[name]} 12`).join("; ");
   recording = parts.record("six.perf.data", ["-F", "999"], ["sh", "-c", `${programs}; node -e '${JIT}'`]);
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 async function opened(options) {
   const tab = await Tab.open(host, options);
@@ -58,6 +60,7 @@ describe("what the page says of a profile", () => {
     const tab = await opened();
     await tab.drop(files.tides, files.eddy);
     await tab.status("eddy", "matched");
+    await tab.settled();
     // The command line is given the same two files, and nothing else of this machine.
     const given = ["--no-local", "--buildid-dir", parts.path("empty", "x"), "--image", files.tides, "--image", files.eddy];
     const report = parts.json("report", recording, "--json", ...given);
@@ -101,6 +104,7 @@ describe("what the page says of a profile", () => {
     await force(tab, "eddy");
     await tab.drop(files["other ripple"]);
     await tab.status("ripple", "mismatched");
+    await tab.settled();
     const found = buildId(files["other ripple"]).slice(0, 8);
     const wanted = buildId(files.ripple).slice(0, 8);
     const unsafe = buildId(files["other eddy"]).slice(0, 8);
@@ -156,34 +160,26 @@ describe("what the page says of a profile", () => {
     await page.keyboard.press("Control+z");
     await step.waitFor({ state: "detached" });
     await tab.settled();
-    // The card of the frame that is selected, wherever in the canvas it lies.
-    const canvas = page.locator(".view canvas").last();
-    const box = await canvas.boundingBox();
-    let card = null;
-    const place = { row: 0, across: 0 };
-    for (let y = box.y + 9; card === null && y < box.y + Math.min(box.height, 400); y += 18) {
-      for (let x = box.x + 30; card === null && x < box.x + box.width; x += 60) {
-        await page.mouse.move(x, y);
-        await tab.settled();
-        const words = await page.locator(".status-hover").innerText().catch(() => "");
-        if (words.includes(name)) {
-          await page.locator(".hover-card").waitFor();
-          card = await page.locator(".hover-card").innerText();
-          Object.assign(place, { row: Math.floor((y - box.y) / 18), across: (x - box.x) / box.width });
-        }
-      }
-    }
-    assert.ok(card !== null, `${name} is somewhere in the graph`);
+    // The card of a frame of its own, which is somewhere in the canvas.
+    const canvas = page.locator(".flame-sticky");
+    const { matches } = await tab.ask("search", { query: QUERY, text: name });
+    const { width: widthPx } = await canvas.boundingBox();
+    const graph = await tab.ask("flameGraph", { query: QUERY, window: { root: 0, widthPx, minPx: 0.5, search: "", unnamed: "each-address" } });
+    const box = graph.callNode.findIndex((node, box) => matches.includes(node) && graph.end[box] - graph.start[box] > 4);
+    assert.ok(box >= 0, `${name} is somewhere in the graph`);
+    const place = { row: graph.rowStart.findLastIndex((first) => first <= box), across: (graph.start[box] + graph.end[box]) / 2 / widthPx };
+    const pointAtIt = async (high) => {
+      const { x, y, width } = await canvas.boundingBox();
+      await page.mouse.move(x + place.across * width, y + (place.row + 0.4) * high);
+      await page.mouse.move(x + place.across * width, y + (place.row + 0.5) * high);
+      await page.locator(".hover-card", { hasText: name }).waitFor();
+    };
+    await pointAtIt(18);
+    const card = await page.locator(".hover-card").innerText();
     assert.match(card, /^≠ /);
     await tab.pictures("a08-card", {
-      arrange: async (width) => {
-        // Rows are higher where fingers point at them.
-        const high = width === PHONE ? 24 : 18;
-        const { x, y, width: wide } = await canvas.boundingBox();
-        await page.mouse.move(x + place.across * wide, y + (place.row + 0.4) * high);
-        await page.mouse.move(x + place.across * wide, y + (place.row + 0.5) * high);
-        await page.locator(".hover-card", { hasText: name }).waitFor();
-      },
+      // Rows are higher where fingers point at them.
+      arrange: (width) => pointAtIt(width === PHONE ? 24 : 18),
     });
     await tab.close();
   });
@@ -214,8 +210,8 @@ describe("where filters act", () => {
 });
 
 describe("without colour", () => {
-  scene("a20 statuses and unnamed code are told apart in grey", async () => {
-    for (const colorScheme of ["light", "dark"]) {
+  for (const [colorScheme, tier] of [["light", "fast"], ["dark", "all"]]) {
+    scene(`a20 statuses and unnamed code are told apart in grey, ${colorScheme}`, async () => {
       const tab = await opened({ colorScheme });
       const { page } = tab;
       await tab.drop(files.tides);
@@ -223,6 +219,7 @@ describe("without colour", () => {
       await force(tab, "eddy");
       await tab.drop(files["other ripple"]);
       await tab.status("ripple", "mismatched");
+      await tab.settled();
       const browser = await page.context().newCDPSession(page);
       await browser.send("Emulation.setEmulatedVisionDeficiency", { type: "achromatopsia" });
       // Grey lasts for as long as this window: both themes are taken in one.
@@ -258,8 +255,8 @@ describe("without colour", () => {
       assert.ok(ground.count > 1000 && line.count > 200, JSON.stringify(grey));
       assert.ok(Math.abs(ground.light - line.light) > 15, JSON.stringify(grey));
       await tab.close();
-    }
-  });
+    }, { tier });
+  }
 });
 
 describe("by touch alone", () => {
@@ -269,14 +266,15 @@ describe("by touch alone", () => {
     const sheet = page.locator(".sheet");
     const handle = sheet.locator(".sheet-handle");
     const height = async () => Math.round((await sheet.boundingBox()).height);
-    assert.equal(await height(), 64);
+    const isHigh = (pixels) => eventually(async () => assert.equal(await height(), pixels));
+    await isHigh(64);
     assert.equal(await sheet.getByRole("img", { name: /percent/ }).count(), 1, "the bar of coverage is there");
     await tab.pictures("a23-peek", ON_PHONE);
     await handle.tap();
-    assert.equal(await height(), 290);
+    await isHigh(290);
     await tab.pictures("a23-half", ON_PHONE);
     await handle.tap();
-    assert.equal(await height(), Math.round(900 * 0.85));
+    await isHigh(Math.round(900 * 0.85));
 
     // Names: the files chosen, another build explained, forced, stopped, the order changed.
     await tab.pick(() => sheet.getByRole("button", { name: /^Drop binaries/ }).tap(), files.tides, files["other eddy"]);
@@ -302,8 +300,10 @@ describe("by touch alone", () => {
     await sheet.waitFor();
     await sheet.getByRole("button", { name: /^DSOs: / }).tap();
     await page.getByRole("button", { name: "By name" }).tap();
-    const names = await sheet.locator(".dso-name").allInnerTexts();
-    assert.deepEqual(names, [...names].sort((a, b) => a.localeCompare(b)));
+    await eventually(async () => {
+      const names = await sheet.locator(".dso-name").allInnerTexts();
+      assert.deepEqual(names, [...names].sort((a, b) => a.localeCompare(b)));
+    });
 
     // Fetching asks first, as everywhere.
     await sheet.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).tap();

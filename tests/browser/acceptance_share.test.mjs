@@ -4,7 +4,8 @@ import { writeFileSync } from "node:fs";
 import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { html } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 import { standing, Telling } from "./telling.mjs";
 
 const telling = new Telling();

@@ -1,11 +1,11 @@
 // Two profiles beside each other, and a range beside the rest: what is compared with what, what the numbers are, and how
 // it is read without seeing or pointing.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
-import { Parts, binary } from "./recording.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { describe } from "node:test";
+import { Parts, run } from "./recording.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
 let low;
@@ -14,7 +14,7 @@ let lowData;
 let raisedData;
 let host;
 
-before(async () => {
+beforeScenes(async () => {
   low = parts.compileCanals(["low", "canals"]);
   raised = parts.compileCanals(["raised", "canals"], "-DRAISED");
   const options = ["-e", "cpu-clock", "-F", "1999"];
@@ -23,12 +23,12 @@ before(async () => {
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** The share of samples that end in a function, in percent, as perf counts it. */
 function selfByPerf(recording, name) {
   const options = ["--stdio", "--no-children", "-g", "none", "--no-inline", "-F", "period,symbol", "-t", "|", "-i", recording];
-  const lines = execFileSync("perf", ["report", ...options], { encoding: "utf8", maxBuffer: 1 << 30 }).split("\n");
+  const lines = run("perf", ["report", ...options]).split("\n");
   const rows = lines.filter((line) => /^\s*\d+\s*\|/.test(line)).map((line) => line.split("|"));
   const sum = (rows) => rows.reduce((sum, [period]) => sum + Number(period), 0);
   return 100 * sum(rows.filter(([, symbol]) => symbol.trim().endsWith(`] ${name}`))) / sum(rows);
@@ -36,7 +36,7 @@ function selfByPerf(recording, name) {
 
 /** The share of samples with a function anywhere on their stack, in percent, as perf counts it. */
 function totalByPerf(recording, name) {
-  const output = execFileSync("perf", ["script", "--no-inline", "-i", recording, "-F", "comm,ip,sym"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const output = run("perf", ["script", "--no-inline", "-i", recording, "-F", "comm,ip,sym"]);
   const stacks = output.split(/\n\s*\n/).filter((block) => block.trim() !== "");
   return (100 * stacks.filter((block) => new RegExp(`^\\s*[0-9a-f]+ ${name}$`, "m").test(block)).length) / stacks.length;
 }
@@ -102,13 +102,14 @@ describe("comparison", () => {
     await tab.page.getByRole("button", { name: "Stop comparing" }).click();
     await title.waitFor({ state: "detached" });
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a16 swap negates every change", async () => {
     const tab = await compared(lowData, raisedData);
     const there = await changes(tab);
     await tab.page.getByRole("button", { name: "Swap" }).click();
     await tab.page.locator(".side-box").first().filter({ hasText: "raised.data" }).waitFor();
+    await tab.settled();
     // What grew most is now last.
     await tab.page.getByRole("combobox", { name: "Order" }).selectOption("Largest decrease");
     const back = await changes(tab);
@@ -162,7 +163,7 @@ describe("comparison", () => {
     await tab.view(/Flame graph/);
     await tab.page.locator('[role=treeitem][aria-selected="true"][aria-label^="canals"]').waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a16 where two are compared, what cannot be had says why", async () => {
     const tab = await compared(lowData, raisedData, { height: 900 });
@@ -174,7 +175,7 @@ describe("comparison", () => {
     await item.getByText("select a range in the timeline first").waitFor();
     assert.ok(await item.isDisabled());
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a16 filters act on both by name, and the bar says which are of the first only", async () => {
     // Half of a graph is enough to be another than all of it.
@@ -189,7 +190,7 @@ describe("comparison", () => {
     await tab.settled();
     // The numbers are those that the same filter has on the command line.
     const options = ["diff", "--json", "--no-local", "--image", low, "--image", raised, "--search", "dig_canal"];
-    const said = JSON.parse(execFileSync(binary, [...options, lowData, raisedData], { encoding: "utf8" }));
+    const said = parts.json(...options, lowData, raisedData);
     const table = await changes(tab);
     const named = said.functions.filter(({ name }) => ["dig_canal", "lift_boat", "main"].includes(name));
     assert.ok(named.length > 0, JSON.stringify(said.functions));
@@ -210,6 +211,7 @@ describe("comparison", () => {
     const tab = await Tab.open(`${address}#s2&range=0.05-0.2&compare=rest.raw.both`);
     await tab.page.getByRole("heading", { name: "Comparing a range with the rest" }).waitFor();
     await tab.page.locator(".changes .row", { hasText: "dig_canal" }).waitFor();
+    await tab.settled();
     const boxes = await tab.page.locator(".side-box").allTextContents();
     assert.match(boxes[0], /Before.*The rest/);
     assert.match(boxes[1], /After.*The range.*150 ms|After.*The range.*0\.15 s/);
@@ -222,7 +224,7 @@ describe("comparison", () => {
     await tab.page.getByRole("button", { name: /^Remove|^Clear/ }).first().click();
     await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a16 a comparison is read by keyboard and screen reader", async () => {
     const tab = await compared(lowData, raisedData, { initPath: axe });
@@ -242,7 +244,7 @@ describe("comparison", () => {
     await tab.page.getByRole("button", { name: "Stop comparing" }).click();
     await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a16 perftab view serves two and both get their names", async () => {
     const address = await parts.view(lowData, raisedData);
@@ -251,5 +253,5 @@ describe("comparison", () => {
     await tab.page.locator(".changes .row", { hasText: "flood_lock" }).waitFor();
     assert.match(await tab.page.locator(".status-network").textContent(), /Nothing was sent/);
     await tab.close();
-  });
+  }, { tier: "all" });
 });

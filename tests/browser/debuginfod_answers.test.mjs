@@ -5,9 +5,10 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { Parts, buildId, html, isInstalled } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 
 const parts = new Parts();
 let host;
@@ -16,11 +17,11 @@ let wanted;
 let program;
 let rebuilt;
 
-before(async () => {
+beforeScenes(async () => {
   const file = parts.compile(["tides"]);
   const other = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
   const second = parts.compile(["driftwood"], "-O1");
-  recording = parts.record("tides.perf.data", ["-F", "499"], ["sh", "-c", `${file} 20; ${second} 10`]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], ["sh", "-c", `${file} 12; ${second} 6`]);
   wanted = buildId(file);
   program = readFileSync(file);
   rebuilt = readFileSync(other);
@@ -30,7 +31,7 @@ before(async () => {
 /** What ends each server: one that a failed test left would keep this process. */
 const servers = new Set();
 
-after(() => {
+afterScenes(() => {
   for (const end of servers) end();
   return parts.end();
 });
@@ -73,7 +74,7 @@ async function answered(address, status, words, name) {
   await row.getByText(words).waitFor();
   if (name !== undefined) await tab.pictures(`a07-${name}`, { sheet: "full" });
   assert.equal(await row.getAttribute("data-status"), status);
-  assert.match(await tab.page.locator(".status-network").innerText(), /^Sent: 1 build-id, to 127\.0\.0\.1:\d+$/);
+  await tab.page.locator(".status-network", { hasText: /^Sent: 1 build-id, to 127\.0\.0\.1:\d+$/ }).waitFor();
   // The console names failed requests; that is the browser's own remark, not a fault of the page.
   tab.browser.errors.length = 0;
   await tab.close();
@@ -95,26 +96,28 @@ describe("a debuginfod asked by the page itself", () => {
     server.end();
   });
 
-  scene("a07 11b not found, another build, no binary, too large, unreadable and down have each their own words", async () => {
-    const answers = [
-      [404, READABLE, "", /^Not on 127\.0\.0\.1:\d+$/, "not-found"],
-      [200, READABLE, rebuilt, "It sent another build; not used", "wrong-bytes"],
-      [200, READABLE, "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/, "no-binary"],
-      [200, { ...READABLE, "content-length": 5e9 }, null, /has a file of more than 4 GB; not fetched$/, "too-large"],
-      [500, READABLE, "", /: answered 500$/, "fails"],
-      // It answers, and a page may not read it: a 404 and a file look the same.
-      [404, {}, "", /^127\.0\.0\.1:\d+ does not let pages read its answers \(no CORS\)\. Use perftab view\.$/, "unreadable"],
-      [200, {}, program, /\(no CORS\)/],
-    ];
-    for (const [code, headers, body, words, name] of answers) {
+  for (const [what, tier, code, headers, body, words, name] of [
+    ["not found", "fast", 404, READABLE, () => "", /^Not on 127\.0\.0\.1:\d+$/, "not-found"],
+    ["another build", "fast", 200, READABLE, () => rebuilt, "It sent another build; not used", "wrong-bytes"],
+    ["no binary", "all", 200, READABLE, () => "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/, "no-binary"],
+    ["too large", "all", 200, { ...READABLE, "content-length": 5e9 }, null, /has a file of more than 4 GB; not fetched$/, "too-large"],
+    ["failed", "all", 500, READABLE, () => "", /: answered 500$/, "fails"],
+    // It answers, and a page may not read it: a 404 and a file look the same.
+    ["unreadable", "fast", 404, {}, () => "", /^127\.0\.0\.1:\d+ does not let pages read its answers \(no CORS\)\. Use perftab view\.$/, "unreadable"],
+    ["an unreadable file", "all", 200, {}, () => program, /\(no CORS\)/],
+  ]) {
+    scene(`a07 11b ${what} has words of its own`, async () => {
       const server = await serve((_, response) => {
         response.writeHead(code, headers);
         if (body === null) response.write("a beginning");
-        else response.end(body);
+        else response.end(body());
       });
       await answered(server.address, "missing", words, name);
       server.end();
-    }
+    }, { tier });
+  }
+
+  scene("a07 11b a server that is down has words of its own", async () => {
     const gone = await serve(() => {});
     gone.end();
     await answered(gone.address, "missing", "Server did not answer. Your browser may need perftab view", "down");
@@ -141,7 +144,7 @@ describe("a debuginfod asked by the page itself", () => {
       await tab.close();
       server.end();
     }
-  });
+  }, { tier: "all" });
 
   scene("a07 11d a fetch says how much has come, and Cancel ends it at the server", async () => {
     let closed;
@@ -179,7 +182,9 @@ describe("a debuginfod asked by the page itself", () => {
     assert.deepEqual(first.asked, [`/buildid/${wanted}/debuginfo`, `/buildid/${wanted}/executable`]);
     assert.deepEqual(second.asked, first.asked, "the one that is down keeps nobody from the next");
     const network = page.locator(".status-network");
-    assert.equal((await network.innerText()).trim(), `Sent: 1 build-id, to ${[first, gone, second].map(host).join(", ")}`);
+    await eventually(async () => {
+      assert.equal((await network.innerText()).trim(), `Sent: 1 build-id, to ${[first, gone, second].map(host).join(", ")}`);
+    });
 
     await row.locator(".dso-name").click();
     await page.getByTitle("Show the DSOs over the whole width").click();
@@ -204,7 +209,7 @@ describe("a debuginfod asked by the page itself", () => {
     await tab.close();
     first.end();
     second.end();
-  });
+  }, { tier: "all" });
 
   scene("11f the second server has what the first has not", async () => {
     const empty = await serve((_, response) => {
@@ -223,7 +228,7 @@ describe("a debuginfod asked by the page itself", () => {
     await tab.close();
     empty.end();
     full.end();
-  });
+  }, { tier: "all" });
 
   scene("a07 11g two at a time, most samples first, and Cancel all ends them", async () => {
     const closed = [];
@@ -247,7 +252,7 @@ describe("a debuginfod asked by the page itself", () => {
     await both;
     assert.deepEqual(server.asked.map((path) => path.split("/")[2]), ledger.slice(0, 2));
     const work = page.locator(".status-work");
-    assert.match(await work.innerText(), new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`));
+    await work.filter({ hasText: new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`) }).waitFor();
     await tab.pictures("a07-fetching");
     await work.getByRole("button", { name: "Cancel all" }).click();
     await Promise.all(closed);
@@ -256,7 +261,7 @@ describe("a debuginfod asked by the page itself", () => {
     tab.browser.errors.length = 0;
     await tab.close();
     server.end();
-  });
+  }, { tier: "all" });
 
   scene("11i once ticked, a server is asked as soon as a profile opens, until the tick or the server goes", async () => {
     const server = await serve((path, response) => {
@@ -300,7 +305,7 @@ describe("a debuginfod asked by the page itself", () => {
     tab.browser.errors.length = 0;
     await tab.close();
     server.end();
-  });
+  }, { tier: "all" });
 
   scene("11h elfutils' own server does not let pages read it, and that is said", async (t) => {
     if (!isInstalled("debuginfod")) {
@@ -315,7 +320,7 @@ describe("a debuginfod asked by the page itself", () => {
       return t.skip();
     }
     await answered(address, "missing", /does not let pages read its answers \(no CORS\)\. Use perftab view\.$/);
-  });
+  }, { tier: "all" });
 });
 
 describe("a page whose worker cannot start", () => {

@@ -2,7 +2,10 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Frame, selectIn } from "./frame.mjs";
-import { PHONE, axe, pictureOf, scene } from "./tab.mjs";
+import { PHONE } from "./pictures.mjs";
+import { seconds } from "./limits.mjs";
+import { scene } from "./scene.mjs";
+import { axe } from "./tab.mjs";
 
 const frame = new Frame();
 
@@ -43,7 +46,7 @@ describe("a21 everyone", () => {
         // What has just been opened closes with another width.
         if (screen === "ledger") await tab.pictures(picture, { sheet: "full" });
         else if (["functions", "tree"].includes(screen)) await tab.pictures(picture);
-        else await page.screenshot({ path: pictureOf(picture) });
+        else await tab.picture(picture);
         const overflow = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
         assert.ok(overflow <= 0, `${screen}: the page is ${overflow} px too wide`);
         // What a bar or the dock cuts off cannot be scrolled to.
@@ -95,7 +98,7 @@ describe("a21 everyone", () => {
       await look("shortcuts");
       assert.deepEqual(all, {});
       await tab.close();
-    });
+    }, { tier: "all", limit: seconds(180) }); // axe reads the page twelve times.
   }
 
   scene("a21 colours that are forced while the page is open are those of the graph too", async () => {
@@ -159,11 +162,11 @@ describe("a21 everyone", () => {
         }
         assert.deepEqual(all, {});
         await tab.close();
-      });
+      }, { tier: "all", limit: seconds(180) }); // axe reads the page fifteen times.
     }
   }
 
-  for (const [width, height] of [[1440, 900], [1024, 700], [420, 900]]) {
+  for (const [width, height, tier] of [[1440, 900, "fast"], [1024, 700, "all"], [420, 900, "all"]]) {
     scene(`a21 Tab goes through the page from the top, and where it is can be seen, ${width} wide`, async () => {
       const tab = await frame.opened({ width, height }, "#s2&range=0-10&step=collapse-recursion");
       const { page } = tab;
@@ -208,6 +211,6 @@ describe("a21 everyone", () => {
       for (let steps = 0; steps < 60 && !(await share.evaluate((each) => each === document.activeElement)); steps++) await page.keyboard.press("Tab");
       if (width === 1440) await tab.pictures("a21-focus");
       await tab.close();
-    });
+    }, { tier });
   }
 });

@@ -1,13 +1,13 @@
 // What the page does with whatever is dropped on it, packed or not, and what it explains of each DSO: what is wanted, what
 // was given, where it can be had, what was tried.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import { after, before, describe } from "node:test";
-import { Parts, buildId, isInstalled } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { describe } from "node:test";
+import { Parts, buildId, isInstalled, run } from "./recording.mjs";
+import { afterScenes, beforeScenes, lazily, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 
 const parts = new Parts();
 const files = {};
@@ -17,22 +17,22 @@ let recording;
 /** One path, which was another file in the middle of the recording. */
 let replaced;
 
-before(async () => {
+beforeScenes(async () => {
   files.right = parts.compile(["recorded", "tides"]);
   files.rebuilt = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
   ids.right = buildId(files.right);
   ids.rebuilt = buildId(files.rebuilt);
-  recording = parts.record("tides.perf.data", ["-F", "999"], [files.right, "30"]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], [files.right, "20"]);
 
   const path = parts.path("replaced", "tides");
   copyFileSync(files.right, path);
   chmodSync(path, 0o755);
-  const swap = `${path} 20; cp ${files.rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 20`;
+  const swap = `${path} 12; cp ${files.rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 12`;
   replaced = parts.record("replaced.perf.data", ["-F", "999"], ["sh", "-c", swap]);
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 const isAddress = ({ name }) => /0x[0-9a-f]+/.test(name);
 
@@ -108,22 +108,20 @@ describe("b04 one path, two builds", () => {
 
 /** How to make an archive of the files in a folder. */
 const PACKERS = {
-  "tar.gz": (folder, out) => execFileSync("tar", ["-czf", out, "-C", folder, "."]),
-  "tar.xz": (folder, out) => execFileSync("tar", ["-cJf", out, "-C", folder, "."]),
-  "tar.zst": (folder, out) => execFileSync("tar", ["--zstd", "-cf", out, "-C", folder, "."]),
-  "tar.bz2": (folder, out) => execFileSync("tar", ["-cjf", out, "-C", folder, "."]),
-  zip: (folder, out) => execFileSync("python3", ["-m", "zipfile", "-c", out, `${folder}/usr`, `${folder}/README`]),
+  "tar.gz": (folder, out) => run("tar", ["-czf", out, "-C", folder, "."]),
+  "tar.xz": (folder, out) => run("tar", ["-cJf", out, "-C", folder, "."]),
+  "tar.zst": (folder, out) => run("tar", ["--zstd", "-cf", out, "-C", folder, "."]),
+  "tar.bz2": (folder, out) => run("tar", ["-cjf", out, "-C", folder, "."]),
+  zip: (folder, out) => run("python3", ["-m", "zipfile", "-c", out, `${folder}/usr`, `${folder}/README`]),
 };
 const NEEDS = { "tar.gz": "gzip", "tar.xz": "xz", "tar.zst": "zstd", "tar.bz2": "bzip2", zip: "python3" };
 
 describe("b45 archives are opened by drag and drop", () => {
-  let folder;
-
-  before(() => {
-    folder = dirname(parts.path("tree", "README"));
+  const tree = lazily(() => {
     writeFileSync(parts.path("tree", "README"), "Notes about the tides, and no binary.\n");
     copyFileSync(files.right, parts.path("tree", "usr", "bin", "any-name"));
     copyFileSync("/bin/true", parts.path("tree", "usr", "bin", "true"));
+    return parts.path("tree");
   });
 
   for (const [ending, pack] of Object.entries(PACKERS)) {
@@ -133,14 +131,14 @@ describe("b45 archives are opened by drag and drop", () => {
         return t.skip();
       }
       const archive = parts.path("archives", `tree.${ending}`);
-      pack(folder, archive);
+      pack(tree(), archive);
       const tab = await opened(recording);
       await tab.drop(archive);
       await tab.status("tides", "matched");
       assert.match(await toast(tab, "Used"), /^Used 1 of 3 files: .*any-name/);
       assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
       await tab.close();
-    });
+    }, { tier: ending === "tar.gz" ? "fast" : "all" });
   }
 
   scene("b43a a packed binary that comes first waits for its profile", async () => {
@@ -152,14 +150,14 @@ describe("b45 archives are opened by drag and drop", () => {
     await tab.opened();
     await tab.status("tides", "matched");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("b45b of an archive with another build the reason is listed, and no name comes from it", async () => {
     const other = dirname(parts.path("other", "README"));
     mkdirSync(other, { recursive: true });
     copyFileSync(files.rebuilt, parts.path("other", "bin", "tides"));
     const archive = parts.path("archives", "other.tar");
-    execFileSync("tar", ["-cf", archive, "-C", other, "."]);
+    run("tar", ["-cf", archive, "-C", other, "."]);
     const tab = await opened(recording);
     await tab.drop(archive);
     await tab.status("tides", "mismatched");
@@ -169,7 +167,7 @@ describe("b45 archives are opened by drag and drop", () => {
     await tab.page.keyboard.press("Escape");
     assert.ok((await tab.functions()).filter(({ dso }) => dso === "tides").every(isAddress));
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("b45 what `perftab buildid archive` packs", () => {
@@ -183,7 +181,7 @@ describe("b45 what `perftab buildid archive` packs", () => {
     assert.match(await toast(tab, "Used"), /^Used \d of \d+ files: /);
     await tab.picture("b45-archive");
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("b29 lists of symbols", () => {
@@ -209,5 +207,5 @@ describe("b29 lists of symbols", () => {
     await tab.page.getByRole("dialog", { name: "Not used" }).getByText(/perf map/i).waitFor();
     assert.ok(!(await tab.functions()).some(({ name }) => name.includes("render")));
     await tab.close();
-  });
+  }, { tier: "all" });
 });

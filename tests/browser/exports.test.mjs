@@ -1,16 +1,18 @@
 // Files for other tools, read by those tools: pprof of the Go tools, Firefox Profiler's own importer, speedscope in a
 // tab, an XML parser. What they add up is what `perftab report` says.
 import assert from "node:assert/strict";
-import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFile, spawnSync } from "node:child_process";
+import { copyFileSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
-import { launch } from "./chromium.mjs";
-import { Parts, binary, isInstalled } from "./recording.mjs";
-import { Tab, axe, pictureOf, scene } from "./tab.mjs";
+import { visit } from "./chromium.mjs";
+import { keepPicture } from "./pictures.mjs";
+import { Parts, binary, isInstalled, run } from "./recording.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
 const packages = fileURLToPath(new URL("../../www/node_modules/", import.meta.url));
 const importer = `${packages}@firefox-devtools/profiler-cli/dist/profiler-cli.js`;
@@ -22,13 +24,13 @@ let tidesRecording;
 /** Several threads and processes, and two events. */
 let recording;
 
-before(() => {
+beforeScenes(() => {
   tides = parts.compile(["tides"]);
   tidesRecording = parts.record("tides.perf.data", ["-F", "999"], [tides, "30"]);
   recording = parts.record("phases.perf.data", ["-e", "cpu-clock", "-e", "page-faults", "-F", "999"], [parts.compilePhases()]);
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 function exported(format, from, ...options) {
   const file = parts.path(`${basename(from)}.${format}`);
@@ -54,7 +56,7 @@ function assertSame(found, expected) {
 describe("pprof", () => {
   const hasGo = isInstalled("go");
   const pprof = (...options) =>
-    execFileSync("go", ["tool", "pprof", ...options], { encoding: "utf8", env: { ...process.env, HOME: parts.folder }, stdio: ["ignore", "pipe", "ignore"] });
+    run("go", ["tool", "pprof", ...options], { env: { ...process.env, HOME: parts.folder }, stdio: ["ignore", "pipe", "ignore"] });
   const top = (file, event, unit, ...options) => {
     const table = pprof("-top", "-nodecount=1000000", "-nodefraction=0", `-sample_index=${event}`, `-unit=${unit}`, ...options, file);
     const total = Number(/^Showing nodes accounting for .* of ([\d.]+)\D* total$/m.exec(table)[1]);
@@ -65,7 +67,7 @@ describe("pprof", () => {
     return { total, self };
   };
 
-  test("go tool pprof adds up what perftab reports, event by event", (t) => {
+  scene("go tool pprof adds up what perftab reports, event by event", (t) => {
     if (!hasGo) return skip(t, "pprof of the Go tools: go is not installed");
     const file = exported("pprof", recording);
     for (const [event, unit] of [["cpu-clock", "ns"], ["page-faults", "count"]]) {
@@ -75,7 +77,7 @@ describe("pprof", () => {
     }
   });
 
-  test("go tool pprof names code by build-id and offset, where perftab had no file", (t) => {
+  scene("go tool pprof names code by build-id and offset, where perftab had no file", (t) => {
     if (!hasGo) return skip(t, "pprof naming by itself: go is not installed");
     const file = exported("pprof", tidesRecording, "--no-local");
     const { self } = top(file, "cpu-clock", "ns", "-symbolize=local");
@@ -88,7 +90,7 @@ describe("pprof", () => {
 });
 
 describe("Firefox Profiler", () => {
-  test("its importer adds up what perftab reports, and knows build-ids and times", async () => {
+  scene("its importer adds up what perftab reports, and knows build-ids and times", async () => {
     const file = exported("firefox", recording);
     // The path of a socket has to be short.
     const session = { ...process.env, PROFILER_CLI_SESSION_DIR: `${parts.path("ff")}-s` };
@@ -96,7 +98,7 @@ describe("Firefox Profiler", () => {
       promisify(execFile)("node", [importer, ...words], { env: session, encoding: "utf8", maxBuffer: 1 << 28 }).then(({ stdout }) => stdout);
     const json = async (...words) => JSON.parse(await ask(...words, "--json"));
     const named = parts.path("phases.json.gz");
-    execFileSync("cp", [file, named]);
+    copyFileSync(file, named);
     try {
       // It starts a process that reads the profile, and says so too where that one is not ready within half a second.
       await ask("load", named).catch(() => {});
@@ -137,7 +139,7 @@ describe("Firefox Profiler", () => {
 describe("speedscope", () => {
   scene("opens the file and adds up what perftab reports", async () => {
     const file = exported("speedscope", tidesRecording);
-    const { page, errors, close } = await launch();
+    const { page, errors, close } = await visit();
     try {
       await page.goto(pathToFileURL(`${packages}speedscope/dist/release/index.html`).href);
       await page.locator("input[type=file]").first().setInputFiles(file);
@@ -158,7 +160,7 @@ describe("speedscope", () => {
       const [heaviest] = [...expected].sort(([, a], [, b]) => b - a)[0];
       assert.ok(found.some(([name]) => name === heaviest), heaviest);
       assert.deepEqual(errors, []);
-      await page.screenshot({ path: pictureOf("export-speedscope") });
+      await keepPicture(page, "export-speedscope");
     } finally {
       await close();
     }
@@ -169,7 +171,7 @@ describe("the picture", () => {
   for (const colorScheme of ["light", "dark"]) {
     scene(`is XML, needs nothing else, and its text fits, ${colorScheme}`, async () => {
       const file = exported("svg", recording, "--event", "cpu-clock");
-      const { page, errors, close } = await launch({ colorScheme, width: 1240, height: 500 });
+      const { page, errors, close } = await visit({ colorScheme, width: 1240, height: 500 });
       try {
         await page.goto(pathToFileURL(file).href);
         const { boxes, names, outside } = await page.evaluate(() => {
@@ -192,7 +194,7 @@ describe("the picture", () => {
         const share = `${((self / weight) * 100).toFixed(1)}\u2009%`;
         assert.ok(boxes.some(({ title }) => title.startsWith(`${name}\n`) && title.includes(`self ${share}`)), `${name} ${share}`);
         assert.deepEqual(errors, []);
-        await page.screenshot({ path: pictureOf(`export-svg-${colorScheme}`) });
+        await keepPicture(page, `export-svg-${colorScheme}`);
       } finally {
         await close();
       }
@@ -238,7 +240,7 @@ describe("the page", () => {
 });
 
 describe("the command", () => {
-  test("says what a format cannot hold, and that a terminal is no place for a binary file", () => {
+  scene("says what a format cannot hold, and that a terminal is no place for a binary file", () => {
     const said = spawnSync(binary, ["export", tidesRecording, "--to", "pprof", "--no-local"], { env: { ...process.env, HOME: parts.folder } });
     assert.match(said.stderr.toString(), /pprof holds no times of samples and no CPUs\./);
     assert.deepEqual([...said.stdout.subarray(0, 2)], [0x1f, 0x8b]);

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Frame, chip, chips, count, selectIn } from "./frame.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { eventually, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 
 const frame = new Frame();
 
 describe("context bar", () => {
   scene("chips say what is shown, and undo takes each step back", async () => {
-    const tab = await frame.opened();
+    const tab = await frame.opened({ toasts: "stay" });
     const { page } = tab;
     await frame.showing(tab, frame.stacks.length);
     const dropped = frame.withFunction("rolling_sea");
@@ -20,8 +21,10 @@ describe("context bar", () => {
     await chip(tab, "Drop rolling_sea").waitFor();
     await frame.showing(tab, frame.stacks.length - dropped);
     const share = `${((dropped / frame.stacks.length) * 100).toFixed(1)}\\s%`;
-    assert.match(await page.locator(".toast > span").innerText(), new RegExp(`^Dropped rolling_sea, ${share}$`));
-    assert.match(await chip(tab, "Drop").getAttribute("title"), new RegExp(`removes ${share}, ${count(dropped)} samples`));
+    await page.locator(".toast > span", { hasText: new RegExp(`^Dropped rolling_sea, ${share}$`) }).waitFor();
+    await eventually(async () => {
+      assert.match(await chip(tab, "Drop").getAttribute("title"), new RegExp(`removes ${share}, ${count(dropped)} samples`));
+    });
     await page.keyboard.press("/");
     await page.keyboard.type("rolling_sea");
     await page.getByText("Nothing named “rolling_sea”.").waitFor();
@@ -49,7 +52,8 @@ describe("context bar", () => {
   });
 
   scene("a toast that offers to undo a step goes with its step", async () => {
-    const tab = await frame.opened();
+    // Only what ends its step takes one away.
+    const tab = await frame.opened({ toasts: "stay" });
     const { page } = tab;
     const toasts = page.locator(".toast-undo");
     const drop = async (name) => {
@@ -57,7 +61,7 @@ describe("context bar", () => {
       await page.keyboard.press("d");
       await toasts.filter({ hasText: `Dropped ${name}` }).waitFor();
     };
-    const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null, null, { timeout: 3000 });
+    const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null);
     for (const leave of [
       () => page.keyboard.press("Control+z"),
       () => page.goBack(),
@@ -74,7 +78,7 @@ describe("context bar", () => {
     await tab.drop(frame.recording);
     await gone();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("each transform by its key, in order of effect, each removed alone", async () => {
     const tab = await frame.opened();
@@ -91,7 +95,9 @@ describe("context bar", () => {
       await page.keyboard.press(key);
       expected.push(words);
       await chips(tab).nth(expected.length - 1).waitFor();
-      assert.deepEqual(await chips(tab).evaluateAll((all) => all.map((each) => each.querySelector(".chip-main").innerText.replace(/\s+/g, " ").trim())), expected);
+      await eventually(async () => {
+        assert.deepEqual(await chips(tab).evaluateAll((all) => all.map((each) => each.querySelector(".chip-main").innerText.replace(/\s+/g, " ").trim())), expected);
+      });
     }
     await frame.showing(tab, frame.withFunction("rolling_sea"));
     await tab.pictures("shell-chips");
@@ -110,11 +116,12 @@ describe("context bar", () => {
     const { page } = tab;
     await frame.showing(tab, frame.stacks.length);
     await page.locator(".chip-inert").first().waitFor();
+    await tab.settled();
     const drawn = await page.locator(".chips > .filter-chip").count();
     assert.ok(drawn > 0 && drawn < 12, `${drawn} of 12 fit`);
     const more = page.locator(".chips").getByRole("button", { name: `${12 - drawn} more filters` });
     await more.click();
-    assert.equal(await chips(tab).count(), 12);
+    await eventually(async () => assert.equal(await chips(tab).count(), 12));
     const row = await page.locator(".context-bar").boundingBox();
     for (const box of await page.locator(".context-bar > *, .chips > *").evaluateAll((all) => all.map((each) => each.getBoundingClientRect().right))) {
       assert.ok(box <= row.x + row.width + 0.5, "nothing leaves the bar");
@@ -131,13 +138,16 @@ describe("context bar", () => {
     await page.locator(".undo-button:enabled").waitFor();
     const size = page.viewportSize();
     await chipsDrawn(drawn, drawn);
-    assert.ok(await gap() >= 0 && await gap() < 16, `Undo stands ${await gap()} px behind the chips`);
+    await eventually(async () => {
+      const pixels = await gap();
+      assert.ok(pixels >= 0 && pixels < 16, `Undo stands ${pixels} px behind the chips`);
+    });
     await page.setViewportSize({ width: 1030, height: size.height });
     await chipsDrawn(0, drawn - 1);
     await page.setViewportSize(size);
     await chipsDrawn(drawn, drawn);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("the menu of the selection has every transform, and gives the focus back", async () => {
     const tab = await frame.opened();
@@ -150,12 +160,12 @@ describe("context bar", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Escape");
     await menu.waitFor({ state: "detached" });
-    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "More to do with the selection");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More to do with the selection");
     await page.keyboard.press("Enter");
     await menu.getByRole("menuitem", { name: /^Drop samples/ }).click();
     await frame.showing(tab, frame.stacks.length - frame.withFunction("rolling_sea"));
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("filters", () => {
@@ -170,7 +180,7 @@ describe("filters", () => {
     for (const [pid, samples] of byPid) {
       const share = (samples.length / frame.stacks.length) * 100;
       const words = share < 0.05 ? /< 0\.1/ : new RegExp(share.toFixed(1).replace(".", "\\."));
-      assert.match(await row(pid).innerText(), words);
+      await row(pid).filter({ hasText: words }).waitFor();
     }
     const [first, second] = [...byPid.keys()];
     await row(first).getByRole("checkbox").check();
@@ -216,7 +226,7 @@ describe("filters", () => {
     await other.page.getByRole("button", { name: "Clear all" }).click();
     await frame.showing(other, frame.stacks.length);
     await other.close();
-  });
+  }, { tier: "all" });
 
   scene("a step that names what has no name yet says so, until it has one", async () => {
     const tab = await Tab.open(frame.host);
@@ -232,7 +242,7 @@ describe("filters", () => {
     await frame.showing(tab, frame.withFunction("rolling_sea"));
     assert.ok(!(await chip(tab, "Focus").getAttribute("title")).includes("no function"));
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("an address that nobody's page wrote breaks nothing", async () => {
     const deep = ",;f;0".repeat(1000);
@@ -251,10 +261,10 @@ describe("filters", () => {
       await tab.settled();
       await tab.close();
     }
-  });
+  }, { tier: "all" });
 
   scene("a part of an address that is cut off or unknown is said, and the rest holds", async () => {
-    const tab = await frame.opened();
+    const tab = await frame.opened({ toasts: "stay" });
     const { page } = tab;
     const go = (fragment) => page.evaluate((fragment) => { location.hash = fragment; }, fragment);
     const told = (text) => page.locator(".toast", { hasText: text }).waitFor();
@@ -272,7 +282,7 @@ describe("filters", () => {
     await tab.settled();
     assert.equal(await page.locator(".toast", { hasText: "does not know" }).count(), 0);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("zoom and selection stay where their call is still there", async () => {
     const tab = await frame.opened();
@@ -285,12 +295,14 @@ describe("filters", () => {
     await chip(tab, "Collapse recursion").waitFor();
     await zoomed.waitFor();
     await tab.settled();
-    const spoken = () => page.locator('[role=treeitem][aria-selected="true"]').getAttribute("aria-label");
-    assert.match(await spoken(), /^rolling_sea, /);
+    const isSpoken = (pattern) => eventually(async () => {
+      assert.match(await page.locator('[role=treeitem][aria-selected="true"]').getAttribute("aria-label"), pattern);
+    });
+    await isSpoken(/^rolling_sea, /);
     await page.goBack();
     await chips(tab).first().waitFor({ state: "detached" });
     await zoomed.waitFor();
-    assert.match(await spoken(), /^rolling_sea, /);
+    await isSpoken(/^rolling_sea, /);
     // What is gone cannot stay: its caller does, although what was inlined into it stands in its place.
     await page.keyboard.press("m");
     await chip(tab, "Merge rolling_sea").waitFor();

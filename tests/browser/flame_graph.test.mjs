@@ -1,23 +1,22 @@
 // The flame graph's painting and keys in a real browser, over a session that answers from a made-up tree, so that what
 // has to be on the screen is known: the graph that was answered lies open at `window.harness.graph()`.
 import assert from "node:assert/strict";
-import { before, test } from "node:test";
 import { harnessPage } from "../../www/test/harness/bundle.mjs";
-import { launch } from "./chromium.mjs";
-import { pictureOf, picturesOf } from "./tab.mjs";
+import { visit } from "./chromium.mjs";
+import { keepPicture, picturesOf } from "./pictures.mjs";
+import { beforeScenes, eventually, scene } from "./scene.mjs";
 
 const SEVERAL = 0xffffffff;
 
 let address;
 
-before(async () => {
+beforeScenes(async () => {
   address = await harnessPage();
 });
 
 /** A tab with the harness, closed after the test; errors of the page are failures. */
 async function open(t, query, options = {}) {
-  const browser = await launch({ width: 1000, height: 700, ...options });
-  browser.page.setDefaultTimeout(10_000);
+  const browser = await visit({ width: 1000, height: 700, ...options });
   t.after(() => browser.close());
   await browser.page.goto(`${address}?${query}`);
   await browser.page.waitForFunction(() => performance.getEntriesByName("perftab:flame-graph").length > 0);
@@ -51,7 +50,7 @@ function childrenOf(graph, box) {
 }
 
 for (const scale of [1, 1.5, 2]) {
-  test(`a10 edges are sharp at ${scale}×, and boxes lie where they belong`, async (t) => {
+  scene(`a10 edges are sharp at ${scale}×, and boxes lie where they belong`, async (t) => {
     // Frames of one colour without labels: any other colour between them would be a soft edge.
     const { page, errors } = await open(t, "nodes=3000&plain", { scale });
     const graph = await graphOf(page);
@@ -98,7 +97,7 @@ for (const scale of [1, 1.5, 2]) {
     assert.deepEqual(errors, []);
   });
 
-  test(`a10 labels stay in their boxes at ${scale}×`, async (t) => {
+  scene(`a10 labels stay in their boxes at ${scale}×`, async (t) => {
     const { page, errors } = await open(t, "nodes=6000", { scale });
     const found = await page.evaluate(async () => {
       const { prototype } = CanvasRenderingContext2D;
@@ -128,10 +127,10 @@ for (const scale of [1, 1.5, 2]) {
     }
     await pictures(page, `a10-labels-${scale}x`);
     assert.deepEqual(errors, []);
-  });
+  }, { tier: scale === 1 ? "fast" : "all" });
 }
 
-test("a11 every box is reached by keys, and each is spoken", async (t) => {
+scene("a11 every box is reached by keys, and each is spoken", async (t) => {
   const { page, errors } = await open(t, "nodes=60&samples=3000");
   const graph = await graphOf(page);
   const words = new Map();
@@ -184,7 +183,7 @@ const framed = (page) => page.evaluate(async () => {
   return [xs[0] / width, (xs.at(-1) + 1) / width];
 });
 
-test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
+scene("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   const { page, errors } = await open(t, "");
   const whole = await graphOf(page);
   const crumbs = async () => (await page.locator(".breadcrumb").innerText()).split(/\s*›\s*/);
@@ -203,11 +202,11 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
       document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${wanted}"]`)?.ariaLabel, wanted);
     path.push((await label.jsonValue()).split(", ")[0]);
   }
-  const expectFrame = async (box) => {
+  const expectFrame = (box) => eventually(async () => {
     const wanted = [whole.start[box] / whole.end[0], whole.end[box] / whole.end[0]];
     const actual = await framed(page);
     actual.forEach((edge, at) => assert.ok(Math.abs(edge - wanted[at]) < 0.004, `${actual} is not ${wanted}`));
-  };
+  });
   await page.keyboard.press("Enter");
   await rootIs(path[3]);
   assert.deepEqual(await crumbs(), path);
@@ -224,9 +223,10 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   await expectFrame(childrenOf(whole, process)[0]);
   // Magnified as well, the map shows the part of the frame that is seen.
   await page.keyboard.press("+");
-  await painted(page);
-  const [left, right] = await framed(page);
-  assert.ok(right - left < 0.7 * (whole.end[childrenOf(whole, process)[0]] / whole.end[0]));
+  await eventually(async () => {
+    const [left, right] = await framed(page);
+    assert.ok(right - left < 0.7 * (whole.end[childrenOf(whole, process)[0]] / whole.end[0]));
+  });
   await page.keyboard.press("Backspace");
   await painted(page);
   await expectFrame(childrenOf(whole, process)[0]);
@@ -239,7 +239,7 @@ test("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   assert.deepEqual(errors, []);
 });
 
-test("two fingers magnify about what lies between them", async (t) => {
+scene("two fingers magnify about what lies between them", async (t) => {
   const { page, errors } = await open(t, "", { width: 420, height: 900, touch: true });
   const { x, y, width } = await page.locator(".flame-scroller").boundingBox();
   const browser = await page.context().newCDPSession(page);
@@ -252,15 +252,16 @@ test("two fingers magnify about what lies between them", async (t) => {
   }
   await browser.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
   await page.waitForSelector(".minimap");
-  await painted(page);
-  const [left, right] = await framed(page);
-  // Four times as wide, but for the first steps.
-  assert.ok(right - left > 0.2 && right - left < 0.4, `${left} to ${right}`);
-  assert.ok(Math.abs((left + right) / 2 - 0.5) < 0.06, `${left} to ${right}`);
+  await eventually(async () => {
+    const [left, right] = await framed(page);
+    // Four times as wide, but for the first steps.
+    assert.ok(right - left > 0.2 && right - left < 0.4, `${left} to ${right}`);
+    assert.ok(Math.abs((left + right) / 2 - 0.5) < 0.06, `${left} to ${right}`);
+  });
   assert.deepEqual(errors, []);
 });
 
-test("the root stands at the bottom where that is chosen, and keys go the way that is seen", async (t) => {
+scene("the root stands at the bottom where that is chosen, and keys go the way that is seen", async (t) => {
   const { page, errors } = await open(t, "");
   const graph = await graphOf(page);
   await page.getByRole("button", { name: "More options" }).click();
@@ -281,11 +282,11 @@ test("the root stands at the bottom where that is chosen, and keys go the way th
   await selected(graph.callNode[childrenOf(graph, child)[0]]);
   await page.keyboard.press("ArrowDown");
   await selected(graph.callNode[child]);
-  await page.screenshot({ path: pictureOf("flame-root-at-bottom") });
+  await keepPicture(page, "flame-root-at-bottom");
   assert.deepEqual(errors, []);
-});
+}, { tier: "all" });
 
-test("colours tell what is chosen: whose code it is, its DSO, or what it costs by itself", async (t) => {
+scene("colours tell what is chosen: whose code it is, its DSO, or what it costs by itself", async (t) => {
   const { page, errors } = await open(t, "nodes=400");
   /** The share of the canvas that has the colour of a token, as it stands or one of its two shades. */
   const share = (tokens) => page.evaluate((tokens) => {
@@ -309,13 +310,12 @@ test("colours tell what is chosen: whose code it is, its DSO, or what it costs b
   };
   for (const [chosen, own] of Object.entries(colours)) {
     await page.getByRole("combobox", { name: "Colour" }).selectOption(chosen);
-    await painted(page);
-    assert.ok((await share(own)) > 0.05, `by ${chosen} there are its colours`);
+    await eventually(async () => assert.ok((await share(own)) > 0.05, `by ${chosen} there are its colours`));
     for (const [other, tokens] of Object.entries(colours)) {
       // Heat's last steps and the kinds have no colour in common.
       if (other !== chosen) assert.ok((await share(tokens)) < 0.001, `by ${chosen} there are none of ${other}`);
     }
-    await page.screenshot({ path: pictureOf(`flame-by-${chosen}`) });
+    await keepPicture(page, `flame-by-${chosen}`);
   }
   assert.deepEqual(errors, []);
-});
+}, { tier: "all" });

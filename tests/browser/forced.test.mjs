@@ -1,12 +1,12 @@
 // Names from a file that is not the one that ran: by hand only, with the DSO's name typed, and with a mark at every name,
 // in every view, link, page and export, until it is stopped. A recording without build-ids invites nobody to it.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
-import { Parts, buildId } from "./recording.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { Parts, buildId, run } from "./recording.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
 /** The bit of a column of flags. */
 const FORCED = 2;
@@ -19,16 +19,16 @@ let right;
 /** Every symbol of the file that is forced, as binutils read them. */
 let symbols;
 
-before(async () => {
+beforeScenes(async () => {
   right = parts.compile(["recorded", "tides"]);
   rebuilt = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
-  recording = parts.record("tides.perf.data", ["-F", "999"], [right, "30"]);
-  const lines = execFileSync("nm", ["--defined-only", rebuilt], { encoding: "utf8" }).trim().split("\n");
+  recording = parts.record("tides.perf.data", ["-F", "999"], [right, "20"]);
+  const lines = run("nm", ["--defined-only", rebuilt]).trim().split("\n");
   symbols = new Set(lines.map((line) => line.split(" ").at(-1)));
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 const ofTides = (functions) => functions.filter(({ dso }) => dso === "tides");
 const isAddress = ({ name }) => /0x[0-9a-f]+/.test(name);
@@ -60,6 +60,7 @@ async function backToViews(tab) {
 
 /** What the page says of coverage: the headline, and the parts. */
 async function coverage(tab) {
+  await tab.settled();
   const said = await tab.page.locator(".coverage-line").innerText();
   const legend = await tab.page.locator(".coverage-block .legend li").allInnerTexts();
   return { headline: Number(/^([\d.]+)\s%/.exec(said)[1]), parts: Object.fromEntries(legend.map((text) => [text.replace(/ [\d.]+$/, ""), Number(/[\d.]+$/.exec(text)[0])])) };
@@ -128,13 +129,11 @@ async function assertMarked(tab) {
   for (const [marked, name, dso] of tree) if (dso === "tides") assert.equal(marked, !/^0x/.test(name), name);
 
   await tab.view(/Flame graph/);
-  await tab.settled();
   assert.ok((await pixels(tab, GURU_SOFT)) > 100, "frames have the colour that nothing else has");
   await tab.tree().focus();
   for (const key of ["ArrowDown", "End"]) await page.keyboard.press(key);
   await tab.select("main");
-  const spoken = await tab.tree().locator('[aria-selected="true"]').getAttribute("aria-label");
-  assert.match(spoken, /^main, tides, forced, total/);
+  await tab.tree().locator('[aria-selected="true"][aria-label^="main, tides, forced, total"]').waitFor({ state: "attached" });
   await tab.tree().focus();
   await page.keyboard.press("Enter");
   const crumb = page.locator(".breadcrumb [aria-current=location]", { hasText: "main" });
@@ -145,6 +144,9 @@ async function assertMarked(tab) {
   await page.keyboard.press("Escape");
   assert.match(await page.title(), /^≠ /);
 }
+
+/** Waits until keys go to this element. */
+const focused = (locator) => eventually(async () => assert.ok(await locator.evaluate((element) => element === document.activeElement)));
 
 describe("b31 a mismatched file is used only by force, and every name of it is marked", () => {
   scene("a08 b31a the name is typed first, the names are marked, coverage does not grow, and Stop ends it", async () => {
@@ -163,6 +165,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     const button = dialog.getByRole("button", { name: "Force" });
     assert.ok(await button.isDisabled());
     await dialog.getByRole("textbox").fill("tide");
+    await tab.settled();
     assert.ok(await button.isDisabled());
     await page.keyboard.press("Enter");
     await tab.settled();
@@ -209,7 +212,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await tab.status("tides", "matched");
     for (const { flags } of await tab.functions()) assert.equal(flags & FORCED, 0);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a08 b31c whoever opens a link or a saved page of it sees the banner and the marks; text says [forced]", async () => {
     const tab = await explained();
@@ -224,9 +227,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await dialog.getByRole("radio", { name: /GitHub/ }).check();
     await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
     await tab.pictures("a08-share");
-    await dialog.getByRole("button", { name: "Copy link" }).click();
-    await dialog.getByRole("button", { name: "Copied" }).waitFor();
-    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const link = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
     await page.getByRole("button", { name: "Page", exact: true }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -257,10 +258,10 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
       await fresh.pictures(address.startsWith("file:") ? "a08-page" : "a08-link");
       await fresh.close();
     }
-  });
+  }, { tier: "all" });
 
-  scene("b31d by keys alone, and axe finds nothing serious", async () => {
-    for (const colorScheme of ["light", "dark"]) {
+  for (const colorScheme of ["light", "dark"]) {
+    scene(`b31d by keys alone, and axe finds nothing serious, ${colorScheme}`, async () => {
       const tab = await explained({ initPath: axe, colorScheme });
       const { page } = tab;
       assert.deepEqual(await tab.findings(), []);
@@ -276,7 +277,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
       await page.getByRole("dialog").getByRole("textbox").waitFor();
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      assert.ok(await page.getByRole("button", { name: "Force…" }).evaluate((button) => button === document.activeElement));
+      await focused(page.getByRole("button", { name: "Force…" }));
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").getByRole("textbox").waitFor();
       assert.deepEqual(await tab.findings(), []);
@@ -286,15 +287,15 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
       assert.deepEqual(await tab.findings(), []);
       const stop = page.locator(".explanation").getByRole("button", { name: "Stop using this file" });
       await stop.waitFor();
-      assert.ok(await stop.evaluate((button) => button === document.activeElement), "keys go on where they were");
+      await focused(stop);
       await page.keyboard.press("Escape");
       assert.deepEqual(await tab.findings(), []);
       await tabTo(page.getByRole("region", { name: "Unsafe names" }).getByRole("button"));
       await page.keyboard.press("Enter");
       await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
       await tab.close();
-    }
-  });
+    }, { tier: "all" });
+  }
 });
 
 describe("b31 a DSO that has no identity", () => {
@@ -302,7 +303,7 @@ describe("b31 a DSO that has no identity", () => {
     // perf looks up build-ids when it ends: of two files that were at one path it cannot tell which ran.
     const path = parts.path("swapped", "tides");
     copyFileSync(right, path);
-    const swap = `${path} 20; cp ${rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 20`;
+    const swap = `${path} 12; cp ${rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 12`;
     const ambiguous = parts.perf("ambiguous.perf.data", ["-F", "999"], ["sh", "-c", swap]);
     const tab = await Tab.open(host);
     const { page } = tab;
@@ -325,12 +326,12 @@ describe("b31 a DSO that has no identity", () => {
     await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
     assert.ok(ofTides(await tab.functions()).every(isAddress));
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("b33 without any build-id", () => {
   scene("a09 b33a a banner, nothing but addresses, and no invitation to force", async () => {
-    const without = parts.perf("without.perf.data", ["-F", "499", "-B"], [right, "20"]);
+    const without = parts.perf("without.perf.data", ["-F", "999", "-B"], [right, "12"]);
     const tab = await Tab.open(host);
     const { page } = tab;
     await tab.drop(without);

@@ -1,8 +1,7 @@
 // What the tests of the frame around the views open: a recording of a program that is named by a file and of one that is not,
 // with what perf says of it.
-import { execFileSync } from "node:child_process";
-import { after, before } from "node:test";
-import { Parts } from "./recording.mjs";
+import { Parts, binary, run } from "./recording.mjs";
+import { afterScenes, beforeScenes } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
 
 export const count = (number) => number.toLocaleString("en-US");
@@ -19,14 +18,14 @@ export class Frame {
 
   constructor() {
     const parts = new Parts();
-    before(async () => {
+    beforeScenes(async () => {
       this.program = parts.compile(["tides"]);
-      const command = `${this.program} 20; ls -lR /usr/share > ${parts.path("listing")}`;
+      const command = `${this.program} 20; sha256sum ${binary} > ${parts.path("sum")}`;
       this.recording = parts.record("tides.perf.data", ["-F", "999"], ["sh", "-c", command]);
       this.stacks = stacksByPerf(this.recording);
       this.host = await parts.host();
     });
-    after(() => parts.end());
+    afterScenes(() => parts.end());
   }
 
   /** A tab with the recording, and the program that names it. */
@@ -53,7 +52,7 @@ export class Frame {
 }
 
 function stacksByPerf(file) {
-  const output = execFileSync("perf", ["script", "-i", file, "--no-inline", "-F", "comm,pid,ip,sym"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const output = run("perf", ["script", "-i", file, "--no-inline", "-F", "comm,pid,ip,sym"]);
   return output.split(/\n\s*\n/).filter((block) => block.trim() !== "").map((block) => {
     const [head, ...frames] = block.trim().split("\n");
     const [, comm, pid] = /^(.*?)\s+(\d+)$/.exec(head.trim());

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { Frame, chips, selectIn } from "./frame.mjs";
-import { scene } from "./tab.mjs";
+import { eventually, scene } from "./scene.mjs";
 
 const frame = new Frame();
 
@@ -27,6 +27,7 @@ describe("a14 keys", () => {
       await press("t");
       await page.locator(".thread-chooser select:focus").waitFor();
       await tab.tree().focus();
+      await tab.settled();
       const shownThread = () => page.locator(".thread-chooser select").inputValue();
       const first = await shownThread();
       await press("n");
@@ -100,7 +101,7 @@ describe("a14 keys", () => {
       await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
     }
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a14 inside text fields a key is a letter, and keys without Ctrl can be switched off", async () => {
     const tab = await frame.opened();
@@ -147,16 +148,18 @@ describe("a14 keys", () => {
     await tab.pictures("a14-palette");
     await page.keyboard.type("call tr");
     await page.waitForFunction((all) => document.querySelectorAll("[role=option]").length < all, all);
-    const active = await page.getByRole("combobox", { name: "Commands" }).getAttribute("aria-activedescendant");
-    assert.match(await page.locator(`[id="${active}"]`).innerText(), /^Call tree/);
+    await eventually(async () => {
+      const active = await page.getByRole("combobox", { name: "Commands" }).getAttribute("aria-activedescendant");
+      assert.match(await page.locator(`[id="${active}"]`).innerText(), /^Call tree/);
+    });
     await page.keyboard.press("Enter");
     await page.getByRole("tab", { name: /Call tree/, selected: true }).waitFor();
-    assert.equal(await page.locator(".search input").inputValue(), "", "the field is a search again");
+    await eventually(async () => assert.equal(await page.locator(".search input").inputValue(), "", "the field is a search again"));
     await page.keyboard.press("Control+k");
     await page.keyboard.type("no such command at all");
     await page.getByText(/No command is called/).waitFor();
     await page.keyboard.press("Escape");
     await list.waitFor({ state: "detached" });
     await tab.close();
-  });
+  }, { tier: "all" });
 });

@@ -1,22 +1,23 @@
 // Where in a function its weight lies: lines and instructions beside the functions, over a real recording.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { Parts, linesOf, tidesSource } from "./recording.mjs";
-import { QUERY, Tab, axe, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { QUERY, Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
 let host;
 let program;
 let recording;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compile(["tides"]);
-  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "60"]);
+  recording = parts.record("tides.perf.data", ["-F", "4999"], [program, "30"]);
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 async function open(options = {}, fragment = "") {
   const tab = await Tab.open(host + fragment, options);
@@ -93,6 +94,7 @@ describe("lines of a function", () => {
     const { first, last } = linesOf("rolling_sea");
     assert.ok(heat.lines.every(({ line }) => line >= first && line <= last), "what is inlined stands where it is inlined");
     assert.equal(await lines(page).getAttribute("aria-rowcount"), String(heat.lines.length + 1));
+    await tab.settled();
     const rows = await lines(page).locator(".rows-body .row").allInnerTexts();
     assert.equal(rows.length, heat.lines.length);
     heat.lines.forEach(({ line, weight }, index) => {
@@ -107,8 +109,10 @@ describe("lines of a function", () => {
     const own = heat.instructions.filter(({ lineRow }) => lineRow === hottest).map(({ address }) => address);
     const marked = async () => (await instructions(page).locator(".row.selected .code").allInnerTexts()).map((text) => text.split(/\s/)[0]);
     await page.waitForFunction(() => document.querySelector(".hot-instructions .row.selected") !== null);
-    const seen = await marked();
-    assert.ok(seen.length > 0 && seen.every((address) => own.includes(address)), `${seen} of ${own}`);
+    await eventually(async () => {
+      const seen = await marked();
+      assert.ok(seen.length > 0 && seen.every((address) => own.includes(address)), `${seen} of ${own}`);
+    });
 
     // And back: an instruction marks its line.
     await instructions(page).focus();
@@ -116,7 +120,7 @@ describe("lines of a function", () => {
       await page.keyboard.press(key);
       const only = instructions(page).locator(".row.selected");
       await only.filter({ hasText: address }).waitFor();
-      assert.equal(await only.count(), 1);
+      await eventually(async () => assert.equal(await only.count(), 1));
       await lines(page).locator(".row.selected", { hasText: `tides.c:${line}` }).waitFor();
     }
     assert.deepEqual(await tab.findings(), []);
@@ -133,6 +137,7 @@ describe("lines of a function", () => {
     const { page } = tab;
     // All of its few lines are hot.
     await showLines(tab, "order_by_height");
+    await tab.settled();
     const count = await lines(page).locator(".rows-body .row").count();
     assert.ok(count > 1, `${count} lines`);
     const selected = async () => lines(page).locator(".row.selected .code").first().innerText();
@@ -145,8 +150,11 @@ describe("lines of a function", () => {
     await page.keyboard.press("[");
     await page.waitForFunction((first) => document.querySelector(".hot-lines .row.selected .code").innerText === first, first);
 
-    const fragment = await page.evaluate(() => location.hash);
-    assert.match(fragment, /view=functions&.*lines=order_by_height;0/);
+    const fragment = await eventually(async () => {
+      const hash = await page.evaluate(() => location.hash);
+      assert.match(hash, /view=functions&.*lines=order_by_height;0/);
+      return hash;
+    });
     // Another function's lines, and back to callers and callees, are steps of the history.
     await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
     await page.getByRole("treegrid", { name: "Callers of order_by_height" }).waitFor();
@@ -154,14 +162,14 @@ describe("lines of a function", () => {
     await lines(page).waitFor();
     await page.locator(".functions .row:not(.loading)", { hasText: "rolling_sea" }).first().click();
     await page.getByRole("grid", { name: "Source lines of rolling_sea" }).waitFor();
-    assert.match(await page.evaluate(() => location.hash), /lines=rolling_sea;0/);
+    await page.waitForFunction(() => location.hash.includes("lines=rolling_sea;0"));
     await tab.close();
 
     const again = await open({}, fragment);
     await again.page.getByRole("grid", { name: "Source lines of order_by_height" }).waitFor();
     await again.page.locator(".functions .row.selected", { hasText: "order_by_height" }).waitFor();
     await again.close();
-  });
+  }, { tier: "all" });
 
   scene("a15 the selection and the commands lead there", async () => {
     const tab = await open();
@@ -178,7 +186,7 @@ describe("lines of a function", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("grid", { name: "Source lines of order_by_height" }).waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a15 without the program there are addresses, and what to drop is said", async () => {
     const tab = await Tab.open(host, { initPath: axe });
@@ -192,13 +200,15 @@ describe("lines of a function", () => {
     await instructions(page).waitFor();
     assert.equal(await lines(page).count(), 0);
     const note = page.getByRole("note");
-    assert.match(words(await note.first().innerText()), /^No file of tides was matched, so there are addresses only\. Drop tides or its \.debug\.$/);
+    await eventually(async () => {
+      assert.match(words(await note.first().innerText()), /^No file of tides was matched, so there are addresses only\. Drop tides or its \.debug\.$/);
+    });
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("a15-addresses");
     await tab.drop(program);
     await lines(page).waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a15 a link has the same lines and instructions, as far as they are told", async () => {
     const sender = await open();
@@ -239,7 +249,7 @@ describe("lines of a function", () => {
       assert.deepEqual(fileless.instructions.map(({ address, weight }) => [address, weight]), instructions.map(({ address, weight }) => [address, weight]), name);
       assert.deepEqual([fileless.lines, fileless.leftOut], [[], self], name);
     }
-  });
+  }, { tier: "all" });
 
   scene("a15 what stands there comes with a link that tells it, and goes on only if it is ticked", async () => {
     const file = parts.path("told.txt");
@@ -249,6 +259,7 @@ describe("lines of a function", () => {
     const { page } = tab;
     await showLines(tab, "rolling_sea");
     const source = readFileSync(tidesSource, "utf8").split("\n");
+    await tab.settled();
     const rows = await lines(page).locator(".code").evaluateAll((cells) => cells.map((cell) => [cell.innerText, cell.querySelector("code")?.textContent ?? null]));
     const told = rows.filter(([, text]) => text !== null);
     assert.ok(told.length > 0, JSON.stringify(rows));
@@ -282,12 +293,12 @@ describe("lines of a function", () => {
     assert.deepEqual([await sourceTick.isChecked(), await assemblyTick.isChecked()], [false, false]);
     assert.deepEqual(await textsIn(await link()), [false, false]);
     const kept = dialog.getByRole("region", { name: /keeps/ }).getByRole("listitem").filter({ hasText: "Text of" });
-    assert.match(await kept.innerText(), /Left out:\s+Text of hot lines and instructions\s+is not ticked/);
+    await eventually(async () => assert.match(await kept.innerText(), /Left out:\s+Text of hot lines and instructions\s+is not ticked/));
     await sourceTick.check();
     assert.deepEqual(await textsIn(await link()), [true, false]);
     await assemblyTick.check();
     assert.deepEqual(await textsIn(await link()), [true, true]);
-    assert.match(await kept.innerText(), /^Text of [1-9]\d* hot lines, [1-9]\d* instructions/);
+    await eventually(async () => assert.match(await kept.innerText(), /^Text of [1-9]\d* hot lines, [1-9]\d* instructions/));
     await tab.picture("share-texts");
     await tab.close();
 
@@ -297,7 +308,7 @@ describe("lines of a function", () => {
     await own.page.getByRole("checkbox", { name: /^Source files/ }).waitFor();
     assert.equal(await own.page.getByRole("checkbox", { name: /^Text of hot/ }).count(), 0);
     await own.close();
-  });
+  }, { tier: "all" });
 
   scene("a15 are usable by anybody, in every size and theme", async () => {
     const tab = await open({ initPath: axe });
@@ -310,5 +321,5 @@ describe("lines of a function", () => {
     await tab.picture("a15-lines-forced-colours");
     await tab.page.emulateMedia({ forcedColors: "none" });
     await tab.close();
-  });
+  }, { tier: "all" });
 });

@@ -2,20 +2,21 @@
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { Parts, html, samplesByPerf, siteFolder } from "./recording.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
 let host;
 let recording;
 
-before(async () => {
+beforeScenes(async () => {
   host = await parts.host();
-  recording = parts.record("ebb.perf.data", ["-F", "499"], [parts.compile(["tides"]), "20"]);
+  recording = parts.record("ebb.perf.data", ["-F", "999"], [parts.compile(["tides"]), "12"]);
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** What a fresh tab shows. */
 async function opened(options) {
@@ -54,28 +55,45 @@ describe("the sample profile", () => {
 describe("what was opened lately", () => {
   const rows = (tab) => tab.page.getByRole("region", { name: "Recent" }).locator("li");
 
+  /** What the database has of them, once it is there. */
+  const stored = (tab) => tab.page.evaluate(() => new Promise((resolve) => {
+    const open = indexedDB.open("perftab");
+    open.onsuccess = () => {
+      const all = open.result.transaction("recent").objectStore("recent").getAll();
+      all.onsuccess = () => resolve(all.result.map(({ name, when, handles }) => ({ name, when, handles: handles.length })));
+    };
+  }));
+
+  /** Opens the page again once it has written down what is open since `before`, and with so many handles. */
+  async function reloaded(tab, before, handles) {
+    await tab.opened();
+    await eventually(async () => {
+      const all = await stored(tab);
+      assert.ok(all.some((file) => file.when > before && file.handles === handles), JSON.stringify(all));
+    });
+    await tab.page.reload();
+    await rows(tab).first().waitFor();
+  }
+
   scene("stands on the open screen with its size and samples, and is chosen again where there is no handle", async () => {
     const tab = await opened();
     assert.equal(await tab.page.getByRole("region", { name: "Recent" }).count(), 0);
     // A file that a script made, as Playwright's are, has no handle.
     await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), recording);
-    await tab.opened();
-    await tab.page.reload();
-    await rows(tab).first().waitFor();
+    await reloaded(tab, 0, 0);
     const samples = Object.values(samplesByPerf(recording)).reduce((sum, count) => sum + count, 0);
     const text = await rows(tab).first().innerText();
     assert.match(text, /^ebb\.perf\.data/);
     assert.match(text, new RegExp(`${samples.toLocaleString("en-US")} samples · cpu-clock`));
     assert.match(text, /choose the file again/);
-    assert.match(text, /today \d\d:\d\d/);
+    assert.match(text, /today \d\d:\d\d|yesterday/); // Which it is where a day ends in between.
     await tab.pictures("a-open");
+    const [{ when }] = await stored(tab);
     await tab.pick(() => rows(tab).getByRole("button", { name: "ebb.perf.data" }).click(), recording);
-    await tab.opened();
-    await tab.page.reload();
-    await rows(tab).first().waitFor();
+    await reloaded(tab, when, 0);
     assert.equal(await rows(tab).count(), 1, "what is opened twice stands there once");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("opens again by its handle, and Clear forgets all of it", async () => {
     const tab = await opened({ pickers: true });
@@ -91,18 +109,14 @@ describe("what was opened lately", () => {
     const flood = join(dirname(recording), "flood.perf.data");
     copyFileSync(recording, flood);
     await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), flood);
-    await tab.opened();
-    await tab.page.reload();
+    await reloaded(tab, 0, 0);
     await tab.page.evaluate(choose, [...readFileSync(recording)]);
     await rows(tab).getByRole("button", { name: "flood.perf.data" }).click(); // Chosen again, now with a handle.
-    await tab.opened();
-    await tab.page.reload();
-    await rows(tab).first().waitFor();
+    await reloaded(tab, 0, 1);
     assert.doesNotMatch(await rows(tab).first().innerText(), /choose the file again/);
+    const [{ when }] = await stored(tab);
     await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
-    await tab.opened();
-    await tab.page.reload();
-    await rows(tab).first().waitFor();
+    await reloaded(tab, when, 1);
     await tab.page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry("flood.perf.data"));
     await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
     await tab.page.locator(".toast", { hasText: /^flood\.perf\.data could not be read: .* Choose the file again\./ }).waitFor();
@@ -110,16 +124,9 @@ describe("what was opened lately", () => {
     await rows(tab).first().waitFor({ state: "detached" });
     await tab.page.reload();
     await tab.page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
-    const stored = await tab.page.evaluate(() => new Promise((resolve) => {
-      const open = indexedDB.open("perftab");
-      open.onsuccess = () => {
-        const all = open.result.transaction("recent").objectStore("recent").getAll();
-        all.onsuccess = () => resolve(all.result);
-      };
-    }));
-    assert.deepEqual(stored, []);
+    assert.deepEqual(await stored(tab), []);
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("the open screen", () => {
@@ -142,7 +149,7 @@ describe("the open screen", () => {
       await frame.waitFor({ state: "detached" });
     }
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("counts the files that wait for a profile", async () => {
     const tab = await opened();
@@ -153,7 +160,7 @@ describe("the open screen", () => {
     await tab.page.getByRole("button", { name: "Forget" }).click();
     await tab.page.getByText("2 files waiting").waitFor({ state: "detached" });
     await tab.close();
-  });
+  }, { tier: "all" });
 
   for (const colorScheme of ["light", "dark"]) {
     scene(`axe finds nothing serious, ${colorScheme}`, async () => {
@@ -161,7 +168,7 @@ describe("the open screen", () => {
       await tab.page.getByRole("button", { name: "Formats" }).click();
       assert.deepEqual(await tab.findings(), []);
       await tab.close();
-    });
+    }, { tier: "all" });
   }
 });
 
@@ -224,7 +231,7 @@ describe("a hosted copy", () => {
     const caches = await tab.page.evaluate(() => caches.keys());
     assert.deepEqual(caches.map((name) => name.split(" ").at(-1)), ["newer"]);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("has what a browser wants before it installs a page", async () => {
     const site = await parts.site(copied("installable"));
@@ -237,7 +244,7 @@ describe("a hosted copy", () => {
     // A private window installs nothing; those of tests are private.
     assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== "in-incognito"), []);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("is the only form of the page that looks for files beside it", async () => {
     const site = await parts.site(dirname(html));
@@ -247,5 +254,5 @@ describe("a hosted copy", () => {
     assert.deepEqual(site.asked, ["/perftab.html"]);
     assert.equal(await tab.page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
     await tab.close();
-  });
+  }, { tier: "all" });
 });

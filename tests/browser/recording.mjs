@@ -4,10 +4,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
+import { getPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { limits } from "./limits.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -23,21 +24,27 @@ function environment(home) {
   return { ...rest, HOME: home };
 }
 
+/** Runs a program to its end; what it prints. It prints the same words in every language, and does not run for ever. */
+export function run(program, options, { env = process.env, ...more } = {}) {
+  const common = { encoding: "utf8", maxBuffer: 1 << 30, timeout: limits.program, killSignal: "SIGKILL" };
+  return execFileSync(program, options, { ...common, ...more, env: { ...env, LC_ALL: "C" } });
+}
+
 /** The build-id in an ELF file, as binutils read it. */
 export function buildId(file) {
-  const notes = execFileSync("readelf", ["--notes", "--wide", file], { encoding: "utf8" });
+  const notes = run("readelf", ["--notes", "--wide", file]);
   return /Build ID: ([0-9a-f]+)/.exec(notes)[1];
 }
 
 /** The function whose code lies at an address of a program, past all that was inlined into it, as binutils read it. */
 export function functionAt(program, address) {
-  const output = execFileSync("addr2line", ["--functions", "--inlines", "--exe", program, address], { encoding: "utf8" });
+  const output = run("addr2line", ["--functions", "--inlines", "--exe", program, address]);
   return output.trim().split("\n").at(-2);
 }
 
 /** How many samples perf finds in a recording, by event. */
 export function samplesByPerf(recording) {
-  const lines = execFileSync("perf", ["script", "-i", recording, "-F", "event"], { encoding: "utf8", maxBuffer: 1 << 30 });
+  const lines = run("perf", ["script", "-i", recording, "-F", "event"]);
   const counts = {};
   // Of a pipe it prints call chains too, asked or not.
   for (const [, event] of lines.matchAll(/^\s*(\S+):\s*$/gm)) counts[event] = (counts[event] ?? 0) + 1;
@@ -50,12 +57,18 @@ export function isInstalled(command) {
 
 export class Parts {
   #ends = [];
-  folder = mkdtempSync(join(tmpdir(), "perftab-browser-"));
+  #folder = null;
+
+  /** Made when it is first asked for: a file whose scenes are all left out leaves nothing behind. */
+  get folder() {
+    this.#folder ??= mkdtempSync(join(tmpdir(), "perftab-browser-"));
+    return this.#folder;
+  }
 
   /** Ends what was started, then removes the folder. */
   async end() {
     for (const end of this.#ends.reverse()) await end();
-    rmSync(this.folder, { recursive: true, force: true });
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** A path below the folder; folders on the way are made. */
@@ -69,7 +82,7 @@ export class Parts {
   compile(names, ...options) {
     const program = this.path(...names);
     const common = ["-g", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1", "-o", program, tidesSource];
-    execFileSync("gcc", [...(options.length > 0 ? options : ["-O2"]), ...common]);
+    run("gcc", [...(options.length > 0 ? options : ["-O2"]), ...common]);
     return program;
   }
 
@@ -77,7 +90,7 @@ export class Parts {
   compileCanals(names, ...options) {
     const program = this.path(...names);
     const common = ["-O2", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id=sha1", "-o", program];
-    execFileSync("gcc", [...options, ...common, join(root, "tests/programs/canals.c")]);
+    run("gcc", [...options, ...common, join(root, "tests/programs/canals.c")]);
     return program;
   }
 
@@ -85,34 +98,31 @@ export class Parts {
   compilePhases() {
     const program = this.path("phases");
     const options = ["-O2", "-g", "-fno-omit-frame-pointer", "-pthread", "-Wl,--build-id=sha1", "-o", program];
-    execFileSync("gcc", [...options, join(root, "tests/programs/phases.c")]);
+    run("gcc", [...options, join(root, "tests/programs/phases.c")]);
     return program;
   }
 
   /** Records a command; `options` are those of `perftab record`. */
   record(name, options, command) {
     const recording = this.path(name);
-    execFileSync(binary, ["record", "-q", "-g", ...options, "-o", recording, "--", ...command], {
-      stdio: ["ignore", "ignore", "inherit"],
-      env: environment(this.folder),
-    });
+    this.#recorded([binary, "record", "-q", "-g", ...options, "-o", recording, "--", ...command], "ignore");
     return recording;
   }
 
   /** Runs perftab to its end, without anything of the person who runs the tests. */
   perftab(...options) {
-    execFileSync(binary, options, { stdio: ["ignore", "ignore", "inherit"], env: environment(this.folder) });
+    run(binary, options, { stdio: ["ignore", "ignore", "inherit"], env: environment(this.folder) });
   }
 
   /** What perftab prints, as JSON. */
   json(...options) {
-    return JSON.parse(execFileSync(binary, options, { encoding: "utf8", env: environment(this.folder), maxBuffer: 1 << 30 }));
+    return JSON.parse(run(binary, options, { env: environment(this.folder) }));
   }
 
   /** Samples of threads of this name, in all and by the DSO that they ended in, as perf reads them. */
   leaves(recording, comm) {
     const options = ["script", "-i", recording, "--comms", comm, "-G", "-F", "ip,dso"];
-    const lines = execFileSync("perf", options, { encoding: "utf8", maxBuffer: 1 << 30, env: environment(this.folder) });
+    const lines = run("perf", options, { env: environment(this.folder) });
     const counts = { all: 0 };
     for (const [, dso] of lines.matchAll(/^\s*[0-9a-f]+ \((.+)\)\s*$/gm)) {
       const name = dso.split("/").at(-1);
@@ -125,10 +135,7 @@ export class Parts {
   /** Records with perf, which has forms of recordings that ours has not. */
   perf(name, options, command) {
     const recording = this.path(name);
-    execFileSync("perf", ["record", "-q", "-g", ...options, "-o", recording, "--", ...command], {
-      stdio: ["ignore", "ignore", "inherit"],
-      env: environment(this.folder),
-    });
+    this.#recorded(["perf", "record", "-q", "-g", "-N", ...options, "-o", recording, "--", ...command], "ignore");
     return recording;
   }
 
@@ -136,18 +143,25 @@ export class Parts {
   perfPipe(name, options, command) {
     const recording = this.path(name);
     const file = openSync(recording, "w");
-    execFileSync("perf", ["record", "-q", "-g", ...options, "-o", "-", "--", ...command], {
-      stdio: ["ignore", file, "inherit"],
-      env: environment(this.folder),
-    });
+    this.#recorded(["perf", "record", "-q", "-g", "-N", ...options, "-o", "-", "--", ...command], file);
     closeSync(file);
     return recording;
+  }
+
+  /**
+   * Runs a recorder. What is recorded may work for a time and not for an amount, so it is not niced even where the tests
+   * are: beside others it would be sampled a few times only. Where that is not allowed, `nice` says so and goes on.
+   */
+  #recorded([program, ...options], output) {
+    const niced = getPriority();
+    const command = niced > 0 ? ["nice", "-n", String(-niced), program, ...options] : [program, ...options];
+    run(command[0], command.slice(1), { stdio: ["ignore", output, "inherit"], env: environment(this.folder) });
   }
 
   /** Packs a file with a packer of the machine's; the packed one has this ending. */
   pack(packer, file, ending) {
     const packed = `${file}.${ending}`;
-    writeFileSync(packed, execFileSync(packer, ["-c", file], { maxBuffer: 1 << 30 }));
+    writeFileSync(packed, run(packer, ["-c", file], { encoding: "buffer" }));
     return packed;
   }
 
@@ -199,18 +213,22 @@ export class Parts {
 
   /** Runs elfutils' debuginfod over a folder; answers its address once it has read all of it. */
   async debuginfod(folder) {
-    const port = await freePort();
-    const options = ["-d", ":memory:", "-p", String(port), "-F", folder];
-    const child = this.#spawn("debuginfod", options, environment(this.folder));
-    child.stdout.resume();
-    const address = `http://127.0.0.1:${port}`;
-    // It has no other way to tell than to be asked.
-    for (const giveUp = Date.now() + 30_000; Date.now() < giveUp; await tick()) {
-      const metrics = await fetch(`${address}/metrics`).then((reply) => reply.text(), () => "");
-      const lines = metrics.split("\n");
-      if (lines.includes("ready 1") && lines.includes('thread_work_pending{role="scan"} 0')) return address;
+    const giveUp = performance.now() + limits.wait;
+    while (performance.now() < giveUp) {
+      const port = await freePort();
+      const options = ["-d", ":memory:", "-p", String(port), "-F", folder];
+      const child = this.#spawn("debuginfod", options, environment(this.folder));
+      child.stdout.resume();
+      const address = `http://127.0.0.1:${port}`;
+      // It has no other way to tell than to be asked. It ends if somebody else took the port in between.
+      for (; child.exitCode === null && performance.now() < giveUp; await tick()) {
+        const metrics = await fetch(`${address}/metrics`).then((reply) => reply.text(), () => "");
+        const lines = metrics.split("\n");
+        const isReady = lines.includes("ready 1") && lines.includes('thread_work_pending{role="scan"} 0');
+        if (isReady && child.exitCode === null) return address;
+      }
     }
-    throw new Error("debuginfod is not ready after half a minute");
+    throw new Error("debuginfod is not ready");
   }
 
   /** A server that dies with this process, whatever happens to it. */

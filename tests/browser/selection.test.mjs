@@ -1,14 +1,14 @@
 // What the panel says of a selection: where it lies, on which threads it ran, and when. The program prints when each of its
 // functions ran, perf says on which threads, binutils what lies at an address.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
-import { Parts, functionAt } from "./recording.mjs";
-import { QUERY, Tab, axe, scene } from "./tab.mjs";
+import { describe } from "node:test";
+import { Parts, functionAt, run } from "./recording.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { QUERY, Tab, axe } from "./tab.mjs";
 
 /** Milliseconds of the phases: work, sleep, work of two threads, work of a child. */
-const LENGTHS = [600, 300, 600, 400];
+const LENGTHS = [300, 200, 300, 300];
 
 const parts = new Parts();
 let program;
@@ -19,11 +19,11 @@ let pids;
 /** When a function of the program ran, in the same nanoseconds. */
 let phases;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compilePhases();
   const said = parts.path("phases.txt");
-  recording = parts.record("phases.perf.data", ["-F", "999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
-  const lines = execFileSync("perf", ["script", "--ns", "-i", recording, "-F", "comm,pid,time"], { encoding: "utf8", maxBuffer: 1 << 28 });
+  recording = parts.record("phases.perf.data", ["-F", "1999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
+  const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "comm,pid,time"]);
   const samples = [...lines.matchAll(/^\s*(\S+)\s+(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)]
     .map(([, comm, pid, s, ns]) => ({ comm, pid, time: BigInt(s) * 1_000_000_000n + BigInt(ns) }));
   const first = samples.reduce((least, { time }) => (time < least ? time : least), samples[0].time);
@@ -35,7 +35,7 @@ before(async () => {
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 async function opened(options = {}, fragment = "") {
   const tab = await Tab.open(host + fragment, options);
@@ -101,7 +101,7 @@ describe("selection", () => {
     await tab.page.getByRole("tab", { name: "Selection" }).click();
     await tab.page.locator(".selection h2", { hasText: "second_watch" }).waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a function of the table is counted wherever it was called, and a range cuts the time", async () => {
     const { start, end } = phases.dog_watch;
@@ -118,7 +118,7 @@ describe("selection", () => {
     // It began late in the range.
     for (const [, to] of await bars(panel)) assert.ok(to * half > start - 0.01e9, `${to}`);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("a click that names overtake selects the same box in the next graph", async () => {
     const tab = await Tab.open(host, { init: holdGraphs });
@@ -162,5 +162,5 @@ describe("selection", () => {
     }
     assert.deepEqual(await tab.ask("occurrence", { query: QUERY, request: { subject: { kind: "call-node", id: 4_000_000_000 }, bins: 4 } }), []);
     await tab.close();
-  });
+  }, { tier: "all" });
 });

@@ -1,11 +1,11 @@
 // Names in a link are whatever its sender wants: they are shown as text, and nothing that they say is run, fetched or drawn.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
-import { Parts } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { Parts, run } from "./recording.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 
 /** What a name may try; each takes the place of a function of the program, whose names are as long. */
 const HOSTILE = [
@@ -26,7 +26,7 @@ let host;
 let given;
 let sender;
 
-before(async () => {
+beforeScenes(async () => {
   const names = HOSTILE.map((_, index) => `spot_${index}_`.padEnd(LENGTH, "x"));
   const functions = [...names, LONG].map((name, index) => `
     __attribute__((noinline)) void f${index}(void) __asm__("${name}");
@@ -35,7 +35,7 @@ before(async () => {
   const source = parts.path("hostile.c");
   writeFileSync(source, `static volatile unsigned long sum; ${functions.join("\n")} int main(void) { ${calls} return 0; }`);
   const program = parts.path("<b>folder<", "script>hacked()");
-  execFileSync("gcc", ["-O1", "-fno-omit-frame-pointer", "-Wl,--build-id=0x0b5e55ed", "-o", program, source]);
+  run("gcc", ["-O1", "-fno-omit-frame-pointer", "-Wl,--build-id=0x0b5e55ed", "-o", program, source]);
   const recording = parts.record("hostile.perf.data", ["-F", "999"], [program]);
   // The build-id was chosen, so that names may be others.
   let bytes = readFileSync(program).toString("latin1");
@@ -48,7 +48,7 @@ before(async () => {
   given = [recording, program];
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** Fails where anything of a name ran or became an element; `hacked` is what all of them call. */
 async function checkHarmless(tab) {
@@ -105,7 +105,7 @@ describe("names that are hostile", () => {
     await tab.opened();
     await lookEverywhere(tab);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("in a saved page do not end the element that they stand in, and are shown as text", async () => {
     await sender.page.getByRole("button", { name: "Share", exact: true }).click();
@@ -124,5 +124,5 @@ describe("names that are hostile", () => {
     await tab.opened();
     await lookEverywhere(tab);
     await tab.close();
-  });
+  }, { tier: "all" });
 });

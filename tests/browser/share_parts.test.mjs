@@ -2,11 +2,13 @@
 // sender looked at it, and the way back to what was open before.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { writeCrowd } from "./crowd.mjs";
+import { seconds } from "./limits.mjs";
 import { Parts } from "./recording.mjs";
-import { QUERY, Tab, axe, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { QUERY, Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
 let host;
@@ -15,14 +17,14 @@ let elsewhere;
 let program;
 let recording;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compile(["tides"]);
   recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
   host = await parts.host();
   elsewhere = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** A tab with the recording and its names, at `fragment`. */
 async function opened(fragment = "", options = {}) {
@@ -117,7 +119,7 @@ describe("a link", () => {
     await field.press("Enter");
     await dialog.getByText(/needs at least [\d,]+ characters/).first().waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("says what it keeps, under the coverage meter and where calls were folded", async () => {
     const tab = await opened();
@@ -138,7 +140,7 @@ describe("a link", () => {
     await fresh.page.getByRole("button", { name: "Expand hottest path" }).click();
     await fresh.picture("share-folded");
     await fresh.close();
-  });
+  }, { tier: "all" });
 
   scene("opens zoomed into what the sender was, and leaves a range out that it cannot show", async () => {
     const tab = await opened("#s2&range=0.1-500");
@@ -166,7 +168,7 @@ describe("a link", () => {
     await fresh.page.getByText("Not filtered by range, as its sender did: single samples are not in this link.").first().waitFor();
     await fresh.page.locator(".breadcrumb [aria-current]", { hasText: name }).waitFor();
     await fresh.close();
-  });
+  }, { tier: "all" });
 
   scene("that came broken says how, and can be pasted again", async () => {
     const tab = await opened();
@@ -210,7 +212,7 @@ describe("a link", () => {
       await fresh.opened();
       await fresh.close();
     }
-  });
+  }, { tier: "all" });
 
   scene("that came packed opens, as does a page, when it is dropped and on the command line", async () => {
     const tab = await opened();
@@ -236,7 +238,7 @@ describe("a link", () => {
     await fresh.drop(parts.pack("gzip", notes, "gz"));
     await fresh.page.getByRole("alert").filter({ hasText: "notes.txt.gz" }).waitFor();
     await fresh.close();
-  });
+  }, { tier: "all" });
 
   scene("opened over a file leads back to it", async () => {
     const tab = await opened("#s2&view=functions");
@@ -262,8 +264,8 @@ describe("a link", () => {
     assert.ok(characters > 1_940_000 && characters <= 2_000_000, `${characters} characters`);
     assert.ok(fidelity.kept_nodes > 30_000 && fidelity.kept_nodes < fidelity.total_nodes, JSON.stringify(fidelity));
     const fresh = await Tab.open(host + payloadOf(link));
-    // Such a link takes seconds, on a busy machine many.
-    fresh.page.setDefaultTimeout(120_000);
+    // Such a link takes seconds, on a busy machine many: so has the scene.
+    fresh.page.setDefaultTimeout(seconds(240));
     await fresh.opened();
     const { events } = await fresh.ask("info");
     assert.deepEqual(events.map(({ name, samples, weight }) => [name, samples, weight]), [["cpu-clock", crowd.samples, crowd.weight]]);
@@ -271,7 +273,7 @@ describe("a link", () => {
     assert.equal(functions.reduce((sum, { self }) => sum + self, 0), crowd.weight);
     assert.ok(functions.length > 30_000, `${functions.length} functions`);
     await fresh.close();
-  });
+  }, { tier: "all", limit: seconds(300) });
 });
 
 describe("a page", () => {
@@ -302,12 +304,12 @@ describe("a page", () => {
     }
     assert.deepEqual(fresh.refused, []);
     await fresh.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("the dialog", () => {
   scene("opens by its key in a comparison, and says which profile it shares", async () => {
-    const other = parts.record("other.perf.data", ["-F", "999"], [program, "20"]);
+    const other = parts.record("other.perf.data", ["-F", "999"], [program, "12"]);
     const tab = await Tab.open(host);
     await tab.drop(recording, other);
     await tab.page.getByRole("button", { name: "Open both to compare" }).click();
@@ -317,7 +319,7 @@ describe("the dialog", () => {
     await dialog.getByText(/^It holds one profile, (tides|other)\.perf\.data, and nothing of what it is compared with\.$/).waitFor();
     await linkOf(dialog);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("is usable by anybody, in every size and theme", async () => {
     const tab = await opened("#s2&step=search;rolling_sea", { initPath: axe });
@@ -330,7 +332,7 @@ describe("the dialog", () => {
       await tab.pictures(`share-${name.toLowerCase()}`);
     }
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("a binary dropped on a link", () => {
@@ -357,5 +359,5 @@ describe("a binary dropped on a link", () => {
     assert.ok((await names()).includes("rolling_sea"));
     assert.deepEqual(fresh.refused, []);
     await fresh.close();
-  });
+  }, { tier: "all" });
 });

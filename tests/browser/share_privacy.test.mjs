@@ -1,7 +1,8 @@
 // What a link tells is what is ticked: the command line reads each link that the dialog made, and has or has not the texts.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { axe, scene } from "./tab.mjs";
+import { scene } from "./scene.mjs";
+import { axe } from "./tab.mjs";
 import { standing, Telling } from "./telling.mjs";
 
 const telling = new Telling();
@@ -99,7 +100,7 @@ describe("what a link tells", () => {
     await pattern.fill("");
     assert.ok((await link.read()).includes("rolling_sea"), "it is back");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("every text is listed, and found by keys and by those who do not see it", async () => {
     const { tab, dialog } = await shared({ initPath: axe });
@@ -111,7 +112,7 @@ describe("what a link tells", () => {
     assert.deepEqual(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]), []);
     await tab.picture("share-privacy-list");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("the page tab tells the same way, and a narrow window has it below", async () => {
     const { tab, dialog } = await shared();
@@ -124,7 +125,7 @@ describe("what a link tells", () => {
     await dialog.getByText(/A page cannot be taken back/).scrollIntoViewIfNeeded();
     await tab.picture("share-privacy-phone");
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 /** The address that the link names. */

@@ -2,25 +2,25 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { Parts, siteFolder } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { afterScenes, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 
 const parts = new Parts();
-let payload;
+afterScenes(() => parts.end());
 
-before(async () => {
+/** A link to what was recorded here, as the page makes it. */
+async function made() {
   const program = parts.compile(["tides"]);
-  const recording = parts.record("tides.perf.data", ["-F", "499"], [program, "20"]);
+  const recording = parts.record("tides.perf.data", ["-F", "999"], [program, "12"]);
   const tab = await Tab.open(await parts.host());
   await tab.drop(recording, program);
   await tab.status("tides", "matched");
-  const shared = await tab.ask("share", { budget: 65_536, base: "", options: {} });
-  payload = `#${shared.payload}`;
+  const { payload } = await tab.ask("share", { budget: 65_536, base: "", options: {} });
   await tab.close();
-});
-
-after(() => parts.end());
+  return `#${payload}`;
+}
 
 /** The page keeps itself when nothing else waits for the network. */
 const kept = (page) => page.evaluate(async () => {
@@ -32,6 +32,7 @@ const kept = (page) => page.evaluate(async () => {
 
 describe("a copy on a static host", () => {
   scene("opens a link below any path, asks no other host, and opens it without network the second time", async () => {
+    const payload = await made();
     const site = await parts.site(siteFolder, "/somebody/tools/perftab/");
     const tab = await Tab.open(site.address + payload, { offline: true });
     await tab.opened();
@@ -47,7 +48,7 @@ describe("a copy on a static host", () => {
     assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
     tab.browser.errors.length = 0; // The browser reports that it did not reach the host for a newer worker.
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("says to browsers and hosts that nothing else may run or be told", () => {
     const page = readFileSync(join(siteFolder, "index.html"), "utf8");

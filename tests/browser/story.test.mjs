@@ -3,10 +3,11 @@
 // kept in target/screenshots/.
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Parts, buildId, functionAt, isInstalled, linesOf } from "./recording.mjs";
-import { Tab, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
 
 /** Every function of tides.c but main, whose name stands in any page. */
 const NAMES = [
@@ -21,7 +22,7 @@ let recording;
 const files = {};
 const ids = {};
 
-before(async () => {
+beforeScenes(async () => {
   // Another program, whose file nobody has.
   files.tides = parts.compile(["recorded", "tides"]);
   const driftwood = parts.compile(["recorded", "driftwood"], "-O1");
@@ -30,7 +31,7 @@ before(async () => {
   ids.tides = buildId(files.tides);
   ids.rebuilt = buildId(files.rebuilt);
   assert.equal(new Set(Object.values(ids)).size, 3);
-  recording = parts.record("tides.perf.data", ["-F", "1999"], ["sh", "-c", `${files.tides} 60; ${driftwood} 6`]);
+  recording = parts.record("tides.perf.data", ["-F", "4999"], ["sh", "-c", `${files.tides} 24; ${driftwood} 6`]);
   // From here on nothing lies where it was recorded.
   mkdirSync(parts.path("kept", "tides"), { recursive: true });
   files.renamed = parts.path("kept", "something-else.bin");
@@ -39,7 +40,7 @@ before(async () => {
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** No function of the program has a name: not on the screen, not in what the worker said, not in what it answers. */
 async function assertUnnamed(tab) {
@@ -72,10 +73,10 @@ describe("the story", () => {
   /** What it shows once the program has names. */
   const seen = {};
 
-  before(async () => {
+  beforeScenes(async () => {
     tab = await Tab.open(host);
   });
-  after(() => tab?.close());
+  afterScenes(() => tab?.close());
 
   scene("1 a recording is dropped: addresses, and a ledger of what is missing", async () => {
     await tab.pictures("0-open-screen");
@@ -115,6 +116,7 @@ describe("the story", () => {
     await tab.page.getByRole("tab", { name: "Selection" }).click();
     const panel = tab.page.locator(".selection");
     await panel.filter({ hasText: "Mismatched: tides" }).waitFor();
+    await tab.settled();
     const unnamed = await panel.locator("h2").innerText();
     assert.match(unnamed, /^0x[0-9a-f]+$/);
     const stack = await panel.locator(".stack li").count();
@@ -142,8 +144,10 @@ describe("the story", () => {
     assert.match(file, /tests\/programs\/tides\.c$/);
     const { first, last } = linesOf("lift_droplet");
     assert.ok(Number(line) >= first && Number(line) <= last, `line ${line} is in ${first} to ${last}`);
-    const path = await found.locator(".stack li").allInnerTexts();
-    assert.deepEqual(path.slice(-4), ["main", "rolling_sea", "raise_swell", "lift_droplet"]);
+    await eventually(async () => {
+      const path = await found.locator(".stack li").allInnerTexts();
+      assert.deepEqual(path.slice(-4), ["main", "rolling_sea", "raise_swell", "lift_droplet"]);
+    });
     await tab.pictures("3-names-and-lines");
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.press("Escape");
@@ -180,7 +184,7 @@ describe("the story", () => {
     await viewer.status("tides", "matched");
     await page.locator(".dso-row", { hasText: "driftwood" }).getByText(/^Not on /).waitFor();
     await page.locator(".status-work").waitFor({ state: "detached" });
-    assert.match(await page.locator(".status-network").innerText(), /^Sent: \d build-ids/);
+    await page.locator(".status-network", { hasText: /^Sent: \d build-ids/ }).waitFor();
     const functions = await viewer.functions();
     assertNamed(functions);
     const driftwood = functions.filter(({ dso }) => dso === "driftwood");
@@ -194,7 +198,7 @@ describe("the story", () => {
     const libc = (await viewer.ledger())["libc.so.6"];
     assert.equal(libc.status, "matched", "this machine's own libc is found by perftab view itself");
     await viewer.close();
-  });
+  }, { tier: "all" });
 
   scene("5 libc is named by the debug file of libc6-dbg, chosen in the picker", async (t) => {
     const libc = (await tab.ledgerInDock())["libc.so.6"];
@@ -215,7 +219,7 @@ describe("the story", () => {
     await tab.pictures("5-libc");
     await tab.page.keyboard.press("/");
     await tab.page.keyboard.press("Escape");
-  });
+  }, { tier: "all" });
 
   scene("a17 a link opens with the same names and totals where the profile was never seen", async () => {
     seen.ledger = statuses(await tab.ledgerInDock());
@@ -229,9 +233,8 @@ describe("the story", () => {
       await dialog.locator(".share-actions", { hasText: /characters/ }).waitFor();
       await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
       await tab.pictures(`a17-share-${name.toLowerCase()}`);
-      await dialog.getByRole("button", { name: "Copy link" }).click();
-      await dialog.getByRole("button", { name: "Copied" }).waitFor();
-      links[name] = await page.evaluate(() => navigator.clipboard.readText());
+      await tab.settled();
+      links[name] = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
       await dialog.getByRole("button", { name: "Copy link" }).waitFor();
       assert.ok(links[name].length <= most, `${links[name].length} characters are too many for ${name}`);
       const said = await dialog.locator(".share-actions strong").innerText();

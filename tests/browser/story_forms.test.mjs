@@ -1,12 +1,13 @@
 // Every form that a recording comes in, as perf and packers make it here: each opens with the samples that perf counts.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Parts, binary, isInstalled, samplesByPerf } from "./recording.mjs";
-import { QUERY, Tab, axe, scene } from "./tab.mjs";
+import { seconds } from "./limits.mjs";
+import { Parts, binary, isInstalled, run, samplesByPerf } from "./recording.mjs";
+import { afterScenes, beforeScenes, lazily, scene } from "./scene.mjs";
+import { QUERY, Tab, axe } from "./tab.mjs";
 
 const fixtures = fileURLToPath(new URL("../fixtures/", import.meta.url));
 
@@ -16,14 +17,14 @@ let recording;
 let expected;
 let host;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compile(["tides"]);
-  recording = parts.perf("tides.data", ["-e", "cpu-clock", "-F", "999"], [program, "20"]);
+  recording = parts.perf("tides.data", ["-e", "cpu-clock", "-F", "999"], [program, "12"]);
   expected = samplesByPerf(recording);
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** What the page found, by event; events without samples left out, as perf script leaves them out. */
 async function samplesInPage(tab) {
@@ -49,17 +50,17 @@ async function assertNamed(tab) {
 describe("12 forms of recordings", () => {
   scene("12a what perf writes into a pipe", async () => {
     // Build-ids come from the kernel: what is piped has no table of them at its end.
-    const piped = parts.perfPipe("piped.data", ["--buildid-mmap", "-e", "cpu-clock", "-F", "999"], [program, "20"]);
+    const piped = parts.perfPipe("piped.data", ["--buildid-mmap", "-e", "cpu-clock", "-F", "999"], [program, "12"]);
     const tab = await opened(piped);
     assert.equal((await tab.ask("info")).format.mode, "pipe");
     assert.deepEqual(await samplesInPage(tab), samplesByPerf(piped));
     await assertNamed(tab);
     await tab.pictures("12-pipe");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("12b records that perf compressed", async () => {
-    const compressed = parts.perf("compressed.data", ["-z", "--buildid-mmap", "-e", "cpu-clock", "-F", "999"], [program, "20"]);
+    const compressed = parts.perf("compressed.data", ["-z", "--buildid-mmap", "-e", "cpu-clock", "-F", "999"], [program, "12"]);
     const tab = await opened(compressed);
     assert.equal((await tab.ask("info")).format.compression, "zstd");
     assert.deepEqual(await samplesInPage(tab), samplesByPerf(compressed));
@@ -82,7 +83,7 @@ describe("12 forms of recordings", () => {
       await tab.page.locator(".toast", { hasText: `tides.${ending}` }).waitFor();
       await assertNamed(tab);
       await tab.close();
-    });
+    }, { tier: "all" });
   }
 
   scene("12d a packed recording that is cut shows what came before", async () => {
@@ -95,49 +96,48 @@ describe("12 forms of recordings", () => {
     assert.ok(warnings.length > 0);
     await tab.page.locator(".banner").first().waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
   describe("a folder of perf record --threads", () => {
-    let folder;
-    let files;
-    before(() => {
-      folder = parts.perf("threads.data", ["--threads", "-a", "-e", "cpu-clock", "-F", "999"], [program, "20"]);
-      files = readdirSync(folder).map((name) => join(folder, name));
+    const recorded = lazily(() => {
+      const folder = parts.perf("threads.data", ["--threads", "-a", "-e", "cpu-clock", "-F", "999"], [program, "12"]);
+      const files = readdirSync(folder).map((name) => join(folder, name));
       assert.ok(files.length > 1, "a stream for each processor");
+      return { folder, files };
     });
 
     async function assertWhole(tab, name) {
       assert.equal(await tab.page.locator(".file-name").innerText(), name);
       assert.equal((await tab.ask("info")).format.mode, "directory");
-      assert.deepEqual(await samplesInPage(tab), samplesByPerf(folder));
+      assert.deepEqual(await samplesInPage(tab), samplesByPerf(recorded().folder));
       await assertNamed(tab);
     }
 
     scene("12e dropped as a folder", async () => {
       const tab = await Tab.open(host);
-      await tab.dropFromOutside(folder);
+      await tab.dropFromOutside(recorded().folder);
       await tab.opened();
       await assertWhole(tab, "threads.data");
       await tab.pictures("12-folder");
       await tab.close();
-    });
+    }, { tier: "all" });
 
     scene("12f its files dropped together", async () => {
-      const tab = await opened(...files);
+      const tab = await opened(...recorded().files);
       await assertWhole(tab, "data");
       await tab.close();
     });
 
     scene("12g chosen in the picker", async () => {
       const tab = await Tab.open(host);
-      await tab.pick(() => tab.page.getByRole("button", { name: "Choose a folder" }).click(), folder);
+      await tab.pick(() => tab.page.getByRole("button", { name: "Choose a folder" }).click(), recorded().folder);
       await tab.opened();
       await assertWhole(tab, "threads.data");
       await tab.close();
-    });
+    }, { tier: "all" });
 
     scene("12h served by perftab view, beside a packed one", async () => {
-      const tab = await Tab.open(await parts.view("--no-local", folder, parts.pack("gzip", recording, "gz")));
+      const tab = await Tab.open(await parts.view("--no-local", recorded().folder, parts.pack("gzip", recording, "gz")));
       const card = tab.page.locator(".card", { hasText: "Served here" });
       const row = (name) => card.getByRole("listitem").filter({ hasText: name });
       await row("threads.data").getByRole("button", { name: "Open" }).click();
@@ -149,15 +149,15 @@ describe("12 forms of recordings", () => {
       await tab.settled();
       assert.deepEqual(await samplesInPage(tab), expected);
       await tab.close();
-    });
+    }, { tier: "all" });
 
     scene("12i one of its streams alone says what is missing", async () => {
       const tab = await Tab.open(host);
-      await tab.drop(files.find((file) => /^data\.\d+$/.test(basename(file)) && statSync(file).size > 0));
+      await tab.drop(recorded().files.find((file) => /^data\.\d+$/.test(basename(file)) && statSync(file).size > 0));
       await tab.page.getByRole("alert").filter({ hasText: /is one stream of a recording that is a folder/ }).waitFor();
       await tab.picture("12-a-stream-alone");
       await tab.close();
-    });
+    }, { tier: "all" });
   });
 
   scene("12j a folder of binaries is no recording", async () => {
@@ -171,7 +171,7 @@ describe("12 forms of recordings", () => {
     await tab.page.locator(".file-name", { hasText: "data.0" }).waitFor();
     await tab.status("tides", "matched");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("12k a recording that is cut says how far it was read", async () => {
     const cut = parts.path("cut.data");
@@ -184,11 +184,10 @@ describe("12 forms of recordings", () => {
     for (const { message } of warnings) await list.getByText(message).first().waitFor();
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("12-warnings");
-    await tab.page.getByRole("button", { name: "Copy as text" }).click();
-    const text = await tab.page.evaluate(() => navigator.clipboard.readText());
+    const text = await tab.copied(() => tab.page.getByRole("button", { name: "Copy as text" }).click());
     for (const { kind, message } of warnings) assert.ok(text.includes(kind) && text.includes(message), text);
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("12l time off the processor is an event of its own", async () => {
     const script = `sleep 0.2; ${program} 5; sleep 0.1`;
@@ -213,8 +212,9 @@ describe("12 forms of recordings", () => {
     assert.equal(graph.allTotal, offCpu.weight);
     await tab.pictures("12-off-cpu");
     await tab.close();
-  });
+  }, { tier: "all" });
 
+  // More than a hundred files, each with the views of all of its events.
   scene("12m every fixture opens with what the binary finds in it, and every view answers", async (t) => {
     const names = existsSync(fixtures) ? readdirSync(fixtures).filter((name) => name.endsWith(".perf.data")) : [];
     if (names.length === 0) {
@@ -227,7 +227,7 @@ describe("12 forms of recordings", () => {
     const wanted = Object.fromEntries(names.map((name) => [name, infoByBinary(join(fixtures, name))]));
     assert.deepEqual(found, wanted);
     await tab.close();
-  });
+  }, { tier: "all", limit: seconds(300) });
 });
 
 /** The files of a recording, `data` first where it is a folder. */
@@ -247,7 +247,7 @@ function gist({ events, derived_events, samples, lost, format, time, dsos, warni
 /** What `perftab info` says; null where it refuses the file. */
 function infoByBinary(path) {
   try {
-    return gist(JSON.parse(execFileSync(binary, ["info", "--json", path], { stdio: ["ignore", "pipe", "ignore"] })));
+    return gist(JSON.parse(run(binary, ["info", "--json", path], { stdio: ["ignore", "pipe", "ignore"] })));
   } catch {
     return null;
   }

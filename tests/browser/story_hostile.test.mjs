@@ -1,9 +1,11 @@
 // Files that are no profile, profiles that are cut or damaged, links that are cut: the page says what is, and goes on.
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
+import { seconds } from "./limits.mjs";
 import { Parts } from "./recording.mjs";
-import { QUERY, Tab, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { QUERY, Tab } from "./tab.mjs";
 
 const parts = new Parts();
 let recording;
@@ -11,14 +13,14 @@ let program;
 let host;
 let tab;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compile(["tides"]);
-  recording = parts.record("tides.perf.data", ["-F", "499"], [program, "20"]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "12"]);
   host = await parts.host();
   tab = await Tab.open(host);
 });
 
-after(async () => {
+afterScenes(async () => {
   await tab?.close();
   await parts.end();
 });
@@ -62,7 +64,7 @@ describe("8 hostile files", () => {
     await fresh.page.keyboard.press("Enter");
     assert.match(await fresh.page.getByRole("alert").innerText(), /cut off/);
     await fresh.close();
-  });
+  }, { tier: "all" });
 
   scene("8c a binary that comes first waits for its profile", async () => {
     const fresh = await Tab.open(host);
@@ -81,7 +83,7 @@ describe("8 hostile files", () => {
     await fresh.status("tides", "matched");
     assert.ok((await fresh.functions()).some(({ name }) => name === "rolling_sea"), "what was given once serves again");
     await fresh.close();
-  });
+  }, { tier: "all" });
 
   scene("8d a picture that is dropped on an open profile is refused, and the profile stays", async () => {
     await dropped("flames.png", Buffer.from("89504e470d0a1a0a", "hex"));
@@ -152,7 +154,7 @@ describe("8 hostile files", () => {
     assert.ok(refused >= 100, "what is cut within its header cannot be read");
     assert.ok(opened >= 100, "what is cut behind its first records can");
     t.diagnostic(`${opened} opened, ${refused} refused`);
-  });
+  }, { tier: "all", limit: seconds(300) });
 
   scene("8f a damaged recording and random bytes open or are refused, and never hang", async (t) => {
     const { size: length } = statSync(recording);
@@ -166,14 +168,14 @@ describe("8 hostile files", () => {
     assert.deepEqual(other, []);
     assert.equal(opened + refused, variants.length);
     t.diagnostic(`${opened} opened, ${refused} refused`);
-  });
+  }, { tier: "all", limit: seconds(300) });
 
   scene("8g after all that the page still opens a whole recording", async () => {
     await dropped("whole-again.perf.data", readFileSync(recording));
     await tab.page.locator(".file-name", { hasText: "whole-again" }).waitFor();
     await tab.settled();
     assert.equal((await tab.ledger()).tides.status, "missing");
-  });
+  }, { tier: "all" });
 
   scene("8h recordings that are cut, dropped one by one, leave a page that says so", async () => {
     const whole = readFileSync(recording);
@@ -192,5 +194,5 @@ describe("8 hostile files", () => {
     assert.match(await fresh.page.locator(".banner").innerText(), /\S/);
     await fresh.pictures("8-half-a-recording");
     await fresh.close();
-  });
+  }, { tier: "all" });
 });

@@ -2,9 +2,11 @@
 // screen, light and dark.
 import assert from "node:assert/strict";
 import { copyFileSync } from "node:fs";
-import { after, before, describe } from "node:test";
+import { describe } from "node:test";
+import { seconds } from "./limits.mjs";
 import { Parts } from "./recording.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
 let recording;
@@ -13,7 +15,7 @@ let rebuilt;
 let second;
 let host;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compile(["tides"]);
   rebuilt = parts.compile(["rebuilt", "tides"], "-O2", "-DNEAP");
   recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
@@ -22,7 +24,7 @@ before(async () => {
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 describe("10 keyboard and assistive technology", () => {
   scene("10a everything by keys", async () => {
@@ -163,9 +165,10 @@ describe("10 keyboard and assistive technology", () => {
     await page.goBack();
     await page.locator(".file-name").and(page.getByText(/^(?!.*second)/)).waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 
-  for (const colorScheme of ["light", "dark"]) {
+  // Of all scenes in which axe reads the page, the one that is in the fast tier: the main states, in light.
+  for (const [colorScheme, tier] of [["light", "fast"], ["dark", "all"]]) {
     scene(`10b axe finds nothing serious, ${colorScheme}`, async () => {
       const tab = await Tab.open(host, { colorScheme, initPath: axe });
       const { page } = tab;
@@ -214,6 +217,6 @@ describe("10 keyboard and assistive technology", () => {
       await look("about");
       assert.deepEqual(all, {});
       await tab.close();
-    });
+    }, { tier, limit: seconds(180) }); // axe reads the page thirteen times.
   }
 });

@@ -1,55 +1,21 @@
 // The page as a person uses it, and as its worker answers it: for tests that open real files in the real page.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
-import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { launch } from "./chromium.mjs";
+import { launch, visit } from "./chromium.mjs";
+import { PHONE, keepPicture, picturesOf } from "./pictures.mjs";
 
 /** The script that tells whether people who do not see the page can use it. */
 export const axe = createRequire(new URL("../../www/package.json", import.meta.url)).resolve("axe-core/axe.min.js");
-
-const screenshots = fileURLToPath(new URL("../../target/screenshots/", import.meta.url));
-
-/** Where a picture is kept. */
-export function pictureOf(name) {
-  mkdirSync(screenshots, { recursive: true });
-  return join(screenshots, `${name}.png`);
-}
-
-/** The width of a phone's window. */
-export const PHONE = 420;
-const SIZES = [[1440, 900], [1280, 800], [PHONE, 900]];
-
-/**
- * Pictures of a page in light and dark at each of these sizes. `arrange` is done before each, `restore` after it.
- * Window and theme are afterwards as they were.
- */
-export async function picturesOf(page, name, { sizes = SIZES, arrange, restore } = {}) {
-  const before = page.viewportSize();
-  const colorScheme = await page.evaluate(() => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
-  for (const [width, height] of sizes) {
-    await page.setViewportSize({ width, height });
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await arrange?.(width);
-      await page.screenshot({ path: pictureOf(`${name}-${width}-${colorScheme}`) });
-      await restore?.(width);
-    }
-  }
-  await page.emulateMedia({ colorScheme });
-  await page.setViewportSize(before);
-}
-
-/** For tests that are of a phone alone. */
-export const ON_PHONE = { sizes: [[PHONE, 900]] };
 
 /** Runs in the page before its own script: remembers every text that the worker sends, and asks it questions. */
 function listenToWorker() {
   const texts = new Set();
   const answers = new Map();
   let worker;
+  let started;
+  const start = new Promise((done) => (started = done));
+  /** How many questions the page itself has asked. */
+  let asked = 0;
   let lastId = 1e9; // Far from the numbers that the page gives its own questions.
   const collect = (value) => {
     if (typeof value === "string") texts.add(value);
@@ -59,6 +25,7 @@ function listenToWorker() {
     constructor(...args) {
       super(...args);
       worker = this;
+      started();
       this.addEventListener("message", ({ data }) => {
         collect(data);
         if ("progress" in data) return;
@@ -66,32 +33,26 @@ function listenToWorker() {
         answers.delete(data.id);
       });
     }
+    postMessage(message, ...rest) {
+      if (message.type === "call" && message.id < 1e9) asked += 1;
+      super.postMessage(message, ...rest);
+    }
   };
-  const ask = (method, args, generation = 0) => new Promise((resolve) => {
-    const id = ++lastId;
-    answers.set(id, resolve);
-    worker.postMessage({ type: "call", id, method, args, generation });
-  });
-  window.perftabTest = { texts, ask };
+  const ask = async (method, args, generation = 0) => {
+    await start;
+    return new Promise((resolve) => {
+      const id = ++lastId;
+      answers.set(id, resolve);
+      worker.postMessage({ type: "call", id, method, args, generation });
+    });
+  };
+  window.perftabTest = { texts, ask, asked: () => asked };
 }
 
-/** Those that are open, so that a failure can show and close them. */
-const tabs = new Set();
-
-/** A test in which every tab that is open is pictured when it fails, and those that it opened are closed. */
-export function scene(name, body) {
-  test(name, async (t) => {
-    const before = new Set(tabs);
-    try {
-      await body(t);
-    } catch (error) {
-      for (const [number, tab] of [...tabs].entries()) {
-        await tab.page.screenshot({ path: pictureOf(`failed-${name.split(" ")[0]}-${number}`) });
-        if (!before.has(tab)) await tab.discard();
-      }
-      throw error;
-    }
-  });
+/** Runs in the page before its own script: what would happen in many seconds does not happen. */
+function keepToasts() {
+  const { setTimeout } = window;
+  window.setTimeout = (run, ms, ...args) => (ms >= 5000 ? 0 : setTimeout(run, ms, ...args));
 }
 
 /** The longest task of the page's main thread in a trace, in ms of its processor time. */
@@ -109,13 +70,16 @@ export function longestTask(trace) {
 export const QUERY = { event: 0, direction: "callees", group: "process", inlines: "shown" };
 
 export class Tab {
-  static async open(address, { spy = true, offline = false, pickers = false, init, initPath, ...options } = {}) {
-    const browser = await launch(options);
-    const tab = new Tab(browser);
-    tabs.add(tab);
+  /**
+   * `browser` is "own" for a tab in a browser of its own. `toasts` is "stay" where a scene does something with a toast that
+   * goes by itself, after six seconds in which a busy machine may have done nothing else.
+   */
+  static async open(address, { browser = "shared", spy = true, offline = false, pickers = false, toasts = "go", init, initPath, ...options } = {}) {
+    const tab = new Tab(await (browser === "own" ? launch(options) : visit(options)));
     // Playwright hears of pickers that come from an input only.
     if (!pickers) await tab.page.addInitScript(() => delete Window.prototype.showOpenFilePicker && delete window.showOpenFilePicker);
     if (spy) await tab.page.addInitScript(listenToWorker);
+    if (toasts === "stay") await tab.page.addInitScript(keepToasts);
     if (init) await tab.page.addInitScript(init);
     if (initPath) await tab.page.addInitScript({ path: initPath });
     if (offline) await tab.#keepWithin(address);
@@ -126,7 +90,6 @@ export class Tab {
   constructor(browser) {
     this.browser = browser;
     this.page = browser.page;
-    this.page.setDefaultTimeout(20_000);
     // Pickers are caught from now on: one that opens while a listener is being added is lost.
     this.page.on("filechooser", () => {});
     /** Requests to anywhere but the page's own address, where `offline`. */
@@ -143,15 +106,9 @@ export class Tab {
     if (own === "file://") await this.page.context().setOffline(true);
   }
 
-  /** Closes the browser, whatever the page said. */
-  async discard() {
-    tabs.delete(this);
-    await this.browser.close();
-  }
-
-  /** Closes the browser; a page that reported an error is a failure. */
+  /** Closes the tab; a page that reported an error is a failure. */
   async close() {
-    await this.discard();
+    await this.browser.close();
     assert.deepEqual(this.browser.errors, []);
   }
 
@@ -202,14 +159,21 @@ export class Tab {
     await this.settled();
   }
 
-  /** Waits until the worker has answered what the page asked, and the page has painted that. */
+  /**
+   * Waits until the worker has answered what the page asked, and the page has painted that and asked nothing more, twice in
+   * a row: an answer leads to a question in the frame after it was painted.
+   */
   async settled() {
-    for (let round = 0; round < 2; round++) {
-      await this.page.evaluate(async () => {
-        await window.perftabTest?.ask("generation", {});
-        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-      });
-    }
+    await this.page.evaluate(async () => {
+      const spy = window.perftabTest;
+      const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      for (let quiet = 0; quiet < 2;) {
+        const before = spy?.asked();
+        await spy?.ask("generation", {});
+        for (let frames = 0; frames < 2; frames++) await frame();
+        quiet = spy?.asked() === before ? quiet + 1 : 0;
+      }
+    });
   }
 
   // What the worker says ---------------------------------------------------------------------------------------------
@@ -341,10 +305,17 @@ export class Tab {
       .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
   }
 
+  /** What `press` copies. */
+  async copied(press) {
+    await this.page.evaluate(() => navigator.clipboard.writeText(""));
+    await press();
+    const copied = await this.page.waitForFunction(() => navigator.clipboard.readText());
+    return copied.jsonValue();
+  }
+
   /** Keeps a picture of the page, in the window's size and theme. */
   async picture(name) {
-    await this.settled();
-    await this.page.screenshot({ path: pictureOf(name) });
+    await keepPicture(this.page, name, () => this.settled());
   }
 
   /**
@@ -365,8 +336,8 @@ export class Tab {
       },
       restore: async (width) => {
         if (opens(width)) await handle.click();
+        await this.settled();
       },
     });
-    await this.settled();
   }
 }

@@ -1,7 +1,7 @@
 // A recording that knows what nobody should be told unasked: a folder, the host, a command line.
 import { hostname } from "node:os";
-import { after, before } from "node:test";
 import { Parts } from "./recording.mjs";
+import { afterScenes, beforeScenes } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
 
 /** Made at the top of a file of tests; the recording is there when its tests run. */
@@ -14,12 +14,12 @@ export class Telling {
   secrets = { folder: "secret-folder", host: hostname(), command: "record" };
 
   constructor() {
-    before(async () => {
+    beforeScenes(async () => {
       this.program = this.parts.compile([this.secrets.folder, "tides"]);
       this.recording = this.parts.record("tides.perf.data", ["-F", "999"], [this.program, "30"]);
       this.host = await this.parts.host();
     });
-    after(() => this.parts.end());
+    afterScenes(() => this.parts.end());
   }
 
   /** A tab with the recording, and the program that names it. */

@@ -1,21 +1,22 @@
 // Timeline and heat map in a real browser, over a session that answers from a made-up minute: pointer, keys, touch, what a
 // screen reader is told. What a worker answers of a real recording is the business of time.test.mjs.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe } from "node:test";
 import { harnessPage } from "../../www/test/harness/bundle.mjs";
-import { launch } from "./chromium.mjs";
+import { visit } from "./chromium.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
 
 let address;
 let tab;
 let browser;
 
-before(async () => {
+beforeScenes(async () => {
   address = await harnessPage();
-  browser = await launch({ width: 1440, height: 900 });
+  browser = await visit({ width: 1440, height: 900 });
   tab = browser.page;
 });
 
-after(async () => {
+afterScenes(async () => {
   await browser.close();
   assert.deepEqual(browser.errors, []);
 });
@@ -58,7 +59,7 @@ const edges = () => tab.locator('.timeline-row.active [role="slider"], .timeline
   .evaluateAll((all) => all.slice(0, 2).map((each) => each.getAttribute("aria-valuetext")));
 
 describe("timeline", () => {
-  test("a drag selects, Shift and drag extend, a handle moves one edge, Back undoes each", async () => {
+  scene("a drag selects, Shift and drag extend, a handle moves one edge, Back undoes each", async () => {
     await open();
     await drag(20, 30);
     await range("20.00 s to 30.00 s");
@@ -74,7 +75,7 @@ describe("timeline", () => {
     await noRange();
   });
 
-  test("Esc during a drag leaves what was; twice afterwards it clears the range", async () => {
+  scene("Esc during a drag leaves what was; twice afterwards it clears the range", async () => {
     await open();
     await drag(10, 20);
     await range("10.00 s to 20.00 s");
@@ -89,7 +90,7 @@ describe("timeline", () => {
     await noRange();
   });
 
-  test("arrows move the cursor, Shift and arrows make a range that is one step", async () => {
+  scene("arrows move the cursor, Shift and arrows make a range that is one step", async () => {
     await open();
     await cursor().focus();
     await tab.keyboard.press("Home");
@@ -105,7 +106,7 @@ describe("timeline", () => {
     await noRange();
   });
 
-  test("f zooms into the range, with a crumb for each, and 0 shows all", async () => {
+  scene("f zooms into the range, with a crumb for each, and 0 shows all", async () => {
     await open();
     const crumbs = async () => (await tab.locator(".time-crumbs").innerText()).split(" › ");
     await drag(20, 40);
@@ -127,7 +128,7 @@ describe("timeline", () => {
     assert.deepEqual(await crumbs(), ["60.0 s"]);
   });
 
-  test("w, s, a and d move time, and nothing is asked of the flame graph", async () => {
+  scene("w, s, a and d move time, and nothing is asked of the flame graph", async () => {
     await open();
     await cursor().focus();
     const window = () => cursor().evaluate((el) => [Number(el.ariaValueMin), Number(el.ariaValueMax)]);
@@ -151,7 +152,7 @@ describe("timeline", () => {
     await tab.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
   });
 
-  test("[ and ] go from mark to mark, and say what they are; the pointer tells too", async () => {
+  scene("[ and ] go from mark to mark, and say what they are; the pointer tells too", async () => {
     await open();
     await cursor().focus();
     await tab.keyboard.press("Home");
@@ -168,7 +169,7 @@ describe("timeline", () => {
     assert.equal(await tab.locator(".time-tip").innerText(), "29.000 s: 400 events lost");
   });
 
-  test("a process opens to its threads; a double click on a track selects it", async () => {
+  scene("a process opens to its threads; a double click on a track selects it", async () => {
     await open();
     assert.equal(await row("nginx").getAttribute("aria-expanded"), "false");
     await row("nginx").focus();
@@ -184,7 +185,7 @@ describe("timeline", () => {
     await tab.locator('.timeline-row[aria-level="2"][aria-selected="true"]').waitFor({ state: "detached" });
   });
 
-  test("tracks are grouped, hidden and shown again; what has nothing is empty", async () => {
+  scene("tracks are grouped, hidden and shown again; what has nothing is empty", async () => {
     await open();
     const names = () => tab.locator(".timeline-row .timeline-label").allInnerTexts();
     assert.deepEqual(await names(), ["nginx", "edge-auth", "node", "swapper", "cron"]);
@@ -202,7 +203,7 @@ describe("timeline", () => {
     await tab.keyboard.press("Escape");
   });
 
-  test("every track has the two ends of the range as sliders", async () => {
+  scene("every track has the two ends of the range as sliders", async () => {
     await open();
     await drag(20, 30);
     await range("20.00 s to 30.00 s");
@@ -216,7 +217,7 @@ describe("timeline", () => {
     await range("20.00 s to 30.00 s");
   });
 
-  test("thousands of threads have elements only for those in sight, and scrolling keeps up", async () => {
+  scene("thousands of threads have elements only for those in sight, and scrolling keeps up", async () => {
     await open("threads=1500");
     await tab.getByRole("button", { name: "Options of the timeline" }).click();
     await tab.getByRole("group", { name: "Group by" }).getByRole("button", { name: "Thread" }).click();
@@ -227,7 +228,7 @@ describe("timeline", () => {
     await tab.locator(".timeline-row", { hasText: "cron" }).waitFor();
   });
 
-  test("the strip opens, and a range can be dragged in it", async () => {
+  scene("the strip opens, and a range can be dragged in it", async () => {
     await open("view=functions");
     await drag(20, 30);
     await range("20.00 s to 30.00 s");
@@ -241,12 +242,12 @@ describe("timeline", () => {
 
 describe("timeline on a phone", () => {
   let touch;
-  before(async () => {
+  beforeScenes(async () => {
     await tab.setViewportSize({ width: 420, height: 900 });
     touch = await tab.context().newCDPSession(tab);
     await touch.send("Emulation.setTouchEmulationEnabled", { enabled: true });
   });
-  after(async () => {
+  afterScenes(async () => {
     await touch.send("Emulation.setTouchEmulationEnabled", { enabled: false });
     await tab.setViewportSize({ width: 1440, height: 900 });
   });
@@ -260,7 +261,7 @@ describe("timeline on a phone", () => {
     await touch.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
   }
 
-  test("a23 a finger drags a range and its handles, which are 44 px wide to it", async () => {
+  scene("a23 a finger drags a range and its handles, which are 44 px wide to it", async () => {
     await open();
     const { y } = await plot();
     const { height } = await tab.locator(".timeline-region").boundingBox();
@@ -272,7 +273,7 @@ describe("timeline on a phone", () => {
     await range("15.00 s to 40.00 s");
   });
 
-  test("a23 a finger chooses cells of the heat map", async () => {
+  scene("a23 a finger chooses cells of the heat map", async () => {
     await open("view=heat-map", "perftab:heat-map");
     const { x, y } = await tab.locator(".heat-content").boundingBox();
     const cell = await tab.locator(".heat-content").evaluate((el) => (Number.parseFloat(el.style.width) - 6) / 60);
@@ -297,7 +298,7 @@ describe("heat map", () => {
     return [place.x + (second + 0.5) * place.cell, place.y + row * 6 + 2];
   }
 
-  test("a drag selects contiguous time, Shift and drag extend it", async () => {
+  scene("a drag selects contiguous time, Shift and drag extend it", async () => {
     await open("view=heat-map", "perftab:heat-map");
     await tab.mouse.move(...(await cellAt(26, 7)));
     await tab.mouse.down();
@@ -316,7 +317,7 @@ describe("heat map", () => {
     await range("26.140 s to 31.200 s");
   });
 
-  test("keys go from cell to cell, say what is there, and extend the range", async () => {
+  scene("keys go from cell to cell, say what is there, and extend the range", async () => {
     await open("view=heat-map", "perftab:heat-map");
     await grid().focus();
     await tab.keyboard.press("Home");
@@ -338,7 +339,7 @@ describe("heat map", () => {
     await noRange();
   });
 
-  test("the card says what a cell is, and rows can be finer", async () => {
+  scene("the card says what a cell is, and rows can be finer", async () => {
     await open("view=heat-map", "perftab:heat-map");
     await tab.mouse.move(...(await cellAt(28, 20)));
     await tab.locator(".heat-card").waitFor();
@@ -348,7 +349,7 @@ describe("heat map", () => {
     await tab.getByRole("button", { name: "20 ms" }).click();
   });
 
-  test("a range of the timeline is outlined in the heat map, and the other way round", async () => {
+  scene("a range of the timeline is outlined in the heat map, and the other way round", async () => {
     await open();
     await drag(20, 30);
     await range("20.00 s to 30.00 s");

@@ -1,22 +1,22 @@
 // The views in a real browser, over a session that answers from a made-up tree: pointer, keys, what a screen reader is
 // told, and one selection for all views. What the worker really answers is the business of other tests.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe } from "node:test";
 import { harnessPage } from "../../www/test/harness/bundle.mjs";
-import { launch } from "./chromium.mjs";
+import { visit } from "./chromium.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
 
 let address;
 let tab;
 let browser;
 
-before(async () => {
+beforeScenes(async () => {
   address = await harnessPage();
-  browser = await launch({ width: 1000, height: 700 });
+  browser = await visit({ width: 1000, height: 700 });
   tab = browser.page;
-  tab.setDefaultTimeout(10_000);
 });
 
-after(async () => {
+afterScenes(async () => {
   await browser.close();
   assert.deepEqual(browser.errors, []);
 });
@@ -55,7 +55,7 @@ async function onGraph(xShare, row) {
 }
 
 describe("flame graph", () => {
-  test("keys move the selection, and the tree says where it is", async () => {
+  scene("keys move the selection, and the tree says where it is", async () => {
     await open("", GRAPH);
     await tree().focus();
     await tab.keyboard.press("ArrowDown");
@@ -75,7 +75,7 @@ describe("flame graph", () => {
     assert.ok((await tab.getByRole("treeitem").count()) <= 200);
   });
 
-  test("every item has a level, and siblings their place among all", async () => {
+  scene("every item has a level, and siblings their place among all", async () => {
     await open("", GRAPH);
     await tree().focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await tab.keyboard.press(key);
@@ -91,7 +91,7 @@ describe("flame graph", () => {
     assert.ok(items.some(([level]) => level === "4"), "its children are there");
   });
 
-  test("Enter zooms in, Backspace goes up one, 0 shows all, Back undoes", async () => {
+  scene("Enter zooms in, Backspace goes up one, 0 shows all, Back undoes", async () => {
     await open("", GRAPH);
     await tree().focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await tab.keyboard.press(key);
@@ -111,7 +111,7 @@ describe("flame graph", () => {
     await rootIs("node");
   });
 
-  test("a click selects, a double click zooms, Ctrl and wheel magnify about the pointer", async () => {
+  scene("a click selects, a double click zooms, Ctrl and wheel magnify about the pointer", async () => {
     await open("", GRAPH);
     await tab.mouse.click(...(await onGraph(0.2, 1)));
     await spoken(/^node, total/);
@@ -134,7 +134,7 @@ describe("flame graph", () => {
     await rootIs("node");
   });
 
-  test("the card comes after a pause, goes at once, and stays while it is pinned", async () => {
+  scene("the card comes after a pause, goes at once, and stays while it is pinned", async () => {
     await open("", GRAPH);
     const card = tab.locator(".hover-card");
     await tab.mouse.move(...(await onGraph(0.2, 2)));
@@ -153,7 +153,7 @@ describe("flame graph", () => {
     await card.waitFor({ state: "detached" });
   });
 
-  test("inverting shows the other tree and keeps the function", async () => {
+  scene("inverting shows the other tree and keeps the function", async () => {
     await open("", GRAPH);
     await tab.mouse.click(...(await onGraph(0.2, 2)));
     const name = (await spoken(/matched/)).split(", ")[0];
@@ -162,9 +162,9 @@ describe("flame graph", () => {
     assert.equal((await spoken(/matched/)).split(", ")[0], name);
   });
 
-  test("the canvas has as many pixels as the screen gives it", async () => {
+  scene("the canvas has as many pixels as the screen gives it", async () => {
     for (const scale of [1, 1.5, 2]) {
-      const own = await launch({ width: 801, height: 600, scale });
+      const own = await visit({ width: 801, height: 600, scale });
       await own.page.goto(address);
       await own.page.waitForSelector(GRAPH);
       await own.page.waitForFunction(() => document.querySelector("canvas").width > 300);
@@ -181,7 +181,7 @@ describe("flame graph", () => {
 describe("call tree", () => {
   const row = (name) => tab.getByRole("row", { name });
 
-  test("Right opens and goes in, Left goes out and closes", async () => {
+  scene("Right opens and goes in, Left goes out and closes", async () => {
     await open("view=tree", ".row");
     await tab.getByRole("treegrid").focus();
     await tab.keyboard.press("ArrowDown");
@@ -201,7 +201,7 @@ describe("call tree", () => {
     assert.ok(await row(/node/).first().isVisible());
   });
 
-  test("* opens everything below, and only what is in sight has elements", async () => {
+  scene("* opens everything below, and only what is in sight has elements", async () => {
     await open("view=tree", ".row");
     await tab.getByRole("treegrid").focus();
     await tab.keyboard.press("ArrowDown");
@@ -218,7 +218,7 @@ describe("call tree", () => {
     });
   });
 
-  test("the hottest path ends at a leaf that is in sight", async () => {
+  scene("the hottest path ends at a leaf that is in sight", async () => {
     await open("view=tree", ".row");
     await tab.getByRole("button", { name: "Expand hottest path" }).click();
     const leaf = tab.locator('.row[aria-selected="true"]');
@@ -231,7 +231,7 @@ describe("call tree", () => {
 });
 
 describe("functions", () => {
-  test("rows are as high as the list reckons, compact and comfortable", async () => {
+  scene("rows are as high as the list reckons, compact and comfortable", async () => {
     const heights = [];
     for (const density of ["comfortable", "compact"]) {
       await tab.evaluate((density) => localStorage.setItem("perftab.density", density), density);
@@ -247,7 +247,7 @@ describe("functions", () => {
     assert.ok(heights[0] > heights[1], "comfortable rows are higher");
   });
 
-  test("headers sort, and say so", async () => {
+  scene("headers sort, and say so", async () => {
     await open("view=functions", ".row:not(.loading)");
     const names = () => tab.locator(".row .frame-name").allInnerTexts();
     const bySelf = await names();
@@ -261,7 +261,7 @@ describe("functions", () => {
     assert.equal(await header("Self").getAttribute("aria-sort"), "none");
   });
 
-  test("End reaches a row that was not loaded yet", async () => {
+  scene("End reaches a row that was not loaded yet", async () => {
     await open("view=functions", ".row:not(.loading)");
     await tab.getByRole("grid").focus();
     await tab.keyboard.press("End");
@@ -271,7 +271,7 @@ describe("functions", () => {
     });
   });
 
-  test("a function that is selected here is selected in the flame graph", async () => {
+  scene("a function that is selected here is selected in the flame graph", async () => {
     await open("view=functions&page", ".row:not(.loading)");
     const first = tab.locator(".row").nth(2);
     const name = await first.locator(".frame-name").innerText();

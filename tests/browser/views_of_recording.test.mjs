@@ -1,33 +1,26 @@
 // The views over a real recording: that what stands on the screen is what `perftab report` says of the same file, how
 // the selected function is shown between its callers and callees, and a thread's stacks along time.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { after, before, describe } from "node:test";
-import { Parts, binary } from "./recording.mjs";
-import { Tab, axe, scene } from "./tab.mjs";
+import { describe } from "node:test";
+import { Parts } from "./recording.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
 let recording;
 let program;
 let host;
 
-before(async () => {
+beforeScenes(async () => {
   program = parts.compile(["tides"]);
-  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "30"]);
+  recording = parts.record("tides.perf.data", ["-F", "999"], [program, "20"]);
   host = await parts.host();
 });
 
-after(() => parts.end());
+afterScenes(() => parts.end());
 
 /** What the command line says of the recording, with the program's names. */
-function report() {
-  const output = execFileSync(binary, ["report", "--json", "--limit", "1000", recording], {
-    encoding: "utf8",
-    env: { PATH: process.env.PATH, HOME: parts.folder },
-    maxBuffer: 1 << 28,
-  });
-  return JSON.parse(output);
-}
+const report = () => parts.json("report", "--json", "--limit", "1000", recording);
 
 async function open(options) {
   const tab = await Tab.open(host, options);
@@ -114,7 +107,7 @@ describe("functions", () => {
     await page.getByRole("tree", { name: `Callees of ${caller}` }).waitFor();
     await tab.pictures("e-sandwich");
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("names that arrive leave the selected function where it is", async () => {
     const tab = await Tab.open(host);
@@ -151,7 +144,7 @@ describe("functions", () => {
     await page.getByRole("combobox", { name: "Inlines" }).selectOption("merged");
     await inlined.waitFor({ state: "detached" });
     await tab.close();
-  });
+  }, { tier: "all" });
 
   scene("rows can be source files, DSOs or threads, and one of those all that is shown", async () => {
     const tab = await open({});
@@ -167,7 +160,7 @@ describe("functions", () => {
     await page.getByRole("button", { name: "Show only this thread" }).click();
     await page.locator(".filter-chip", { hasText: /Thread/ }).first().waitFor();
     await tab.close();
-  });
+  }, { tier: "all" });
 });
 
 describe("time order", () => {
@@ -238,6 +231,6 @@ describe("assistive technology", () => {
       await page.getByRole("tree", { name: "Time order" }).waitFor();
       await nothing("time order");
       await tab.close();
-    });
+    }, { tier: "all" });
   }
 });
