@@ -73,7 +73,7 @@ describe("what the page says of a profile", () => {
     assert.ok(Math.abs(Number.parseFloat(headline) - whole) < 0.11, `${headline}, ${whole} by the command line`);
     const tip = await tab.page.locator(".coverage-line").getAttribute("title");
     const byFrames = ((report.coverage.named / report.coverage.frames) * 100).toFixed(1);
-    assert.ok(tip.includes(`${byFrames}\u202f% of all frames have a name.`), tip);
+    assert.ok(tip.includes(`${byFrames}\u202f% of all frames are named.`), tip);
 
     const ledger = await tab.ledger();
     const used = report.dsos.filter((row) => row.samples > 0);
@@ -111,8 +111,8 @@ describe("what the page says of a profile", () => {
     const expected = [
       ["tides", "matched", "Matched", "inlines and source lines", null],
       ["[kernel.kallsyms]", "embedded", "Embedded", "Symbols recorded with the profile", null],
-      ["driftwood", "missing", "Missing", "Drop driftwood or its .debug", "Fetch driftwood"],
-      ["ripple", "mismatched", "Mismatched", `You gave build ${found}…; the profile has ${wanted}…`, "Why? ripple"],
+      ["driftwood", "missing", "Missing", "Add driftwood or its .debug file", "Fetch driftwood"],
+      ["ripple", "mismatched", "Mismatched", `You added build ${found}…; the profile has ${wanted}…`, "Why? ripple"],
       ["eddy", "forced", "Forced", `Unsafe: from build ${unsafe}…`, "Stop using the file for eddy"],
     ];
     const glyphs = new Set();
@@ -194,7 +194,7 @@ describe("where filters act", () => {
     await tab.drop(files.tides);
     await tab.status("tides", "matched");
     const scope = page.locator(".scope-button");
-    await scope.getByText("what is shown").waitFor();
+    await scope.getByText("shown samples").waitFor();
     const part = await tab.ledger();
     // The sample ended in one DSO each; perf says in which.
     const perf = parts.leaves(recording, "tides");
@@ -277,7 +277,7 @@ describe("by touch alone", () => {
     await isHigh(Math.round(900 * 0.85));
 
     // Names: the files chosen, another build explained, forced, stopped, the order changed.
-    await tab.pick(() => sheet.getByRole("button", { name: /^Drop binaries/ }).tap(), files.tides, files["other eddy"]);
+    await tab.pick(() => sheet.getByRole("button", { name: "Add files…" }).tap(), files.tides, files["other eddy"]);
     await tab.status("tides", "matched");
     const row = await tab.status("eddy", "mismatched");
     const lies = await page.evaluate(() => {
@@ -296,9 +296,9 @@ describe("by touch alone", () => {
     await page.getByRole("region", { name: "Unsafe names" }).getByRole("button", { name: "Stop using this file" }).tap();
     await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
     await tab.pictures("a23-explained", ON_PHONE);
-    await page.getByRole("button", { name: "Dock" }).tap();
+    await page.getByRole("button", { name: "Close", exact: true }).tap();
     await sheet.waitFor();
-    await sheet.getByRole("button", { name: /^DSOs: / }).tap();
+    await sheet.getByRole("button", { name: /^Sort DSOs: / }).tap();
     await page.getByRole("button", { name: "By name" }).tap();
     await eventually(async () => {
       const names = await sheet.locator(".dso-name").allInnerTexts();
@@ -327,7 +327,7 @@ describe("by touch alone", () => {
     });
     assert.deepEqual(await small(), []);
     await sheet.getByRole("button", { name: "All DSOs" }).tap();
-    await page.getByRole("combobox", { name: "Order of DSOs" }).waitFor();
+    await page.getByRole("combobox", { name: "Sort DSOs" }).waitFor();
     assert.deepEqual(await small(), []);
     const beside = await page.locator(".full-table table").evaluate((table) => table.getBoundingClientRect().right - innerWidth);
     assert.ok(beside <= 0, `${beside} px of the table are beside the screen`);

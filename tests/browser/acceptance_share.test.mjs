@@ -54,12 +54,12 @@ describe("a link", () => {
     assert.notEqual(left, all);
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share this profile" });
-    const whole = "Holds the whole profile. The 2 filters here come along and can be taken away again.";
+    const whole = "Contains the whole profile. Your 2 filters are included; readers can remove them.";
     await dialog.getByText(whole).waitFor();
     await dialog.getByRole("button", { name: "Page", exact: true }).click();
     await dialog.getByText(whole).waitFor();
     await dialog.getByRole("button", { name: "Export", exact: true }).click();
-    await dialog.getByText(`Holds what 2 filters leave: ${left} of ${all} samples.`).waitFor();
+    await dialog.getByText(`Contains only what is left after 2 filters: ${left} of ${all} samples.`).waitFor();
     await tab.picture("share-holds");
     await tab.close();
   });

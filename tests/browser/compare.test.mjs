@@ -49,7 +49,7 @@ async function compared(first, second, options = {}, fragment = "") {
   await tab.page.getByRole("button", { name: "Open both to compare" }).click();
   await tab.page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
   await tab.drop(low, raised);
-  await tab.page.locator(".pair", { hasText: "canals" }).filter({ hasNotText: "not named" }).waitFor();
+  await tab.page.locator(".pair", { hasText: "canals" }).filter({ hasNotText: "unnamed" }).waitFor();
   await tab.settled();
   return tab;
 }
@@ -85,7 +85,7 @@ describe("comparison", () => {
     assert.equal(keys.at(-1), "drain_lockonly before canals");
     assert.equal(rowOf(table, "flood_lock").certainty, "beyond noise");
     const pair = tab.page.locator(".pair", { hasText: "canals" });
-    assert.match(await pair.textContent(), /two builds.*→.*compared by function name/);
+    assert.match(await pair.textContent(), /different builds.*→.*compared by function name/);
     await tab.view(/Flame graph/);
     await tab.pictures("a16-compare");
     await tab.page.getByRole("button", { name: "Both", exact: true }).click();
@@ -167,7 +167,7 @@ describe("comparison", () => {
 
   scene("a16 where two are compared, what cannot be had says why", async () => {
     const tab = await compared(lowData, raisedData, { height: 900 });
-    await tab.page.getByText("Time order and heat map show one profile").waitFor();
+    await tab.page.getByText("Time order and heat map show a single profile").waitFor();
     await tab.page.getByRole("button", { name: "Stop comparing" }).click();
     await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
     await tab.page.getByRole("button", { name: "Compare…" }).click();
@@ -182,11 +182,11 @@ describe("comparison", () => {
     const step = "step=search;dig_canal";
     const tab = await compared(lowData, raisedData, {}, `#s2&range=0-0.1&${step}`);
     const bar = tab.page.locator(".compare-bar");
-    await bar.getByText("Only in the first: time range").waitFor();
+    await bar.getByText("Applied to the first only: time range").waitFor();
     await tab.view(/Flame graph/);
     await tab.picture("compare-filtered");
     await bar.getByRole("button", { name: /^Remove .*0\.1/ }).click();
-    await bar.getByText("Only in the first").waitFor({ state: "detached" });
+    await bar.getByText("Applied to the first only").waitFor({ state: "detached" });
     await tab.settled();
     // The numbers are those that the same filter has on the command line.
     const options = ["diff", "--json", "--no-local", "--image", low, "--image", raised, "--search", "dig_canal"];

@@ -74,7 +74,7 @@ async function answered(address, status, words, name) {
   await row.getByText(words).waitFor();
   if (name !== undefined) await tab.pictures(`a07-${name}`, { sheet: "full" });
   assert.equal(await row.getAttribute("data-status"), status);
-  await tab.page.locator(".status-network", { hasText: /^Sent: 1 build-id, to 127\.0\.0\.1:\d+$/ }).waitFor();
+  await tab.page.locator(".status-network", { hasText: /^Sent 1 build-id to 127\.0\.0\.1:\d+$/ }).waitFor();
   // The console names failed requests; that is the browser's own remark, not a fault of the page.
   tab.browser.errors.length = 0;
   await tab.close();
@@ -100,10 +100,10 @@ describe("a debuginfod asked by the page itself", () => {
     ["not found", "fast", 404, READABLE, () => "", /^Not on 127\.0\.0\.1:\d+$/, "not-found"],
     ["another build", "fast", 200, READABLE, () => rebuilt, "It sent another build; not used", "wrong-bytes"],
     ["no binary", "all", 200, READABLE, () => "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/, "no-binary"],
-    ["too large", "all", 200, { ...READABLE, "content-length": 5e9 }, null, /has a file of more than 4 GB; not fetched$/, "too-large"],
+    ["too large", "all", 200, { ...READABLE, "content-length": 5e9 }, null, /has a file over 4 GB; not fetched$/, "too-large"],
     ["failed", "all", 500, READABLE, () => "", /: answered 500$/, "fails"],
     // It answers, and a page may not read it: a 404 and a file look the same.
-    ["unreadable", "fast", 404, {}, () => "", /^127\.0\.0\.1:\d+ does not let pages read its answers \(no CORS\)\. Use perftab view\.$/, "unreadable"],
+    ["unreadable", "fast", 404, {}, () => "", /^127\.0\.0\.1:\d+ does not let web pages read its answers \(no CORS\)\. Use perftab view\.$/, "unreadable"],
     ["an unreadable file", "all", 200, {}, () => program, /\(no CORS\)/],
   ]) {
     scene(`a07 11b ${what} has words of its own`, async () => {
@@ -120,7 +120,7 @@ describe("a debuginfod asked by the page itself", () => {
   scene("a07 11b a server that is down has words of its own", async () => {
     const gone = await serve(() => {});
     gone.end();
-    await answered(gone.address, "missing", "Server did not answer. Your browser may need perftab view", "down");
+    await answered(gone.address, "missing", "Server did not answer. If the browser blocks it, use perftab view", "down");
   });
 
   scene("11c by perftab view, a server that fails is named with its reason, and nothing found says where it looked", async () => {
@@ -183,11 +183,11 @@ describe("a debuginfod asked by the page itself", () => {
     assert.deepEqual(second.asked, first.asked, "the one that is down keeps nobody from the next");
     const network = page.locator(".status-network");
     await eventually(async () => {
-      assert.equal((await network.innerText()).trim(), `Sent: 1 build-id, to ${[first, gone, second].map(host).join(", ")}`);
+      assert.equal((await network.innerText()).trim(), `Sent 1 build-id to ${[first, gone, second].map(host).join(", ")}`);
     });
 
     await row.locator(".dso-name").click();
-    await page.getByTitle("Show the DSOs over the whole width").click();
+    await page.getByTitle("Show DSOs at full width").click();
     const tried = page.getByRole("region", { name: "Tried" });
     const said = Object.fromEntries(await tried.locator("dt").evaluateAll((terms) =>
       terms.map((term) => [term.textContent, term.nextElementSibling.textContent])));
@@ -271,13 +271,13 @@ describe("a debuginfod asked by the page itself", () => {
     const tab = await Tab.open(host);
     const { page } = tab;
     const askAll = async () => {
-      await page.getByRole("button", { name: /^DSOs: / }).click();
-      await page.getByRole("button", { name: "Debuginfod servers…" }).click();
+      await page.getByRole("button", { name: /^Sort DSOs: / }).click();
+      await page.getByRole("button", { name: "debuginfod servers…" }).click();
       return page.getByRole("dialog", { name: "Fetch from debuginfod" });
     };
     const again = async () => {
       await page.reload();
-      await page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+      await page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
       server.asked.length = 0;
       await tab.drop(recording);
       await tab.opened();
@@ -307,7 +307,7 @@ describe("a debuginfod asked by the page itself", () => {
     server.end();
   }, { tier: "all" });
 
-  scene("11h elfutils' own server does not let pages read it, and that is said", async (t) => {
+  scene("11h elfutils' own server does not let web pages read it, and that is said", async (t) => {
     if (!isInstalled("debuginfod")) {
       console.log("SKIPPED: a real debuginfod asked by a page: debuginfod is not installed");
       return t.skip();
@@ -319,7 +319,7 @@ describe("a debuginfod asked by the page itself", () => {
       console.log("SKIPPED: a real debuginfod asked by a page: this one lets pages read its answers");
       return t.skip();
     }
-    await answered(address, "missing", /does not let pages read its answers \(no CORS\)\. Use perftab view\.$/);
+    await answered(address, "missing", /does not let web pages read its answers \(no CORS\)\. Use perftab view\.$/);
   }, { tier: "all" });
 });
 

@@ -87,7 +87,7 @@ describe("a21 everyone", () => {
       await page.keyboard.press("Control+k");
       await look("palette");
       await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "More to do with the selection" }).click();
+      await page.getByRole("button", { name: "More actions" }).click();
       await look("menu-of-selection");
       await page.keyboard.press("Escape");
       // Where no chip has room, what opens is the list of all.

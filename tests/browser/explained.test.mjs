@@ -64,14 +64,14 @@ describe("b30 another build is refused", () => {
     const ways = await pane.locator(".ways li strong:first-child").allInnerTexts();
     assert.equal(ways[0], "Fetch by build-id");
     assert.ok(ways.includes(`Copy the file from ${hostname()}, if it is still there`));
-    assert.ok(ways.includes("Drop another candidate"));
+    assert.ok(ways.includes("Add another file"));
     const commands = await pane.locator(".command").allInnerTexts();
     assert.ok(commands.includes(`scp ${hostname()}:${files.right} .`), commands.join("\n"));
     assert.ok(commands.includes("perftab buildid archive perf.data"), commands.join("\n"));
     await pane.getByText("perftab buildid verify tides.perf.data").waitFor();
     await page.getByRole("region", { name: "Tried" }).getByText("another build").waitFor();
     await tab.pictures("a04-explained");
-    await tab.pick(() => pane.getByRole("button", { name: "Choose…" }).click(), files.right);
+    await tab.pick(() => pane.getByRole("button", { name: "Add files…" }).click(), files.right);
     await page.getByRole("complementary", { name: "tides matches" }).waitFor();
     await tab.close();
   });
@@ -145,7 +145,7 @@ describe("b45 archives are opened by drag and drop", () => {
     const packed = parts.pack("xz", files.right, "xz");
     const tab = await Tab.open(host);
     await tab.drop(packed);
-    await tab.page.getByText(/^tides\.xz may hold binaries\. Drop a perf\.data too/).waitFor();
+    await tab.page.getByText(/^tides\.xz may contain binaries\. Add a perf\.data too/).waitFor();
     await tab.drop(recording);
     await tab.opened();
     await tab.status("tides", "matched");
@@ -161,8 +161,8 @@ describe("b45 archives are opened by drag and drop", () => {
     const tab = await opened(recording);
     await tab.drop(archive);
     await tab.status("tides", "mismatched");
-    await tab.page.locator(".toast").getByRole("button", { name: "Not used" }).click();
-    await tab.page.getByRole("dialog", { name: "Not used" }).getByText(`Another build: it is ${ids.rebuilt}, the profile has ${ids.right}.`).waitFor();
+    await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
+    await tab.page.getByRole("dialog", { name: "Not used" }).getByText(`Another build: the file has ${ids.rebuilt}, the profile has ${ids.right}.`).waitFor();
     await tab.picture("b45-not-used");
     await tab.page.keyboard.press("Escape");
     assert.ok((await tab.functions()).filter(({ dso }) => dso === "tides").every(isAddress));
@@ -190,7 +190,7 @@ describe("b29 lists of symbols", () => {
     writeFileSync(copy, "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81001000 T tide_of_the_kernel\n");
     const tab = await opened(recording);
     await tab.drop(copy);
-    await tab.page.locator(".toast").getByRole("button", { name: "Not used" }).click();
+    await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
     const reason = await tab.page.getByRole("dialog", { name: "Not used" }).locator("li span").innerText();
     assert.match(reason, /kallsyms/i);
     await tab.picture("b29-kallsyms");
@@ -203,7 +203,7 @@ describe("b29 lists of symbols", () => {
     writeFileSync(map, "7f00a000 1c0 LazyCompile:*render\n7f00a200 80 Builtin:call\n");
     const tab = await opened(recording);
     await tab.drop(map);
-    await tab.page.locator(".toast").getByRole("button", { name: "Not used" }).click();
+    await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
     await tab.page.getByRole("dialog", { name: "Not used" }).getByText(/perf map/i).waitFor();
     assert.ok(!(await tab.functions()).some(({ name }) => name.includes("render")));
     await tab.close();

@@ -18,10 +18,10 @@ describe("context bar", () => {
 
     await selectIn(tab, "rolling_sea");
     await page.keyboard.press("d");
-    await chip(tab, "Drop rolling_sea").waitFor();
+    await chip(tab, "Drop function rolling_sea").waitFor();
     await frame.showing(tab, frame.stacks.length - dropped);
     const share = `${((dropped / frame.stacks.length) * 100).toFixed(1)}\\s%`;
-    await page.locator(".toast > span", { hasText: new RegExp(`^Dropped rolling_sea, ${share}$`) }).waitFor();
+    await page.locator(".toast > span", { hasText: new RegExp(`^Dropped function rolling_sea, ${share}$`) }).waitFor();
     await eventually(async () => {
       assert.match(await chip(tab, "Drop").getAttribute("title"), new RegExp(`removes ${share}, ${count(dropped)} samples`));
     });
@@ -46,7 +46,7 @@ describe("context bar", () => {
     await tab.opened();
     await tab.drop(frame.program);
     await frame.showing(tab, frame.stacks.length - dropped);
-    await chip(tab, "Drop rolling_sea").getByRole("button", { name: /^Remove/ }).click();
+    await chip(tab, "Drop function rolling_sea").getByRole("button", { name: /^Remove/ }).click();
     await frame.showing(tab, frame.stacks.length);
     await tab.close();
   });
@@ -59,7 +59,7 @@ describe("context bar", () => {
     const drop = async (name) => {
       await selectIn(tab, name);
       await page.keyboard.press("d");
-      await toasts.filter({ hasText: `Dropped ${name}` }).waitFor();
+      await toasts.filter({ hasText: `Dropped function ${name}` }).waitFor();
     };
     const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null);
     for (const leave of [
@@ -153,16 +153,16 @@ describe("context bar", () => {
     const tab = await frame.opened();
     const { page } = tab;
     await selectIn(tab, "rolling_sea");
-    await page.getByRole("button", { name: "More to do with the selection" }).click();
+    await page.getByRole("button", { name: "More actions" }).click();
     const menu = page.getByRole("menu", { name: "rolling_sea" });
     await menu.waitFor();
     await tab.picture("shell-menu-of-selection");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Escape");
     await menu.waitFor({ state: "detached" });
-    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More to do with the selection");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More actions");
     await page.keyboard.press("Enter");
-    await menu.getByRole("menuitem", { name: /^Drop samples/ }).click();
+    await menu.getByRole("menuitem", { name: /^Drop function/ }).click();
     await frame.showing(tab, frame.stacks.length - frame.withFunction("rolling_sea"));
     await tab.close();
   }, { tier: "all" });
@@ -210,7 +210,7 @@ describe("filters", () => {
     const tab = await frame.opened({}, "#s2&range=999-1000");
     const { page } = tab;
     await page.getByText("No samples from 999.0 s to 1000.0 s.").waitFor();
-    await page.getByRole("button", { name: "Show all of the time" }).click();
+    await page.getByRole("button", { name: "Clear the range" }).click();
     await frame.showing(tab, frame.stacks.length);
     await tab.close();
 
@@ -221,7 +221,7 @@ describe("filters", () => {
       await other.page.getByText("Nothing is left after 3 filters.").waitFor();
       await other.picture(`shell-nothing-left-${row}`);
     }
-    await other.page.getByRole("button", { name: "Undo the last" }).click();
+    await other.page.getByRole("button", { name: "Remove the last" }).click();
     await other.page.getByText("Nothing is left after 2 filters.").waitFor();
     await other.page.getByRole("button", { name: "Clear all" }).click();
     await frame.showing(other, frame.stacks.length);
@@ -235,9 +235,9 @@ describe("filters", () => {
     const { page } = tab;
     const { build_id } = (await tab.ask("info")).dsos.find(({ path }) => path === frame.program);
     await page.evaluate((address) => { location.hash = address; }, `#s2&files=${frame.program};${build_id}&step=drop;not_there;0&step=focus;rolling_sea;0`);
-    await page.getByText(/No function of tides is called “rolling_sea” here\. [\d.]+\s% of samples have no name yet\./).waitFor();
-    assert.match(await chip(tab, "Drop").getAttribute("title"), /has no effect here: no function of tides is called “not_there” here$/);
-    assert.match(await chip(tab, "Focus").getAttribute("title"), /samples: no function of tides is called “rolling_sea” here$/);
+    await page.getByText(/No function in tides is called “rolling_sea” here\. [\d.]+\s% of samples have no name yet\./).waitFor();
+    assert.match(await chip(tab, "Drop").getAttribute("title"), /has no effect here: no function in tides is called “not_there” here$/);
+    assert.match(await chip(tab, "Focus").getAttribute("title"), /samples: no function in tides is called “rolling_sea” here$/);
     await tab.drop(frame.program);
     await frame.showing(tab, frame.withFunction("rolling_sea"));
     assert.ok(!(await chip(tab, "Focus").getAttribute("title")).includes("no function"));
@@ -269,11 +269,11 @@ describe("filters", () => {
     const go = (fragment) => page.evaluate((fragment) => { location.hash = fragment; }, fragment);
     const told = (text) => page.locator(".toast", { hasText: text }).waitFor();
     await go("#s2&files=/a&view=functions&step=collapse-recursion&step=focus;lo");
-    await told("The address has a part that this page does not know: step=focus;lo");
+    await told("The address has an unknown part: step=focus;lo");
     await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
     await chip(tab, "Collapse recursion").waitFor();
     await go("#s2&pie=1&view=pie");
-    await told("The address has 2 parts that this page does not know: view=pie, pie=1");
+    await told("The address has 2 unknown parts: view=pie, pie=1");
     await tab.picture("address-unknown-part");
     // What is well is taken without a word.
     await page.locator(".toast button[aria-label]").first().click();
@@ -311,7 +311,7 @@ describe("filters", () => {
     await zoomed.waitFor();
     await selectIn(tab, "rolling_sea");
     await page.keyboard.press("d");
-    await chip(tab, "Drop rolling_sea").waitFor();
+    await chip(tab, "Drop function rolling_sea").waitFor();
     await page.locator(".breadcrumb [aria-current=location]", { hasText: /^main$/ }).waitFor();
     await page.locator('[role=treeitem][aria-selected="true"][aria-label^="main, "]').waitFor();
     await tab.close();

@@ -94,7 +94,7 @@ async function assertMarked(tab) {
     if (symbols.has(name) && flags & FORCED) assert.ok(named.some((each) => each.name === name));
   }
   const { page } = tab;
-  await page.getByRole("region", { name: "Unsafe names" }).getByText(/^Unsafe: names of tides come from a file/).waitFor();
+  await page.getByRole("region", { name: "Unsafe names" }).getByText(/^Unsafe: names in tides come from a file/).waitFor();
 
   await tab.view(/Functions/);
   const rows = page.locator(".row:not(.loading)", { has: page.locator(".dso", { hasText: /^tides$/ }) });
@@ -106,9 +106,9 @@ async function assertMarked(tab) {
   const first = rows.filter({ has: page.locator(".forced-mark") }).first();
   assert.match(await first.locator(".frame-name").getAttribute("title"), /^≠ /, "in tooltips too");
   await first.click();
-  const draw = page.getByRole("combobox", { name: "Draw" });
+  const draw = page.getByRole("combobox", { name: "Show as" });
   await draw.selectOption("lines");
-  await page.getByRole("note").filter({ hasText: "The names of tides are forced" }).waitFor();
+  await page.getByRole("note").filter({ hasText: "Names in tides are forced" }).waitFor();
   assert.equal(await page.locator(".hot-grid").count(), 0, "neither lines nor instructions");
   await draw.selectOption("flame");
   await page.getByRole("tab", { name: "Selection" }).click();
@@ -223,7 +223,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
 
     await page.getByRole("button", { name: "Share" }).click();
     const dialog = page.getByRole("dialog", { name: "Share this profile" });
-    await dialog.getByText(/Names of tides are forced/).waitFor();
+    await dialog.getByText(/Names in tides are forced/).waitFor();
     await dialog.getByRole("radio", { name: /GitHub/ }).check();
     await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
     await tab.pictures("a08-share");
@@ -231,7 +231,7 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await page.getByRole("button", { name: "Page", exact: true }).click();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Save as one HTML page" }).click(),
+      page.getByRole("button", { name: "Save as HTML" }).click(),
     ]);
     const saved = parts.path("saved", download.suggestedFilename());
     await download.saveAs(saved);
@@ -310,15 +310,15 @@ describe("b31 a DSO that has no identity", () => {
     await tab.drop(ambiguous);
     await tab.opened();
     await (await tab.status("tides", "no-identity")).getByRole("button", { name: "Why? tides" }).first().click();
-    await page.locator(".explanation").getByText(/Nothing tells whether a file is the one that ran/).waitFor();
+    await page.locator(".explanation").getByText(/No file can be verified as the one that ran/).waitFor();
     await tab.pictures("a08-ambiguous");
     assert.ok(ofTides(await tab.functions()).every(isAddress), "addresses until then");
     await tab.pick(() => page.getByRole("button", { name: "Force…" }).click(), rebuilt);
     const dialog = page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
-    await dialog.getByText(/^Nothing tells whether tides is the tides that ran/).waitFor();
+    await dialog.getByText(/^Nothing shows that tides is the tides that ran/).waitFor();
     await dialog.getByRole("textbox").fill("tides");
     await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "Unsafe names" }).getByText(/a file that nothing could check/).waitFor();
+    await page.getByRole("region", { name: "Unsafe names" }).getByText(/a file that could not be verified/).waitFor();
     const named = ofTides(await tab.functions()).filter((each) => !isAddress(each));
     assert.ok(named.length > 0);
     for (const { name, flags } of named) assert.equal(flags & FORCED, FORCED, name);
@@ -342,7 +342,7 @@ describe("b33 without any build-id", () => {
     const row = await tab.status("tides", "no-identity");
     await row.getByRole("button", { name: "Why? tides" }).click();
     const pane = page.locator(".explanation");
-    await pane.getByText(/Nothing tells whether a file is the one that ran/).waitFor();
+    await pane.getByText(/No file can be verified as the one that ran/).waitFor();
     assert.equal(await page.getByRole("button", { name: "Force…" }).count(), 0);
     assert.ok(!(await tab.everything()).some((text) => /anyway|unsafe/i.test(text)));
     await tab.pictures("a09-no-build-ids");

@@ -157,7 +157,7 @@ describe("a14 keys", () => {
     await eventually(async () => assert.equal(await page.locator(".search input").inputValue(), "", "the field is a search again"));
     await page.keyboard.press("Control+k");
     await page.keyboard.type("no such command at all");
-    await page.getByText(/No command is called/).waitFor();
+    await page.getByText(/No command matches/).waitFor();
     await page.keyboard.press("Escape");
     await list.waitFor({ state: "detached" });
     await tab.close();

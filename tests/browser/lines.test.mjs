@@ -49,7 +49,7 @@ async function showLines(tab, name) {
   await tab.page.locator(".functions .sort", { hasText: "Total" }).click();
   await tab.page.locator(".functions .row:not(.loading)", { hasText: name }).first().click();
   await tab.page.locator(".sandwich-band", { hasText: name }).waitFor();
-  await tab.page.getByRole("combobox", { name: "Draw" }).selectOption("lines");
+  await tab.page.getByRole("combobox", { name: "Show as" }).selectOption("lines");
   await lines(tab.page).waitFor();
 }
 
@@ -127,7 +127,7 @@ describe("lines of a function", () => {
 
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.querySelector(".hot-grid .row.selected") === null);
-    await page.getByRole("combobox", { name: "Draw" }).selectOption("flame");
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("flame");
     await page.getByRole("tree", { name: "Callees of rolling_sea" }).waitFor();
     await tab.close();
   });
@@ -156,7 +156,7 @@ describe("lines of a function", () => {
       return hash;
     });
     // Another function's lines, and back to callers and callees, are steps of the history.
-    await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
     await page.getByRole("treegrid", { name: "Callers of order_by_height" }).waitFor();
     await page.goBack();
     await lines(page).waitFor();
@@ -182,7 +182,7 @@ describe("lines of a function", () => {
     await tab.select("order_by_height");
     await page.keyboard.press("Control+p");
     await page.keyboard.type("lines of this");
-    await page.getByRole("option", { name: /^Lines of this function/ }).waitFor();
+    await page.getByRole("option", { name: /^Show lines of this function/ }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("grid", { name: "Source lines of order_by_height" }).waitFor();
     await tab.close();
@@ -196,12 +196,12 @@ describe("lines of a function", () => {
     await tab.view(/Functions/);
     const dso = page.locator(".dso", { hasText: /^tides$/ });
     await page.locator(".functions .row:not(.loading)", { has: dso }).first().click();
-    await page.getByRole("combobox", { name: "Draw" }).selectOption("lines");
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("lines");
     await instructions(page).waitFor();
     assert.equal(await lines(page).count(), 0);
     const note = page.getByRole("note");
     await eventually(async () => {
-      assert.match(words(await note.first().innerText()), /^No file of tides was matched, so there are addresses only\. Drop tides or its \.debug\.$/);
+      assert.match(words(await note.first().innerText()), /^No file matches tides, so there are only addresses\. Add tides or its \.debug file\.$/);
     });
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("a15-addresses");
@@ -293,7 +293,7 @@ describe("lines of a function", () => {
     assert.deepEqual([await sourceTick.isChecked(), await assemblyTick.isChecked()], [false, false]);
     assert.deepEqual(await textsIn(await link()), [false, false]);
     const kept = dialog.getByRole("region", { name: /keeps/ }).getByRole("listitem").filter({ hasText: "Text of" });
-    await eventually(async () => assert.match(await kept.innerText(), /Left out:\s+Text of hot lines and instructions\s+is not ticked/));
+    await eventually(async () => assert.match(await kept.innerText(), /Left out:\s+Text of hot lines and instructions\s+not ticked/));
     await sourceTick.check();
     assert.deepEqual(await textsIn(await link()), [true, false]);
     await assemblyTick.check();

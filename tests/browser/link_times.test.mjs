@@ -6,7 +6,7 @@ import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { QUERY, Tab, axe } from "./tab.mjs";
 
 const parts = new Parts();
-const NO_SINGLE_SAMPLES = /^This link has no times of single samples\./;
+const NO_SINGLE_SAMPLES = /^This link has no individual samples\./;
 let host;
 let recording;
 
@@ -90,14 +90,14 @@ describe("times of a link", () => {
     await link.settled();
     assert.doesNotMatch(await page.locator(".context-bar").innerText(), /\d s to \d/);
     assert.equal(await page.getByRole("slider", { name: /of the range$/ }).count(), 0, "edges of no range");
-    await page.getByRole("button", { name: "Options of the timeline" }).click();
+    await page.getByRole("button", { name: "Timeline options" }).click();
     assert.equal(await page.locator(".timeline-menu").getByRole("button", { name: "CPU", exact: true }).count(), 0);
     await page.keyboard.press("Escape");
     assert.deepEqual(await link.findings(), []);
     await link.pictures("link-bins");
 
     // Bins have no calls: what steps take away is still in the timeline, and that is said.
-    const unfiltered = page.locator(".timeline-all").getByText("not by DSO and step");
+    const unfiltered = page.locator(".timeline-all").getByText("partly filtered");
     assert.equal(await unfiltered.count(), 0);
     await link.tree().focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "d"]) await page.keyboard.press(key);

@@ -21,7 +21,7 @@ afterScenes(() => parts.end());
 /** What a fresh tab shows. */
 async function opened(options) {
   const tab = await Tab.open(host, options);
-  await tab.page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+  await tab.page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
   return tab;
 }
 
@@ -123,7 +123,7 @@ describe("what was opened lately", () => {
     await tab.page.getByRole("button", { name: "Clear" }).click();
     await rows(tab).first().waitFor({ state: "detached" });
     await tab.page.reload();
-    await tab.page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+    await tab.page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
     assert.deepEqual(await stored(tab), []);
     await tab.close();
   }, { tier: "all" });
@@ -137,7 +137,7 @@ describe("the open screen", () => {
       dataTransfer.items.add(new File(["x"], "x"));
       window.dispatchEvent(new DragEvent(type, { dataTransfer, cancelable: true }));
     }, type);
-    const frame = tab.page.getByText("Drop to open or to add binaries");
+    const frame = tab.page.getByText("Release to open a profile or add binaries");
     for (const state of ["empty", "open"]) {
       if (state === "open") {
         await tab.drop(recording);
@@ -156,8 +156,8 @@ describe("the open screen", () => {
     const [one, other] = ["one", "other"].map((name) => parts.path(name, "tides"));
     for (const path of [one, other]) copyFileSync(parts.path("tides"), path);
     await tab.drop(one, other);
-    await tab.page.getByText("2 files waiting for a profile").waitFor();
-    await tab.page.getByRole("button", { name: "Forget" }).click();
+    await tab.page.getByText("2 files are waiting for a profile").waitFor();
+    await tab.page.getByRole("button", { name: "Remove" }).click();
     await tab.page.getByText("2 files waiting").waitFor({ state: "detached" });
     await tab.close();
   }, { tier: "all" });
@@ -225,7 +225,7 @@ describe("a hosted copy", () => {
     writeFileSync(join(folder, "sw.js"), readFileSync(join(folder, "sw.js"), "utf8").replace(/VERSION = "\w+"/, 'VERSION = "newer"'));
     await tab.page.reload();
     assert.equal(await tab.page.title(), "perftab");
-    await tab.page.locator(".toast", { hasText: "A newer perftab is here. It opens with the next reload." }).waitFor();
+    await tab.page.locator(".toast", { hasText: "A new version of perftab is ready. Reload to use it." }).waitFor();
     await tab.page.reload();
     assert.equal(await tab.page.title(), "newer");
     const caches = await tab.page.evaluate(() => caches.keys());

@@ -112,7 +112,7 @@ describe("names that are hostile", () => {
     await sender.page.getByRole("button", { name: "Page", exact: true }).click();
     const [download] = await Promise.all([
       sender.page.waitForEvent("download"),
-      sender.page.getByRole("button", { name: "Save as one HTML page" }).click(),
+      sender.page.getByRole("button", { name: "Save as HTML" }).click(),
     ]);
     const page = parts.path("saved", "hostile.html");
     await download.saveAs(page);

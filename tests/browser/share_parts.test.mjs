@@ -67,14 +67,14 @@ describe("a link", () => {
     assert.notEqual(shown, all);
     const dialog = await dialogOf(tab);
     await dialog.getByRole("button", { name: "What is shown" }).click();
-    await dialog.getByText(`Holds what 2 filters leave: ${shown} of ${all} samples.`).waitFor();
+    await dialog.getByText(`Contains only what is left after 2 filters: ${shown} of ${all} samples.`).waitFor();
     const link = await linkOf(dialog);
     await tab.close();
 
     const fresh = await Tab.open(host + payloadOf(link), { offline: true });
     await fresh.opened();
     assert.deepEqual(await showing(fresh.page), { shown, all: shown });
-    await fresh.page.getByText(`a part: the recording has ${all}`).waitFor();
+    await fresh.page.getByText(`part of a recording with ${all}`).waitFor();
     assert.equal(await fresh.page.getByRole("button", { name: /^Remove/ }).count(), 0, "what made it a part is no filter of it");
     assert.deepEqual(fresh.refused, []);
     await fresh.close();
@@ -84,7 +84,7 @@ describe("a link", () => {
     const tab = await opened("#s2&view=functions&step=search;rolling_sea&search=sea");
     const { shown, all } = await showing(tab.page);
     const dialog = await dialogOf(tab);
-    await dialog.getByText("Holds the whole profile. The filter here comes along and can be taken away again.").waitFor();
+    await dialog.getByText("Contains the whole profile. Your filter is included; readers can remove it.").waitFor();
     const link = await linkOf(dialog);
     await tab.close();
 
@@ -109,7 +109,7 @@ describe("a link", () => {
   scene("may be as long as somebody says, and says when that is too short", async () => {
     const tab = await opened();
     const dialog = await dialogOf(tab);
-    const field = dialog.getByRole("spinbutton", { name: "Characters of the link" });
+    const field = dialog.getByRole("spinbutton", { name: "Length limit in characters" });
     await field.fill("1234");
     await field.press("Enter");
     await dialog.getByText("of 1,234").waitFor();
@@ -133,7 +133,7 @@ describe("a link", () => {
     const fresh = await Tab.open(`${host}#${payload}`);
     await fresh.opened();
     await fresh.page.locator(".tag", { hasText: "Link" }).waitFor();
-    await fresh.page.locator(".coverage-meter .kept", { hasText: /^keeps [\d.]+\s%, every call of [\d.]+\s% and more$/ }).waitFor();
+    await fresh.page.locator(".coverage-meter .kept", { hasText: /^keeps [\d.]+\s%: all calls ≥ [\d.]+\s%$/ }).waitFor();
     const there = await showing(fresh.page);
     assert.equal(Number(there.all.replaceAll(",", "")), before.allSamples, "folded or not, every sample counts");
     await fresh.view(/Call tree/);
@@ -156,16 +156,16 @@ describe("a link", () => {
     const few = characters - 1;
     const dialog = await dialogOf(tab);
     await dialog.getByText("This view: flame graph, zoom, 1 filter").waitFor();
-    const field = dialog.getByRole("spinbutton", { name: "Characters of the link" });
+    const field = dialog.getByRole("spinbutton", { name: "Length limit in characters" });
     await field.fill(String(few));
     await field.press("Enter");
     await dialog.getByText(`of ${few.toLocaleString("en-US")}`).waitFor();
-    await dialog.getByText("range: only with single samples").waitFor();
+    await dialog.getByText("without range").waitFor();
     const link = await linkOf(dialog);
     await tab.close();
     const fresh = await Tab.open(host + payloadOf(link));
     await fresh.opened();
-    await fresh.page.getByText("Not filtered by range, as its sender did: single samples are not in this link.").first().waitFor();
+    await fresh.page.getByText("The sender’s filter by range is not applied: this link has no individual samples.").first().waitFor();
     await fresh.page.locator(".breadcrumb [aria-current]", { hasText: name }).waitFor();
     await fresh.close();
   }, { tier: "all" });
@@ -184,7 +184,7 @@ describe("a link", () => {
     ]) {
       const fresh = await Tab.open(`${host}#${broken}`);
       await fresh.page.getByRole("alert").filter({ hasText: words }).waitFor();
-      await fresh.page.getByRole("button", { name: "Paste it again" }).click();
+      await fresh.page.getByRole("button", { name: "Paste the link again" }).click();
       await fresh.page.keyboard.type(`${elsewhere}#${payload}`);
       await fresh.page.keyboard.press("Enter");
       await fresh.opened();
@@ -198,7 +198,7 @@ describe("a link", () => {
     await tab.close();
     const lines = `See ${elsewhere}#${payload}`.match(/.{1,72}/g).map((line) => `> ${line}`).join("\r\n");
     const quoted = `Thanks!\r\n\r\n${lines}\r\n`;
-    for (const selector of ["body", "input[aria-label^='A perftab link']"]) {
+    for (const selector of ["body", "input[aria-label^='perftab link']"]) {
       const fresh = await Tab.open(host);
       await fresh.page.locator(selector).waitFor();
       const isTaken = await fresh.page.locator(selector).evaluate((target, text) => {
@@ -282,9 +282,9 @@ describe("a page", () => {
     const { shown, all } = await showing(tab.page);
     const dialog = await dialogOf(tab);
     await dialog.getByRole("button", { name: "Page", exact: true }).click();
-    const save = dialog.getByRole("button", { name: "Save as one HTML page" });
+    const save = dialog.getByRole("button", { name: "Save as HTML" });
     await save.waitFor();
-    const said = await dialog.getByRole("row", { name: /^The file/ }).getByRole("cell").innerText();
+    const said = await dialog.getByRole("row", { name: /^Total/ }).getByRole("cell").innerText();
     const [download] = await Promise.all([tab.page.waitForEvent("download"), save.click()]);
     const saved = parts.path("saved.html");
     await download.saveAs(saved);
@@ -300,7 +300,7 @@ describe("a page", () => {
     for (const view of await fresh.page.locator(".view-tabs [role=tab]").all()) {
       await view.click();
       await fresh.settled();
-      assert.equal(await fresh.page.getByText("no times of single samples").count(), 0, await view.innerText());
+      assert.equal(await fresh.page.getByText("no individual samples").count(), 0, await view.innerText());
     }
     assert.deepEqual(fresh.refused, []);
     await fresh.close();
@@ -316,7 +316,7 @@ describe("the dialog", () => {
     await tab.page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
     await tab.settled();
     const dialog = await dialogOf(tab);
-    await dialog.getByText(/^It holds one profile, (tides|other)\.perf\.data, and nothing of what it is compared with\.$/).waitFor();
+    await dialog.getByText(/^Contains only (tides|other)\.perf\.data, not the profile it is compared with\.$/).waitFor();
     await linkOf(dialog);
     await tab.close();
   }, { tier: "all" });
@@ -327,7 +327,7 @@ describe("the dialog", () => {
     for (const name of ["Link", "Page", "Export"]) {
       await dialog.getByRole("button", { name, exact: true }).click();
       if (name === "Link") await linkOf(dialog);
-      if (name === "Page") await dialog.getByRole("button", { name: "Save as one HTML page" }).waitFor();
+      if (name === "Page") await dialog.getByRole("button", { name: "Save as HTML" }).waitFor();
       assert.deepEqual(await tab.findings(), [], name);
       await tab.pictures(`share-${name.toLowerCase()}`);
     }

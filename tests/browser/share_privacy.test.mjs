@@ -70,7 +70,7 @@ describe("what a link tells", () => {
       await dialog.getByRole("checkbox", { name: tick }).uncheck();
       assert.ok(!has(await link.read(), secret), `${secret} is gone again`);
     }
-    await dialog.getByRole("checkbox", { name: /^Function names of own code/ }).uncheck();
+    await dialog.getByRole("checkbox", { name: /^Function names in own code/ }).uncheck();
     const unnamed = await link.read();
     assert.ok(!has(unnamed, "rolling_sea") && has(unnamed, "function-1"), "own code is numbered");
     for (const tick of [/^DSO names/, /^Process and thread/, /^Source files/]) await dialog.getByRole("checkbox", { name: tick }).uncheck();
@@ -83,7 +83,7 @@ describe("what a link tells", () => {
     const { tab, dialog, link } = await shared();
     const pattern = dialog.getByRole("textbox", { name: "Pattern" }).first();
     await pattern.fill("rolling");
-    await dialog.getByText(/called otherwise\. Equal names stay equal\./).waitFor();
+    await dialog.getByText(/renamed\. Equal names stay equal\./).waitFor();
     let said = await link.read();
     assert.ok(!said.includes("rolling") && said.includes("hidden_sea"), "it is hidden");
     assert.ok((await listed(tab, dialog)).has("hidden_sea was rolling_sea"), "the list says what it was");

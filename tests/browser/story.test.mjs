@@ -184,7 +184,7 @@ describe("the story", () => {
     await viewer.status("tides", "matched");
     await page.locator(".dso-row", { hasText: "driftwood" }).getByText(/^Not on /).waitFor();
     await page.locator(".status-work").waitFor({ state: "detached" });
-    await page.locator(".status-network", { hasText: /^Sent: \d build-ids/ }).waitFor();
+    await page.locator(".status-network", { hasText: /^Sent \d build-ids/ }).waitFor();
     const functions = await viewer.functions();
     assertNamed(functions);
     const driftwood = functions.filter(({ dso }) => dso === "driftwood");
@@ -209,7 +209,7 @@ describe("the story", () => {
     }
     const isSorting = ({ name, dso }) => dso === "libc.so.6" && /^msort_with_tmp/.test(name);
     assert.equal((await tab.functions()).find(isSorting), undefined, "static in libc: unnamed so far");
-    await tab.pick(() => tab.page.getByRole("button", { name: /Drop binaries/ }).click(), debug);
+    await tab.pick(() => tab.page.getByRole("button", { name: "Add files…" }).click(), debug);
     await tab.status("libc.so.6", "matched");
     seen.functions = await tab.functions();
     const sorting = seen.functions.find(isSorting);
@@ -278,7 +278,7 @@ describe("the story", () => {
     await tab.pictures("a18-save-as-page");
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Save as one HTML page" }).click(),
+      page.getByRole("button", { name: "Save as HTML" }).click(),
     ]);
     const saved = parts.path("saved", download.suggestedFilename());
     await download.saveAs(saved);

@@ -138,7 +138,7 @@ describe("12 forms of recordings", () => {
 
     scene("12h served by perftab view, beside a packed one", async () => {
       const tab = await Tab.open(await parts.view("--no-local", recorded().folder, parts.pack("gzip", recording, "gz")));
-      const card = tab.page.locator(".card", { hasText: "Served here" });
+      const card = tab.page.locator(".card", { hasText: "served by perftab view" });
       const row = (name) => card.getByRole("listitem").filter({ hasText: name });
       await row("threads.data").getByRole("button", { name: "Open" }).click();
       await tab.opened();
@@ -154,7 +154,7 @@ describe("12 forms of recordings", () => {
     scene("12i one of its streams alone says what is missing", async () => {
       const tab = await Tab.open(host);
       await tab.drop(recorded().files.find((file) => /^data\.\d+$/.test(basename(file)) && statSync(file).size > 0));
-      await tab.page.getByRole("alert").filter({ hasText: /is one stream of a recording that is a folder/ }).waitFor();
+      await tab.page.getByRole("alert").filter({ hasText: /is one stream of a folder recording/ }).waitFor();
       await tab.picture("12-a-stream-alone");
       await tab.close();
     }, { tier: "all" });
@@ -178,7 +178,7 @@ describe("12 forms of recordings", () => {
     writeFileSync(cut, readFileSync(recording).subarray(0, Math.floor(statSync(recording).size * 0.7)));
     const tab = await opened(cut);
     const { warnings } = await tab.ask("info");
-    await tab.page.locator(".banner", { hasText: /^Read up to [\d.]+ (k?B|MB); the rest could not be read \(the file was cut at 0x[0-9a-f]+\)\. [\d,]+ samples are shown\.$/ }).waitFor();
+    await tab.page.locator(".banner", { hasText: /^Read up to [\d.]+ (k?B|MB); the rest could not be read \(the file is truncated at 0x[0-9a-f]+\)\. [\d,]+ samples are shown\.$/ }).waitFor();
     await tab.page.getByRole("button", { name: /warnings?$/ }).click();
     const list = tab.page.getByRole("region", { name: /Warnings/ });
     for (const { message } of warnings) await list.getByText(message).first().waitFor();
@@ -199,7 +199,7 @@ describe("12 forms of recordings", () => {
     // Both sleeps are in it.
     assert.ok(offCpu.weight >= 0.3e9, `${offCpu.weight} ns`);
     await tab.page.keyboard.press("e");
-    const group = tab.page.getByRole("group", { name: "Worked out from the recording" });
+    const group = tab.page.getByRole("group", { name: "Derived" });
     assert.deepEqual(await tab.findings(), []);
     await tab.pictures("12-events");
     await group.getByRole("button", { name: /offcpu-time/ }).click();

@@ -71,7 +71,7 @@ describe("8 hostile files", () => {
     const binary = parts.path("dropped", "first.bin");
     copyFileSync(program, binary);
     await fresh.drop(binary);
-    await fresh.page.getByText(/first\.bin is a binary\. Drop a perf\.data too/).waitFor();
+    await fresh.page.getByText(/first\.bin is a binary\. Add a perf\.data too/).waitFor();
     await fresh.picture("8-a-binary-waits");
     await fresh.drop(recording);
     await fresh.status("tides", "matched");
@@ -88,7 +88,7 @@ describe("8 hostile files", () => {
   scene("8d a picture that is dropped on an open profile is refused, and the profile stays", async () => {
     await dropped("flames.png", Buffer.from("89504e470d0a1a0a", "hex"));
     await tab.page.locator(".toast", { hasText: "flames.png (not a binary)" }).waitFor();
-    await tab.page.getByRole("button", { name: "Not used" }).click();
+    await tab.page.getByRole("button", { name: "Details" }).click();
     const list = tab.page.getByRole("dialog", { name: "Not used" });
     assert.match(await list.innerText(), /Not a binary or debug file: it begins with 89 50 4e 47/);
     await tab.picture("8-not-used");

@@ -257,7 +257,7 @@ describe("time", () => {
     await none.view(/Heat map/);
     const without = none.page.getByRole("button", { name: "Off-CPU" });
     assert.ok(await without.isDisabled());
-    assert.equal(await without.getAttribute("title"), "No context switches were recorded. Record with perf record --off-cpu, or --switch-events.");
+    assert.equal(await without.getAttribute("title"), "No context switches were recorded. Record with perf record --off-cpu or --switch-events.");
     await none.close();
 
     const options = ["-e", "cpu-clock", "-F", "999", "--switch-events"];
@@ -271,7 +271,7 @@ describe("time", () => {
     await tab.settled();
     const { derived_events } = await tab.ask("info");
     const waits = derived_events.find(({ name }) => name === "offcpu-time");
-    const words = new RegExp(`, ${waits.samples} samples?, [\\d.]+ threads off the CPU on average$`);
+    const words = new RegExp(`, ${waits.samples} samples?, [\\d.]+ threads off-CPU on average$`);
     await tab.page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".heat-head").innerText), words.source);
     await tab.picture("time-off-cpu-heat-map");
     await tab.view(/Flame graph/);
@@ -292,7 +292,7 @@ describe("time", () => {
     await tab.page.keyboard.press("ArrowRight");
     await tab.page.locator('.timeline-row[aria-level="2"]').first().waitFor();
     assert.deepEqual(await tab.findings(), []);
-    await tab.page.getByRole("button", { name: "Options of the timeline" }).click();
+    await tab.page.getByRole("button", { name: "Timeline options" }).click();
     assert.deepEqual(await tab.findings(), []);
     await tab.page.keyboard.press("Escape");
     await tab.view(/Heat map/);

@@ -193,7 +193,7 @@ describe("timeline", () => {
     await row("node").focus();
     await tab.keyboard.press("Delete");
     assert.deepEqual(await names(), ["nginx", "edge-auth", "swapper", "cron"]);
-    const menu = tab.getByRole("button", { name: "Options of the timeline" });
+    const menu = tab.getByRole("button", { name: "Timeline options" });
     await menu.click();
     await tab.getByRole("button", { name: "Show node" }).click();
     assert.deepEqual(await names(), ["nginx", "edge-auth", "node", "swapper", "cron"]);
@@ -219,7 +219,7 @@ describe("timeline", () => {
 
   scene("thousands of threads have elements only for those in sight, and scrolling keeps up", async () => {
     await open("threads=1500");
-    await tab.getByRole("button", { name: "Options of the timeline" }).click();
+    await tab.getByRole("button", { name: "Timeline options" }).click();
     await tab.getByRole("group", { name: "Group by" }).getByRole("button", { name: "Thread" }).click();
     await tab.keyboard.press("Escape");
     await tab.waitForFunction(() => Number(document.querySelector('.timeline [role="treegrid"]').ariaRowCount) > 6000);
@@ -234,8 +234,8 @@ describe("timeline", () => {
     await range("20.00 s to 30.00 s");
     await tab.getByRole("button", { name: /All CPUs timeline/ }).click();
     await row("nginx").waitFor();
-    await tab.getByRole("button", { name: "Options of the timeline" }).click();
-    await tab.getByRole("button", { name: "Collapse to a strip" }).click();
+    await tab.getByRole("button", { name: "Timeline options" }).click();
+    await tab.getByRole("button", { name: "Collapse the timeline" }).click();
     await tab.locator(".timeline-strip").waitFor();
   });
 });
@@ -307,7 +307,7 @@ describe("heat map", () => {
     await tab.locator(".heat-head", { hasText: "26.140 s to 28.420 s" }).waitFor();
     await tab.mouse.up();
     await range("26.140 s to 28.420 s");
-    assert.match(await tab.locator(".heat-head").innerText(), /^26\.140 s to 28\.420 s 2\.280 s, [\d,]+ samples, [\d.]+ CPUs busy on average against [\d.]+ in the whole profile/);
+    assert.match(await tab.locator(".heat-head").innerText(), /^26\.140 s to 28\.420 s 2\.280 s, [\d,]+ samples, [\d.]+ CPUs busy on average \(whole profile: [\d.]+\)/);
     await tab.keyboard.down("Shift");
     await tab.mouse.move(...(await cellAt(30, 0)));
     await tab.mouse.down();

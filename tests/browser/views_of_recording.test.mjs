@@ -100,10 +100,10 @@ describe("functions", () => {
     const caller = (await spoken(/^(?!rolling_sea)/)).split(", ")[0];
     await page.keyboard.press("Enter");
     await page.locator(".sandwich-band", { hasText: caller }).waitFor();
-    await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
     await page.getByRole("treegrid", { name: `Callees of ${caller}` }).waitFor();
     await tab.pictures("e-sandwich-tree");
-    await page.getByRole("combobox", { name: "Draw" }).selectOption("flame");
+    await page.getByRole("combobox", { name: "Show as" }).selectOption("flame");
     await page.getByRole("tree", { name: `Callees of ${caller}` }).waitFor();
     await tab.pictures("e-sandwich");
     await tab.close();
@@ -219,7 +219,7 @@ describe("assistive technology", () => {
       await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
       await page.locator(".sandwich-band").waitFor();
       await nothing("functions with callers and callees");
-      await page.getByRole("combobox", { name: "Draw" }).selectOption("tree");
+      await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
       await page.getByRole("treegrid", { name: /^Callers of/ }).waitFor();
       await nothing("callers and callees as trees");
       await page.getByRole("button", { name: "Source files" }).click();

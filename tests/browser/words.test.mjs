@@ -70,7 +70,7 @@ describe("files that do not open", () => {
     const tab = await Tab.open(host);
     copyFileSync(program, parts.path("written", "nginx"));
     await tab.drop(parts.path("written", "nginx"));
-    await tab.page.getByText("nginx is a binary. Drop a perf.data too; it will be used if its build-id was recorded.", { exact: true }).waitFor();
+    await tab.page.getByText("nginx is a binary. Add a perf.data too; the file is used if its build-id was recorded.", { exact: true }).waitFor();
     await tab.pictures("a19-binary-first");
     await tab.close();
   }, { tier: "all" });
@@ -159,7 +159,7 @@ describe("nothing to show", () => {
 
   scene("a19 a recording without call chains says so", async () => {
     const tab = await opened(fixture("perf-several"));
-    await tab.page.getByText("Recorded without call chains: one level. Record with -g.").waitFor();
+    await tab.page.getByText("Recorded without call chains. Record with -g to get stacks.").waitFor();
     await tab.pictures("a19-one-level");
     await tab.close();
   }, { tier: "all" });
@@ -169,7 +169,7 @@ describe("nothing to show", () => {
     const empty = tab.page.locator(".view-empty");
     await empty.getByText("Nothing is left after 3 filters.").waitFor();
     await tab.pictures("a19-filtered-away");
-    await empty.getByRole("button", { name: "Undo the last" }).click();
+    await empty.getByRole("button", { name: "Remove the last" }).click();
     await empty.getByText("Nothing is left after 2 filters.").waitFor();
     await empty.getByRole("button", { name: "Clear all" }).click();
     await empty.waitFor({ state: "detached" });
@@ -191,10 +191,10 @@ describe("nothing to show", () => {
     await panel.waitFor();
     const unnamed = (100 - Number.parseFloat(await tab.page.locator(".coverage-line").innerText())).toFixed(1);
     await eventually(async () => {
-      assert.match((await panel.innerText()).replace(/\s+/g, " "), new RegExp(`^Nothing named “foo_that_is_not”\\. ${unnamed} % of samples have no name yet\\. Open DSOs`));
+      assert.match((await panel.innerText()).replace(/\s+/g, " "), new RegExp(`^Nothing named “foo_that_is_not”\\. ${unnamed} % of samples have no name yet\\. Show DSOs`));
     });
     await tab.pictures("a19-search");
-    await panel.getByRole("button", { name: "Open DSOs" }).click();
+    await panel.getByRole("button", { name: "Show DSOs" }).click();
     await tab.page.getByRole("tab", { name: "DSOs", selected: true }).waitFor();
     await tab.close();
   });
@@ -202,7 +202,7 @@ describe("nothing to show", () => {
   scene("a19 without context switches the event menu says how to record them", async () => {
     const tab = await opened(fixture("perf-several"));
     await tab.page.locator(".event-chip").click();
-    await tab.page.getByText("No context switches were recorded. Record with perf record --off-cpu, or --switch-events.").waitFor();
+    await tab.page.getByText("No context switches were recorded. Record with perf record --off-cpu or --switch-events.").waitFor();
     await tab.pictures("a19-no-off-cpu");
     await tab.close();
   }, { tier: "all" });
@@ -227,7 +227,7 @@ describe("a worker that ends", () => {
     await tab.pictures("a19-died");
     assert.match(await tab.copied(() => died.getByRole("button", { name: "Copy report" }).click()), /unreachable executed/);
     await died.getByRole("button", { name: "Reload" }).click();
-    await tab.page.getByRole("heading", { name: "Drop files or a folder here" }).waitFor();
+    await tab.page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
     await tab.close();
   });
 
@@ -235,7 +235,7 @@ describe("a worker that ends", () => {
     const tab = await Tab.open(host, { init: dying("unreachable executed\nthe session held 3100 MB"), spy: false });
     await tab.drop(recording);
     const words = await line(tab, ".died p", "memory");
-    assert.equal(words, "This tab ran out of memory at 3.1 GB. Open it with perftab view tides.perf.data, or narrow it with perftab report.");
+    assert.equal(words, "This tab ran out of memory at 3.1 GB. Open it with perftab view tides.perf.data, or summarize it with perftab report.");
     await tab.pictures("a19-out-of-memory");
     await tab.close();
   }, { tier: "all" });

@@ -32,8 +32,8 @@ test("filters come before steps, and steps in order of effect", () => {
       dsos: [libz],
     }),
     [
-      "Range 21.60 s to 31.85 s", "CPUs 0–2, 7", "Ends in libz.so.1", "Drop deflate", "Merge libz.so.1+0x1b8f70",
-      "Collapse libz.so.1", "Collapse recursion", "Focus subtree nginx", "Only with “zlib”",
+      "Range 21.60 s to 31.85 s", "CPUs 0–2, 7", "Ends in libz.so.1", "Drop function deflate", "Merge libz.so.1+0x1b8f70",
+      "Collapse libz.so.1", "Collapse recursion", "Focus subtree nginx", "Matching “zlib”",
     ],
   );
 });

@@ -33,9 +33,9 @@ test("a pair says what it is compared by", () => {
     before: 1, after: 1, change: 0,
   });
   assert.equal(howCompared(pair("same-build", "address", true)), "compared by address");
-  assert.equal(howCompared(pair("same-build", "address", false)), "not named, compared by address");
+  assert.equal(howCompared(pair("same-build", "address", false)), "unnamed, compared by address");
   assert.equal(howCompared(pair("two-builds", "name", true)), "compared by function name");
-  assert.equal(howCompared(pair("only-before", "nothing", true)), "in no sample after");
+  assert.equal(howCompared(pair("only-before", "nothing", true)), "no samples after");
 });
 
 const CHANGE = { before: 2.7, after: 5.9, change: 3.2, step: 3, certain: true, beforeSamples: 27, afterSamples: 59 };

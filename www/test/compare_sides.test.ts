@@ -48,7 +48,7 @@ test("what is numbered or in time is of the first only, and so is code without a
     cpus: [0],
     steps: [{ kind: "merge", function: called("/opt/server", "11", null) }, { kind: "collapse-recursion" }],
   });
-  assert.deepEqual(left, ["time range", "process numbers", "thread numbers", "CPUs", "code without a name"]);
+  assert.deepEqual(left, ["time range", "PIDs", "TIDs", "CPUs", "unnamed code"]);
   assert.deepEqual(query, { ...DEFAULT_QUERY, event: 4, steps: [{ kind: "collapse-recursion" }] });
 });
 

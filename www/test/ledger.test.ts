@@ -68,10 +68,10 @@ test("a profile without samples has no parts", () => {
   assert.deepEqual(parts(0, 0, {}), []);
 });
 
-test("the first row is the next thing to drop", () => {
+test("the first row is the next file to add", () => {
   const { groups, named, listed, unused, largest } = ledgerGroups(ROWS, "to-name");
   assert.deepEqual(groups.map(({ title, rows }) => [title, rows.map(({ name }) => name)]), [
-    ["To be named", ["d", "b", "e"]],
+    ["Unnamed", ["d", "b", "e"]],
     ["Named", ["a", "c"]],
   ]);
   assert.deepEqual({ named, listed, unused, largest }, { named: 2, listed: 5, unused: 1, largest: 0.4 });
@@ -103,7 +103,7 @@ test("a drop says what was used and why the rest was not", () => {
   };
   assert.equal(describeDrop(report), "Used 1 of 3 files: nginx. Not used: edge-auth (another build), README (not a binary).");
   assert.deepEqual(report.notUsed.map(fullReason), [
-    "Another build: it is 41b7, the profile has 9f31.",
+    "Another build: the file has 41b7, the profile has 9f31.",
     "Not a binary or debug file: it begins with 23 20 4e 6f.",
   ]);
   // The files in an archive count, the archive does not.
@@ -129,9 +129,9 @@ const answer = (server: string, outcome: ServerAnswer["outcome"], detail = ""): 
 test("of one server each outcome has its own words, of several each server its name", () => {
   const alone = (outcome: ServerAnswer["outcome"], detail = ""): string | null => describeAnswers([answer("d.example", outcome, detail)]);
   assert.equal(alone("not-found"), "Not on d.example");
-  assert.equal(alone("unreachable"), "Server did not answer. Your browser may need perftab view");
+  assert.equal(alone("unreachable"), "Server did not answer. If the browser blocks it, use perftab view");
   assert.equal(alone("wrong-id", "41b7"), "It sent another build; not used");
-  assert.equal(alone("no-cors"), "d.example does not let pages read its answers (no CORS). Use perftab view.");
+  assert.equal(alone("no-cors"), "d.example does not let web pages read its answers (no CORS). Use perftab view.");
   assert.equal(alone("failed", "answered 500"), "d.example: answered 500");
   assert.equal(alone("found"), null);
   assert.equal(describeAnswers([]), null);
@@ -141,7 +141,7 @@ test("of one server each outcome has its own words, of several each server its n
     "b did not answer; c sent another build, 41b7; not used",
   );
   assert.equal(describeAnswers([answer("a", "unreachable"), answer("b", "found")]), null);
-  assert.equal(whatItDid(answer("a", "too-large")), "has a file of more than 4 GB; not fetched");
+  assert.equal(whatItDid(answer("a", "too-large")), "has a file over 4 GB; not fetched");
 });
 
 test("what perftab view says of its servers is read with suspicion", () => {

@@ -51,7 +51,7 @@ test("what is not known of a line is said", () => {
   assert.equal(lineWords(line(7, 1)), "tides.c:7");
   assert.equal(lineWords(line(null, 1)), "tides.c, no line");
   assert.equal(lineWords({ file: null, line: 7 }), "unknown file:7");
-  assert.equal(lineWords({ file: null, line: null }), "no line known");
+  assert.equal(lineWords({ file: null, line: null }), "unknown line");
   assert.ok(hasLines(HEAT));
   assert.ok(!hasLines({ ...HEAT, lines: [line(null, 1)] }));
 });

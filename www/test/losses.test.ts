@@ -33,7 +33,7 @@ test("the way from recorded to shown adds up", () => {
 test("where no samples are counted as lost, records are", () => {
   const steps = funnel({ ...PROFILE, lost: { events: 12, samples: 0 } });
   assert.deepEqual(steps.map(({ name, count }) => [name, count]), [
-    ["recorded", 412_806], ["lost records of any kind", 12], ["unreadable", 12], ["truncated stacks", 0], ["shown", 412_794],
+    ["recorded", 412_806], ["lost records (any kind)", 12], ["unreadable", 12], ["truncated stacks", 0], ["shown", 412_794],
   ]);
 });
 
@@ -43,7 +43,7 @@ test("a record that reads a group of events is one record", () => {
 });
 
 test("a place is hex, and in bytes for people", () => {
-  assert.deepEqual(place(61_300_000), { text: "0x3a75d20", title: "At 61.3 MB of the file" });
+  assert.deepEqual(place(61_300_000), { text: "0x3a75d20", title: "61.3 MB into the file" });
   assert.deepEqual(place(null), { text: "", title: "" });
 });
 
@@ -55,7 +55,7 @@ test("the text has every warning with its kind, count, place and words", () => {
 });
 
 test("what ended the reading early says what was read", () => {
-  assert.equal(describeDamage(PROFILE), "Read up to 61.3 MB; the rest could not be read (the file was cut at 0x3a75d20). 412,794 samples are shown.");
+  assert.equal(describeDamage(PROFILE), "Read up to 61.3 MB; the rest could not be read (the file is truncated at 0x3a75d20). 412,794 samples are shown.");
   const message = "The rest could not be read: record size 0. What came before it is shown.";
   const damaged = { ...PROFILE, samples: 198_112, warnings: [warning("damaged", message, 1, 0x3a75d20)] };
   assert.equal(describeDamage(damaged),

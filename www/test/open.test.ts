@@ -88,7 +88,7 @@ test("two folders are two recordings, and streams of neither stay what they are"
   assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["a", 2], ["b", 2]]);
   assert.equal(others.length, 1);
   const failure = { kind: "not-perf-data", message: "", firstBytes: [9, 0, 0, 0] };
-  assert.match(describeFailure("data.0", failure), /Drop the folder/);
+  assert.match(describeFailure("data.0", failure), /Open the folder/);
 });
 
 test("a file named data without streams is a recording of one file", () => {

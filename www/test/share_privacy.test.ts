@@ -43,7 +43,7 @@ test("the list has every text under its part, with what it was", () => {
     { kind: "part", name: "Processes and threads", count: 2 },
     { kind: "text", text: "nginx", was: null },
     { kind: "text", text: "worker", was: null },
-    { kind: "part", name: "Functions of own code", count: 2 },
+    { kind: "part", name: "Functions in own code", count: 2 },
     { kind: "text", text: "hidden-1", was: "secret" },
     { kind: "text", text: "main", was: null },
   ]);

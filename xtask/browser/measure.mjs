@@ -117,7 +117,7 @@ async function views(page) {
     await page.keyboard.press("/");
     await page.keyboard.type("alloc");
   });
-  await page.locator("[aria-label='Options of the timeline']").click();
+  await page.locator("[aria-label='Timeline options']").click();
   answers.threadsMs = await answersTo(page, click("[aria-label='Group by'] button", /^Thread$/));
   await page.keyboard.press("Escape");
   const { x, y, width, height } = await page.locator(".timeline-plot").boundingBox();

@@ -11,7 +11,7 @@ await page.goto(url);
 const marked = () => performance.getEntriesByName("perftab:flame-graph").length > 0;
 await page.waitForFunction(marked, undefined, { timeout: 60_000 });
 // Names come from the machine that serves the page; the ledger says when all came.
-await page.getByRole("heading", { name: /^To be named/ }).waitFor({ state: "detached", timeout: 60_000 });
+await page.getByRole("heading", { name: /^Unnamed/ }).waitFor({ state: "detached", timeout: 60_000 });
 await page.screenshot({ path: out });
 await close();
 if (errors.length > 0) {

@@ -166,7 +166,7 @@ describe("9 a large recording", () => {
     };
     assert.deepEqual(await totals(short), await totals(tab));
     const facts = await short.page.locator(".coverage-meter .kept").innerText();
-    assert.match(facts, /keeps [\d.]+\s%, every call of [\d.]+\s% and more/);
+    assert.match(facts, /keeps [\d.]+\s%: all calls ≥ [\d.]+\s%/);
     t.diagnostic(`${link.length} characters: ${/keeps.*/.exec(facts.replaceAll("\n", " "))[0]}`);
     await short.pictures("9-from-folded-link");
     await short.close();

@@ -27,7 +27,7 @@ export function CompareBar(): JSX.Element {
   return (
     <div class="context-bar compare-bar">
       {before !== undefined && <SideBox role="Before" side={before} total={totals?.[0] ?? null} />}
-      <button type="button" onClick={swapSides} title="Before becomes after">Swap</button>
+      <button type="button" onClick={swapSides} title="Swap before and after">Swap</button>
       {after !== undefined && <SideBox role="After" side={after} total={totals?.[1] ?? null} />}
       <EventChoice />
       <Chips />
@@ -62,7 +62,7 @@ function useSides(): void {
 /** Filters and transforms are of the first profile; those that go by names are applied to both. */
 function OfFirstOnly(): JSX.Element | null {
   const left = comparing.value?.with === "second" ? (secondQuery.value?.left ?? []) : [];
-  return left.length === 0 ? null : <span class="not-applied">Only in the first: {listed(left)}</span>;
+  return left.length === 0 ? null : <span class="not-applied">Applied to the first only: {listed(left)}</span>;
 }
 
 function SideBox({ role, side, total }: { role: string; side: SideWords; total: SideTotal | null }): JSX.Element {
@@ -134,7 +134,7 @@ function BasisChoice(): JSX.Element {
               type="button"
               aria-pressed={comparing.value?.basis === value}
               disabled={lacksTimes}
-              title={lacksTimes ? "A side has no times" : undefined}
+              title={lacksTimes ? "One side has no timestamps" : undefined}
               onClick={() => setComparison({ basis: value })}
             >
               {label}

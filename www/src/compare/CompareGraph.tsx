@@ -31,19 +31,19 @@ export function CompareGraph(): JSX.Element {
   );
 }
 
-/** "width: share after. Colour: change in points" */
+/** "Width: share (after). Colour: change in points" */
 function howShown(): string {
   const { basis = "share", width = "after" } = comparing.value ?? {};
   const what = { share: "share", "per-second": "weight per second", raw: "weight" }[basis];
-  const of = width === "both" ? "mean of both, hatched where one lacks it" : width;
-  return `width: ${what} ${of}. Colour: ${basis === "share" ? "change in points" : "times as much"}`;
+  const of = width === "both" ? "average; hatched if only in one" : width;
+  return `Width: ${what} (${of}). Colour: ${basis === "share" ? "change in points" : "ratio"}`;
 }
 
 function Empty({ failure }: { failure: string | null }): JSX.Element | null {
   const sides = comparedSides.value;
   const empty = sides === null ? [] : (sideWords.value ?? []).filter((_, side) => sides[side]?.samples === 0);
   const text = failure ??
-    (request.value === null ? "The profiles have no event of this name in common. Choose another under Event." : empty.length === 0
+    (request.value === null ? "The profiles do not share this event. Choose another one under Event." : empty.length === 0
       ? null : `${empty.map(({ name }) => name).join(" and ")}: no samples of this event.`);
   return text === null ? null : <p class="view-empty" role="status">{text}</p>;
 }
@@ -60,8 +60,8 @@ function Legend(): JSX.Element {
         <span class="change-scale" aria-hidden="true">{STEPS.map((step) => <span key={step} class={`step-${step}`} />)}</span>
         {more}
       </li>
-      <li><span class="only-swatch only-after" aria-hidden="true" />+ only after{width === "before" && " (listed)"}</li>
-      <li><span class="only-swatch only-before" aria-hidden="true" />− only before{width === "after" && " (listed)"}</li>
+      <li><span class="only-swatch only-after" aria-hidden="true" />+ only after{width === "before" && " (in the table)"}</li>
+      <li><span class="only-swatch only-before" aria-hidden="true" />− only before{width === "after" && " (in the table)"}</li>
     </ul>
   );
 }

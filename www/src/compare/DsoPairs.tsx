@@ -54,7 +54,7 @@ export function DsoPairs(): JSX.Element {
           <button
             type="button"
             class="quiet icon-only push-right"
-            aria-label="Close the dock"
+            aria-label="Close the side panel"
             onClick={() => {
               dockOpen.value = false;
             }}
@@ -67,17 +67,17 @@ export function DsoPairs(): JSX.Element {
         <Ways />
         <ul>{rows.map((row, index) => <Pair key={index} row={row} />)}</ul>
         <p class="pairs-foot">
-          A pair with equal build-ids is compared by address, names or not. Two builds are compared by function name; code
-          that moved between functions shows as both. Forced names are of one side only.
+          DSOs with equal build-ids are compared by address, named or not. Different builds are compared by function name;
+          code that moved between functions is less in one and more in the other. Forced names count for their own side only.
         </p>
         <WarningsOfSecond />
         {comparing.value?.with === "second" && chipsOf(query.value).length > 0 && (
-          <p class="pairs-foot">Filters and transforms are of one recording: two are compared as a whole.</p>
+          <p class="pairs-foot">Filters by name apply to both profiles. Ranges, CPUs, PIDs and TIDs apply to the first only.</p>
         )}
-        <p class="pairs-foot">Time order and heat map show one profile: stop comparing to see them.</p>
+        <p class="pairs-foot">Time order and heat map show a single profile. Stop comparing to see them.</p>
         {!isInAddress.value && (
           <p class="pairs-foot">
-            The address does not hold the second file: after a reload, or for somebody else, it must be opened again.
+            After a reload, open the second file again: the address does not include it.
           </p>
         )}
       </div>
@@ -93,7 +93,7 @@ function WarningsOfSecond(): JSX.Element | null {
   }
   return (
     <details class="pairs-foot ink-warn">
-      <summary>{count(warnings.length)} {warnings.length === 1 ? "warning" : "warnings"} of {second.value?.name}</summary>
+      <summary>{count(warnings.length)} {warnings.length === 1 ? "warning" : "warnings"} in {second.value?.name}</summary>
       <ul>{warnings.map(({ message }, index) => <li key={index}>{message}</li>)}</ul>
     </details>
   );
@@ -106,12 +106,16 @@ function Ways(): JSX.Element | null {
   const fetchable = fetchableForSecond.value.length;
   return (
     <p class="pairs-ways">
-      <button type="button" onClick={() => void pickBinaries().then(admitFiles).then(refreshSecond)}>
-        Drop binaries or debug files…
+      <button
+        type="button"
+        title="Binaries, debug files or archives"
+        onClick={() => void pickBinaries().then(admitFiles).then(refreshSecond)}
+      >
+        Add files…
       </button>
       {fetchable > 0 && (
         <button type="button" onClick={() => void fetchForSecond()}>
-          Fetch {count(fetchable)} of the second from {servers.value.map(({ host }) => host).join(", ")}
+          Fetch {count(fetchable)} for the second profile from {servers.value.map(({ host }) => host).join(", ")}
         </button>
       )}
     </p>

@@ -144,7 +144,7 @@ export function followComparison(): void {
         amendStep(() => {
           comparison.value = null;
         });
-        toast("info", "An address holds no second profile. Open it again with Compare… to compare the two.");
+        toast("info", "The address does not include the second profile. Use Compare… to open it again.");
       });
     }
   });

@@ -14,10 +14,10 @@ export function secondSide(asked: Query, event: number, dsos: readonly DsoRow[])
   const steps = asked.steps.map((step) => translated(step, dsos));
   const left = [
     asked.range === null ? "" : "time range",
-    asked.processes.length === 0 ? "" : "process numbers",
-    asked.threads.length === 0 ? "" : "thread numbers",
+    asked.processes.length === 0 ? "" : "PIDs",
+    asked.threads.length === 0 ? "" : "TIDs",
     asked.cpus.length === 0 ? "" : "CPUs",
-    steps.includes(null) ? "code without a name" : "",
+    steps.includes(null) ? "unnamed code" : "",
   ];
   const query: Query = {
     ...asked,

@@ -43,7 +43,7 @@ export const PRESENCES: readonly Presence[] = ["both", "only-after", "only-befor
 
 export const RELATION_WORDS: Record<Relation, { words: string; tone: "ok" | "warn" | "mute" }> = {
   "same-build": { words: "same build", tone: "ok" },
-  "two-builds": { words: "two builds", tone: "warn" },
+  "two-builds": { words: "different builds", tone: "warn" },
   unidentified: { words: "no build-id", tone: "mute" },
   "only-before": { words: "only before", tone: "mute" },
   "only-after": { words: "only after", tone: "mute" },
@@ -53,18 +53,18 @@ export const RELATION_WORDS: Record<Relation, { words: string; tone: "ok" | "war
 export function howCompared({ relation, matched_by, named }: DsoPairRow): string {
   switch (relation) {
     case "only-before":
-      return "in no sample after";
+      return "no samples after";
     case "only-after":
-      return "in no sample before";
+      return "no samples before";
     case "same-build":
       if (matched_by === "name") {
-        return "its place was not recorded, so by function name";
+        return "compared by function name: its load address was not recorded";
       }
-      return named ? "compared by address" : "not named, compared by address";
+      return named ? "compared by address" : "unnamed, compared by address";
     case "two-builds":
-      return named ? "compared by function name" : "not named, so all its code is one";
+      return named ? "compared by function name" : "unnamed, compared as a whole";
     case "unidentified":
-      return named ? "may be two builds, compared by function name" : "may be two builds, so all its code is one";
+      return named ? "possibly different builds, compared by function name" : "possibly different builds, compared as a whole";
   }
 }
 

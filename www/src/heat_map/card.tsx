@@ -33,7 +33,7 @@ export function HeatCard({ model }: { model: HeatModel }): JSX.Element | null {
       <dl>
         <dt>Samples</dt>
         <dd><strong>{count(cell.samples)}</strong></dd>
-        <dt>{isOffCpu() ? "Threads off the CPU" : "CPUs busy"}</dt>
+        <dt>{isOffCpu() ? "Threads off-CPU" : "CPUs busy"}</dt>
         <dd>{busyWords(cell.cpusBusy, cpus)}</dd>
         {cell.mostly !== null && (
           <>

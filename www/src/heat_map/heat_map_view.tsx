@@ -23,7 +23,7 @@ export function HeatMapView(): JSX.Element {
     return <EmptyView words={{ text: NO_SINGLE_SAMPLES, event: null }} />;
   }
   if (wholeTime.value === null) {
-    return <EmptyView words={{ text: "Samples have no time here: there is nothing to lay out by seconds.", event: null }} />;
+    return <EmptyView words={{ text: "The samples have no timestamps, so there is no heat map.", event: null }} />;
   }
   return (
     <div class="heat-view">
@@ -80,7 +80,7 @@ function HeatMap(): JSX.Element {
             <span class="heat-side-scale">{isOffCpu() ? "threads" : "CPUs"}</span>
           </div>
         </div>
-        <p class="heat-axis">within the second, downwards; seconds, to the right</p>
+        <p class="heat-axis">Columns are seconds, rows the time within each second</p>
       </section>
       <Chosen model={model} />
       <HeatCard model={model} />

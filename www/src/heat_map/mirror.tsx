@@ -22,7 +22,7 @@ export function HeatMirror({ model, grid: element }: { model: HeatModel; grid: R
       class="heat-mirror"
       role="grid"
       tabIndex={0}
-      aria-label="Heat map: seconds to the right, within the second downwards"
+      aria-label="Heat map: columns are seconds, rows the time within each second"
       aria-rowcount={grid.rows}
       aria-colcount={grid.seconds}
       aria-multiselectable="true"

@@ -76,7 +76,7 @@ function Threads(): JSX.Element {
             </button>
           ))}
           {threads.value.length > MOST_THREADS && (
-            <p class="menu-head">and {count(threads.value.length - MOST_THREADS)} more; choose by process in the bar above</p>
+            <p class="menu-head">{count(threads.value.length - MOST_THREADS)} more threads: choose them under Processes</p>
           )}
         </>
       )}

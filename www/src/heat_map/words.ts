@@ -21,11 +21,11 @@ export const cellLabel = (span: TimeSpan, samples: number): string => `${cellTim
 /** Whether time is counted in which nothing ran. */
 export const isOffCpu = (): boolean => /^(offcpu|preempted)-time/.test(event.value?.name ?? "");
 
-/** "2.280 s, 31,877 samples, 14.0 CPUs busy on average against 6.9 in the whole profile" */
+/** "2.280 s, 31,877 samples, 14.0 CPUs busy on average (whole profile: 6.9)" */
 export function sumWords(span: TimeSpan, cell: SpanSum, all: SpanSum | null): string {
-  const what = isOffCpu() ? "threads off the CPU" : cell.cpusBusy.toFixed(1) === "1.0" ? "CPU busy" : "CPUs busy";
+  const what = isOffCpu() ? "threads off-CPU" : cell.cpusBusy.toFixed(1) === "1.0" ? "CPU busy" : "CPUs busy";
   const length = secondsWith(lengthOf(span), Math.max(DECIMALS, decimalsFor(lengthOf(span))));
-  const against = all === null ? "" : ` against ${all.cpusBusy.toFixed(1)} in the whole profile`;
+  const against = all === null ? "" : ` (whole profile: ${all.cpusBusy.toFixed(1)})`;
   return `${length}, ${countSamples(cell.samples)}, ${cell.cpusBusy.toFixed(1)} ${what} on average${against}`;
 }
 

@@ -55,7 +55,7 @@ function Automatic({ ticked }: { ticked: Signal<boolean> }): JSX.Element {
           }
         }}
       />
-      Fetch automatically when a profile is opened
+      Fetch automatically when opening a profile
     </label>
   );
 }
@@ -63,7 +63,7 @@ function Automatic({ ticked }: { ticked: Signal<boolean> }): JSX.Element {
 function ServerField(): JSX.Element {
   return (
     <label class="field">
-      Addresses of debuginfod servers, with spaces between them
+      debuginfod server URLs, separated by spaces
       <input
         type="text"
         inputMode="url"

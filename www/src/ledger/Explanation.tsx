@@ -62,9 +62,9 @@ function Stop({ row }: { row: DsoRow }): JSX.Element {
 function title(row: DsoRow): string {
   switch (row.status) {
     case "matched":
-      return `${row.name} matches`;
+      return `${row.name} matches the recorded build`;
     case "embedded":
-      return `${row.name} came with the profile`;
+      return `${row.name} has embedded symbols`;
     case "missing":
       return `${row.name} is missing`;
     case "mismatched":
@@ -79,23 +79,23 @@ function title(row: DsoRow): string {
 function meaning(row: DsoRow): string {
   // Where the ledger counts what is shown alone, its row has another share.
   const base = isPart.value ? "all samples" : "samples";
-  const stay = `${percent(row.leaf_share)} of ${base} stay as addresses.`;
+  const stay = `${percent(row.leaf_share)} of ${base} are shown as addresses.`;
   switch (row.status) {
     case "matched":
-      return `Its build-id equals the one recorded, so its names are right. It gives ${row.gives ?? "names"}.`;
+      return `Its build-id is the recorded one, so its names are right. It provides ${row.gives ?? "names"}.`;
     case "embedded":
       return "Its symbols were recorded with the profile, on the machine where it ran.";
     case "missing":
-      return `The profile knows which build ran; no file with that build-id is here yet. ${stay}`;
+      return `The build that ran is known, but no file with its build-id has been added. ${stay}`;
     case "mismatched":
-      return `The file you gave was not the one running. Its functions lie at other addresses, so its names would be wrong, and none were used. ${stay}`;
+      return `The file you added is not the build that ran. Its functions are at other addresses, so its names would be wrong; none were used. ${stay}`;
     case "no-identity":
       if (row.kind === "anon" || row.kind === "jit") {
-        return `${statusDetail(row)}. It is code that was made in memory while it ran, by a JIT compiler for instance, and no file holds it. A perf map names it only by force: nothing in it says when it was true. ${stay}`;
+        return `${statusDetail(row)}. This code was generated at run time, for example by a JIT compiler; no file contains it. A perf map must be forced, because it does not say when it was valid. ${stay}`;
       }
-      return `${statusDetail(row)}. Nothing tells whether a file is the one that ran. ${stay} Record again with perftab record, or perf record --buildid-mmap.`;
+      return `${statusDetail(row)}. No file can be verified as the one that ran. ${stay} Record again with perftab record or perf record --buildid-mmap.`;
     case "forced":
-      return `Its names are ${takenFrom(row)}. They are marked ≠ wherever they stand and may be wrong. None of them counts as named, and there are no lines.`;
+      return `Its names are ${takenFrom(row)}. They are marked ≠ everywhere and may be wrong. They do not count as named, and source lines are not shown.`;
   }
 }
 
@@ -117,7 +117,7 @@ function Ids({ row }: { row: DsoRow }): JSX.Element | null {
       <dd><IdText id={recorded} other={recorded} /></dd>
       {found !== null && (
         <>
-          <dt>You gave <span>note in the file</span></dt>
+          <dt>You added <span>note in the file</span></dt>
           <dd><IdText id={found} other={recorded} /></dd>
         </>
       )}
@@ -154,7 +154,7 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
       )}
       {row.made_by !== null && (
         <>
-          <dt>Compiler in file</dt>
+          <dt>Compiler</dt>
           <dd>{row.made_by}</dd>
         </>
       )}
@@ -164,11 +164,11 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
           <dd>{row.image} <span>{row.gives}</span></dd>
         </>
       )}
-      <dt>In the profile</dt>
+      <dt>Recorded path</dt>
       <dd class="breakable">{row.path} {users !== null && <span>{describeUsers(users)}</span>}</dd>
       {row.listed_as !== null && (
         <>
-          <dt>Listed as</dt>
+          <dt>In the build-id table</dt>
           <dd class="breakable">{row.listed_as}</dd>
         </>
       )}

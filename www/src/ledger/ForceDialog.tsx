@@ -29,9 +29,9 @@ function Confirm({ row, file }: NonNullable<typeof confirming.value>): JSX.Eleme
       >
         <p>
           {row.build_id === null
-            ? <>Nothing tells whether <strong>{file.name}</strong> is the {row.name} that ran.</>
+            ? <>Nothing shows that <strong>{file.name}</strong> is the {row.name} that ran.</>
             : <><strong>{file.name}</strong> is not the {row.name} that ran.</>}{" "}
-          Every name taken from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
+          Every name from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
         </p>
         <label class="field">
           <span>Type <strong>{row.name}</strong> to confirm</span>

@@ -11,13 +11,13 @@ import { Icon } from "../shell/icons.tsx";
 import type { LedgerGroup } from "./coverage.ts";
 import { CoverageBar } from "./CoverageBar.tsx";
 import { Explanation } from "./Explanation.tsx";
-import { DropButton, FetchButton, ScopeButton } from "./Ledger.tsx";
+import { AddButton, FetchButton, ScopeButton } from "./Ledger.tsx";
 import { OrderField } from "./OrderMenu.tsx";
 import { ledgerCoverage, ledgerParts } from "./filtered.ts";
 import { DsoAction, FetchProgress, UsersLine, fetchResult } from "./Row.tsx";
 import { fetching } from "./debuginfod.ts";
 import { STATUS, StatusGlyph, idText, longDetail } from "./status.tsx";
-import { barShare, countedSamples, coverageTip, ledger, ledgerNamedPercent, namedCount } from "./state.ts";
+import { barShare, countedSamples, coverageTip, ledger, ledgerNamedPercent, namedCount, unusedWords } from "./state.ts";
 
 const close = (): void => {
   ledgerFull.value = false;
@@ -42,9 +42,9 @@ export function FullLedger(): JSX.Element {
           <OrderField />
           <ScopeButton />
           <FetchButton />
-          <DropButton />
+          <AddButton />
           <button type="button" class="quiet" onClick={close}>
-            Dock <Icon name="close" size={14} />
+            Close <Icon name="close" size={14} />
           </button>
         </span>
       </header>
@@ -65,7 +65,7 @@ export function FullLedger(): JSX.Element {
               <Rows key={group.title} group={group} />
             ))}
           </table>
-          {unused > 0 && <p class="ledger-rest">No sample passes through {count(unused)} more.</p>}
+          {unused > 0 && <p class="ledger-rest">{unusedWords(unused)}</p>}
         </div>
         {chosen !== null && <Explanation row={chosen} />}
       </div>

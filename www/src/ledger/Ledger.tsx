@@ -10,7 +10,7 @@ import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
 import { requestFetch, unasked } from "./debuginfod.ts";
 import { LedgerRow } from "./Row.tsx";
 import { isFiltered, ledgerCoverage, ledgerParts, partWords, scope } from "./filtered.ts";
-import { countedSamples, coverageTip, ledger, ledgerNamedPercent } from "./state.ts";
+import { countedSamples, coverageTip, ledger, ledgerNamedPercent, unusedWords } from "./state.ts";
 
 export function Ledger(): JSX.Element {
   const { groups, unused } = ledger.value;
@@ -21,7 +21,7 @@ export function Ledger(): JSX.Element {
       {groups.slice(0, shown).map((group) => (
         <Group key={group.title} group={group} />
       ))}
-      {unused > 0 && shown === groups.length && <p class="ledger-rest">No sample passes through {count(unused)} more.</p>}
+      {unused > 0 && shown === groups.length && <p class="ledger-rest">{unusedWords(unused)}</p>}
     </div>
   );
 }
@@ -36,7 +36,7 @@ function Coverage(): JSX.Element {
       <CoverageBar parts={ledgerParts.value} kind="thick" />
       <CoverageLegend parts={ledgerParts.value} />
       <p class="button-row">
-        <DropButton />
+        <AddButton />
         <FetchButton />
       </p>
     </section>
@@ -51,7 +51,7 @@ export function ScopeButton(): JSX.Element | null {
   const toggle = (): void => {
     scope.value = scope.peek() === "shown" ? "whole" : "shown";
   };
-  const other = scope.value === "shown" ? "Count the whole profile" : `Count the ${partWords.value}`;
+  const other = scope.value === "shown" ? "Count the whole profile" : `Count only the ${partWords.value}`;
   return (
     <button type="button" class="quiet scope-button" title={other} onClick={toggle}>
       {scope.value === "shown" ? partWords : "whole profile"}
@@ -59,10 +59,10 @@ export function ScopeButton(): JSX.Element | null {
   );
 }
 
-export function DropButton(): JSX.Element {
+export function AddButton(): JSX.Element {
   return (
-    <button type="button" class="primary" onClick={() => void pickBinaries().then(admitFiles)}>
-      Drop binaries or debug files…
+    <button type="button" class="primary" title="Binaries, debug files or archives" onClick={() => void pickBinaries().then(admitFiles)}>
+      Add files…
     </button>
   );
 }

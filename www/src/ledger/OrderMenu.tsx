@@ -9,7 +9,7 @@ import { asking, unasked } from "./debuginfod.ts";
 import { order } from "./state.ts";
 
 const ORDERS: readonly { value: LedgerOrder; label: string }[] = [
-  { value: "to-name", label: "To be named first" },
+  { value: "to-name", label: "Unnamed first" },
   { value: "samples", label: "Most samples first" },
   { value: "name", label: "By name" },
 ];
@@ -18,7 +18,7 @@ export function OrderField(): JSX.Element {
   return (
     <select
       class="select"
-      aria-label="Order of DSOs"
+      aria-label="Sort DSOs"
       value={order.value}
       onChange={(event) => {
         order.value = event.currentTarget.value as LedgerOrder;
@@ -36,7 +36,7 @@ export function OrderMenu(): JSX.Element {
   return (
     <Popover
       label={<><span class="order-words">{present}</span> <Icon name="chevron" size={12} /></>}
-      name={`DSOs: ${present}`}
+      name={`Sort DSOs: ${present}`}
       buttonClass="quiet order-button"
       panelClass="menu"
     >
@@ -65,7 +65,7 @@ export function OrderMenu(): JSX.Element {
                 asking.value = unasked.value.map((row) => row.id);
               }}
             >
-              Debuginfod servers…
+              debuginfod servers…
             </button>
           )}
         </>

@@ -97,7 +97,7 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
   if (row.status === "matched" && row.gives === "function names only") {
     return (
       <button type="button" class="link" onClick={() => void pickBinaries().then(admitFiles)}>
-        Drop .debug<span class="visually-hidden"> of {row.name}</span>
+        Add .debug file…<span class="visually-hidden"> for {row.name}</span>
       </button>
     );
   }

@@ -17,8 +17,8 @@ export function UnsafeBanner(): JSX.Element | null {
     <section class="unsafe-banner" aria-label="Unsafe names">
       <Icon name="warning" size={14} />
       <p>
-        <strong>Unsafe: names of {rows.map(({ name }) => name).join(", ")} come from {whichFiles(rows)}.</strong>{" "}
-        They are marked ≠ and may be wrong. {percent(share)} of samples.
+        <strong>Unsafe: names in {rows.map(({ name }) => name).join(", ")} come from {whichFiles(rows)}.</strong>{" "}
+        They are marked ≠ and may be wrong. They cover {percent(share)} of samples.
       </p>
       {stoppable.value.length > 0 && (
         <button type="button" class="guru-line" onClick={() => void stopForcing(stoppable.value)}>
@@ -30,6 +30,6 @@ export function UnsafeBanner(): JSX.Element | null {
 }
 
 function whichFiles(rows: readonly DsoRow[]): string {
-  const [files, one] = rows.length === 1 ? ["a file", "another build-id"] : ["files", "other build-ids"];
-  return rows.some(({ build_id }) => build_id === null) ? `${files} that nothing could check` : `${files} with ${one}`;
+  const [files, one] = rows.length === 1 ? ["a file", "a different build-id"] : ["files", "different build-ids"];
+  return rows.some(({ build_id }) => build_id === null) ? `${files} that could not be verified` : `${files} with ${one}`;
 }

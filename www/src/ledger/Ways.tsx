@@ -21,8 +21,8 @@ export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
     return null;
   }
   return (
-    <section class="ways" aria-label="To get names">
-      <h3>To get names</h3>
+    <section class="ways" aria-label="How to get names">
+      <h3>How to get names</h3>
       <ol>
         {isToName && <SureWays row={row} />}
         {canForce(row) && (
@@ -31,7 +31,7 @@ export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
             kind="unsafe"
             action={<button type="button" class="guru-line" onClick={() => void askToForce(row)}>Force…</button>}
           >
-            Every name taken from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
+            Every name from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
           </Way>
         )}
       </ol>
@@ -40,19 +40,19 @@ export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
 }
 
 function SureWays({ row }: { row: DsoRow }): JSX.Element {
-  const another = row.found !== null ? "Drop another candidate" : "Drop a candidate";
+  const another = row.found !== null ? "Add another file" : "Add a file";
   return (
     <>
       {isAmong(fetchable.value, row) && (
         <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
-          {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(shortId(row.build_id ?? ""))}
+          {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(`build-id ${shortId(row.build_id ?? "")}`)}
         </Way>
       )}
       <FromTheHost row={row} />
       <Hints row={row} />
-      <Way title={another} action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Choose…</button>}>
-        {row.kind === "kernel" ? "The vmlinux of this kernel," : "A stripped binary, its .debug file,"} a deb, tar or zip that holds it.
-        The name of the file does not matter.
+      <Way title={another} action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Add files…</button>}>
+        {row.kind === "kernel" ? "The vmlinux of this kernel," : "A stripped binary, its .debug file,"} or a deb, tar or zip that
+        contains it. File names do not matter.
       </Way>
     </>
   );
@@ -86,7 +86,7 @@ function AskServer({ url, row }: { url: string; row: DsoRow }): JSX.Element | nu
     addServer(base.href);
     fetchAgain(row);
   };
-  return <button type="button" onClick={ask}>Ask it…</button>;
+  return <button type="button" onClick={ask}>Ask this server…</button>;
 }
 
 /** The host that recorded has the file, unless it was replaced since. */

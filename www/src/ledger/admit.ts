@@ -53,7 +53,7 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
       const show = (): void => {
         notUsedOpen.value = true;
       };
-      dismissNotUsed = passingToast("info", text, { label: "Not used", run: show });
+      dismissNotUsed = passingToast("info", text, { label: "Details", run: show });
     }
   } catch (error) {
     if (error instanceof SessionError) {

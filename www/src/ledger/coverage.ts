@@ -41,7 +41,7 @@ export function isNamed(row: DsoRow): boolean {
 export type LedgerOrder = "to-name" | "samples" | "name";
 
 export interface LedgerGroup {
-  title: "To be named" | "Named" | "All";
+  title: "Unnamed" | "Named" | "All";
   rows: DsoRow[];
   /** Share of the weight that ends in them, 0 to 1. */
   share: number;
@@ -69,7 +69,7 @@ export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder): Ledge
   const named = sorted.filter(isNamed);
   const groups =
     order === "to-name"
-      ? [group("To be named", sorted.filter((row) => !isNamed(row))), group("Named", named)]
+      ? [group("Unnamed", sorted.filter((row) => !isNamed(row))), group("Named", named)]
       : [group("All", sorted)];
   return {
     groups: groups.filter(({ rows: members }) => members.length > 0),

@@ -26,11 +26,11 @@ function hasFilters(asked: Query): boolean {
   return range !== null || dropsSamples(asked) || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
 }
 
-/** "range shown", or what else it is that the ledger counts. */
+/** "shown range", or what else it is that the ledger counts. */
 export const partWords = computed(() => {
   const { processes, threads, cpus, comms, dsos } = query.value;
   const others = dropsSamples(query.value) || [processes, threads, cpus, comms, dsos].some((list) => list.length > 0);
-  return others ? "what is shown" : "range shown";
+  return others ? "shown samples" : "shown range";
 });
 
 /** Asks whenever filters or names change. Call once. */

@@ -50,12 +50,12 @@ export async function force({ id, name }: DsoRow, file: File): Promise<void> {
 function report(name: string, file: File, outcome: ForceOutcome | null): void {
   switch (outcome?.outcome) {
     case "matched":
-      return toast("info", `${file.name} is what ran: nothing had to be forced.`);
+      return toast("info", `${file.name} is the build that ran. It was used without forcing.`);
     case "refused":
-      return toast("error", `${file.name} can’t name ${name}: ${outcome.message}.`);
+      return toast("error", `${file.name} cannot be used for ${name}: ${outcome.message}.`);
     case "forced":
       if (outcome.frames === 0) {
-        toast("error", `${file.name} has no function where ${name} was sampled.`);
+        toast("error", `${file.name} has no functions at the sampled addresses of ${name}.`);
       }
   }
 }
@@ -63,7 +63,7 @@ function report(name: string, file: File, outcome: ForceOutcome | null): void {
 /** The DSOs are what they were before. */
 export async function stopForcing(rows: readonly DsoRow[]): Promise<void> {
   for (const { id, name } of rows) {
-    await ask(`Stopping ${name}`, (present) => present.call("unforce", { dso: id }));
+    await ask(`Removing forced names of ${name}`, (present) => present.call("unforce", { dso: id }));
   }
   await refreshNames();
 }

@@ -40,7 +40,7 @@ function shortReason(reason: Rejection): string {
     case "not-an-image":
       return "not a binary";
     case "no-identity-in-file":
-      return "no build-id in it";
+      return "no build-id";
     case "nothing-recorded-has-it":
       return reason.sameName ? "another build" : "not in the profile";
     case "recorded-without-identity":
@@ -61,8 +61,8 @@ export function fullReason({ reason, message }: Pick<NotUsed, "reason" | "messag
         : `Not a binary or debug file: it begins with ${hexBytes(reason.firstBytes.slice(0, 4))}.`;
     case "nothing-recorded-has-it":
       return reason.sameName
-        ? `Another build: it is ${reason.found}, the profile has ${reason.sameName.wanted}.`
-        : `Nothing recorded has its build-id ${reason.found}.`;
+        ? `Another build: the file has ${reason.found}, the profile has ${reason.sameName.wanted}.`
+        : `Not in the profile: no DSO has build-id ${reason.found}.`;
     default:
       return sentence(message);
   }
@@ -88,7 +88,7 @@ export function describeAnswers(answers: readonly ServerAnswer[]): string | null
 function describeAlone(answer: ServerAnswer): string {
   switch (answer.outcome) {
     case "unreachable":
-      return "Server did not answer. Your browser may need perftab view";
+      return "Server did not answer. If the browser blocks it, use perftab view";
     case "wrong-id":
       return "It sent another build; not used";
     default:
@@ -114,11 +114,11 @@ export function whatItDid({ outcome, detail, sentence: whole }: ServerAnswer): s
     case "unreachable":
       return "did not answer";
     case "no-cors":
-      return "does not let pages read its answers (no CORS). Use perftab view.";
+      return "does not let web pages read its answers (no CORS). Use perftab view.";
     case "wrong-id":
       return detail === "" ? "sent another build; not used" : `sent another build, ${shortId(detail)}; not used`;
     case "too-large":
-      return "has a file of more than 4 GB; not fetched";
+      return "has a file over 4 GB; not fetched";
     case "unusable":
       return `sent a file that could not be read: ${detail}`;
     case "failed":

@@ -84,14 +84,15 @@ export function setAutomatic(how: "automatic" | "by click"): void {
 export function whoSees(what: string): string {
   const view = served.value;
   if (view !== null) {
-    const upstream = staysHere.value ? "no other server is asked" : `then ${view.debuginfod.join(", ")} is asked`;
-    return `perftab view looks for ${what} on this machine first; ${upstream}. Nothing of the profile is sent.`;
+    return staysHere.value
+      ? `perftab view looks for ${what} on this machine only. Nothing is sent.`
+      : `perftab view looks for ${what} on this machine, then asks ${view.debuginfod.join(", ")}. Nothing else from the profile is sent.`;
   }
   const hosts = servers.value.map(({ host }) => host);
   if (hosts.length > 1) {
-    return `${hosts.join(", then ")} are asked for ${what}. They see that and your IP address, nothing of the profile.`;
+    return `${hosts.join(", then ")} are asked for ${what}. They also see your IP address. Nothing else from the profile is sent.`;
   }
-  return `${hosts[0] ?? "A debuginfod server that you name"} is asked for ${what}. It sees that and your IP address, nothing of the profile.`;
+  return `${hosts[0] ?? "Your debuginfod server"} is asked for ${what}. It also sees your IP address. Nothing else from the profile is sent.`;
 }
 
 /** "debuginfod.internal" or "2 servers", for a line with little room. */

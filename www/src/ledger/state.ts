@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Coverage, DsoRow } from "../session/types.ts";
 import { coverage, dsos, info } from "../state/app.ts";
-import { NARROW, percent } from "../state/format.ts";
+import { count, NARROW, percent } from "../state/format.ts";
 import type { CoveragePart, LedgerOrder } from "./coverage.ts";
 import { coverageParts, ledgerGroups } from "./coverage.ts";
 import { ledgerParts, ledgerRows } from "./filtered.ts";
@@ -31,7 +31,7 @@ function namedAmong(all: readonly CoveragePart[]): number {
 /** Both ways to count: by samples, as the meter does, and by frames, as `report --json` does. */
 export function coverageTip(of: Coverage | null, percentNamed: number): string {
   const { frames = 0, named = 0 } = of ?? {};
-  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames have a name.` : "";
+  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames are named.` : "";
   return `${percentNamed.toFixed(1)}${NARROW}% of ${countedSamples.value} end in a named frame.${byFrames}`;
 }
 
@@ -43,6 +43,11 @@ export const countedSamples = computed(() => {
 
 /** "8 of 12 named" */
 export const namedCount = computed(() => `${ledger.value.named} of ${ledger.value.listed} named`);
+
+/** "12 more DSOs have no samples.", of those that the ledger does not list. */
+export function unusedWords(unused: number): string {
+  return unused === 1 ? "1 more DSO has no samples." : `${count(unused)} more DSOs have no samples.`;
+}
 
 /** DSOs whose path has another build in this recording. */
 export const twins = computed(() => twinsAmong(dsos.value));

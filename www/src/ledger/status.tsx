@@ -40,9 +40,9 @@ export function statusDetail(row: DsoRow): string | null {
     case "embedded":
       return "Symbols recorded with the profile";
     case "missing":
-      return whatToDrop(row);
+      return whatToAdd(row);
     case "mismatched":
-      return `You gave build ${startOf(row.found ?? "")}; the profile has ${startOf(row.build_id ?? "")}`;
+      return `You added build ${startOf(row.found ?? "")}; the profile has ${startOf(row.build_id ?? "")}`;
     case "no-identity":
       return capital((row.reason ?? "recorded without a build-id").replace(/^it was recorded/, "recorded"));
     case "forced":
@@ -65,17 +65,19 @@ function startOf(id: string): string {
 /** Where the names of a forced DSO come from, beside what was recorded. */
 export function takenFrom({ found, build_id }: DsoRow): string {
   const from = found === null ? "taken from a file without a build-id" : `taken from build ${shortId(found)}`;
-  return build_id === null ? from : `${from}, the profile has ${shortId(build_id)}`;
+  return build_id === null ? from : `${from}; the profile has ${shortId(build_id)}`;
 }
 
-function whatToDrop(row: DsoRow): string {
+function whatToAdd(row: DsoRow): string {
   switch (row.kind) {
     case "kernel":
-      return `Drop the vmlinux of this kernel`;
+      return "Add the vmlinux of this kernel";
     case "module":
-      return `Drop ${row.name.replace(/^\[|\]$/g, "")}.ko or its .debug`;
+      return `Add ${row.name.replace(/^\[|\]$/g, "")}.ko or its .debug file`;
+    case "vdso":
+      return "Add the vdso.so of this kernel";
     default:
-      return `Drop ${row.name} or its .debug`;
+      return `Add ${row.name} or its .debug file`;
   }
 }
 

@@ -25,7 +25,7 @@ export function ChooseProfile(): JSX.Element | null {
   const isPair = first !== undefined && other !== undefined && more.length === 0;
   return (
     <Dialog
-      title={isPair ? "Two profiles" : "Open one"}
+      title={isPair ? "Two profiles" : "Choose a profile"}
       kind="choose"
       onClose={() => {
         choices.value = [];
@@ -34,14 +34,14 @@ export function ChooseProfile(): JSX.Element | null {
       {isPair && (
         <p class="choose-pair">
           <button type="button" class="primary" autofocus onClick={() => void openBoth(first, other)}>Open both to compare</button>
-          <span class="ink-mute">{first.name} is before, {other.name} after.</span>
+          <span class="ink-mute">{first.name} is before, {other.name} is after.</span>
         </p>
       )}
       <ul>
         {choices.value.map((recording, index) => (
           <li key={index} class="served-row">
             <strong>{recording.name}</strong> <span class="ink-mute">{bytes(sizeOf(recording))}</span>
-            <button type="button" class="push-right" onClick={() => void openRecording(recording)}>{isPair ? "Open one" : "Open"}</button>
+            <button type="button" class="push-right" onClick={() => void openRecording(recording)}>Open</button>
           </li>
         ))}
       </ul>

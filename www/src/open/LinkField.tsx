@@ -34,8 +34,8 @@ export function LinkField(): JSX.Element {
           type="text"
           spellcheck={false}
           autocomplete="off"
-          placeholder={narrow.value ? "Paste a link, or a debuginfod URL" : "Paste a perftab link (https://…#p1.…), or a debuginfod URL"}
-          aria-label="A perftab link, or a debuginfod URL"
+          placeholder={narrow.value ? "Paste a link or a debuginfod URL" : "Paste a perftab link (https://…#p1.…) or a debuginfod URL"}
+          aria-label="perftab link or debuginfod URL"
           value={text.value}
           onPaste={(event) => {
             const pasted = event.clipboardData?.getData("text/plain") ?? "";
@@ -64,11 +64,11 @@ function take(pasted: string): void {
   }
   const url = /^https?:\/\//.test(pasted.trim()) ? readServerUrl(pasted) : null;
   if (url === null) {
-    toast("error", "That is neither a perftab link, which has #p1. in it, nor the URL of a debuginfod.");
+    toast("error", "This is neither a perftab link (which contains #p1.) nor a debuginfod URL.");
     return;
   }
   text.value = "";
   serverField.value = url.href;
   remember("debuginfod", url.href);
-  toast("info", `${url.host} will be offered beside what is missing. Nothing was sent.`);
+  toast("info", `${url.host} is set as your debuginfod server. Nothing was sent.`);
 }

@@ -1,4 +1,4 @@
-// Nothing is open yet: where to drop, how to record, what is private.
+// Nothing is open yet: where to put files, how to record, what is private.
 
 import type { JSX } from "preact";
 import { Fragment } from "preact";
@@ -49,7 +49,7 @@ export function OpenScreen(): JSX.Element {
       <main class="open-main">
         <section class="open-left">
           <h1>Open a perf.data profile</h1>
-          <p class="lead">It is read in this tab. Function names appear for every binary whose build-id equals the one recorded.</p>
+          <p class="lead">It is read in this tab and not uploaded. Names come only from binaries whose build-id matches the recording.</p>
           <DropBox />
           <ServedProfiles />
           <Recent />
@@ -62,7 +62,7 @@ export function OpenScreen(): JSX.Element {
       </main>
       <footer class="status-bar">
         <span>perftab {VERSION}</span>
-        <span>Works from a saved file, offline</span>
+        <span>Works offline, from a saved file</span>
         <span class="push-right">
           <span class="open-browsers">Firefox 120+, Chrome 123+, Safari 17.5+</span>
           <Network />
@@ -72,12 +72,12 @@ export function OpenScreen(): JSX.Element {
   );
 }
 
-/** Whatever one may drop, by what it is for. */
+/** Whatever can be opened or added, by what it is for. */
 const FORMATS: readonly [string, string][] = [
-  ["Profiles", "perf.data of perf, perftab or simpleperf: a file, what was written into a pipe, or the folder of --threads; also under gzip, xz, zstd or bzip2"],
-  ["Names", "ELF files, stripped or not; debug files, also of dwz; vmlinux; kernel modules; kallsyms as perftab saves it"],
-  ["Archives of these", "tar, zip, deb and ar, packed or not, in each other"],
-  ["Links and pages", "what Share makes: pasted, or opened"],
+  ["Profiles", "perf.data from perf, perftab or simpleperf: a file, piped output, or the folder from --threads; plain or compressed with gzip, xz, zstd or bzip2"],
+  ["Binaries", "ELF files, stripped or not; debug files, including dwz; vmlinux; kernel modules; kallsyms saved by perftab"],
+  ["Archives", "tar, zip, deb and ar with any of these; compressed or nested"],
+  ["Shared profiles", "links (paste them) and saved pages"],
 ];
 
 function Formats(): JSX.Element {
@@ -110,8 +110,8 @@ function DropBox(): JSX.Element {
 function Invitation(): JSX.Element {
   return (
     <>
-      <h2>Drop files or a folder here</h2>
-      <p>Profile, binaries and debug files, in any order, also later. A perf.data of perf, perftab or simpleperf, a file or its folder, also under gzip, xz, zstd or bzip2; ELF, stripped or not; .debug; archives that hold them.</p>
+      <h2>Drag files or a folder here</h2>
+      <p>A perf.data from perf, perftab or simpleperf, plus binaries, debug files or archives of them. Any order works, and you can add files later.</p>
       <p class="button-row">
         <button type="button" class="primary tall" onClick={() => void pickFiles("files").then(takeFiles)}>
           Choose files… <kbd>{modifier} O</kbd>
@@ -149,7 +149,7 @@ function Failure(): JSX.Element | null {
       <Icon name="warning" size={14} />
       <span>{describeFailure(name, failure)}</span>
       {isOfLink(failure) ? (
-        <button type="button" class="push-right" onClick={focusLinkField}>Paste it again</button>
+        <button type="button" class="push-right" onClick={focusLinkField}>Paste the link again</button>
       ) : (
         <button type="button" class="push-right" onClick={() => void pickFiles("files").then(takeFiles)}>Choose another file</button>
       )}
@@ -173,7 +173,7 @@ function Waiting(): JSX.Element | null {
           waiting.value = [];
         }}
       >
-        Forget
+        Remove
       </button>
     </p>
   );
@@ -195,7 +195,7 @@ function ServedProfiles(): JSX.Element | null {
   const [first, other, ...more] = profiles;
   return (
     <section class="card">
-      <h2 class="card-head">Served here <span>by perftab view</span></h2>
+      <h2 class="card-head">Profiles <span>served by perftab view</span></h2>
       <ul>
         {profiles.map((profile, index) => (
           <li key={index} class="served-row">
@@ -206,7 +206,7 @@ function ServedProfiles(): JSX.Element | null {
         ))}
         {first !== undefined && other !== undefined && more.length === 0 && (
           <li class="served-row">
-            <span class="ink-mute">The first is before, the second after.</span>
+            <span class="ink-mute">The first is before, the second is after.</span>
             <button type="button" class="push-right" onClick={() => void openBoth(first, other)}>Open both to compare</button>
           </li>
         )}
@@ -220,14 +220,14 @@ const COMMANDS = ["perftab record -a -g -- sleep 10", "perf record -F 999 -a -g 
 function RecordOne(): JSX.Element {
   return (
     <section class="card">
-      <h2 class="card-head">Record one</h2>
+      <h2 class="card-head">Record a profile</h2>
       <div class="card-body">
         {COMMANDS.map((command) => (
           <div key={command} class="command-row">
             <code>{command}</code> <Copy text={command} />
           </div>
         ))}
-        <p class="ink-mute">perf’s own files open too. <code>perf buildid-list</code> shows whether yours has build-ids.</p>
+        <p class="ink-mute">Recordings made by perf work too. <code>perf buildid-list</code> shows whether yours has build-ids.</p>
       </div>
     </section>
   );
@@ -236,12 +236,12 @@ function RecordOne(): JSX.Element {
 function Private(): JSX.Element {
   return (
     <section class="card">
-      <h2 class="card-head"><Icon name="lock" size={14} /> What is private</h2>
+      <h2 class="card-head"><Icon name="lock" size={14} /> Privacy</h2>
       <div class="card-body">
-        <p>Files are read by this tab and are not uploaded. There is no account, no cookie and no counter.</p>
+        <p>Files are read in this tab and never uploaded. No account, no cookies, no analytics.</p>
         <p class="ink-mute">
-          The network is used only if you give a debuginfod URL: it then sees the build-ids you ask for. A shared link carries
-          its profile after the #, which browsers do not send.
+          The network is used only if you enter a debuginfod URL: that server sees the build-ids you ask for. A shared link
+          carries the profile after the #, which browsers do not send.
         </p>
       </div>
     </section>

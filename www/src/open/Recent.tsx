@@ -16,7 +16,7 @@ export function Recent(): JSX.Element | null {
   return (
     <section class="card" aria-label="Recent">
       <h2 class="card-head">
-        Recent <span>remembered in this browser; the files stay where they are</span>
+        Recent <span>remembered in this browser; files are not copied</span>
         <button type="button" class="quiet push-right" onClick={() => void clearRecent()}>Clear</button>
       </h2>
       <ul>
@@ -55,7 +55,7 @@ async function reopen(file: RecentFile): Promise<void> {
   const files = await filesBehind(file);
   if (files === null) {
     await forgetHandles(file);
-    toast("error", `${file.name} could not be read: it was moved, or the browser was not allowed to. Choose the file again.`);
+    toast("error", `${file.name} could not be read: it was moved, or the browser denied access. Choose the file again.`);
     return;
   }
   return openAgain(file, files);

@@ -14,7 +14,7 @@ export function Sample(): JSX.Element | null {
       <div class="card-body">
         <Picture />
         <p class="sample-row">
-          <span>A mill of two processes, ten seconds, in this page already, with one file left for you to match</span>
+          <span>Ten seconds of two processes, included in this page. One binary is left for you to add.</span>
           <button type="button" onClick={() => void openSample()}>Open</button>
         </p>
       </div>

@@ -34,7 +34,7 @@ export function followDrops(): void {
     if (event.dataTransfer !== null && hasFiles(event)) {
       event.preventDefault();
       void filesOf(event.dataTransfer).then(takeFiles, () => {
-        toast("error", "The browser did not let this page read the folder. Choose it instead, or drop the files in it.");
+        toast("error", "The browser did not let this page read the folder. Choose the folder instead, or drag in its files.");
       });
     }
   });

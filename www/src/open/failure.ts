@@ -15,7 +15,7 @@ export function describeFailure(name: string, failure: SessionFailure): string {
   switch (failure.kind) {
     case "not-perf-data": {
       if (isStream(name)) {
-        return `${name} is one stream of a recording that is a folder. Drop the folder, or all of its files together.`;
+        return `${name} is one stream of a folder recording. Open the folder, or all of its files together.`;
       }
       const first = failure.firstBytes ?? [];
       const begins = first.length > 0 ? `It begins with ${hexBytes(first.slice(0, 4))}.` : "It is empty.";
@@ -47,7 +47,7 @@ export function isOfLink({ kind, offset }: SessionFailure): boolean {
 /** `held` is how many bytes the session had; null where that is not known. */
 export function outOfMemory(name: string, held: number | null): string {
   const at = held === null ? "" : ` at ${(held / 1e9).toFixed(1)} GB`;
-  return `This tab ran out of memory${at}. Open it with perftab view ${shellWord(name)}, or narrow it with perftab report.`;
+  return `This tab ran out of memory${at}. Open it with perftab view ${shellWord(name)}, or summarize it with perftab report.`;
 }
 
 /** With a capital and a full stop. */
@@ -62,10 +62,10 @@ const PACKED = /\.(?:gz|xz|zst|bz2|tar|tgz|zip|deb|rpm)$/;
 export function describeWaiting(names: readonly string[]): string {
   const only = names[0];
   if (names.length === 1 && only !== undefined) {
-    const what = PACKED.test(only) ? "may hold binaries" : "is a binary";
-    return `${only} ${what}. Drop a perf.data too; it will be used if its build-id was recorded.`;
+    const what = PACKED.test(only) ? "may contain binaries" : "is a binary";
+    return `${only} ${what}. Add a perf.data too; the file is used if its build-id was recorded.`;
   }
-  return `${names.length} files waiting for a profile. Drop a perf.data too; each is used if its build-id was recorded.`;
+  return `${names.length} files are waiting for a profile. Add a perf.data too; each file is used if its build-id was recorded.`;
 }
 
 /** A message as one line: mail programs break lines, and put `>` before those that a reply quotes. */

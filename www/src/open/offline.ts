@@ -14,7 +14,7 @@ export async function keepOffline(): Promise<void> {
   workers.addEventListener("controllerchange", () => {
     // The first visit is no news.
     if (before !== null) {
-      toast("info", "A newer perftab is here. It opens with the next reload.");
+      toast("info", "A new version of perftab is ready. Reload to use it.");
     }
   });
   try {

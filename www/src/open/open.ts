@@ -153,7 +153,7 @@ export async function openPayload(
   again?: Again,
 ): Promise<void> {
   await open({
-    name: origin === "link" ? "Profile in a link" : "Profile in this page",
+    name: origin === "link" ? "Profile from a link" : "Profile in this page",
     bytes: null,
     origin,
     payload: origin === "link" ? payload : null,
@@ -278,7 +278,7 @@ function showAsAsked(state: ViewState, profile: ProfileInfo | null): void {
   const { query: asked, without } = answerable(state.query, profile?.fidelity?.times ?? null);
   apply({ ...state, query: asked });
   if (without.length > 0) {
-    toast("info", `Not filtered by ${listed(without)}, as its sender did: single samples are not in this link.`);
+    toast("info", `The sender’s filter by ${listed(without)} is not applied: this link has no individual samples.`);
   }
 }
 

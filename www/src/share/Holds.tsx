@@ -12,10 +12,10 @@ export function Holds(): JSX.Element | null {
   return (
     <>
       {comparing.value?.with === "second" && (
-        <p class="holds">It holds one profile, {opened.value?.name ?? "the first"}, and nothing of what it is compared with.</p>
+        <p class="holds">Contains only {opened.value?.name ?? "the first profile"}, not the profile it is compared with.</p>
       )}
       {filterCount.value > 0 && <p class="holds">{scope.value === "whole" ? whole() : shownOnly()}</p>}
-      {filterCount.value === 0 && scope.value === "shown" && <p class="holds">Nothing is filtered, so that is the whole profile.</p>}
+      {filterCount.value === 0 && scope.value === "shown" && <p class="holds">No filters are active, so this is the whole profile.</p>}
     </>
   );
 }
@@ -26,17 +26,17 @@ export function HoldsShown(): JSX.Element | null {
 }
 
 function whole(): string {
-  const here = filterCount.value === 1 ? "The filter here comes" : `The ${filtersInWords.value} here come`;
-  return `Holds the whole profile. ${here} along and can be taken away again.`;
+  const here = filterCount.value === 1 ? "Your filter is included; readers can remove it." : `Your ${filtersInWords.value} are included; readers can remove them.`;
+  return `Contains the whole profile. ${here}`;
 }
 
 function shownOnly(): string {
-  return `${left()} The rest cannot be had from it.`;
+  return `${left()} The rest cannot be recovered from it.`;
 }
 
 function left(): string {
   const said = shown.value;
-  const what = `Holds what ${filtersInWords.value} ${filterCount.value === 1 ? "leaves" : "leave"}`;
+  const what = `Contains only what is left after ${filtersInWords.value}`;
   if (said?.query !== query.value) {
     return `${what}.`;
   }

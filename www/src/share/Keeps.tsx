@@ -30,9 +30,9 @@ function withoutOne(made: LinkState): string {
     case "failed":
       return made.message;
     case "cancelled":
-      return "It was not made.";
+      return "Cancelled.";
     default:
-      return "Making it…";
+      return "Creating…";
   }
 }
 
@@ -44,10 +44,10 @@ function KeepsList({ fidelity, texts }: { fidelity: FidelityInfo; texts: SharedT
     <ul>
       <Kept note={fidelity.folded_weight > 0 ? `${percent(Math.max(0, 1 - fidelity.kept_weight_share))} folded into callers` : "nothing folded"}>
         <strong>{count(kept)} of {count(total)} call nodes</strong>
-        {threshold > 0 ? `, all of ${above(threshold)} and more` : ""}
+        {threshold > 0 ? `, all those ≥ ${above(threshold)}` : ""}
       </Kept>
       <Kept note="exact">{part === null ? "Totals of the whole profile" : `Totals of ${part}`}</Kept>
-      <Kept note={keptDsos < totalDsos ? "the lightest are left out" : "as here"}>
+      <Kept note={keptDsos < totalDsos ? "lightest left out" : "complete"}>
         Coverage, {keptDsos < totalDsos && `${count(keptDsos)} of `}{count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
         {warnings > 0 && `, ${count(warnings)} ${warnings === 1 ? "warning" : "warnings"}`}
       </Kept>
@@ -58,37 +58,37 @@ function KeepsList({ fidelity, texts }: { fidelity: FidelityInfo; texts: SharedT
   );
 }
 
-/** "what 2 filters leave: 96,412 of 412,806 samples"; null where nothing filters. */
+/** "what is left after 2 filters: 96,412 of 412,806 samples"; null where nothing filters. */
 export function partInWords(): string | null {
   if (filterCount.value === 0) {
     return null;
   }
   const answer = shown.value?.answer;
   const samples = answer === undefined ? "" : `: ${count(answer.samples)} of ${count(answer.allSamples)} samples`;
-  return `what ${filtersInWords.value} ${filterCount.value === 1 ? "leaves" : "leave"}${samples}`;
+  return `what is left after ${filtersInWords.value}${samples}`;
 }
 
 function TimesKept({ times }: { times: Times }): JSX.Element {
   const { processes = 0, threads = 0, time } = info.value ?? {};
   if (time?.start == null) {
-    return <Left note="were not recorded">Times</Left>;
+    return <Left note="not recorded">Sample times</Left>;
   }
-  const inSamples = timesKnown.value === "samples" ? "in larger links, and pages" : "are not here either";
+  const inSamples = timesKnown.value === "samples" ? "only in larger links and pages" : "not in this profile either";
   const timeline = (number: number, [one, several]: readonly [string, string]): JSX.Element => (
     <>
       <Kept note="exact totals">Timeline of {count(number)} {number === 1 ? one : several}</Kept>
-      <Left note={inSamples}>Single samples, for ranges and CPUs</Left>
+      <Left note={inSamples}>Individual samples, for ranges and CPUs</Left>
     </>
   );
   switch (times) {
     case "samples":
-      return <Kept note="as here">Every sample: its time, thread and CPU</Kept>;
+      return <Kept note="complete">All samples, with time, thread and CPU</Kept>;
     case "threads":
       return timeline(threads, ["thread", "threads"]);
     case "processes":
       return timeline(processes, ["process", "processes"]);
     case "none":
-      return <Left note={inSamples}>Timeline and single samples</Left>;
+      return <Left note={inSamples}>Timeline and individual samples</Left>;
   }
 }
 
@@ -99,13 +99,13 @@ function PlaceTextsKept({ texts }: { texts: SharedTexts }): JSX.Element | null {
   }
   const [lines, instructions] = [textsOf(texts, "source").length, textsOf(texts, "assembly").length];
   return lines + instructions === 0
-    ? <Left note="is not ticked">Text of hot lines and instructions</Left>
-    : <Kept note="as far as it fits">Text of {count(lines)} hot lines, {count(instructions)} instructions</Kept>;
+    ? <Left note="not ticked">Text of hot lines and instructions</Left>
+    : <Kept note="as much as fits">Text of {count(lines)} hot lines, {count(instructions)} instructions</Kept>;
 }
 
 function ViewKept({ times }: { times: Times }): JSX.Element {
   const { without } = answerable(scope.value === "whole" ? viewState.value.query : DEFAULT_QUERY, times);
-  const note = without.length === 0 ? "can be changed there" : `${listed(without)}: only with single samples`;
+  const note = without.length === 0 ? "readers can change it" : `without ${listed(without)}`;
   return <Kept note={note}>This view: {viewInWords()}</Kept>;
 }
 

@@ -51,7 +51,7 @@ function Budgets(): JSX.Element {
         </label>
       ))}
       <OtherBudget />
-      <p class="note">Characters that fit, what is kept, and the share of weight kept under its own name.</p>
+      <p class="note">Columns: limit in characters, what fits, and the share of weight that is not folded.</p>
     </fieldset>
   );
 }
@@ -78,7 +78,7 @@ function OtherBudget(): JSX.Element {
       <input
         type="number"
         class="number"
-        aria-label="Characters of the link"
+        aria-label="Length limit in characters"
         min={1}
         max={MOST_CHARACTERS}
         value={otherCharacters.value}
@@ -96,7 +96,7 @@ function BudgetResult({ characters: size, isChosen }: { characters: number; isCh
   }
   const shared = result.kind === "made" ? result.shared : result.kind === "making" ? result.before : null;
   if (shared === null) {
-    return <span class="ink-mute">{!isChosen ? "as much as fits" : result.kind === "making" ? "making it…" : "not made"}</span>;
+    return <span class="ink-mute">{!isChosen ? "as much as fits" : result.kind === "making" ? "creating…" : "not created"}</span>;
   }
   const { kept_weight_share: share } = shared.fidelity;
   return (
@@ -108,11 +108,11 @@ function BudgetResult({ characters: size, isChosen }: { characters: number; isCh
   );
 }
 
-/** "every call of 0.12 % and more, timeline", "every sample; Chromium opens it" */
+/** "all calls ≥ 0.12 %, timeline", "all samples; Chromium only" */
 function budgetWords({ fidelity: { threshold_share: threshold, times }, characters: length }: Shared): string {
-  const calls = threshold > 0 ? `every call of ${above(threshold)} and more` : "every call";
-  const timeline = { none: calls, processes: `${calls}, timeline`, threads: `${calls}, timeline per thread`, samples: "every sample" };
-  return timeline[times] + (length > LONGEST_EVERYWHERE ? "; Chromium opens it" : "");
+  const calls = threshold > 0 ? `all calls ≥ ${above(threshold)}` : "all calls";
+  const timeline = { none: calls, processes: `${calls}, timeline`, threads: `${calls}, timeline per thread`, samples: "all samples" };
+  return timeline[times] + (length > LONGEST_EVERYWHERE ? "; Chromium only" : "");
 }
 
 /** More than this is never looked at, and would be laid out for nothing. */
@@ -145,10 +145,10 @@ function Actions(): JSX.Element {
         )}
         {result.kind === "making" && (
           <>
-            <span class="ink-mute">Making the link…</span> <button type="button" class="quiet" onClick={cancelLink}>Cancel</button>
+            <span class="ink-mute">Creating the link…</span> <button type="button" class="quiet" onClick={cancelLink}>Cancel</button>
           </>
         )}
-        {result.kind === "cancelled" && <button type="button" onClick={makeLink}>Make the link</button>}
+        {result.kind === "cancelled" && <button type="button" onClick={makeLink}>Create the link</button>}
       </span>
       <span class="push-right button-row">
         <button type="button" class="tall" disabled={here === null} onClick={() => here !== null && window.open(here, "_blank", "noopener")}>
@@ -170,9 +170,9 @@ function BaseField(): JSX.Element {
   const [wasOpen] = useState(baseField.peek() !== "");
   return (
     <details class="base" open={wasOpen}>
-      <summary>Address in the link: <span class="ink-mute">{base.value}</span></summary>
+      <summary>Page in the link: <span class="ink-mute">{base.value}</span></summary>
       <label class="field">
-        <span class="note">Any perftab page opens the link, so it may name the one that your readers have.</span>
+        <span class="note">Any perftab page opens the link. Enter the one your readers use.</span>
         <input
           type="text"
           inputMode="url"

@@ -18,8 +18,8 @@ export function PageTab(): JSX.Element {
       <div class="share-main">
         <div class="share-intro">
           <p>
-            One .html file that holds this page and the profile. It opens in any browser, from a disk, offline. Code that has no
-            name yet stays as addresses, and a binary dropped on the page later still names it.
+            One .html file with this page and the profile. It opens in any browser, offline. Unnamed code stays as addresses
+            and gets names when its binary is added later.
           </p>
           <ScopeChoice />
         </div>
@@ -42,10 +42,10 @@ function Sizes(): JSX.Element {
   const size = (part: number | null): string => (part === null ? "…" : bytes(part));
   return (
     <table class={`sizes${made.kind === "making" ? " busy" : ""}`}>
-      <caption>What is in it, and how large that is</caption>
+      <caption>Contents and size</caption>
       <tbody>
         <tr><th scope="row">This page, without a profile</th><td>{bytes(around)}</td></tr>
-        <tr><th scope="row">Calls, names, the ledger, a timeline</th><td>{size(calls)}</td></tr>
+        <tr><th scope="row">Calls, names, DSOs, timeline</th><td>{size(calls)}</td></tr>
         {timesKnown.value === "samples" && (
           <tr>
             <th scope="row">
@@ -57,13 +57,13 @@ function Sizes(): JSX.Element {
                     pageTimes.value = event.currentTarget.checked ? "samples" : "threads";
                   }}
                 />{" "}
-                Every sample: ranges, heat map, time order, CPUs
+                All samples, for ranges, heat map, time order and CPUs
               </label>
             </th>
             <td>{size(samples)}</td>
           </tr>
         )}
-        <tr><th scope="row"><strong>The file</strong></th><td><strong>{size(profile === null ? null : around + profile)}</strong></td></tr>
+        <tr><th scope="row"><strong>Total</strong></th><td><strong>{size(profile === null ? null : around + profile)}</strong></td></tr>
       </tbody>
     </table>
   );
@@ -76,15 +76,15 @@ function Save(): JSX.Element {
       <span role="status">
         {made.kind === "making" && (
           <>
-            <span class="ink-mute">Making the profile…</span> <button type="button" class="quiet" onClick={cancelPage}>Cancel</button>
+            <span class="ink-mute">Creating the page…</span> <button type="button" class="quiet" onClick={cancelPage}>Cancel</button>
           </>
         )}
-        {made.kind === "cancelled" && <button type="button" onClick={makePage}>Make the profile</button>}
-        {made.kind === "failed" && <span class="ink-bad">It could not be made: {made.message}.</span>}
+        {made.kind === "cancelled" && <button type="button" onClick={makePage}>Create the page</button>}
+        {made.kind === "failed" && <span class="ink-bad">The page could not be created: {made.message}.</span>}
       </span>
       {made.kind === "made" && (
         <span class="push-right"><SaveButton
-          label="Save as one HTML page"
+          label="Save as HTML"
           kind="primary tall"
           ending="html"
           make={() => Promise.resolve(new Blob([pageWith(document, made.shared.payload)], { type: "text/html" }))}

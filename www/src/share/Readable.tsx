@@ -20,16 +20,16 @@ interface ReadableProps {
 
 export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
   return (
-    <aside class="share-side" aria-label="What can be read">
+    <aside class="share-side" aria-label="What readers can see">
       {forcedRows.value.length > 0 && (
         <p class="ink-guru">
-          <strong>≠ Names of {forcedRows.value.map(({ name }) => name).join(", ")} are forced.</strong> Whoever opens it sees
-          the banner and the marks too.
+          <strong>≠ Names in {forcedRows.value.map(({ name }) => name).join(", ")} are forced.</strong> Readers see the
+          banner and the marks too.
         </p>
       )}
       <fieldset class="ticks">
-        <legend>Who opens it can read</legend>
-        <p class="note">Untick what should stay with you. The {of} is made again.</p>
+        <legend>Readers can see</legend>
+        <p class="note">Untick what to leave out. The {of} is updated.</p>
         <ul>
           {TICKS.filter(({ isThere }) => isThere === undefined || (texts !== null && isThere(texts))).map(({ part, label, count: counted }) => {
             const number = texts === null ? null : counted(texts);

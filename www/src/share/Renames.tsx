@@ -15,8 +15,8 @@ export function Renames({ texts }: { texts: SharedTexts | null }): JSX.Element {
       {renames.value.map((each, index) => <RenameRow key={index} index={index} written={each} />)}
       <p class="note" role="status">
         {renamed > 0
-          ? `${count(renamed)} ${renamed === 1 ? "text is" : "texts are"} called otherwise. Equal names stay equal.`
-          : "A regular expression. What it matches is called so in all texts; without a word, hidden."}
+          ? `${count(renamed)} ${renamed === 1 ? "text" : "texts"} renamed. Equal names stay equal.`
+          : "Regular expression. Matches are replaced in all texts, or hidden if the replacement is empty."}
       </p>
     </fieldset>
   );

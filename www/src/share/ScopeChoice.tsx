@@ -7,7 +7,7 @@ import { scope } from "./links.ts";
 export function ScopeChoice(): JSX.Element {
   return (
     <Segmented
-      label="How much of it"
+      label="What to share"
       value={scope}
       choices={[{ value: "whole", label: "Whole profile" }, { value: "shown", label: "What is shown" }]}
     />

@@ -17,7 +17,7 @@ export function TextList({ of, texts }: { of: "link" | "page"; texts: SharedText
   return (
     <section class="told-texts">
       <h3 id="told-texts">
-        Text in the {of} {texts !== null && <span class="ink-mute">{count(charactersOf(texts))} characters before packing</span>}
+        Text in the {of} {texts !== null && <span class="ink-mute">{count(charactersOf(texts))} characters, uncompressed</span>}
       </h3>
       <div
         class="told-list"

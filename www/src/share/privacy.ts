@@ -18,13 +18,13 @@ interface Tick {
 const told = (part: TextPart) => (texts: SharedTexts): number => textsOf(texts, part).length;
 
 export const TICKS: readonly Tick[] = [
-  { part: "ownFunctions", label: "Function names of own code", count: told("own-function") },
-  { part: "systemFunctions", label: "Function names of system and kernel", count: told("system-function") },
+  { part: "ownFunctions", label: "Function names in own code", count: told("own-function") },
+  { part: "systemFunctions", label: "Function names in system and kernel", count: told("system-function") },
   { part: "dsos", label: "DSO names, without folders", count: told("dso") },
   { part: "folders", label: "Folders of DSOs and sources", count: (texts) => texts.profile.folders },
   { part: "files", label: "Source files and lines", count: told("file") },
   { part: "buildIds", label: "Build-ids", count: (texts) => texts.profile.identities },
-  { part: "addresses", label: "Addresses of code", count: () => null },
+  { part: "addresses", label: "Code addresses", count: () => null },
   {
     part: "source",
     label: "Text of hot source lines",
@@ -40,18 +40,18 @@ export const TICKS: readonly Tick[] = [
   { part: "processes", label: "Process and thread names", count: told("process") },
   { part: "commandLine", label: "Command line of the recording", count: (texts) => Math.min(texts.profile.arguments, 1) },
   { part: "host", label: "Host name and kernel version", count: (texts) => texts.profile.host },
-  { part: "clock", label: "Clock time of the recording", count: () => null },
-  { part: "warnings", label: "Words of warnings", count: told("warning") },
+  { part: "clock", label: "Date and time of the recording", count: () => null },
+  { part: "warnings", label: "Warning messages", count: told("warning") },
 ];
 
 /** The parts of a list of texts, as they are called above it. */
 export const PART_NAMES: Readonly<Record<TextPart, string>> = {
   process: "Processes and threads",
-  "system-function": "Functions of system and kernel",
-  "own-function": "Functions of own code",
+  "system-function": "Functions in system and kernel",
+  "own-function": "Functions in own code",
   dso: "DSOs",
   file: "Source files",
-  source: "Lines of source",
+  source: "Source lines",
   assembly: "Instructions",
   event: "Events",
   note: "Notes on DSOs",

@@ -25,7 +25,7 @@ export function SaveButton({ label, kind, ending, make }: SaveButtonProps): JSX.
     if (present === null) {
       return;
     }
-    setSaid("Making it…");
+    setSaid("Saving…");
     try {
       const file = await runTask(label, (options) => make(present, options));
       const name = fileNameFor(opened.peek()?.name ?? "profile", ending);
@@ -33,7 +33,7 @@ export function SaveButton({ label, kind, ending, make }: SaveButtonProps): JSX.
       setSaid(`Saved ${name}, ${bytes(file.size)}.`);
     } catch (error) {
       if (error instanceof SessionError) {
-        setSaid(`It could not be made: ${error.message}.`);
+        setSaid(`Could not be saved: ${error.message}.`);
       } else if (error instanceof Cancelled || error instanceof WorkerDied) {
         setSaid("");
       } else {

@@ -48,7 +48,7 @@ export function Chips(): JSX.Element {
   const fit = room.value ?? chips.length;
   const rest = chips.slice(fit);
   return (
-    <div class="chips" ref={row} role="group" aria-label="Filters and transforms, in order of effect">
+    <div class="chips" ref={row} role="group" aria-label="Filters and transforms, in the order they apply">
       {chips.slice(0, fit).map((chip) => <OneChip key={chip.key} chip={chip} />)}
       {rest.length > 0 && <Rest chips={rest} />}
     </div>
@@ -99,7 +99,7 @@ function OneChip({ chip }: { chip: Chip }): JSX.Element {
 /** "removes 4.1 %, 12 samples", and why it may be all or nothing. */
 function effectWords(removed: Removed | null): string {
   if (removed === null) {
-    return "counting";
+    return "counting…";
   }
   const why = notCalled(removed.what);
   return why === null ? amountWords(removed) : `${amountWords(removed)}: ${why}`;
@@ -131,7 +131,7 @@ function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: 
           class="menu-item"
           onClick={() => run(() => setRange({ ...range, side: range.side === "inside" ? "outside" : "inside" }))}
         >
-          {range.side === "inside" ? "Show everything else instead" : "Show only this range instead"}
+          {range.side === "inside" ? "Show everything outside the range" : "Show only this range"}
         </button>
       )}
       {chip.key === "range" && (

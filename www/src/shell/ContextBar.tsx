@@ -51,8 +51,8 @@ function Showing(): JSX.Element {
     <p class="showing" aria-live="polite">
       Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(share(samples, allSamples))}
       {part != null && (
-        <span class="ink-mute" title="The rest is not in this link or page: whoever made it had filtered.">
-          {" "}· a part: the recording has {count(part.samples)}
+        <span class="ink-mute" title="The sender had filtered the profile. The rest of it is not in this link or page.">
+          {" "}· part of a recording with {count(part.samples)}
         </span>
       )}
     </p>

@@ -36,10 +36,10 @@ export function Dock(): JSX.Element {
     }
   }, []);
   return (
-    <aside class="dock" aria-label="Dock" style={width.value === 0 ? {} : { width: `${width.value}px` }}>
-      <Splitter label="Width of the dock" edge="left" size={presentWidth} least={LEAST} most={MOST} onResize={resize} />
+    <aside class="dock" aria-label="Side panel" style={width.value === 0 ? {} : { width: `${width.value}px` }}>
+      <Splitter label="Width of the side panel" edge="left" size={presentWidth} least={LEAST} most={MOST} onResize={resize} />
       <header class="dock-head">
-        <div role="tablist" aria-label="Dock" class="dock-tabs">
+        <div role="tablist" aria-label="Side panel" class="dock-tabs">
           <Tab tab="dsos" label="DSOs" />
           <Tab tab="selection" label="Selection" />
         </div>
@@ -47,7 +47,7 @@ export function Dock(): JSX.Element {
           <button
             type="button"
             class="quiet ink-mute"
-            title="Show the DSOs over the whole width"
+            title="Show DSOs at full width"
             onClick={() => {
               ledgerFull.value = true;
             }}
@@ -59,7 +59,7 @@ export function Dock(): JSX.Element {
         <button
           type="button"
           class="quiet icon-only"
-          aria-label="Close the dock"
+          aria-label="Close the side panel"
           onClick={() => {
             dockOpen.value = false;
           }}

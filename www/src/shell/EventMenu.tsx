@@ -40,7 +40,7 @@ export function EventMenu(): JSX.Element | null {
 }
 
 /** Where there is no time off the CPU to choose. */
-export const NO_OFF_CPU = "No context switches were recorded. Record with perf record --off-cpu, or --switch-events.";
+export const NO_OFF_CPU = "No context switches were recorded. Record with perf record --off-cpu or --switch-events.";
 
 interface Numbered extends EventInfo {
   /** As a query has it. */
@@ -55,8 +55,8 @@ function Choices({ close }: { close: () => void }): JSX.Element {
   return (
     <>
       <Group title={null} events={recorded} close={close} />
-      <Group title="Worked out from the recording" events={derived} close={close} />
-      <Group title="Without samples" events={empty} close={close} />
+      <Group title="Derived" events={derived} close={close} />
+      <Group title="No samples" events={empty} close={close} />
       {derived.length === 0 && <p class="menu-note">{NO_OFF_CPU}</p>}
     </>
   );

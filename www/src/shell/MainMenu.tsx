@@ -37,7 +37,7 @@ export function MainMenu(): JSX.Element {
           ))}
           <hr />
           <div class="menu-row"><span>Theme</span> <ThemeChoice /></div>
-          <div class="menu-row"><span>Rows</span> <DensityChoice /></div>
+          <div class="menu-row"><span>Row spacing</span> <DensityChoice /></div>
           <div class="menu-row"><span>Single-key shortcuts</span> <SingleKeysChoice /></div>
         </>
       )}
@@ -70,7 +70,7 @@ export function ThemeChoice(): JSX.Element {
 function DensityChoice(): JSX.Element {
   return (
     <Segmented
-      label="Rows"
+      label="Row spacing"
       value={density}
       choices={[
         { value: "compact", label: "Compact" },

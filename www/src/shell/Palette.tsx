@@ -64,7 +64,7 @@ export function Palette({ text, onDone }: { text: string; onDone: () => void }):
           <Option key={command.id} command={command} isChosen={index === at.value} onDone={onDone} />
         ))}
       </ul>
-      {all.length === 0 && <p role="status">No command is called “{text.trim()}”.</p>}
+      {all.length === 0 && <p role="status">No command matches “{text.trim()}”.</p>}
     </div>
   );
 }

@@ -170,7 +170,7 @@ function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
       <button
         type="button"
         class="quiet icon-only"
-        aria-label={isCommand ? "Leave the commands" : "Clear the search"}
+        aria-label={isCommand ? "Close the commands" : "Clear the search"}
         onClick={() => {
           command.value = null;
           search.value = "";
@@ -201,7 +201,7 @@ function Panel(): JSX.Element | null {
   if (search.value === "") {
     return (
       <div class="search-panel" id="search-panel">
-        <p>All words must be found. Small letters find both cases, capitals only capitals.</p>
+        <p>All words must match. Lower-case letters match any case, capitals only capitals.</p>
         <dl class="search-syntax">
           <dt><code>/ngx_.*handler/</code></dt><dd>regular expression</dd>
           <dt><code>dso:libz</code></dt><dd>in DSOs</dd>
@@ -236,7 +236,7 @@ function NothingFound(): JSX.Element {
             closeField();
           }}
         >
-          Open DSOs
+          Show DSOs
         </button>
       )}
     </div>

@@ -45,9 +45,9 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
       <Status node={node} />
       <dl class="facts">
         {node.address !== null && (
-          <Fact label="Address"><code class="breakable" title="One of the addresses that led here">{`${node.dso ?? ""}+${node.address}`}</code></Fact>
+          <Fact label="Address"><code class="breakable" title="One of the sampled addresses in this call node">{`${node.dso ?? ""}+${node.address}`}</code></Fact>
         )}
-        <Fact label="Source">{isForced(node.flags) ? "not shown for forced names" : node.file === null ? "not known" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
+        <Fact label="Source">{isForced(node.flags) ? "not shown for forced names" : node.file === null ? "unknown" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
         <Fact label="Total"><Amount weightOf={node.totalWeight} samples={node.totalSamples} /></Fact>
         <Fact label="Self"><Amount weightOf={node.selfWeight} samples={node.selfSamples} /></Fact>
         <Threads of={occurrence} />
@@ -111,8 +111,8 @@ export function SelectionActions(): JSX.Element | null {
   );
 }
 
-/** What can be done to it; all of it is in the menu. */
-const AT_HAND: readonly TransformKind[] = ["focus", "merge", "drop"];
+/** What can be done to it, in the order that fills two rows; all of it is in the menu. */
+const AT_HAND: readonly TransformKind[] = ["focus", "drop", "merge"];
 
 interface ActionsProps {
   /** null for a function as such, whose calls are many. */
@@ -125,23 +125,23 @@ function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
   return (
     <p class="button-row">
       {callNode !== null && (
-        <button type="button" title="Fills the width of the flame graph with it" onClick={() => zoomTo(callNode)}>Zoom</button>
+        <button type="button" title="Zoom the flame graph to this call node" onClick={() => zoomTo(callNode)}>Zoom</button>
       )}
-      {isFunction && TRANSFORMS.filter(({ kind }) => AT_HAND.includes(kind)).map(({ kind, short, label }) => (
+      {isFunction && AT_HAND.flatMap((each) => TRANSFORMS.filter(({ kind }) => kind === each)).map(({ kind, short, label }) => (
         <button key={kind} type="button" title={withKey(label, kind)} onClick={() => void applyTransform(kind)}>
           {short} <kbd>{keyOf(kind)}</kbd>
         </button>
       ))}
       {isFunction && comparison.value === null && (
-        <button type="button" title="Where in its own code samples ended" onClick={() => void showLines()}>Lines</button>
+        <button type="button" title="Samples by source line and instruction" onClick={() => void showLines()}>Lines</button>
       )}
       <Copy text={name} label="Copy name" class="copy-name" />
       <button
         type="button"
         class="quiet"
         aria-haspopup="menu"
-        aria-label="More to do with the selection"
-        title="More"
+        aria-label="More actions"
+        title="More actions"
         onClick={(event) => openTransformMenuAt(event.currentTarget)}
       >
         <Icon name="more" />

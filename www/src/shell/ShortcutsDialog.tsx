@@ -29,8 +29,8 @@ export function ShortcutsDialog(): JSX.Element | null {
           <SingleKeys />
         </div>
         <div>
-          <Keys title="Where code has the focus: flame graph, call tree, functions" of={of("code")} />
-          <Keys title="Where time has the focus: timeline, heat map" of={of("time")} />
+          <Keys title="In the flame graph, call tree and functions" of={of("code")} />
+          <Keys title="In the timeline and heat map" of={of("time")} />
         </div>
       </div>
     </Dialog>
@@ -64,7 +64,7 @@ function SingleKeys(): JSX.Element {
           singleKeys.value = event.currentTarget.checked ? "on" : "off";
         }}
       />
-      Letters and signs act without {keyWords("Mod")}
+      Single-key shortcuts
     </label>
   );
 }

@@ -20,7 +20,7 @@ export function StatusBar(): JSX.Element {
       <span class="status-hover">{hovered.value === "" ? lastDrop.value : hovered.value}</span>
       <Lost />
       <span class="push-right">
-        {workerBytes.value !== null && <span class="status-memory">worker {bytes(workerBytes.value)}</span>}
+        {workerBytes.value !== null && <span class="status-memory">memory {bytes(workerBytes.value)}</span>}
         <Network />
       </span>
     </footer>
@@ -67,7 +67,7 @@ export function Network(): JSX.Element {
       <Icon name="lock" size={12} />
       {ids.size === 0
         ? "Nothing was sent"
-        : `Sent: ${count(ids.size)} ${ids.size === 1 ? "build-id" : "build-ids"}, to ${[...hosts].join(", ")}`}
+        : `Sent ${count(ids.size)} ${ids.size === 1 ? "build-id" : "build-ids"} to ${[...hosts].join(", ")}`}
     </span>
   );
 }

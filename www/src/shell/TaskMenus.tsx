@@ -99,7 +99,7 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
     <>
       <input
         type="text"
-        placeholder="Name or number"
+        placeholder="Name, PID or TID"
         aria-label="Find a process or thread"
         autocomplete="off"
         spellcheck={false}
@@ -128,8 +128,8 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
           />
         ))}
       </ul>
-      {found.length === 0 && <p class="task-note">No process or thread has this name or number.</p>}
-      {found.length > MOST_ROWS && <p class="task-note">{count(found.length - MOST_ROWS)} more. Type a name to find them.</p>}
+      {found.length === 0 && <p class="task-note">No process or thread matches.</p>}
+      {found.length > MOST_ROWS && <p class="task-note">{count(found.length - MOST_ROWS)} more. Type to filter.</p>}
     </>
   );
 }
@@ -182,7 +182,7 @@ function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element
             </li>
           ))}
           {listed.length > MOST_ROWS && (
-            <li class="task-note">{count(listed.length - MOST_ROWS)} more threads. Type a name to find them.</li>
+            <li class="task-note">{count(listed.length - MOST_ROWS)} more threads. Type to filter.</li>
           )}
         </ul>
       )}

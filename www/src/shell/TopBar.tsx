@@ -89,7 +89,7 @@ function factsOf({ host, time, samples, fidelity }: ProfileInfo): { kind: string
 
 /** What a link or page holds of its recording. */
 function describeKept({ kept_weight_share: share, threshold_share: threshold }: FidelityInfo): string {
-  return threshold > 0 ? `keeps ${percent(share)}, every call of ${above(threshold)} and more` : "keeps every call";
+  return threshold > 0 ? `keeps ${percent(share)}: all calls ≥ ${above(threshold)}` : "keeps all calls";
 }
 
 function CoverageMeter(): JSX.Element {
@@ -119,7 +119,7 @@ function CoverageMeter(): JSX.Element {
 /** Both ways to count: by samples, as the meter does, and by frames, as `report --json` does. */
 function coverageTip(): string {
   const { frames = 0, named = 0 } = coverage.value ?? {};
-  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames have a name.` : "";
+  const byFrames = frames > 0 ? ` ${percent(named / frames)} of all frames are named.` : "";
   return `${namedPercent.value.toFixed(1)} % of ${countedSamples.value} end in a named frame.${byFrames} DSOs: ${namedCount.value}.`;
 }
 

@@ -68,7 +68,7 @@ function Options(): JSX.Element {
 function OptionsBehindDots(): JSX.Element {
   return (
     <span class="options-behind-dots">
-      <Popover label={<Icon name="more" />} name="Options of the view" buttonClass="quiet icon-only" panelClass="narrow-options">
+      <Popover label={<Icon name="more" />} name="View options" buttonClass="quiet icon-only" panelClass="narrow-options">
         {() => <Options />}
       </Popover>
     </span>

@@ -12,10 +12,10 @@ export interface Fact {
 export function factsOf(profile: ProfileInfo): Fact[] {
   const { format, host, machine, recorder, time, aux, records } = profile;
   const facts: [string, string | null][] = [
-    ["Form", formOf(format)],
+    ["Format", formOf(format)],
     ["Recorder", recorder.version],
     ["Command", host.cmdline.join(" ")],
-    ["Began", time.wall_start],
+    ["Started", time.wall_start],
     ["Duration", time.start === null || time.end === null ? null : seconds(time.end - time.start)],
     ["Clock", recorder.clock],
     ["Host", host.hostname],
@@ -25,8 +25,8 @@ export function factsOf(profile: ProfileInfo): Fact[] {
     ["Memory", machine.memory_mib === null ? null : memoryOf(machine)],
     ["Samples", count(profile.samples)],
     ["Tasks", `${counted(profile.processes, "process", "processes")}, ${counted(profile.threads, "thread", "threads")}`],
-    ["Off the CPU", profile.unfinished_off_cpu === 0 ? null : describeUnfinished(profile.unfinished_off_cpu)],
-    ["AUX data", aux.records === 0 ? null : `${bytes(aux.bytes)} in ${counted(aux.records, "piece", "pieces")}, not decoded`],
+    ["Off-CPU", profile.unfinished_off_cpu === 0 ? null : describeUnfinished(profile.unfinished_off_cpu)],
+    ["AUX data", aux.records === 0 ? null : `${bytes(aux.bytes)} in ${counted(aux.records, "record", "records")}, not decoded`],
     ["BPF programs", recorder.bpf_programs.map(({ name }) => name).join(", ")],
     ["Records", describeRecords(records)],
     ...recorder.properties.map(({ name, value }): [string, string] => [name, value]),
@@ -59,18 +59,18 @@ function memoryOf({ memory_mib, numa_nodes }: ProfileInfo["machine"]): string {
 }
 
 function describeUnfinished(times: number): string {
-  return `${counted(times, "time", "times")} whose end was not recorded, left out`;
+  return `${counted(times, "interval", "intervals")} with no recorded end, left out`;
 }
 
 const MODES: Record<string, string> = {
-  file: "file", pipe: "written into a pipe", directory: "a folder, a stream for each thread of the recorder", link: "link",
+  file: "file", pipe: "pipe", directory: "folder, one stream per recorder thread", link: "link",
   page: "page",
 };
 
 function formOf({ mode, byte_order, compression, wrapper }: ProfileInfo["format"]): string {
   const words = [MODES[mode] ?? mode, mode === "link" ? "" : `${byte_order}-endian`];
-  words.push(compression === "none" ? "" : `records compressed by ${compression}`);
-  words.push(wrapper === "none" ? "" : `packed by ${wrapper}`);
+  words.push(compression === "none" ? "" : `records compressed with ${compression}`);
+  words.push(wrapper === "none" ? "" : `packed with ${wrapper}`);
   return words.filter((word) => word !== "").join(", ");
 }
 

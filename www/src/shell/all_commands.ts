@@ -64,8 +64,8 @@ export function followCommands(): void {
 const FRAME: readonly Command[] = [
   anywhere("search", "Search", ["/", "Mod+f"], focusSearch, isOpen),
   anywhere("commands", "Commands", ["Mod+p", "Mod+k"], focusPalette, isOpen),
-  anywhere("open", "Open files…", ["Mod+o"], () => void pickFiles("files").then(takeFiles)),
-  anywhere("open-folder", "Open a folder…", [], () => void pickFiles("folder").then(takeFiles)),
+  anywhere("open", "Add files…", ["Mod+o"], () => void pickFiles("files").then(takeFiles)),
+  anywhere("open-folder", "Add a folder…", [], () => void pickFiles("folder").then(takeFiles)),
   anywhere("share", "Share…", ["Mod+s"], () => {
     shareOpen.value = true;
   }, isOpen),
@@ -75,8 +75,8 @@ const FRAME: readonly Command[] = [
   anywhere("about", "About this profile", [], () => {
     aboutOpen.value = true;
   }, isOpen),
-  anywhere("dsos", "DSO ledger", ["l"], toggleLedger, isOpen),
-  anywhere("ledger-full", "DSO ledger over the whole width", [], () => {
+  anywhere("dsos", "Show or hide DSOs", ["l"], toggleLedger, isOpen),
+  anywhere("ledger-full", "Show DSOs at full width", [], () => {
     ledgerFull.value = !ledgerFull.peek();
   }, isOpen),
   button("events", "Events", "e", ".event-chip"),
@@ -86,10 +86,10 @@ const FRAME: readonly Command[] = [
   anywhere("undo", "Undo", ["Mod+z"], undo, () => canUndo.value),
   anywhere("redo", "Redo", ["Mod+Shift+z"], redo, () => canRedo.value),
   anywhere("clear", "Clear all filters and transforms", [], clearFilters, () => isOpen() && filterCount.value > 0),
-  anywhere("timeline", "Timeline: tracks or strip", [], () => {
+  anywhere("timeline", "Expand or collapse the timeline", [], () => {
     setTimelineShape(timelineShape.peek() === "strip" ? "tracks" : "strip");
   }, () => isOpen() && timelineShape.value !== "none"),
-  anywhere("close", "Close the topmost: dialog, search, selection", ["Escape"], () => void leave(), () => false),
+  anywhere("close", "Close the dialog or search, clear the selection", ["Escape"], () => void leave(), () => false),
 ];
 
 /** What two profiles can be seen as. */
@@ -111,10 +111,10 @@ const areLines = (): boolean => isOne() && view.value === "functions" && hot.val
 
 const TREE: readonly Command[] = [
   inCode("invert", "Invert the tree", ["i"], invert),
-  inCode("lines", "Lines of this function", [], () => void showLines(), () => isOne() && (selection.value?.functionId ?? null) !== null),
+  inCode("lines", "Show lines of this function", [], () => void showLines(), () => isOne() && (selection.value?.functionId ?? null) !== null),
   inCode("previous-hot-line", "Previous hot line", ["["], () => stepHot("previous"), areLines),
   inCode("next-hot-line", "Next hot line", ["]"], () => stepHot("next"), areLines),
-  inCode("only-matches", "Keep only samples that the search finds", [], () => {
+  inCode("only-matches", "Keep only samples that match the search", [], () => {
     addStep({ kind: "search", text: search.peek() });
   }, () => isOpen() && search.value.trim() !== ""),
 ];
@@ -128,20 +128,20 @@ const CODE = "Flame graph, call tree, functions";
 const TIME = "Timeline, heat map";
 
 const LISTED: readonly Command[] = [
-  listed("code", CODE, ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "Caller, heaviest callee, siblings; rows"),
-  listed("code", CODE, ["Home", "End"], "Root, deepest hot leaf; first and last row"),
-  listed("code", CODE, ["Enter"], "Zoom into the selection; open a row"),
-  listed("code", CODE, ["Backspace", "0"], "Zoom out by one, to all"),
-  listed("code", CODE, ["w", "s", "+", "-"], "Zoom in, out"),
+  listed("code", CODE, ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "Caller, heaviest callee, sibling or row"),
+  listed("code", CODE, ["Home", "End"], "Root or hottest leaf; first or last row"),
+  listed("code", CODE, ["Enter"], "Zoom to the selection; expand the row"),
+  listed("code", CODE, ["Backspace", "0"], "Zoom out one level, or all the way"),
+  listed("code", CODE, ["w", "s", "+", "-"], "Zoom in or out"),
   listed("code", CODE, ["a", "Shift+ArrowLeft", "Shift+ArrowRight"], "Pan"),
-  listed("code", CODE, ["*"], "Open all below"),
-  listed("code", CODE, ["Alt"], "Pin the card under the pointer"),
-  listed("time", TIME, ["w", "s", "+", "-", "0"], "Zoom in, out, to all"),
-  listed("time", TIME, ["a", "d"], "Pan left, right"),
+  listed("code", CODE, ["*"], "Expand all descendants"),
+  listed("code", CODE, ["Alt"], "Pin the tooltip"),
+  listed("time", TIME, ["w", "s", "+", "-", "0"], "Zoom in, out, or all the way out"),
+  listed("time", TIME, ["a", "d"], "Pan left or right"),
   listed("time", TIME, ["ArrowLeft", "ArrowRight"], "Move the cursor"),
   listed("time", TIME, ["Shift+ArrowLeft", "Shift+ArrowRight"], "Extend the range"),
-  listed("time", TIME, ["f"], "Fit the range"),
-  listed("time", TIME, ["[", "]"], "Earlier, later mark"),
+  listed("time", TIME, ["f"], "Zoom to the range"),
+  listed("time", TIME, ["[", "]"], "Previous or next mark"),
 ];
 
 function toggleLedger(): void {

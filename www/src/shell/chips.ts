@@ -13,7 +13,7 @@ export interface Chip {
   look: "range" | "filter" | "step";
   /** Under which name the session counts what it removes; null where it removes nothing. */
   what: Removed["what"] | null;
-  /** "Drop" of "Drop epoll_wait". */
+  /** "Focus" of "Focus epoll_wait". */
   word: string;
   text: string;
   remove: () => void;
@@ -23,7 +23,7 @@ export function chipsOf(query: Query): Chip[] {
   const { range, processes, threads, cpus, comms, dsos, steps, around } = query;
   const chips: (Chip | null)[] = [
     range && {
-      key: "range", look: "range", what: "range", word: range.side === "inside" ? "Range" : "Without",
+      key: "range", look: "range", what: "range", word: range.side === "inside" ? "Range" : "Outside",
       text: rangeWords(range), remove: () => setRange(null),
     },
     filter("processes", ["Process", "Processes"], processes, namesOf(processNames.value), setProcesses),
@@ -79,6 +79,6 @@ export function ranges(numbers: readonly number[]): string {
 }
 
 function stepWords(step: Transform): { word: string; text: string } {
-  const word = step.kind === "search" ? "Only with" : TRANSFORMS.find(({ kind }) => kind === step.kind)?.short;
+  const word = step.kind === "search" ? "Matching" : TRANSFORMS.find(({ kind }) => kind === step.kind)?.short;
   return { word: word ?? "", text: nameOf(step) };
 }

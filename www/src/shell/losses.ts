@@ -24,50 +24,50 @@ export interface Losses {
 
 const TITLES: Record<Loss["kind"], string> = {
   unfinished: "The recorder did not finish",
-  "parts-missing": "Files are absent",
+  "parts-missing": "Files are missing",
   truncated: "The file ends early",
-  damaged: "The rest is damaged",
-  unpacking: "Could not be unpacked",
-  "bad-section": "Sections out of place",
-  unreadable: "Could not be read",
-  unsupported: "Passed over",
+  damaged: "Damaged data",
+  unpacking: "Decompression failed",
+  "bad-section": "Invalid sections",
+  unreadable: "Unreadable data",
+  unsupported: "Not supported",
   lost: "Lost while recording",
-  text: "Text among the records",
-  "out-of-order": "Out of order",
-  "no-time": "Samples without a time",
-  "unknown-event": "Samples without an event",
+  text: "Text between the records",
+  "out-of-order": "Records out of order",
+  "no-time": "Samples without a timestamp",
+  "unknown-event": "Samples of an unknown event",
   "build-id-conflict": "Two build-ids for one DSO",
-  ambiguous: "DSOs without an identity",
+  ambiguous: "Ambiguous build-ids",
   "truncated-stacks": "Truncated stacks",
 };
 
-const COPY_AGAIN = "Copy the file from its host again.";
+const COPY_AGAIN = "Copy the file from the host again.";
 const NEWER = "A newer perftab may read them.";
 const RECORD_IDS = "Record with perftab record, or perf record --buildid-mmap.";
 
 const REMEDIES: Record<Loss["kind"], string> = {
-  unfinished: "End the recorder with Ctrl-C, and let it finish.",
-  "parts-missing": "Drop the whole folder.",
+  unfinished: "Stop the recorder with Ctrl-C and let it finish.",
+  "parts-missing": "Add the whole folder.",
   truncated: COPY_AGAIN,
   damaged: COPY_AGAIN,
   unpacking: COPY_AGAIN,
   "bad-section": COPY_AGAIN,
   unreadable: NEWER,
   unsupported: NEWER,
-  lost: "Record with fewer samples (-F), or larger buffers (-m).",
-  text: "Keep messages of the recorder out of the file: 2>/dev/null.",
-  "out-of-order": "Record with perf of the same version throughout.",
-  "no-time": "Record with -T; perftab record always does.",
-  "unknown-event": "Record again, with one perf throughout.",
+  lost: "Record at a lower frequency (-F) or with larger buffers (-m).",
+  text: "Keep the recorder’s messages out of the file: 2>/dev/null.",
+  "out-of-order": "Record with a single version of perf.",
+  "no-time": "Record with -T. perftab record always does.",
+  "unknown-event": "Record again with a single version of perf.",
   "build-id-conflict": RECORD_IDS,
   ambiguous: RECORD_IDS,
-  "truncated-stacks": "Raise sysctl kernel.perf_event_max_stack and record again.",
+  "truncated-stacks": "Raise kernel.perf_event_max_stack with sysctl and record again.",
 };
 
 /** Everything that was lost or is doubtful, worst first. */
 export function lossesOf({ warnings, funnel }: ProfileInfo): Loss[] {
   const cut = funnel?.truncated ?? 0;
-  const message = "Their outermost frames are absent, so they stand beside the stacks that they belong below.";
+  const message = "Their outermost frames are missing, so these samples are not under their real callers.";
   return cut === 0 ? warnings : [...warnings, { kind: "truncated-stacks", offset: null, count: cut, message }];
 }
 
@@ -87,7 +87,7 @@ export function byKind(losses: readonly Loss[]): Losses[] {
 export function place(offset: number | null): { text: string; title: string } {
   return offset === null
     ? { text: "", title: "" }
-    : { text: `0x${offset.toString(16)}`, title: `At ${bytes(offset)} of the file` };
+    : { text: `0x${offset.toString(16)}`, title: `${bytes(offset)} into the file` };
 }
 
 /** What ended the reading early, and what leaves out more than records that were passed over. */
@@ -105,7 +105,7 @@ export function describeDamage(profile: ProfileInfo): string | null {
     return message;
   }
   const shown = `${count(shownOf(profile))} samples are shown.`;
-  const why = kind === "truncated" ? "the file was cut" : NOT_READ.exec(message)?.[1];
+  const why = kind === "truncated" ? "the file is truncated" : NOT_READ.exec(message)?.[1];
   return why === undefined
     ? `Read up to ${bytes(offset)}. ${message} ${shown}`
     : `Read up to ${bytes(offset)}; the rest could not be read (${why} at 0x${offset.toString(16)}). ${shown}`;
@@ -134,7 +134,7 @@ export function funnel(profile: ProfileInfo): Step[] {
   const known = profile.funnel ?? { recorded: samples + (what === "samples" ? lost : 0), unreadable: samples - shown, truncated: 0, shown };
   return [
     { name: "recorded", count: known.recorded },
-    { name: what === "samples" ? "lost" : "lost records of any kind", count: lost },
+    { name: what === "samples" ? "lost" : "lost records (any kind)", count: lost },
     { name: "unreadable", count: known.unreadable },
     { name: "truncated stacks", count: known.truncated },
     { name: "shown", count: known.shown },

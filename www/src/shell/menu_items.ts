@@ -28,10 +28,10 @@ export function extraItems(): MenuItem[] {
       : null,
     view.value === "flame" ? null : { label: "Show in flame graph", keys: "2", run: () => showView("flame") },
     view.value === "functions" ? null : { label: "Show in functions", keys: "3", run: () => showView("functions") },
-    view.value === "tree" ? null : { label: "Open as call tree", keys: "4", run: () => showView("tree") },
+    view.value === "tree" ? null : { label: "Show in call tree", keys: "4", run: () => showView("tree") },
     dso === null ? null : { label: `Only samples that end in ${dso.name}`, keys: "", run: () => void onlyEndingIn(dso.id) },
     dso !== null && countsAsOwn(dso.id)
-      ? { label: `Count ${dso.name} as its folder says`, keys: "", run: () => void countAs(dso.id, "by-folder") }
+      ? { label: `Do not count ${dso.name} as own code`, keys: "", run: () => void countAs(dso.id, "by-folder") }
       : null,
     dso !== null && node?.kind === Kind.System && !countsAsOwn(dso.id)
       ? { label: `Count ${dso.name} as own code`, keys: "", run: () => void countAs(dso.id, "own") }

@@ -67,8 +67,8 @@ export function optionCommands(): Command[] {
     ...kept("Unnamed code", unnamedCode, [["each-address", "each address"], ["one-per-dso", "one per DSO"]], isGraph),
     ...functions(),
     ...ledger(),
-    ...kept("Theme", theme, [["system", "as the system has it"], ["light", "light"], ["dark", "dark"]], always),
-    ...kept("Rows", density, [["compact", "compact"], ["comfortable", "comfortable"]], always),
+    ...kept("Theme", theme, [["system", "system"], ["light", "light"], ["dark", "dark"]], always),
+    ...kept("Row spacing", density, [["compact", "compact"], ["comfortable", "comfortable"]], always),
     ...kept("Single-key shortcuts", singleKeys, [["on", "on"], ["off", "off"]], always),
   ];
 }
@@ -114,9 +114,9 @@ function functions(): Command[] {
 
 function ledger(): Command[] {
   return [
-    ...kept("Order of DSOs", order, [["to-name", "to be named first"], ["samples", "samples"], ["name", "name"]]),
+    ...kept("Sort DSOs", order, [["to-name", "unnamed first"], ["samples", "most samples first"], ["name", "by name"]]),
     action("Fetch all from debuginfod", () => requestFetch(unasked.peek().map(({ id }) => id)), () => unasked.value.length > 0),
-    action("Close the dock", () => {
+    action("Close the side panel", () => {
       dockOpen.value = false;
     }, () => dockOpen.value),
     action("Show the selection", () => {

@@ -9,7 +9,7 @@ import { setThreads } from "../views/query_steps.ts";
 export function stepThread(by: 1 | -1): void {
   const tids = threads.peek().map(({ tid }) => tid);
   if (tids.length === 0) {
-    return toast("info", "This recording does not tell threads apart.");
+    return toast("info", "This recording has no thread IDs.");
   }
   const isTimeOrder = view.peek() === "time-order";
   const [only, ...others] = query.peek().threads;

@@ -28,11 +28,11 @@ interface TransformWords {
 /** In the order of the menu. */
 export const TRANSFORMS: readonly TransformWords[] = [
   { kind: "focus", key: "f", label: "Focus on function", short: "Focus", done: "Focused on" },
-  { kind: "focus-subtree", key: "F", label: "Focus on subtree", short: "Focus subtree", done: "Focused on the subtree of" },
-  { kind: "merge", key: "m", label: "Merge function into callers", short: "Merge", done: "Merged" },
-  { kind: "merge-call-node", key: "M", label: "Merge this call only", short: "Merge call", done: "Merged one call of" },
-  { kind: "drop", key: "d", label: "Drop samples with function", short: "Drop", done: "Dropped" },
-  { kind: "collapse-function", key: "c", label: "Collapse what function calls", short: "Collapse", done: "Collapsed" },
+  { kind: "focus-subtree", key: "F", label: "Focus on subtree only", short: "Focus subtree", done: "Focused on the subtree of" },
+  { kind: "merge", key: "m", label: "Merge function", short: "Merge", done: "Merged" },
+  { kind: "merge-call-node", key: "M", label: "Merge node only", short: "Merge node", done: "Merged node" },
+  { kind: "drop", key: "d", label: "Drop function", short: "Drop function", done: "Dropped function" },
+  { kind: "collapse-function", key: "c", label: "Collapse function", short: "Collapse", done: "Collapsed" },
   { kind: "collapse-dso", key: "C", label: "Collapse DSO", short: "Collapse", done: "Collapsed" },
   { kind: "collapse-recursion", key: "r", label: "Collapse recursion", short: "Collapse recursion", done: "Collapsed recursion" },
 ];
@@ -51,13 +51,13 @@ export async function applyTransform(kind: TransformKind): Promise<void> {
   }
   if (kind === "collapse-recursion") {
     const isThere = query.peek().steps.at(-1)?.kind === kind;
-    return isThere ? toast("info", "Recursion is collapsed already.") : add({ kind }, words.done);
+    return isThere ? toast("info", "Recursion is already collapsed.") : add({ kind }, words.done);
   }
   const asked = query.peek();
   // Names that arrive meanwhile give other numbers to call nodes: the worker refuses the old ones.
   const target = await selectedTarget().catch(() => null);
   if (target === null) {
-    return toast("info", "Nothing is selected. Select a frame or a row first.");
+    return toast("info", "Select a frame or a row first.");
   }
   // Somebody was quicker than the worker.
   if (query.peek() !== asked) {
@@ -65,7 +65,7 @@ export async function applyTransform(kind: TransformKind): Promise<void> {
   }
   const transform = transformOf(kind, target);
   if (transform === null) {
-    return toast("info", `${words.label}: what is selected is not a function. Select a frame below it.`);
+    return toast("info", `${words.label}: the selection is not a function. Select a frame below it.`);
   }
   add(transform, `${words.done} ${nameOf(transform)}`);
 }
@@ -128,7 +128,7 @@ function add(transform: Transform, words: string): void {
 }
 
 /**
- * "Dropped epoll_wait, 4.1 %", as soon as the session has counted; nothing if another step is shown by then. It goes with
+ * "Dropped function epoll_wait, 4.1 %", as soon as the session has counted; nothing if another step is shown by then. It goes with
  * its step, so that its Undo never takes back another.
  */
 function sayWhenKnown(words: string, transform: Transform): void {

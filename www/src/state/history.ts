@@ -171,8 +171,8 @@ function tellPassedOver(parts: readonly string[]): void {
   }
   const told = parts.slice(0, MOST_TOLD).map((part) => (part.length > LONGEST_TOLD ? `${part.slice(0, LONGEST_TOLD)}…` : part));
   const more = parts.length - told.length;
-  const what = parts.length === 1 ? "a part" : `${count(parts.length)} parts`;
-  toast("info", `The address has ${what} that this page does not know: ${told.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`);
+  const what = parts.length === 1 ? "an unknown part" : `${count(parts.length)} unknown parts`;
+  toast("info", `The address has ${what}: ${told.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`);
 }
 
 /** Shows a profile that opens as its address says, or its sender; the entry takes it over when the profile is there. */

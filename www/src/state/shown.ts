@@ -21,7 +21,7 @@ export function removedBy(what: Removed["what"]): Removed | null {
 }
 
 /**
- * "no function of tides is called “recur” here", where a step names a function that is on no stack that reached it; null
+ * "no function in tides is called “recur” here", where a step names a function that is on no stack that reached it; null
  * where it found it, and where the step's effect does not tell.
  */
 export function notCalled(what: Removed["what"]): string | null {
@@ -42,7 +42,7 @@ export function notCalled(what: Removed["what"]): string | null {
     ? own?.samples === before
     : own?.effect === "none" && (step.kind === "merge" || step.kind === "drop");
   return before > 0 && isMissed
-    ? `no function of ${labelOfDso(dso)} is called “${step.function.name}” here`
+    ? `no function in ${labelOfDso(dso)} is called “${step.function.name}” here`
     : null;
 }
 

@@ -17,7 +17,7 @@ export function TimeCrumbs(): JSX.Element | null {
   const crumbs = timeCrumbs.value;
   const first = Math.max(0, crumbs.length - MOST_SHOWN);
   return (
-    <nav class="time-crumbs" aria-label="Ranges that the timeline is zoomed into">
+    <nav class="time-crumbs" aria-label="Timeline zoom">
       <Crumb place={-1} span={whole} words={wholeWords(whole)} />
       {first > 0 && <span class="crumb-separator" aria-hidden="true"> › …</span>}
       {crumbs.slice(first).map((span, index) => (

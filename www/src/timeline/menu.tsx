@@ -17,7 +17,7 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
     hiddenTracks.value = new Map(hidden.filter(([key]) => !keys.includes(key)));
   };
   return (
-    <Popover label={<Icon name="more" size={14} />} name="Options of the timeline" buttonClass="quiet icon-only" panelClass="menu timeline-menu">
+    <Popover label={<Icon name="more" size={14} />} name="Timeline options" buttonClass="quiet icon-only" panelClass="menu timeline-menu">
       {(close) => (
         <>
           {trackKinds.value.length > 1 && (
@@ -46,7 +46,7 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
               Show {label}
             </button>
           ))}
-          <button type="button" class="menu-item" onClick={() => { close(); onCollapse(); }}>Collapse to a strip</button>
+          <button type="button" class="menu-item" onClick={() => { close(); onCollapse(); }}>Collapse the timeline</button>
         </>
       )}
     </Popover>

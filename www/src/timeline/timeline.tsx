@@ -120,8 +120,8 @@ function CpuCount(): JSX.Element | null {
 
 function Unfiltered(): JSX.Element {
   return (
-    <span class="timeline-count ink-warn" title="The link has its timeline by process and thread alone: DSOs and steps do not act on it">
-      not by DSO and step
+    <span class="timeline-count ink-warn" title="This link has its timeline by process and thread only: DSO filters and transforms do not affect it">
+      partly filtered
     </span>
   );
 }

@@ -64,7 +64,7 @@ export function Tracks({ model, scroller }: { model: TimelineModel; scroller: Re
           <TrackRow key={row.key} row={row} place={from + index} top={(from + index) * rowHeight} model={model} />
         ))}
       </div>
-      {leftOut > 0 && <p class="timeline-head timeline-more">{count(leftOut)} lighter tracks are left out</p>}
+      {leftOut > 0 && <p class="timeline-head timeline-more">{count(leftOut)} lighter tracks not shown</p>}
     </div>
   );
 }
@@ -99,7 +99,7 @@ function TrackRow({ row, place, top, model }: TrackRowProps): JSX.Element {
       <div
         class={`timeline-head timeline-name level-${Math.min(1, row.level)}`}
         role="rowheader"
-        title={`${row.label}, ${row.track === null ? "nothing is left of it" : countSamples(row.samples)}`}
+        title={`${row.label}, ${row.track === null ? "no samples" : countSamples(row.samples)}`}
         onDblClick={() => model.choose(row)}
       >
         {row.opened === null ? (
@@ -109,7 +109,7 @@ function TrackRow({ row, place, top, model }: TrackRowProps): JSX.Element {
             type="button"
             class="timeline-twisty"
             tabIndex={-1}
-            aria-label={`${row.opened === "open" ? "Close" : "Open"} ${row.label}`}
+            aria-label={`${row.opened === "open" ? "Collapse" : "Expand"} ${row.label}`}
             onClick={() => model.setOpened(row, row.opened === "open" ? "closed" : "open")}
           >
             <Twisty isOpen={row.opened === "open"} />

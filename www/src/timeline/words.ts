@@ -7,7 +7,7 @@ const SECOND = 1e9;
 const MOST_DECIMALS = 9;
 
 /** Why a range, the heat map or the time order is not to be had. */
-export const NO_SINGLE_SAMPLES = "This link has no times of single samples. Open the recording itself to see them.";
+export const NO_SINGLE_SAMPLES = "This link has no individual samples. Open the original recording instead.";
 
 /** Decimals of seconds with which a length of time has four figures, and two at least. */
 export function decimalsFor(length: number): number {

@@ -43,14 +43,14 @@ function filteredAway(): EmptyWords | null {
   const filters = chipsOf(query.value);
   const { range } = query.value;
   if (filters.length === 1 && range !== null && range.side === "inside") {
-    const all = { label: "Show all of the time", run: () => setRange(null) };
+    const all = { label: "Clear the range", run: () => setRange(null) };
     return { text: noSamplesIn(range), event: null, actions: [all] };
   }
   return {
     text: focusedOnNothing() ?? `Nothing is left after ${count(filters.length)} ${filters.length === 1 ? "filter" : "filters"}.`,
     event: null,
     actions: [
-      { label: "Undo the last", run: () => filters.at(-1)?.remove() },
+      { label: "Remove the last", run: () => filters.at(-1)?.remove() },
       { label: "Clear all", run: clearFilters },
     ],
   };
@@ -66,7 +66,7 @@ function focusedOnNothing(): string | null {
 /** While a range is dragged over a gap, and before the session has counted. */
 function nothingYet(): string {
   const dragged = draggedRange.value;
-  return dragged === null ? "There is nothing to show." : noSamplesIn(dragged);
+  return dragged === null ? "Nothing to show." : noSamplesIn(dragged);
 }
 
 /** What the flame graph says above itself; null where it speaks for itself. */
@@ -83,7 +83,7 @@ export function emptyWords(laid: Laid | null, failure: string | null): EmptyWord
   // The root, its processes or threads, and one frame each.
   const oneLevel = query.value.group === "none" ? 2 : 3;
   if (laid.root === ALL && laid.graph.depths <= oneLevel && laid.graph.depths > 1) {
-    return { text: "Recorded without call chains: one level. Record with -g.", event: null };
+    return { text: "Recorded without call chains. Record with -g to get stacks.", event: null };
   }
   return null;
 }

@@ -26,12 +26,12 @@ export function FlameGraphView(): JSX.Element {
       <GraphPane
         model={model}
         area={area}
-        label={query.value.direction === "callees" ? "Flame graph of callees" : "Flame graph, inverted"}
+        label={query.value.direction === "callees" ? "Flame graph" : "Flame graph, inverted"}
         items={items}
         bases={treeBases(laid)}
       >
         <button type="button" class="mirror-button" onClick={() => step(() => (view.value = "tree"))}>
-          Open as call tree
+          Show in call tree
         </button>
       </GraphPane>
     </section>

@@ -77,14 +77,14 @@ export function FunctionsTable(): JSX.Element {
   );
 }
 
-/** "1,204 functions, 24 shown down to 1.1 % self" */
+/** "1,204 functions, 24 shown, down to 1.1 % self" */
 function Foot({ lastVisible, words }: { lastVisible: number; words: GroupWords }): JSX.Element {
   const model = functionsTable;
   const all = model.count.value;
   const last = model.row(lastVisible - 1);
   const { key, descending } = functionsOrder.value;
   const to = last && key === "self" && descending && lastVisible < all
-    ? `, ${count(lastVisible)} shown down to ${percent(share(last.columns.self[last.index] as number, model.whole.value))} self`
+    ? `, ${count(lastVisible)} shown, down to ${percent(share(last.columns.self[last.index] as number, model.whole.value))} self`
     : "";
   return <p class="table-foot">{`${count(all)} ${all === 1 ? words.one : words.many}${to}`}</p>;
 }

@@ -42,7 +42,7 @@ function OnlyThis(): JSX.Element {
   return (
     <section class="sandwich sandwich-empty" aria-label="Selected row">
       <p class="view-empty" role="status">
-        {chosen === null ? "Select a row." : `${chosen.name} is selected. Callers and callees are those of functions.`}{" "}
+        {chosen === null ? "Select a row." : `${chosen.name} is selected. Only functions have callers and callees.`}{" "}
         {chosen?.group === "dso" && (
           <button type="button" onClick={() => void onlyDso(chosen.id)}>Show only samples that end in it</button>
         )}

@@ -34,7 +34,7 @@ export function Crumbs({ laid, onZoom }: Props): JSX.Element {
       <>
         <strong>{here.name}</strong>
         <Separator />
-        <span class="crumb-hint with-mouse">double-click a frame, or Enter, to zoom</span>
+        <span class="crumb-hint with-mouse">double-click a frame or press Enter to zoom</span>
         <span class="crumb-hint with-touch">tap a frame twice to zoom</span>
       </>
     );

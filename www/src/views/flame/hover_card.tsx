@@ -65,8 +65,8 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
           <>
             <span><kbd>Enter</kbd> zoom</span>
             {isOfOne && <span><kbd>f</kbd> focus</span>}
-            {isOfOne && <span><kbd>d</kbd> drop</span>}
-            <span><kbd>Alt</kbd> keep this card</span>
+            {isOfOne && <span><kbd>d</kbd> drop function</span>}
+            <span><kbd>Alt</kbd> pin</span>
           </>
         )}
       </p>
@@ -81,7 +81,7 @@ function foldedInLink(): string {
     return "";
   }
   const { kept_nodes: kept, total_nodes: total, threshold_share: threshold } = fidelity;
-  return `Folded: lighter calls. Every call of ${above(threshold)} and more is kept; ${count(total - kept)} of ${count(total)} are folded in all.`;
+  return `Lighter calls, folded. The link keeps all calls ≥ ${above(threshold)}; ${count(total - kept)} of ${count(total)} are folded.`;
 }
 
 function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JSX.Element {
@@ -126,8 +126,8 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
         </tbody>
       </table>
       <p class="card-base">
-        Shares are of {bases.allName}
-        {bases.rootName === null ? "." : `; of ${bases.rootName}, it is ${percent(share(detail.totalWeight, bases.root))}.`}
+        Percentages are of {bases.allName}
+        {bases.rootName === null ? "." : `; total is ${percent(share(detail.totalWeight, bases.root))} of ${bases.rootName}.`}
       </p>
     </>
   );

@@ -9,7 +9,7 @@ const KINDS = [
   ["system", "system library"],
   ["kernel", "kernel"],
   ["jit", "JIT"],
-  ["unnamed", "no name"],
+  ["unnamed", "unnamed"],
 ] as const;
 
 /** Where each step of heat begins, as a share of what is shown. */
@@ -33,13 +33,13 @@ function Entries(): JSX.Element {
       return (
         <>
           {largestDsos.value.map((row, place) => <Entry key={row.id} look={`k${place + 1}`} words={row.name} />)}
-          <Entry look="pseudo" words="others" />
+          <Entry look="pseudo" words="other" />
         </>
       );
     case "heat":
       return (
         <>
-          <li>self, of what is shown</li>
+          <li>self, % of what is shown</li>
           {HEAT.map((from, step) => <Entry key={from} look={`h${step + 1}`} words={`${step === 0 ? "over " : "from "}${from}\u202f%`} />)}
         </>
       );

@@ -10,8 +10,8 @@ export function Inlined({ name, parts }: { name: string; parts: readonly CodePar
   const whole = parts.reduce((sum, { weight }) => sum + weight, 0);
   return (
     <div class="inlined">
-      <p>Inlined in {name}</p>
-      <ul aria-label={`Code of ${name}, of which parts were inlined`}>
+      <p>Inlined into {name}</p>
+      <ul aria-label={`Code of ${name}, with inlined parts`}>
         {parts.map((part, at) => {
           const words = `${part.name}${at === 0 ? "" : " (inlined)"} ${percent(share(part.weight, whole))}`;
           return (

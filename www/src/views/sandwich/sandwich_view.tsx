@@ -34,7 +34,7 @@ export function Sandwich(): JSX.Element {
     return <Nothing words="Select a function to see what calls it and what it calls." />;
   }
   if (known === null) {
-    return <Nothing words="Nothing of the selected function is shown." />;
+    return <Nothing words="No samples of the selected function are shown." />;
   }
   const { totalWeight, parts } = known;
   const name = markedName(known.name, known.flags);
@@ -55,14 +55,14 @@ export function Sandwich(): JSX.Element {
     <section class="sandwich" aria-label={`Callers and callees of ${name}`}>
       <header class="part-head">
         <h3>Callers</h3>
-        <p>who calls {name}, widest first</p>
+        <p>of {name}, heaviest first</p>
         <Draw />
       </header>
       <SidePane side="callers" name={name} total={totalWeight} />
       <Band known={known} />
       <header class="part-head">
         <h3>Callees</h3>
-        <p>what {name} calls: {percent(share(known.ownCodeWeight, totalWeight))} is its own code</p>
+        <p>of {name}; {percent(share(known.ownCodeWeight, totalWeight))} is its own code</p>
       </header>
       {known.selfWeight === totalWeight ? null : <SidePane side="callees" name={name} total={totalWeight} />}
       {parts.length < 2 ? null : <Inlined name={name} parts={parts} />}
@@ -75,7 +75,7 @@ export function Sandwich(): JSX.Element {
 function Draw(): JSX.Element {
   return (
     <Choice
-      label="Draw"
+      label="Show as"
       choices={[["flame", "flame"], ["tree", "tree"], ["lines", "lines"]]}
       value={linesOf.value === null ? drawAs.value : "lines"}
       onChoose={(chosen) => {
@@ -178,7 +178,7 @@ function Paths(): JSX.Element {
     <>
       <header class="part-head">
         <h3>Call tree</h3>
-        <p>{callees.value === null ? "shown while the tree is not inverted" : "paths that end here"}</p>
+        <p>{callees.value === null ? "not available while the tree is inverted" : "paths that end here"}</p>
       </header>
       {callees.value === null ? null : (
         <TreeTable model={model} query={callees} selection={selection} label="Paths that end here" shape="beside" />

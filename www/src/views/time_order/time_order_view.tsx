@@ -28,9 +28,9 @@ const MOST_THREADS = 200;
 const TICK_PX = 110;
 
 const WORDS = {
-  "no-times": "Samples have no time here.",
-  "no-thread": "The recording has no such thread. Choose another one.",
-  "no-samples": "Nothing of this thread is shown at this time. Choose another thread, or clear the filters.",
+  "no-times": "The samples have no timestamps.",
+  "no-thread": "This thread is not in the recording. Choose another one.",
+  "no-samples": "No samples of this thread here. Choose another thread or clear the filters.",
 } as const;
 
 export function TimeOrderView(): JSX.Element {
@@ -53,7 +53,7 @@ export function TimeOrderView(): JSX.Element {
   const seen = span && { start: timeAt(span, left), end: timeAt(span, left + part) };
   const isZoomed = part < 1;
   const items = laid !== null && span !== null ? timeMirrorItems(laid, model.selectedBox.value, span, around) : [];
-  const bases = { all: laid?.graph.allTotal ?? 0, allName: "what is shown, of all threads", root: 0, rootName: null };
+  const bases = { all: laid?.graph.allTotal ?? 0, allName: "what is shown in all threads", root: 0, rootName: null };
   return (
     <section class="flame-view time-order" ref={area} aria-label="Time order">
       <div class="breadcrumb-row">
@@ -66,7 +66,7 @@ export function TimeOrderView(): JSX.Element {
             </>
           )}
           <span class="crumb-separator" aria-hidden="true">›</span>
-          <strong aria-current="location">{seen === null ? "no times" : timeSpan(seen)}</strong>
+          <strong aria-current="location">{seen === null ? "no timestamps" : timeSpan(seen)}</strong>
         </nav>
         <Legend />
       </div>
@@ -93,7 +93,7 @@ function words(failure: string | null): { text: string; event: null } | ReturnTy
     return { text: WORDS["no-times"], event: null };
   }
   if (thread.value === null) {
-    return { text: "No thread is known yet.", event: null };
+    return { text: "No threads yet.", event: null };
   }
   return nothing.value === null ? null : { text: WORDS[nothing.value], event: null };
 }
@@ -114,7 +114,7 @@ function ThreadChooser(): JSX.Element {
       >
         {!isKnown && <option value={String(chosen)}>{`${threadNames.value.get(chosen) ?? ""} ${chosen}`.trim()}</option>}
         {known.map(({ tid, name }) => <option key={tid} value={String(tid)}>{`${name} ${tid}`}</option>)}
-        {more > 0 && <option disabled>{`and ${count(more)} lighter ones: choose by process in the bar above`}</option>}
+        {more > 0 && <option disabled>{`${count(more)} lighter threads: choose them under Processes`}</option>}
       </select>
     </label>
   );

@@ -66,7 +66,7 @@ export function nextHot({ self, lines }: HotLines, from: number | null, way: "ne
 export function lineWords({ file, line }: Pick<HotLine, "file" | "line">): string {
   const name = file === null ? null : file.slice(file.lastIndexOf("/") + 1);
   if (name === null && line === null) {
-    return "no line known";
+    return "unknown line";
   }
   return `${name ?? "unknown file"}${line === null ? ", no line" : `:${line}`}`;
 }

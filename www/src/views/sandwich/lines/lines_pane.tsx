@@ -39,10 +39,10 @@ export function useLines(): void {
   useEffect(followLines, []);
 }
 
-/** "shares of its own code, 1,204 samples" */
+/** "% of its own code, 1,204 samples" */
 export function basisWords(): string {
   const answer = hot.value;
-  return answer === null ? "" : `shares of its own code, ${countSamples(answer.self.samples)}`;
+  return answer === null ? "" : `% of its own code, ${countSamples(answer.self.samples)}`;
 }
 
 const heaviestOf = (rows: readonly { weight: number }[]): number => rows.reduce((most, { weight }) => Math.max(most, weight), 0);
@@ -124,12 +124,12 @@ function Text({ text }: { text: string | null }): JSX.Element | null {
 
 /** All of what there may be no room for. */
 function titleOf(file: string | null, { text, inlined }: HotLine | HotInstruction, own: number): string | undefined {
-  const isInlined = inlined.weight === 0 ? "" : `${percent(share(inlined.weight, own))} ended in what is inlined here`;
+  const isInlined = inlined.weight === 0 ? "" : `${percent(share(inlined.weight, own))} in code inlined here`;
   return [text?.trimStart() ?? "", file ?? "", isInlined].filter((part) => part !== "").join("\n") || undefined;
 }
 
 function forcedWords({ dso }: SandwichFacts): string {
-  return `The names of ${dso} are forced: they are another build's, whose lines and instructions are not those that ran.`;
+  return `Names in ${dso} are forced: they come from another build, so its lines and instructions are not the ones that ran.`;
 }
 
 /** What is not shown, and why. */
@@ -137,15 +137,15 @@ function notes(known: SandwichFacts, answer: HotLines): string[] {
   const { self, leftOut, instructionsLeftOut, instructions } = answer;
   const words: string[] = [];
   if (self.samples === 0) {
-    return ["No sample ended in its own code: all of them are in what it calls."];
+    return ["No samples in its own code: all are in functions it calls."];
   }
-  const where = info.value?.fidelity == null ? "shown: there is no room for so many rows" : "in this link";
+  const where = info.value?.fidelity == null ? "shown: there are too many rows" : "in this link";
   if (leftOut.weight > 0 && leftOut.weight === instructionsLeftOut.weight) {
-    words.push(`${percent(share(leftOut.weight, self.weight))} of it is not ${where}.`);
+    words.push(`${percent(share(leftOut.weight, self.weight))} of its own code is not ${where}.`);
   } else {
-    for (const [what, left] of [["lines", leftOut], ["instructions", instructionsLeftOut]] as const) {
+    for (const [what, left] of [["Lines", leftOut], ["Instructions", instructionsLeftOut]] as const) {
       if (left.weight > 0) {
-        words.push(`Of its ${what} ${percent(share(left.weight, self.weight))} is not ${where}.`);
+        words.push(`${what}: ${percent(share(left.weight, self.weight))} of its own code is not ${where}.`);
       }
     }
   }
@@ -162,10 +162,10 @@ function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
   const detail = row === undefined ? null : statusDetail(row);
   switch (dsoStatus) {
     case "matched":
-      return `No lines are known: the file of ${dso} gives ${detail ?? "names only"}. Drop its .debug file, if it has one.`;
+      return `No source lines: the file for ${dso} provides ${detail ?? "names only"}. Add its .debug file if there is one.`;
     case "embedded":
-      return `No lines are known: ${dso} has the symbols that were recorded with the profile. Drop the file for lines.`;
+      return `No source lines: ${dso} has only the symbols recorded with the profile. Add the file to get lines.`;
     default:
-      return `No file of ${dso} was matched, so there are addresses only.${detail === null ? "" : ` ${detail}.`}`;
+      return `No file matches ${dso}, so there are only addresses.${detail === null ? "" : ` ${detail}.`}`;
   }
 }
