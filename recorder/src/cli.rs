@@ -114,7 +114,7 @@ pub struct NameArgs {
     /// Candidates: a build-id decides about each.
     #[command(flatten)]
     pub images: ImageArgs,
-    /// Kernel symbols from this file only; marked [forced] if another build
+    /// Kernel symbols from this file only; [forced] if another build
     #[arg(long, value_name = "FILE")]
     pub vmlinux: Option<PathBuf>,
     /// Use names of another build, marked [forced]; or DSO=FILE

@@ -1,16 +1,16 @@
 // The page in Firefox: it opens from disk, reads a recording, and paints its flame graph. What the page promises beyond that
 // is tested in Chromium.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { test } from "node:test";
+import { readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { command, launch } from "./firefox.mjs";
+import { pictureOf } from "./pictures.mjs";
 import { html } from "./recording.mjs";
+import { scene } from "./scene.mjs";
 
 const recording = fileURLToPath(new URL("../fixtures/perf-fp.perf.data", import.meta.url));
 
-test("firefox opens a recording from a page on disk and paints its flame graph", async (t) => {
+scene("firefox opens a recording from a page on disk and paints its flame graph", async (t) => {
   if (command === undefined) {
     console.log("SKIPPED: firefox opens a recording from a page on disk: firefox is not installed");
     return t.skip();
@@ -34,11 +34,7 @@ test("firefox opens a recording from a page on disk and paints its flame graph",
     }));
     const samples = await firefox.evaluate(() => document.querySelector(".fact-samples").textContent);
     assert.equal(samples, `${wanted} samples`);
-    const pictures = process.env.PERFTAB_PICTURES;
-    if (pictures !== undefined) {
-      mkdirSync(pictures, { recursive: true });
-      await firefox.screenshot(join(pictures, "firefox.png"));
-    }
+    if (process.env.PERFTAB_PICTURES !== undefined) await firefox.screenshot(pictureOf("firefox"));
     assert.deepEqual(firefox.errors, []);
   } finally {
     await firefox.close();

@@ -12,6 +12,12 @@ const GRACE = limits.preparation;
 /** Whether this process runs any scene. */
 let isWanted = false;
 
+/** The scenes of the files that this process has imported. */
+export const scenes = [];
+
+/** `PERFTAB_SCENES=list`: scenes are named in `scenes`, and none is run. */
+const isListing = process.env.PERFTAB_SCENES === "list";
+
 /** What is printed where a scene is left out; `cargo xtask test` counts these. */
 const LEFT = "left to --all";
 
@@ -20,6 +26,8 @@ const LEFT = "left to --all";
  * only where the scene says why.
  */
 export function scene(name, body, { tier: of = "fast", limit = limits.scene } = {}) {
+  scenes.push({ name, tier: of });
+  if (isListing) return;
   if (of === "all" && tier !== "all") return test(name, { skip: LEFT });
   isWanted = true;
   return test(name, { timeout: limit + GRACE }, async (t) => {
@@ -44,6 +52,7 @@ async function pictureAll(name, others) {
 
 /** Done before the first scene of a file or of a suite, where one of the file's runs at all. */
 export function beforeScenes(body, { limit = limits.preparation } = {}) {
+  if (isListing) return;
   before(async () => {
     // Node begins at once, before the scenes below have been seen.
     await new Promise(setImmediate);
@@ -53,7 +62,7 @@ export function beforeScenes(body, { limit = limits.preparation } = {}) {
 
 /** Done after the last scene of a file or of a suite. */
 export function afterScenes(body) {
-  after(() => limited("What is done after the scenes", limits.preparation, async () => body()), { timeout: limits.preparation + GRACE });
+  if (!isListing) after(() => limited("What is done after the scenes", limits.preparation, async () => body()), { timeout: limits.preparation + GRACE });
 }
 
 afterScenes(endVisits);

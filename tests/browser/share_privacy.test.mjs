@@ -92,7 +92,7 @@ describe("what a link tells", () => {
     assert.ok(!said.includes("rolling") && said.includes("calm_sea"), "it is called as asked");
     await tab.picture("share-privacy-renamed");
 
-    for (const [wrong, words] of [["x*", /matches where there is nothing/], ["(", /not a regular expression/]]) {
+    for (const [wrong, words] of [["x*", /matches the empty text/], ["(", /not a regular expression/]]) {
       await pattern.fill(wrong);
       await dialog.getByRole("alert").filter({ hasText: words }).waitFor();
       await dialog.locator("button:disabled", { hasText: "Copy link" }).waitFor();

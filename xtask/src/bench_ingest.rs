@@ -5,7 +5,7 @@
 //! it cannot be told to stop before. linux-perf-data parses and sorts, and makes no stacks of it.
 
 use crate::bench::{Cost, cost, median, repeats};
-use crate::steps::{cargo, output, root, run, step};
+use crate::steps::{cargo, output, quiet, root, run, step};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub fn bench(binary: &Path, recordings: &[PathBuf], runs: usize) -> Result<()> {
 pub fn example(name: &str, title: &str) -> Result<PathBuf> {
     step(title, || {
         let example = ["--package=perftab-tests", "--example", name];
-        run(cargo().args(["build", "--quiet", "--locked", "--release"]).args(example))
+        run(cargo().arg("build").args(quiet()).args(["--locked", "--release"]).args(example))
     })?;
     let metadata = output(cargo().args(["metadata", "--no-deps", "--format-version=1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;

@@ -2,7 +2,7 @@
 
 use crate::finish::Finish;
 use crate::packages::{self, Missing};
-use crate::steps::{output, root, run, step, step_once};
+use crate::steps::{output, quiet, root, run, step, step_once};
 use crate::{npm, steps, wasm};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
@@ -76,7 +76,9 @@ pub fn build_binary(finish: Finish) -> Result<PathBuf> {
     let (profile, folder) = finish.binary_profile();
     step("Build the binary", || {
         run(steps::cargo()
-            .args(["build", "--quiet", "--locked", "--package=perftab", "--profile"])
+            .arg("build")
+            .args(quiet())
+            .args(["--locked", "--package=perftab", "--profile"])
             .arg(profile))
     })?;
     // Not `target("release")`: Cargo may have been told to build elsewhere.

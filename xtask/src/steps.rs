@@ -9,6 +9,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -135,6 +136,11 @@ pub fn named_cargo(program: &OsStr) -> Command {
         }
     }
     command
+}
+
+/// What Cargo is told when it builds: to a terminal it shows how far it is.
+pub fn quiet() -> Option<&'static str> {
+    (!std::io::stderr().is_terminal()).then_some("--quiet")
 }
 
 /// A command as one would type it, for messages.

@@ -5,7 +5,7 @@
 
 use crate::finish::Finish;
 use crate::packages::{self, Missing, Need, System};
-use crate::steps::{cargo, named_cargo, output, root, run, step, step_once, target};
+use crate::steps::{cargo, named_cargo, output, quiet, root, run, step, step_once, target};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use std::fs;
@@ -90,7 +90,9 @@ fn compile(how: &str, command: &mut Command, folder: &str, finish: Finish) -> Re
     step(&format!("Build the WebAssembly with {how}"), || {
         command
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", forget_paths()?)
-            .args(["build", "--quiet", "--locked", "--package=perftab-web"])
+            .arg("build")
+            .args(quiet())
+            .args(["--locked", "--package=perftab-web"])
             .args(["--profile", profile, "--target", TRIPLE])
             .arg("--target-dir")
             .arg(target(folder));
@@ -124,7 +126,9 @@ fn bind(finish: Finish, built: &Path) -> Result<Facade> {
     let title = "Write the JavaScript of the façade, and pack the WebAssembly";
     step_once(&finish.name("bind"), title, &inputs, &outputs, || {
         run(cargo()
-            .args(["run", "--quiet", "--locked", "--package=perftab-bundle", "--"])
+            .arg("run")
+            .args(quiet())
+            .args(["--locked", "--package=perftab-bundle", "--"])
             .arg(finish.packing())
             .args([built, &bound]))
     })?;

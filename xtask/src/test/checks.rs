@@ -4,7 +4,7 @@ use super::tally::Tally;
 use super::{unless, without_recorder};
 use crate::npm;
 use crate::packages::{self, Missing, Need, System};
-use crate::steps::{cargo, line, root, step, target};
+use crate::steps::{cargo, line, quiet, root, step, target};
 use anyhow::{Context, Result};
 use std::process::Command;
 
@@ -15,11 +15,8 @@ pub fn all(missing: &Missing) -> Result<Tally> {
     })?;
     tally += unless(&missing.of(&[Need::Clippy]), "clippy", || {
         let mut clippy = cargo();
-        clippy.arg("clippy").arg("--workspace").args(without_recorder()).args([
-            "--all-targets",
-            "--locked",
-            "--quiet",
-        ]);
+        clippy.args(["clippy", "--workspace", "--all-targets", "--locked"]);
+        clippy.args(without_recorder()).args(quiet());
         check("Check with clippy", clippy.args(["--", "-D", "warnings"]))
     })?;
     if System::this().is_linux() {
@@ -46,7 +43,9 @@ fn fuzz_targets() -> Result<Tally> {
     format.args(["fmt", "--check", "--manifest-path"]).arg(&manifest);
     let mut clippy = cargo();
     clippy
-        .args(["clippy", "--locked", "--quiet", "--manifest-path"])
+        .args(["clippy", "--locked"])
+        .args(quiet())
+        .arg("--manifest-path")
         .arg(&manifest)
         .arg("--target-dir")
         .arg(target("fuzz"))

@@ -18,7 +18,7 @@ use crate::finish::Finish;
 use crate::guest_kernel;
 use crate::packages::{self, Missing, Need, System};
 use crate::page::{self, Page};
-use crate::steps::{cargo, is_root, run, seconds, step, step_once, target};
+use crate::steps::{cargo, is_root, quiet, run, seconds, step, step_once, target};
 use anyhow::Result;
 use clap::Args;
 use std::fs;
@@ -261,7 +261,9 @@ fn build_samply() -> Result<PathBuf> {
     let samply = peers.join("bin/samply");
     step_once("samply", "Build samply", &[], &[&samply], || {
         run(cargo()
-            .args(["install", "--quiet", "--locked", "samply", "--version=^0.13", "--root"])
+            .arg("install")
+            .args(quiet())
+            .args(["--locked", "samply", "--version=^0.13", "--root"])
             .arg(&peers))
     })?;
     Ok(samply)

@@ -4,7 +4,7 @@
 use super::tally::{Runner, Tally};
 use super::watch::{Limits, watch};
 use super::{Parts, Tier, without_recorder};
-use crate::steps::{cargo, line, step};
+use crate::steps::{cargo, line, quiet, step};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -59,7 +59,7 @@ fn run(program: &Program, filter: Option<&str>, tier: Tier, parts: &Parts) -> Re
 
 fn build() -> Result<Vec<Program>> {
     let mut command = cargo();
-    command.args(["test", "--no-run", "--quiet", "--message-format=json-render-diagnostics"]);
+    command.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(quiet());
     command.args(PACKAGES).args(without_recorder());
     let output = command.stderr(Stdio::inherit()).output().with_context(|| line(&command))?;
     if !output.status.success() {

@@ -65,7 +65,7 @@ pub fn watch(command: &mut Command, runner: Runner, name: &str, limits: Limits) 
             Err(RecvTimeoutError::Disconnected) => break None,
             Err(RecvTimeoutError::Timeout) => {
                 // A server that a test left behind may hold the pipe open for ever.
-                if child.try_wait()?.is_some() && heard.elapsed() > Duration::from_secs(5) {
+                if child.try_wait()?.is_some() && heard.elapsed() > Duration::from_secs(2) {
                     break None;
                 }
             }

@@ -585,7 +585,7 @@ fn b33_the_package_of_a_refused_file_says_where_the_build_may_be_had() {
     let hints = dsos[0]["hints"].as_array().unwrap();
     let has = |words: &str| hints.iter().any(|hint| hint["text"].as_str().unwrap().contains(words));
     assert!(has("tides 2.1-3 of fedora 39"), "{hints:?}");
-    assert!(has("pack the files"), "{hints:?}");
+    assert!(has("pack the binaries"), "{hints:?}");
     let url = format!("https://debuginfod.example.org/buildid/{OLDER_ID}/debuginfo");
     assert!(hints.iter().any(|hint| hint["url"] == url), "{hints:?}");
 }
