@@ -242,7 +242,7 @@ describe("the page", () => {
 describe("the command", () => {
   scene("says what a format cannot hold, and that a terminal is no place for a binary file", () => {
     const said = spawnSync(binary, ["export", tidesRecording, "--to", "pprof", "--no-local"], { env: { ...process.env, HOME: parts.folder } });
-    assert.match(said.stderr.toString(), /pprof holds no times of samples and no CPUs\./);
+    assert.match(said.stderr.toString(), /pprof has no sample times and no CPUs\./);
     assert.deepEqual([...said.stdout.subarray(0, 2)], [0x1f, 0x8b]);
     // script(1) gives it a terminal.
     const words = [binary, "export", tidesRecording, "--to", "firefox"].join(" ");

@@ -180,7 +180,7 @@ describe("a link", () => {
     for (const [broken, words] of [
       ["p2.AAAA", "This link needs perftab 2. This is perftab 1."],
       [cut, `This link is cut off: ${number(cut.length)} of ${number(payload.length)} characters arrived.`],
-      [changed, "The link was changed on the way: its checksum does not match."],
+      [changed, "The link was changed in transit: its checksum does not match."],
     ]) {
       const fresh = await Tab.open(`${host}#${broken}`);
       await fresh.page.getByRole("alert").filter({ hasText: words }).waitFor();

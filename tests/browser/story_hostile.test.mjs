@@ -86,6 +86,8 @@ describe("8 hostile files", () => {
   }, { tier: "all" });
 
   scene("8d a picture that is dropped on an open profile is refused, and the profile stays", async () => {
+    await dropped("open.perf.data", readFileSync(recording));
+    await tab.opened();
     await dropped("flames.png", Buffer.from("89504e470d0a1a0a", "hex"));
     await tab.page.locator(".toast", { hasText: "flames.png (not a binary)" }).waitFor();
     await tab.page.getByRole("button", { name: "Details" }).click();

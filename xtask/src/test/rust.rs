@@ -19,8 +19,9 @@ struct Program {
     folder: PathBuf,
 }
 
-/// The façade of WebAssembly has no tests on the host; without it, core is built without the types
-/// for TypeScript, as in the binary, so once less. What bundles the page has none, and large libraries.
+/// Named wherever tests are built: of other packages, Cargo would build core with other features, once
+/// more. The façade of WebAssembly has no tests on the host, and brings core its types for TypeScript;
+/// what bundles the page has no tests either, and large libraries.
 const PACKAGES: &[&str] =
     &["--workspace", "--exclude=perftab-web", "--exclude=perftab-bundle", "--locked"];
 
@@ -30,9 +31,9 @@ pub fn tests(filter: Option<&str>, tier: Tier, parts: &Parts) -> Result<Tally> {
     for program in step("Build the tests of Rust", build)? {
         tally += step(&format!("Test {}", program.name), || run(&program, filter, tier, parts))?;
     }
-    tally += step("Test the examples in core's documentation", || {
+    tally += step("Test the examples in the documentation", || {
         let mut command = cargo();
-        command.args(["test", "--doc", "--locked", "--package=perftab-core"]).args(filter);
+        command.args(["test", "--doc"]).args(PACKAGES).args(without_recorder()).args(filter);
         watch(&mut command, Runner::Libtest, "core-doc", limits(tier))
     })?;
     Ok(tally)

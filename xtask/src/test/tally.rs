@@ -1,5 +1,6 @@
 //! Counts of passed, failed and skipped tests, read from what the runners print.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::AddAssign;
 
@@ -89,6 +90,8 @@ pub struct Reader {
     /// them as skipped or ignored.
     left_out: u64,
     left: Vec<String>,
+    /// Tests of Rust that passed: what panics in those had to.
+    passed: HashSet<String>,
     failures: Vec<String>,
     /// Lines that belong to the last of them and are yet to come.
     to_come: usize,
@@ -113,6 +116,7 @@ impl Reader {
             said: 0,
             left_out: 0,
             left: Vec::new(),
+            passed: HashSet::new(),
             failures: Vec::new(),
             to_come: 0,
             listed: false,
@@ -145,8 +149,11 @@ impl Reader {
                 return Event::Slow(name);
             }
             if let Some((name, how)) = test.split_once(" ... ") {
+                let name = name.strip_suffix(" - should panic").unwrap_or(name);
                 if how.contains(LEFT) {
                     self.leave(name);
+                } else if how == "ok" {
+                    self.passed.insert(name.to_owned());
                 }
                 return Event::Ended(name);
             }
@@ -184,12 +191,17 @@ impl Reader {
     pub fn finish(self) -> Tally {
         let Tally { passed, failed, skipped, .. } = self.counted;
         let said = if self.runner == Runner::Libtest { self.said } else { 0 };
+        let had_to = |failure: &String| {
+            let thread = failure.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
+            thread.is_some_and(|(test, _)| self.passed.contains(test))
+        };
+        let failures = self.failures.into_iter().filter(|failure| !had_to(failure)).collect();
         Tally {
             passed: passed.saturating_sub(said),
             failed,
             skipped: (skipped + said).saturating_sub(self.left_out),
             left: self.left,
-            failures: self.failures,
+            failures,
         }
     }
 
@@ -320,5 +332,15 @@ mod tests {
         let lines = ["thread 'gate::b01' panicked at tests/gate.rs:7:5:", "no name", "  at x"];
         let reason = "thread 'gate::b01' panicked at tests/gate.rs:7:5:\n    no name\n    at x";
         assert_eq!(tally(Runner::Libtest, &lines).failures, [reason]);
+    }
+
+    #[test]
+    fn a_panic_that_a_test_asks_for_is_no_failure() {
+        let lines = [
+            "test ended::hangs - should panic ... ok",
+            "thread 'ended::hangs' (7) panicked at src/ended.rs:7:5:",
+            "it hangs",
+        ];
+        assert_eq!(tally(Runner::Libtest, &lines).failures, [""; 0]);
     }
 }
