@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use perftab_core::profile::DsoId;
 use perftab_core::session::Session;
-use perftab_core::snapshot::{self, Carried, Carrier, PackedText};
+use perftab_core::snapshot::{self, CarriedPayload, Carrier, PackedText};
 
 use crate::debuginfod_client::is_http;
 use crate::output::shortened;
@@ -118,7 +118,7 @@ impl Input {
 }
 
 impl Shared {
-    fn new(name: String, Carried { carrier, payload }: Carried<'_>) -> Self {
+    fn new(name: String, CarriedPayload { carrier, payload }: CarriedPayload<'_>) -> Self {
         Self { name, carrier, payload: payload.to_owned() }
     }
 
@@ -144,7 +144,7 @@ impl Shared {
     }
 
     fn read(&self) -> anyhow::Result<Session> {
-        let carried = Carried { carrier: self.carrier, payload: &self.payload };
+        let carried = CarriedPayload { carrier: self.carrier, payload: &self.payload };
         Session::from_carried(carried).with_context(|| self.name.clone())
     }
 }

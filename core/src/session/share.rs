@@ -9,8 +9,8 @@ use crate::profile::WallClockTime;
 use crate::session::trees::Trees;
 use crate::session::{FormatInfo, Scan, ScanStep, Session};
 use crate::snapshot::{
-    self, Carried, Carrier, Contents, Fidelity, LinkCache, ShareOptions, Shared, SharedTexts,
-    Sharing, SharingStep, SnapshotError, Times, TooSmall,
+    self, CarriedPayload, Carrier, Contents, Fidelity, LinkBuilder, LinkCache, LinkStep,
+    ShareOptions, Shared, SharedTexts, SnapshotError, Times, TooSmall,
 };
 use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
 use crate::text::printable;
@@ -90,11 +90,11 @@ impl Session {
     /// Opens a link's payload (`p1.…`). It is a session like any other: files may be offered to
     /// it, and code without names is named behind the same gate.
     pub fn from_snapshot(payload: &str) -> Result<Self, SnapshotError> {
-        Self::from_carried(Carried { carrier: Carrier::Link, payload })
+        Self::from_carried(CarriedPayload { carrier: Carrier::Link, payload })
     }
 
     /// The same, of a payload that [`snapshot::find`] found.
-    pub fn from_carried(carried: Carried<'_>) -> Result<Self, SnapshotError> {
+    pub fn from_carried(carried: CarriedPayload<'_>) -> Result<Self, SnapshotError> {
         let mut snapshot = snapshot::decode(carried.payload)?;
         snapshot.profile.wall_clock = WallClockTime::of(&snapshot.profile.events);
         let recorded = RecordedIdentities::new(&snapshot.profile.dsos);
@@ -139,8 +139,8 @@ impl Session {
 
     /// Begins to write a link that holds as much as fits.
     pub fn begin_share(&self, options: ShareOptions) -> ShareWork {
-        let sharing = Sharing::new(&options);
-        ShareWork { options, sharing, generation: self.generation }
+        let builder = LinkBuilder::new(&options);
+        ShareWork { options, builder, generation: self.generation }
     }
 
     /// No more links are wanted for now: what was kept to make the next one is let go of.
@@ -158,7 +158,7 @@ impl Session {
 /// the next one.
 pub struct ShareWork {
     options: ShareOptions,
-    sharing: Sharing,
+    builder: LinkBuilder,
     /// Of names; if these change it begins anew.
     generation: u32,
 }
@@ -171,11 +171,11 @@ impl Scan for ShareWork {
             *self = session.begin_share(self.options.clone());
         }
         let mut link_cache = std::mem::take(&mut session.link_cache);
-        let step = self.sharing.step(&session.contents(), &mut link_cache, rows);
+        let step = self.builder.step(&session.contents(), &mut link_cache, rows);
         session.link_cache = link_cache;
         match step {
-            SharingStep::More { done, total } => ScanStep::More { done, total },
-            SharingStep::Done(made) => ScanStep::Done(made.map(SharedLink::from)),
+            LinkStep::More { done, total } => ScanStep::More { done, total },
+            LinkStep::Done(made) => ScanStep::Done(made.map(SharedLink::from)),
         }
     }
 }

@@ -14,7 +14,7 @@ pub enum Carrier {
 
 /// A payload that was found, whole or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carried<'a> {
+pub struct CarriedPayload<'a> {
     /// What it came in.
     pub carrier: Carrier,
     /// From `p1.` on, as [`characters`] reads it. What follows the payload in a message is here too:
@@ -24,13 +24,13 @@ pub struct Carried<'a> {
 
 /// The first payload in `text`: of a page that of its element `profile`, else what follows the
 /// first `#pN.`, else the whole text if it begins with `pN.`. `None` if there is none.
-pub fn find(text: &[u8]) -> Option<Carried<'_>> {
+pub fn find(text: &[u8]) -> Option<CarriedPayload<'_>> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
     let (carrier, payload) = match is_page(text) {
         true => (Carrier::Page, in_page(text)?),
         false => (Carrier::Link, in_message(text)?),
     };
-    Some(Carried { carrier, payload })
+    Some(CarriedPayload { carrier, payload })
 }
 
 /// Whether this is an HTML document, by how it begins.

@@ -10,7 +10,9 @@ use super::fields::{Field, Reader, unzigzag};
 use super::heat::read_heat;
 use super::rebuild::{Rebuild, add_pseudo_dso};
 use super::{BILLION, MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
-use super::{Before, Contents, FOLDED, Facts, Fidelity, LeftOut, Snapshot, SnapshotError, Times};
+use super::{
+    Contents, FOLDED, Facts, Fidelity, LeftOut, OriginalTree, Snapshot, SnapshotError, Times,
+};
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
@@ -90,7 +92,7 @@ fn check_totals(profile: &Profile) -> Result<(), SnapshotError> {
 }
 
 fn processes(nodes: &[Node]) -> usize {
-    nodes.iter().filter(|node| matches!(node.what, What::Group(_))).count()
+    nodes.iter().filter(|node| matches!(node.what, NodeKind::Group(_))).count()
 }
 
 impl Snapshot {
@@ -127,7 +129,7 @@ fn read_facts(
     let lost = Lost { events: next()?, samples: next()? };
     let (kept_nodes, nodes) = (next()?, next()?);
     let kept_weight_share = share(next()?);
-    let before = Before { nodes, threshold: next()?.min(BILLION) };
+    let before = OriginalTree { nodes, threshold: next()?.min(BILLION) };
     let fidelity = Fidelity {
         kept_nodes,
         total_nodes: nodes,
@@ -277,13 +279,13 @@ fn read_identity(read: &mut Reader<'_>) -> Result<Option<Identity>, SnapshotErro
 }
 
 /// A function as it was written.
-pub(super) enum Known {
+pub(super) enum DecodedFunction {
     Named { dso: DsoId, name: String, provenance: Provenance, file: Option<usize> },
     Unnamed { dso: DsoId, address: u64 },
 }
 
 pub(super) struct Functions {
-    pub(super) known: Vec<Known>,
+    pub(super) decoded: Vec<DecodedFunction>,
     pub(super) files: Vec<String>,
 }
 
@@ -309,12 +311,12 @@ fn read_functions(
         let file = read.next_text(Field::FILES, before)?;
         files.push(file);
     }
-    let mut known = Vec::new();
+    let mut decoded = Vec::new();
     let mut name = String::new();
     for ((dso, _), row) in profile.dsos.iter().zip(rows) {
         let named = read.count(Field::DsoFunctions, Field::NameProvenances)?;
         let unnamed = read.count(Field::DsoFunctions, Field::Addresses)?;
-        at_most(MAX_NODES, known.len() + named + unnamed)?;
+        at_most(MAX_NODES, decoded.len() + named + unnamed)?;
         for _ in 0..named {
             name = read.next_text(Field::NAMES, &name)?;
             let provenance = entry(&codes::PROVENANCES, read.byte(Field::NameProvenances)?)?;
@@ -326,15 +328,15 @@ fn read_functions(
                 Some(file) if file < files.len() as u64 => Some(file as usize),
                 Some(_) => return invalid("a source file"),
             };
-            known.push(Known::Named { dso, name: name.clone(), provenance, file });
+            decoded.push(DecodedFunction::Named { dso, name: name.clone(), provenance, file });
         }
         let mut address = 0u64;
         for _ in 0..unnamed {
             address = address.wrapping_add(read.number(Field::Addresses)?);
-            known.push(Known::Unnamed { dso, address });
+            decoded.push(DecodedFunction::Unnamed { dso, address });
         }
     }
-    Ok(Functions { known, files })
+    Ok(Functions { decoded, files })
 }
 
 /// A call node as it was written.
@@ -342,10 +344,10 @@ pub(super) struct Node {
     pub(super) parent: u32,
     /// Callers above it.
     depth: u32,
-    pub(super) what: What,
+    pub(super) what: NodeKind,
 }
 
-pub(super) enum What {
+pub(super) enum NodeKind {
     Root,
     Group(String),
     Folded,
@@ -382,10 +384,10 @@ fn read_nodes(
         });
         let (parent, code, what) = match caller {
             None if children != groups as u64 => return invalid("processes"),
-            None => (0, codes::CODE_GROUP, What::Root),
+            None => (0, codes::CODE_GROUP, NodeKind::Root),
             Some((0, _)) => {
                 group = read.next_text(Field::GROUPS, &group)?;
-                (0, codes::CODE_GROUP, What::Group(group.clone()))
+                (0, codes::CODE_GROUP, NodeKind::Group(group.clone()))
             }
             Some((parent, caller)) => {
                 let call = read_call(read, met.entry(caller).or_default())?;
@@ -434,26 +436,28 @@ fn read_what(
     dsos: usize,
     call: u64,
     lines: &mut HashMap<u64, i64>,
-) -> Result<What, SnapshotError> {
+) -> Result<NodeKind, SnapshotError> {
     let code = call >> 1;
     let inlining = if call & 1 == 0 { Inlining::Called } else { Inlining::Inlined };
     if code == codes::CODE_FOLDED {
-        return Ok(What::Folded);
+        return Ok(NodeKind::Folded);
     }
-    let Some(index) = code.checked_sub(codes::CODE_FUNCTIONS) else { return Ok(What::NoMapping) };
+    let Some(index) = code.checked_sub(codes::CODE_FUNCTIONS) else {
+        return Ok(NodeKind::NoMapping);
+    };
     let index = usize::try_from(index).unwrap_or(usize::MAX);
-    let line = match functions.known.get(index) {
+    let line = match functions.decoded.get(index) {
         None => {
-            let dso = index.checked_sub(functions.known.len()).filter(|&dso| dso < dsos);
+            let dso = index.checked_sub(functions.decoded.len()).filter(|&dso| dso < dsos);
             let dso = dso.ok_or(SnapshotError::Invalid { what: "a function" })?;
-            return Ok(What::Dso(DsoId(dso as u32)));
+            return Ok(NodeKind::Dso(DsoId(dso as u32)));
         }
-        Some(Known::Named { file: Some(_), .. }) => {
+        Some(DecodedFunction::Named { file: Some(_), .. }) => {
             let line = lines.entry(code).or_default();
             *line = line.wrapping_add(unzigzag(read.number(Field::NodeLines)?));
             u32::try_from(*line).ok().and_then(NonZeroU32::new)
         }
         Some(_) => None,
     };
-    Ok(What::Function { index, inlining, line })
+    Ok(NodeKind::Function { index, inlining, line })
 }

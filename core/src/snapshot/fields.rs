@@ -186,30 +186,30 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub fn text(&mut self, field: Field, told: RedactedText<'a>) {
-        self.bytes(field, cut(told.text()).as_bytes());
+    pub fn text(&mut self, field: Field, text: RedactedText<'a>) {
+        self.bytes(field, cut(text.text()).as_bytes());
         self.bytes(field, &[0]);
-        self.texts.push(told);
+        self.texts.push(text);
     }
 
     /// No text and an empty one are the same.
-    pub fn optional_text(&mut self, field: Field, told: Option<RedactedText<'a>>) {
-        match told {
+    pub fn optional_text(&mut self, field: Field, text: Option<RedactedText<'a>>) {
+        match text {
             None => self.bytes(field, &[0]),
-            Some(told) => self.text(field, told),
+            Some(text) => self.text(field, text),
         }
     }
 
     /// Texts as the length that each shares with the one before, and the rest.
     pub fn texts(&mut self, table: Table, texts: impl Iterator<Item = RedactedText<'a>>) {
         let mut before: &[u8] = &[];
-        for told in texts {
-            let text = cut(told.text()).as_bytes();
+        for redacted in texts {
+            let text = cut(redacted.text()).as_bytes();
             let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
             self.number(table[0], shared as u64);
             self.bytes(table[1], &text[shared..]);
             self.bytes(table[1], &[0]);
-            self.texts.push(told);
+            self.texts.push(redacted);
             before = text;
         }
     }

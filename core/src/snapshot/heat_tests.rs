@@ -33,7 +33,7 @@ struct DescribedHeat {
     left_out: [Sum; 2],
 }
 
-fn told(symbols: &Symbols, hot: HotLines) -> DescribedHeat {
+fn describe(symbols: &Symbols, hot: HotLines) -> DescribedHeat {
     let at = |line: SourceLine| {
         let file = line.file.map(|file| symbols.file(file).rsplit('/').next().unwrap_or_default());
         format!("{file:?} {:?}", line.line)
@@ -53,12 +53,12 @@ fn told(symbols: &Symbols, hot: HotLines) -> DescribedHeat {
 fn of_made(made: &RandomProfile, query: &Query, function: &FunctionRef) -> Option<DescribedHeat> {
     let none = KnownHeat::default();
     let hot = hot((&made.profile, &made.symbols, &none), query, function);
-    hot.map(|hot| told(&made.symbols, hot))
+    hot.map(|hot| describe(&made.symbols, hot))
 }
 
 fn of_link(link: &Snapshot, query: &Query, function: &FunctionRef) -> Option<DescribedHeat> {
     let hot = hot((&link.profile, &link.symbols, &link.facts.heat), query, function);
-    hot.map(|hot| told(&link.symbols, hot))
+    hot.map(|hot| describe(&link.symbols, hot))
 }
 
 /// The functions that a link tells of, and that are told apart by what they are called.
@@ -180,16 +180,16 @@ fn lines_and_addresses_are_told_by_themselves() {
         let payload = encode(&made.contents(), &options).expect("it fits").payload;
         (container::unpack(&payload).expect("it is whole"), decode(&payload).expect("it opens"))
     };
-    let (told, out) = (Disclosure::Included, Disclosure::LeftOut);
+    let (included, left_out) = (Disclosure::Included, Disclosure::LeftOut);
     let lengths = |streams: &fields::Streams| {
         [Field::HeatFunctions, Field::HeatAddresses, Field::HeatLines, Field::HeatFiles]
             .map(|field| !streams.get(field).is_empty())
     };
     for (files, addresses, wanted) in [
-        (told, told, [true, true, true, true]),
-        (told, out, [true, false, true, true]),
-        (out, told, [true, true, false, false]),
-        (out, out, [false; 4]),
+        (included, included, [true, true, true, true]),
+        (included, left_out, [true, false, true, true]),
+        (left_out, included, [true, true, false, false]),
+        (left_out, left_out, [false; 4]),
     ] {
         let (streams, link) = with(files, addresses);
         assert_eq!(lengths(&streams), wanted);
@@ -218,7 +218,7 @@ fn texts(profile: &Profile, symbols: &Symbols, facts: &Facts) -> BTreeSet<String
 
 #[test]
 fn what_stands_at_places_is_told_if_it_may_be() {
-    let (told, out) = (Disclosure::Included, Disclosure::LeftOut);
+    let (included, left_out) = (Disclosure::Included, Disclosure::LeftOut);
     for seed in part_of(1..8, 2, "profiles") {
         let made = random_profile(seed, 200);
         let all = texts(&made.profile, &made.symbols, &made.facts);
@@ -226,7 +226,7 @@ fn what_stands_at_places_is_told_if_it_may_be() {
             let privacy = Privacy { source, assembly, ..Privacy::everything() };
             share(&made, &ShareOptions { privacy, ..ShareOptions::default() })
         };
-        let link = with(told, told);
+        let link = with(included, included);
         let found = texts(&link.profile, &link.symbols, &link.facts);
         // It tells of places that are hot, so of some; what it tells is what was read.
         assert!(found.len() > 20 && found.is_subset(&all), "{seed}: {found:?}");
@@ -236,9 +236,10 @@ fn what_stands_at_places_is_told_if_it_may_be() {
             let texts = &link.facts.texts;
             [texts.lines().count() > 0, texts.instructions().count() > 0]
         };
-        for (source, assembly) in [(told, out), (out, told), (out, out)] {
-            let is_told = [source == told, assembly == told];
-            assert_eq!(counts(&with(source, assembly)), is_told);
+        for (source, assembly) in [(included, left_out), (left_out, included), (left_out, left_out)]
+        {
+            let expected = [source == included, assembly == included];
+            assert_eq!(counts(&with(source, assembly)), expected);
         }
         // As it came it goes on.
         let privacy = Privacy::everything();
@@ -306,7 +307,7 @@ fn with_files_called_the_same(made: &mut RandomProfile) {
 fn no_line_is_told_as_that_of_another_file() {
     let mut made = random_profile(5, 400);
     with_files_called_the_same(&mut made);
-    let told = |folders| {
+    let lines_with = |folders| {
         let privacy = Privacy { folders, source: Disclosure::Included, ..Privacy::default() };
         let link = share(&made, &ShareOptions { privacy, ..ShareOptions::default() });
         let lines = link.facts.texts.lines().map(|(_, line, text)| (line, text.to_owned()));
@@ -314,10 +315,11 @@ fn no_line_is_told_as_that_of_another_file() {
         lines.for_each(|(line, text)| _ = by_line.entry(line).or_default().insert(text));
         by_line
     };
-    let (mut wanted, all) = (told(Disclosure::Included), told(Disclosure::Included).len());
+    let (mut wanted, all) =
+        (lines_with(Disclosure::Included), lines_with(Disclosure::Included).len());
     wanted.retain(|_, texts| texts.len() == 1);
     assert!(wanted.len() >= 3 && wanted.len() < all, "{wanted:?} of {all}");
-    assert_eq!(told(Disclosure::LeftOut), wanted);
+    assert_eq!(lines_with(Disclosure::LeftOut), wanted);
 }
 
 #[test]

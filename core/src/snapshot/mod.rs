@@ -65,11 +65,11 @@ use crate::views::hot_lines::KnownHeat;
 use crate::views::place_texts::PlaceTexts;
 use crate::views::weights::Sum;
 
-pub use carrier::{Carried, Carrier, find, is_page, may_be_text};
+pub use carrier::{CarriedPayload, Carrier, find, is_page, may_be_text};
 pub use decode::decode;
 pub use encode::{
-    HotPlace, InProfile, LinkCache, Part, Renamed, SharedPart, SharedTexts, Sharing, SharingStep,
-    encode,
+    HotPlace, LinkBuilder, LinkCache, LinkStep, Part, ProfileTextCounts, RenamedText, SharedPart,
+    SharedTexts, encode,
 };
 pub use inside::{payload_of, seal, streams_of};
 pub use options::{ShareOptions, Times};
@@ -203,7 +203,7 @@ pub struct Facts {
     /// By event: what the recording has of it, of which this is a part. Empty if it is all.
     pub part_of: Vec<Sum>,
     /// What an earlier snapshot had to keep from; `None` for a recording.
-    pub before: Option<Before>,
+    pub before: Option<OriginalTree>,
     /// What an earlier snapshot told of where in functions samples ended.
     pub heat: KnownHeat,
     /// What stands where they ended, as far as it was read, or told by an earlier snapshot.
@@ -212,14 +212,14 @@ pub struct Facts {
 
 /// What of a recording stood before a snapshot was made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before {
+pub struct OriginalTree {
     /// Call nodes.
     pub nodes: u64,
     /// Share of the heaviest that was not kept, in billionths.
     pub threshold: u64,
 }
 
-impl Before {
+impl OriginalTree {
     /// The share, 0 to 1.
     pub fn threshold(self) -> f64 {
         self.threshold as f64 / BILLION as f64

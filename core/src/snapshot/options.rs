@@ -26,13 +26,13 @@ pub struct ShareOptions {
 
 impl ShareOptions {
     /// Whether anything is told of what stands at lines or addresses.
-    pub(super) fn tells_texts(&self, contents: &Contents<'_>) -> bool {
+    pub(super) fn includes_texts(&self, contents: &Contents<'_>) -> bool {
         let texts = &contents.facts.texts;
-        let told = [
+        let choices = [
             (self.privacy.source(), texts.lines().next().is_some()),
             (self.privacy.assembly(), texts.instructions().next().is_some()),
         ];
-        told.contains(&(Disclosure::Included, true))
+        choices.contains(&(Disclosure::Included, true))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree};
 
 /// A profile whose messages tell of everything else in it.
-fn telling(seed: u64) -> RandomProfile {
+fn with_private_texts(seed: u64) -> RandomProfile {
     let mut made = random_profile(seed, 100);
     let host = &mut made.profile.host;
     host.hostname = Some("build-server-3".to_owned());
@@ -71,8 +71,8 @@ fn all_that_is_in(payload: &str) -> (Vec<u8>, BTreeSet<String>) {
 }
 
 /// Makes links of two sizes and looks for texts that may not be there, and for some that must.
-fn check(privacy: Privacy, secrets: &[&str], told: &[&str]) {
-    let made = telling(2);
+fn check(privacy: Privacy, secrets: &[&str], present: &[&str]) {
+    let made = with_private_texts(2);
     let view = "view=tree&search=kswapd0&comms=kswapd0&files=/home/me/secret-project/server;0707";
     for characters in [usize::MAX, 4000] {
         let options = ShareOptions {
@@ -98,7 +98,7 @@ fn check(privacy: Privacy, secrets: &[&str], told: &[&str]) {
             assert!(listed.contains(text.as_str()), "{text:?} is not listed");
         }
         if characters == usize::MAX {
-            for text in told {
+            for text in present {
                 assert!(listed.iter().any(|listed| listed.contains(text)), "{text}: {listed:?}");
             }
             let opened = decode(&shared.payload).expect("it opens");
@@ -156,7 +156,7 @@ fn each_part_is_left_out_wherever_it_stands() {
 #[test]
 fn what_a_pattern_matches_is_nowhere() {
     let rename = |written: &str| written.parse::<Rename>().expect("a pattern");
-    for (patterns, secrets, told) in [
+    for (patterns, secrets, present) in [
         (&["basket"][..], &["basket"][..], &["shop::hidden<int>::ƒ1(int)"][..]),
         (
             &["b[a-z]sket=cart", "secret=open"],
@@ -173,7 +173,7 @@ fn what_a_pattern_matches_is_nowhere() {
         (&["^.*server.*$"], &["server"], &["hidden-1"]),
     ] {
         let renames: Vec<_> = patterns.iter().map(|written| rename(written)).collect();
-        check(with(|it| it.renames = renames.clone()), secrets, told);
+        check(with(|it| it.renames = renames.clone()), secrets, present);
     }
 }
 
@@ -191,7 +191,7 @@ fn a_name_is_called_the_same_in_every_link() {
         let shared = encode(&made.contents(), &options).expect("it fits");
         let parts = shared.texts.parts.into_iter();
         let names = parts.flat_map(|part| {
-            let text = move |it: Renamed| (part.texts[it.index as usize].clone(), it.was);
+            let text = move |it: RenamedText| (part.texts[it.index as usize].clone(), it.was);
             part.renamed.into_iter().map(text).collect::<Vec<_>>()
         });
         names.collect::<BTreeSet<_>>()
@@ -204,7 +204,7 @@ fn a_name_is_called_the_same_in_every_link() {
 
 #[test]
 fn without_addresses_code_without_a_name_is_one_in_each_dso() {
-    let made = telling(4);
+    let made = with_private_texts(4);
     let privacy = Privacy {
         addresses: Disclosure::LeftOut,
         clock: Disclosure::LeftOut,

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use super::bins::read_bins;
 use super::codes;
-use super::decode::{Functions, Known, Node, What, at_most, entry, invalid};
+use super::decode::{DecodedFunction, Functions, Node, NodeKind, at_most, entry, invalid};
 use super::fields::{Field, Reader};
 use super::samples::{Unit, read_samples};
 use super::{FOLDED, Facts, MAX_NODES, SnapshotError, Times, marks};
@@ -68,13 +68,13 @@ impl Place {
 struct Chain {
     frame: FrameId,
     outer: Option<usize>,
-    level: Written,
+    level: WrittenLevel,
     depth: usize,
 }
 
 /// A level to be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Written {
+struct WrittenLevel {
     index: usize,
     inlining: Inlining,
     line: Option<NonZeroU32>,
@@ -94,7 +94,7 @@ pub(super) struct Rebuild {
     folded: DsoId,
     unmapped: DsoId,
     chains: Vec<Chain>,
-    chain_ids: HashMap<(Option<usize>, Written), usize>,
+    chain_ids: HashMap<(Option<usize>, WrittenLevel), usize>,
     made_up: u64,
     /// By DSO that was collapsed, its frame.
     whole_dsos: BTreeMap<DsoId, FrameId>,
@@ -135,28 +135,28 @@ impl Rebuild {
         for node in nodes {
             let caller = places.get(node.parent as usize).copied();
             let place = match (&node.what, caller) {
-                (What::Root, _) => Place::outermost(None),
-                (What::Group(name), _) => {
+                (NodeKind::Root, _) => Place::outermost(None),
+                (NodeKind::Group(name), _) => {
                     let number = self.groups.len();
                     let pid = pids.get(number).copied().unwrap_or(number as u32);
                     self.groups.push(Group { pid, name: name.clone(), thread: None });
                     Place::outermost(Some(number))
                 }
                 (_, None) => return invalid("a call tree"),
-                (What::Folded, Some(caller)) => {
+                (NodeKind::Folded, Some(caller)) => {
                     let frame = self.pseudo_frame(self.folded);
                     self.call(caller, frame, None)
                 }
-                (What::NoMapping, Some(caller)) => {
+                (NodeKind::NoMapping, Some(caller)) => {
                     let frame = self.pseudo_frame(self.unmapped);
                     self.call(caller, frame, None)
                 }
-                (&What::Dso(dso), Some(caller)) => {
+                (&NodeKind::Dso(dso), Some(caller)) => {
                     let frame = self.whole_dso(dso);
                     self.call(caller, frame, None)
                 }
-                (&What::Function { index, inlining, line }, Some(caller)) => {
-                    let level = Written { index, inlining, line };
+                (&NodeKind::Function { index, inlining, line }, Some(caller)) => {
+                    let level = WrittenLevel { index, inlining, line };
                     self.add_function(caller, level)
                 }
             };
@@ -190,7 +190,7 @@ impl Rebuild {
         Place { group: caller.group, stack, below, chain }
     }
 
-    fn add_function(&mut self, caller: Place, level: Written) -> Place {
+    fn add_function(&mut self, caller: Place, level: WrittenLevel) -> Place {
         match (level.inlining, caller.chain) {
             (Inlining::Inlined, Some(outer)) if self.levels < MAX_LEVELS => {
                 let chain = self.chain(Some(outer), level);
@@ -200,20 +200,20 @@ impl Rebuild {
             }
             _ => {
                 // Inlined into nothing cannot be: then it is a call.
-                let chain = self.chain(None, Written { inlining: Inlining::Called, ..level });
+                let chain = self.chain(None, WrittenLevel { inlining: Inlining::Called, ..level });
                 let frame = self.chains[chain].frame;
                 self.call(caller, frame, Some(chain))
             }
         }
     }
 
-    fn chain(&mut self, outer: Option<usize>, level: Written) -> usize {
+    fn chain(&mut self, outer: Option<usize>, level: WrittenLevel) -> usize {
         if let Some(&known) = self.chain_ids.get(&(outer, level)) {
             return known;
         }
-        let (dso, address) = match &self.functions.known[level.index] {
-            Known::Unnamed { dso, address } if outer.is_none() => (*dso, *address),
-            Known::Named { dso, .. } | Known::Unnamed { dso, .. } => {
+        let (dso, address) = match &self.functions.decoded[level.index] {
+            DecodedFunction::Unnamed { dso, address } if outer.is_none() => (*dso, *address),
+            DecodedFunction::Named { dso, .. } | DecodedFunction::Unnamed { dso, .. } => {
                 self.made_up += 1;
                 (outer.map_or(*dso, |outer| self.dso_of(outer)), self.made_up)
             }
@@ -349,13 +349,13 @@ impl Rebuild {
         let files: Vec<FileId> =
             functions.files.iter().map(|file| symbols.file_of_path(file)).collect();
         let ids: Vec<Option<FunctionId>> = functions
-            .known
+            .decoded
             .iter()
-            .map(|known| match known {
-                Known::Named { dso, name, provenance, .. } => {
+            .map(|function| match function {
+                DecodedFunction::Named { dso, name, provenance, .. } => {
                     Some(symbols.named(*dso, name, *provenance))
                 }
-                Known::Unnamed { .. } => None,
+                DecodedFunction::Unnamed { .. } => None,
             })
             .collect();
         let mut levels = Vec::new();
@@ -363,17 +363,19 @@ impl Rebuild {
             levels.clear();
             let mut next = Some(index);
             while let Some(chain) = next.map(|next| &chains[next]) {
-                let Written { index, inlining, line } = chain.level;
-                let function = match (&functions.known[index], ids[index]) {
+                let WrittenLevel { index, inlining, line } = chain.level;
+                let function = match (&functions.decoded[index], ids[index]) {
                     (_, Some(function)) => function,
-                    (Known::Unnamed { .. }, None) if chain.outer.is_none() => {
+                    (DecodedFunction::Unnamed { .. }, None) if chain.outer.is_none() => {
                         symbols.merged(chain.frame)
                     }
-                    (Known::Unnamed { dso, address }, None) => symbols.unnamed(*dso, *address),
-                    (Known::Named { .. }, None) => symbols.merged(chain.frame),
+                    (DecodedFunction::Unnamed { dso, address }, None) => {
+                        symbols.unnamed(*dso, *address)
+                    }
+                    (DecodedFunction::Named { .. }, None) => symbols.merged(chain.frame),
                 };
-                let file = match &functions.known[index] {
-                    Known::Named { file: Some(file), .. } => Some(files[*file]),
+                let file = match &functions.decoded[index] {
+                    DecodedFunction::Named { file: Some(file), .. } => Some(files[*file]),
                     _ => None,
                 };
                 levels.push(Level { function, file, line, inlining });

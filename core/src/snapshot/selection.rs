@@ -52,7 +52,7 @@ impl PartialOrd for Candidate {
 }
 
 /// An order that is being made.
-pub(super) struct Ordering {
+pub(super) struct OrderBuilder {
     order: Order,
     named: HashSet<FunctionId>,
     /// Candidates are worth more when another call of their function is kept.
@@ -65,7 +65,7 @@ pub(super) struct Ordering {
     processes: usize,
 }
 
-impl Ordering {
+impl OrderBuilder {
     pub fn new(contents: &Contents<'_>, tree: &Tree) -> Self {
         let calls = Calls::new(contents, tree);
         let total = calls.can_be_kept.iter().filter(|&&can_be_kept| can_be_kept).count();

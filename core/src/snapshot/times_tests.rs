@@ -292,7 +292,7 @@ fn marks_come_along_with_single_samples() {
     ];
     marks.iter().for_each(|&mark| made.profile.marks.push(mark));
     let opened = whole(&made);
-    let told: Vec<_> = opened
+    let opened_marks: Vec<_> = opened
         .profile
         .marks
         .between(0, u64::MAX)
@@ -306,7 +306,7 @@ fn marks_come_along_with_single_samples() {
         (first + 90, MarkKind::Exec, 3, None),
         (first + 90, MarkKind::Lost, 3, None),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(opened_marks, expected);
 }
 
 #[test]

@@ -8,13 +8,13 @@ use super::MAX_TEXT;
 
 const SEPARATORS: [char; 4] = ['&', '=', ',', ';'];
 
-/// The text with what `tell` has instead of a name, which it is asked for by field. Empty for what
+/// The text with what `rename` has instead of a name, which it is asked for by field. Empty for what
 /// could be in no address, or is too long to be kept.
-pub(super) fn told(view: &str, tell: impl Fn(&str, &str) -> Option<String>) -> String {
+pub(super) fn redact_view(view: &str, rename: impl Fn(&str, &str) -> Option<String>) -> String {
     if !view.bytes().all(|byte| byte.is_ascii_graphic()) {
         return String::new();
     }
-    let mut told = String::with_capacity(view.len());
+    let mut redacted = String::with_capacity(view.len());
     let mut field = "";
     let mut rest = view;
     loop {
@@ -24,15 +24,15 @@ pub(super) fn told(view: &str, tell: impl Fn(&str, &str) -> Option<String>) -> S
         if is_field {
             field = part;
         }
-        match decoded(part).filter(|_| !is_field).and_then(|name| tell(field, &name)) {
-            Some(other) => push_escaped(&mut told, &other),
-            None => told.push_str(part),
+        match decoded(part).filter(|_| !is_field).and_then(|name| rename(field, &name)) {
+            Some(other) => push_escaped(&mut redacted, &other),
+            None => redacted.push_str(part),
         }
         let Some(separator) = after.chars().next() else { break };
-        told.push(separator);
+        redacted.push(separator);
         rest = &after[1..];
     }
-    if told.len() > MAX_TEXT { String::new() } else { told }
+    if redacted.len() > MAX_TEXT { String::new() } else { redacted }
 }
 
 /// `None` where the escapes make no sense.
@@ -71,22 +71,22 @@ mod tests {
 
     #[test]
     fn names_are_told_as_they_may_be_and_the_rest_stays() {
-        let told_of = |view| told(view, shout);
+        let redacted = |view| redact_view(view, shout);
         assert_eq!(
-            told_of("files=/usr/bin/x;9f,y&step=drop;a%20b;0&view=tree"),
+            redacted("files=/usr/bin/x;9f,y&step=drop;a%20b;0&view=tree"),
             "files=/usr/bin/x%20%26%20S%C3%B6hne;9f%20%26%20S%C3%B6hne,y%20%26%20S%C3%B6hne\
              &step=drop;a%20b%20%26%20S%C3%B6hne;0&view=tree"
         );
-        assert_eq!(told_of(""), "");
-        assert_eq!(told_of("view=tree&direction=inverted"), "view=tree&direction=inverted");
+        assert_eq!(redacted(""), "");
+        assert_eq!(redacted("view=tree&direction=inverted"), "view=tree&direction=inverted");
         // No escape at all: it is no name, and stays for the page to pass over.
-        assert_eq!(told_of("search=%zz&x=%4"), "search=%zz&x=%4");
+        assert_eq!(redacted("search=%zz&x=%4"), "search=%zz&x=%4");
     }
 
     #[test]
     fn what_is_in_no_address_is_not_kept() {
-        assert_eq!(told("view=tree\n<script>", shout), "");
-        assert_eq!(told("search=ƒ", shout), "");
-        assert_eq!(told(&"x".repeat(MAX_TEXT + 1), shout), "");
+        assert_eq!(redact_view("view=tree\n<script>", shout), "");
+        assert_eq!(redact_view("search=ƒ", shout), "");
+        assert_eq!(redact_view(&"x".repeat(MAX_TEXT + 1), shout), "");
     }
 }

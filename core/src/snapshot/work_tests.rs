@@ -13,12 +13,12 @@ fn in_slices(
     link_cache: &mut LinkCache,
     rows: usize,
 ) -> (Result<Shared, TooSmall>, usize) {
-    let mut sharing = Sharing::new(options);
+    let mut builder = LinkBuilder::new(options);
     let mut before = 0;
     for steps in 1.. {
-        match sharing.step(&made.contents(), link_cache, rows) {
-            SharingStep::Done(shared) => return (shared, steps),
-            SharingStep::More { done, total } => {
+        match builder.step(&made.contents(), link_cache, rows) {
+            LinkStep::Done(shared) => return (shared, steps),
+            LinkStep::More { done, total } => {
                 assert!(before < done && done <= total, "{before} {done} {total}");
                 before = done;
             }
@@ -67,9 +67,9 @@ fn what_is_given_up_leaves_the_next_link_as_it_is() {
     let mut kept = LinkCache::default();
     for options in part_of(all_options(), 3, "links") {
         for stopped in all_options() {
-            let mut sharing = Sharing::new(&stopped);
+            let mut builder = LinkBuilder::new(&stopped);
             for _ in 0..10 {
-                let _ = sharing.step(&made.contents(), &mut kept, 2_000);
+                let _ = builder.step(&made.contents(), &mut kept, 2_000);
             }
         }
         let shared = in_slices(&made, &options, &mut kept, 50_000).0;

@@ -35,9 +35,9 @@ const MAX_WEIGHT: i32 = 1 << 20;
 /// How much weights learn of an error.
 const LEARNING: i64 = 45;
 
-/// What chooses weights and correction.
+/// Which weights and which correction are used.
 #[derive(Clone, Copy)]
-pub(super) struct Chosen {
+pub(super) struct MixerSelection {
     /// Of the first mixer, below [`SETS`].
     pub first: usize,
     /// Of the second mixer, below [`SETS`].
@@ -190,12 +190,12 @@ impl Mixer {
         bit: u32,
         groups: &Groups,
         place: usize,
-        chosen: Chosen,
+        selection: MixerSelection,
     ) -> u32 {
         let Self { counters, weights, corrections, tables } = self;
         let [first, second] = weights;
-        let first = &mut first[chosen.first % SETS];
-        let second = &mut second[chosen.second % SETS];
+        let first = &mut first[selection.first % SETS];
+        let second = &mut second[selection.second % SETS];
         let starts = &groups.starts[..groups.count.min(MAX_CONTEXTS)];
         let mut said = [Prediction::default(); MAX_CONTEXTS];
         let said = &mut said[..starts.len()];
@@ -213,7 +213,7 @@ impl Mixer {
         let mixed = sums.map(|sum| (sum >> 16).clamp(-2047, 2047) as i32);
         let both = (mixed[0] + mixed[1]) >> 1;
 
-        let row = &mut corrections[(chosen.correction as usize) % CORRECTIONS];
+        let row = &mut corrections[(selection.correction as usize) % CORRECTIONS];
         let (point, part) = ((both + 2048) as usize / 128, (both + 2048) % 128);
         let (left, right) = (i32::from(row[point]), i32::from(row[point + 1]));
         let corrected = (left * (128 - part) + right * part) / 128;

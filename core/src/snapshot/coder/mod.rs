@@ -23,7 +23,7 @@ use self::arithmetic::{Line, Receiver, Sender};
 use self::calls::Call;
 use self::mixer::{Mixer, hash};
 use self::slice::{Slice, poll};
-use self::symbols::{Before, Symbols};
+use self::symbols::{PrecedingText, Symbols};
 use super::SnapshotError;
 use super::fields::{Field, Kind, Streams, Table, put_varint, take_varint};
 
@@ -53,15 +53,15 @@ const WORDS: &str = include_str!("words.txt");
 
 /// A model that has read the common names.
 #[derive(Clone)]
-struct Primed {
+struct PrimedModel {
     mixer: Mixer,
     size: u32,
 }
 
-impl Primed {
+impl PrimedModel {
     fn new(size: u32) -> Self {
         let mut symbols = Symbols::new(Sender::new(), Mixer::new(size), usize::MAX);
-        let none = Before { text: b"", shared: 0 };
+        let none = PrecedingText { text: b"", shared: 0 };
         for word in WORDS.lines() {
             // A sender has no errors.
             let _ = symbols.text(Field::Names as u32, word.as_bytes(), none);
@@ -79,7 +79,7 @@ fn size_of(symbols: usize) -> u32 {
 #[derive(Default)]
 pub(super) struct Encoder {
     /// For streams as large as those before; the one that was used last comes last.
-    primed: Vec<Primed>,
+    primed: Vec<PrimedModel>,
     /// One that has served, whose memory serves the next.
     spare: Option<Mixer>,
 }
@@ -94,7 +94,7 @@ impl Encoder {
             None => {
                 // A link's attempts are of two sizes mostly: nothing but the root, and what fits.
                 self.primed.drain(..self.primed.len().saturating_sub(1));
-                Primed::new(size)
+                PrimedModel::new(size)
             }
         };
         let mixer = match self.spare.take() {
@@ -149,7 +149,7 @@ pub(super) fn decode(mut bytes: &[u8]) -> Result<Streams, SnapshotError> {
     if symbols > most {
         return Err(SnapshotError::Invalid { what: "compressed data" });
     }
-    let mixer = Primed::new(size_of(symbols)).mixer;
+    let mixer = PrimedModel::new(size_of(symbols)).mixer;
     let mut carrier = Symbols::new(Receiver::new(bytes), mixer, symbols + 2 * Field::COUNT);
     let carried = poll(std::pin::pin!(carry(&mut carrier, &Streams::default())));
     // Without slices it is never let go of.
@@ -254,7 +254,7 @@ async fn texts<L: Line>(
     let mut given = texts_of(given);
     let count = count(symbols, field, given.clone().count())?;
     let mut carried = Vec::new();
-    let none = Before { text: b"", shared: 0 };
+    let none = PrecedingText { text: b"", shared: 0 };
     for _ in 0..count {
         carried.extend(symbols.text(field as u32, given.next().unwrap_or(b""), none)?);
         carried.push(0);
@@ -301,7 +301,7 @@ async fn table<L: Line>(
         let shared = symbols.number(fields[0] as u32, shared, &contexts)?;
         let known = usize::try_from(shared).unwrap_or(usize::MAX).min(before.len());
         let text = [&before[..known], rest].concat();
-        let after = Before { text: &before, shared: known };
+        let after = PrecedingText { text: &before, shared: known };
         let text = symbols.text(fields[1] as u32, &text, after)?;
         all_shared.push(shared);
         all_texts.extend(&text[known..]);

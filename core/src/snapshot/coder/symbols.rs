@@ -1,7 +1,7 @@
 //! Numbers and texts as bits, each with what stood before it as context.
 
 use super::arithmetic::Line;
-use super::mixer::{Chosen, MAX_CONTEXTS, Mixer, hash};
+use super::mixer::{MAX_CONTEXTS, Mixer, MixerSelection, hash};
 use super::slice::Slice;
 use crate::snapshot::SnapshotError;
 
@@ -23,9 +23,9 @@ pub(super) struct Symbols<L> {
     slice: Slice,
 }
 
-/// What a text is carried after.
+/// The text that another is carried after.
 #[derive(Clone, Copy)]
-pub(super) struct Before<'a> {
+pub(super) struct PrecedingText<'a> {
     /// The text before in the same table; empty if there is no order.
     pub text: &'a [u8],
     /// Bytes that both have.
@@ -84,9 +84,10 @@ impl<L: Line> Symbols<L> {
             if bits > 0 && bits % 16 == 0 {
                 groups = self.mixer.groups(contexts, bits);
             }
-            let chosen = Chosen { first, second: bits as usize, correction: stream * 64 + bits };
+            let selection =
+                MixerSelection { first, second: bits as usize, correction: stream * 64 + bits };
             let is_more = u32::from(bits < length);
-            if self.mixer.carry(&mut self.line, is_more, &groups, bits as usize, chosen) == 0 {
+            if self.mixer.carry(&mut self.line, is_more, &groups, bits as usize, selection) == 0 {
                 break;
             }
             bits += 1;
@@ -102,12 +103,12 @@ impl<L: Line> Symbols<L> {
                 place = 1;
             }
             let bit = (number >> (bits - 2 - below)) as u32 & 1;
-            let chosen = Chosen {
+            let selection = MixerSelection {
                 first: first + 1,
                 second: SECOND_OF_MANTISSAS + below.min(63) as usize,
                 correction: 2048 + stream * 64 + bits,
             };
-            let bit = self.mixer.carry(&mut self.line, bit, &groups, place, chosen);
+            let bit = self.mixer.carry(&mut self.line, bit, &groups, place, selection);
             place = place << 1 | bit as usize;
             carried = carried << 1 | u64::from(bit);
         }
@@ -119,12 +120,12 @@ impl<L: Line> Symbols<L> {
         &mut self,
         stream: u32,
         text: &[u8],
-        before: Before<'_>,
+        before: PrecedingText<'_>,
     ) -> Result<Vec<u8>, SnapshotError> {
-        let mut known = Known::new();
+        let mut context = TextContext::new();
         let shared = before.shared.min(before.text.len());
         let mut carried = before.text[..shared].to_vec();
-        carried.iter().for_each(|&byte| known.push(byte));
+        carried.iter().for_each(|&byte| context.push(byte));
         loop {
             // In a table the next byte is another than the one before had.
             let other = match carried.len() == shared {
@@ -132,12 +133,12 @@ impl<L: Line> Symbols<L> {
                 false => 0,
             };
             let byte = text.get(carried.len()).copied().unwrap_or(0);
-            let byte = self.byte(byte, &known.contexts(stream, other), known.last())?;
+            let byte = self.byte(byte, &context.contexts(stream, other), context.last())?;
             if byte == 0 {
                 return Ok(carried);
             }
             carried.push(byte);
-            known.push(byte);
+            context.push(byte);
         }
     }
 
@@ -150,13 +151,13 @@ impl<L: Line> Symbols<L> {
             for bit in (half..half + 4).rev() {
                 let met = self.mixer.met(&groups, place).skip(1).take(ORDERS);
                 let longest = met.take_while(|&met| met > 0).count();
-                let chosen = Chosen {
+                let selection = MixerSelection {
                     first: FIRST_OF_TEXTS + longest * 8 + bit,
                     second: SECOND_OF_TEXTS + carried as usize,
                     correction: hash(last << 8 | carried, 3),
                 };
                 let one = u32::from(byte >> bit) & 1;
-                let one = self.mixer.carry(&mut self.line, one, &groups, place, chosen);
+                let one = self.mixer.carry(&mut self.line, one, &groups, place, selection);
                 place = place << 1 | one as usize;
                 carried = carried << 1 | one;
             }
@@ -172,15 +173,15 @@ impl<L: Line> Symbols<L> {
     }
 }
 
-/// What is known of a text that comes byte by byte.
-struct Known {
+/// What has been seen of a text that comes byte by byte.
+struct TextContext {
     /// The last eight bytes, the last one lowest.
     last: u64,
     /// The word so far: letters and digits.
     word: u32,
 }
 
-impl Known {
+impl TextContext {
     fn new() -> Self {
         Self { last: 0, word: 0 }
     }

@@ -12,7 +12,7 @@ use crate::views::filter::{Filter, FilterKind};
 use crate::views::timeline::leaf_kinds;
 
 /// The finest bins that there are of what a query leaves, of each thread, while they are made.
-pub(super) struct Binning {
+pub(super) struct TimeBinsBuilder {
     first: u64,
     /// By stack.
     kinds: Vec<u8>,
@@ -31,7 +31,7 @@ enum Stage {
     Done(Option<TimeBins>),
 }
 
-impl Binning {
+impl TimeBinsBuilder {
     /// Samples that have no time have no bins.
     pub fn new(contents: &Contents<'_>, scope: &Scope, query: Option<&Query>) -> Self {
         let profile = contents.profile;

@@ -94,12 +94,12 @@ impl<'a> Body<'_, 'a> {
             _ => (fidelity.threshold_share * BILLION as f64).ceil() as u64,
         };
         let (first, last) = facts.time.unwrap_or_default();
-        let first_told = match self.options.privacy.clock {
+        let written_first = match self.options.privacy.clock {
             Disclosure::Included => first,
             // No sample is at 0: that stands for no time.
             Disclosure::LeftOut => first.min(1),
         };
-        for number in [u64::from(facts.time.is_some()), first_told, last.saturating_sub(first)] {
+        for number in [u64::from(facts.time.is_some()), written_first, last.saturating_sub(first)] {
             out.number(Field::Facts, number);
         }
         let counted = |number: u64| number.min(MAX_COUNTED);
@@ -137,14 +137,14 @@ impl<'a> Body<'_, 'a> {
     /// Empty, unless something of it is told.
     fn write_host(&self, out: &mut Writer<'a>) {
         let host = &self.contents.profile.host;
-        let is_told = self.options.privacy.host == Disclosure::Included;
-        if !is_told && self.options.privacy.command_line == Disclosure::LeftOut {
+        let is_included = self.options.privacy.host == Disclosure::Included;
+        if !is_included && self.options.privacy.command_line == Disclosure::LeftOut {
             return;
         }
         for text in self.texts.host() {
             out.optional_text(Field::Host, text);
         }
-        let cpus = host.cpus.filter(|_| is_told);
+        let cpus = host.cpus.filter(|_| is_included);
         out.number(Field::HostNumbers, cpus.map_or(0, |cpus| u64::from(cpus) + 1));
         out.number(Field::HostNumbers, self.texts.command_line().count() as u64);
         self.texts.command_line().for_each(|argument| out.text(Field::Host, argument));

@@ -151,8 +151,8 @@ impl<'a> Body<'_, 'a> {
         // A link has one place for each.
         let place = &dso.kernel_place;
         let reference = place.reference.filter(|_| place.moved_to.is_empty());
-        let is_told = self.options.privacy.addresses == Disclosure::Included;
-        for place in [dso.executable_offset, reference].map(|place| place.filter(|_| is_told)) {
+        let is_included = self.options.privacy.addresses == Disclosure::Included;
+        for place in [dso.executable_offset, reference].map(|place| place.filter(|_| is_included)) {
             out.number(Field::DsoPlaces, place.map_or(0, |place| place.saturating_add(1)));
         }
         let used = self.scope.facts.uses.get(id.index()).copied().unwrap_or_default();

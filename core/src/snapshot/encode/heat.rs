@@ -31,7 +31,7 @@ const LEAST_ROOM_OF_TEXTS: usize = 12 << 10;
 
 /// One part in so many may be taken: of what is asked for, and of all else where that is large.
 pub(super) fn part(contents: &Contents<'_>, options: &ShareOptions) -> usize {
-    if options.tells_texts(contents) { 4 } else { 20 }
+    if options.includes_texts(contents) { 4 } else { 20 }
 }
 
 /// The functions whose own code a call node is: its own, and those that it is inlined into.
@@ -94,7 +94,7 @@ fn line_in(symbols: &Symbols, frame: FrameId, function: FunctionId) -> Option<So
 }
 
 /// [`Heat`] that is being made.
-pub(super) struct Heating {
+pub(super) struct HeatBuilder {
     functions: Vec<FunctionId>,
     numbers: HashMap<FunctionId, u32>,
     /// By call node: whether it is code of one of them.
@@ -104,7 +104,7 @@ pub(super) struct Heating {
     done: usize,
 }
 
-impl Heating {
+impl HeatBuilder {
     pub fn new(contents: &Contents<'_>, query: Option<&Query>, tree: &Tree) -> Self {
         let functions = hottest(contents, tree);
         let numbers: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
@@ -177,7 +177,7 @@ fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
 }
 
 /// A function as it is written.
-struct Hot<'a> {
+struct HotFunction<'a> {
     code: u64,
     /// In order; of each a sum for each event.
     places: BTreeMap<Place<'a>, Vec<Sum>>,
@@ -235,7 +235,7 @@ impl<'a> Body<'_, 'a> {
             return;
         }
         let hot = self.hot_functions(heat, tables);
-        let least = match self.options.tells_texts(self.contents) {
+        let least = match self.options.includes_texts(self.contents) {
             true => LEAST_ROOM_OF_TEXTS,
             false => LEAST_ROOM,
         };
@@ -258,8 +258,8 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Those of which everything that is kept can be told, the hottest first.
-    fn hot_functions(&self, heat: &Heat, tables: &Tables) -> Vec<Hot<'a>> {
-        let kept = Kept::new(self.tree, self.selection, &heat.functions);
+    fn hot_functions(&self, heat: &Heat, tables: &Tables) -> Vec<HotFunction<'a>> {
+        let kept = SelectedCode::new(self.tree, self.selection, &heat.functions);
         let mut rest = heat.cells.as_slice();
         let mut hot = Vec::new();
         let mut places_left = MAX_HOT_PLACES.min(MAX_NODES / 2 / kept.events.max(1));
@@ -273,13 +273,13 @@ impl<'a> Body<'_, 'a> {
             }
             let mut places = self.places_of_cells(id, cells, &kept);
             self.add_known(id, own, &mut places);
-            let mut told = vec![Sum::default(); own.len()];
+            let mut sum_of_places = vec![Sum::default(); own.len()];
             for sums in places.values() {
-                told.iter_mut().zip(sums).for_each(|(all, sum)| all.add(*sum));
+                sum_of_places.iter_mut().zip(sums).for_each(|(all, sum)| all.add(*sum));
             }
-            if told == *own && places.len() <= places_left {
+            if sum_of_places == *own && places.len() <= places_left {
                 places_left -= places.len();
-                hot.push(Hot { code, places });
+                hot.push(HotFunction { code, places });
             }
         }
         hot
@@ -289,7 +289,7 @@ impl<'a> Body<'_, 'a> {
         &self,
         id: FunctionId,
         cells: &[(Cell, Sum)],
-        kept: &Kept,
+        kept: &SelectedCode,
     ) -> BTreeMap<Place<'a>, Vec<Sum>> {
         let Contents { profile, symbols, .. } = *self.contents;
         let mut places: BTreeMap<Place<'a>, Vec<Sum>> = BTreeMap::new();
@@ -329,13 +329,13 @@ impl<'a> Body<'_, 'a> {
         let privacy = &self.options.privacy;
         let address = address.filter(|_| privacy.addresses == Disclosure::Included);
         let line = line.filter(|_| privacy.files == Disclosure::Included);
-        let told = |at: SourceLine| {
+        let redacted = |at: SourceLine| {
             let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
             (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))
         };
         Place {
             address,
-            line: line.map(told),
+            line: line.map(redacted),
             is_inlined,
             source: line.and_then(|at| self.texts.line(at)).map(Text),
             assembly: address.and_then(|at| self.texts.instruction(dso, at)).map(Text),
@@ -343,12 +343,12 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// Writes these functions.
-    fn heat_of(&self, hot: &[Hot<'a>], units: &[Unit]) -> Writer<'a> {
+    fn heat_of(&self, hot: &[HotFunction<'a>], units: &[Unit]) -> Writer<'a> {
         let mut out = Writer::default();
         if hot.is_empty() {
             return out;
         }
-        let mut in_order: Vec<&Hot<'a>> = hot.iter().collect();
+        let mut in_order: Vec<&HotFunction<'a>> = hot.iter().collect();
         in_order.sort_by_key(|hot| hot.code);
         let places = || in_order.iter().flat_map(|hot| &hot.places);
         let has_addresses = places().all(|(place, _)| place.address.is_some());
@@ -433,7 +433,7 @@ impl<'a> Body<'_, 'a> {
 }
 
 /// What a selection keeps of the own code of functions.
-struct Kept {
+struct SelectedCode {
     /// By call node.
     nodes: Vec<bool>,
     /// By function, a sum for each event.
@@ -441,7 +441,7 @@ struct Kept {
     events: usize,
 }
 
-impl Kept {
+impl SelectedCode {
     fn new(tree: &Tree, selection: &Selection, functions: &[FunctionId]) -> Self {
         let wanted: HashSet<FunctionId> = functions.iter().copied().collect();
         let events = tree.events();

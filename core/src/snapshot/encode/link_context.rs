@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::bins::Binning;
-use super::heat::{Heat, Heating};
+use super::bins::TimeBinsBuilder;
+use super::heat::{Heat, HeatBuilder};
 use crate::profile::TimeBins;
 use crate::snapshot::scope::Scope;
-use crate::snapshot::selection::{Order, Ordering};
+use crate::snapshot::selection::{Order, OrderBuilder};
 use crate::snapshot::tree::{self, Tree};
 use crate::snapshot::{Contents, Disclosure, ShareOptions};
 use crate::views::Query;
@@ -38,67 +38,74 @@ pub(super) struct LinkContext {
     pub heat: Heat,
 }
 
-/// A ground that is being made.
+/// A [`LinkContext`] that is being made.
 pub(super) enum LinkContextBuilder {
     Tree(Box<tree::TreeBuilder>),
-    Order(Box<(Tree, Scope, Ordering)>),
-    Bins(Box<(Tree, Scope, Order, Binning)>),
-    Heat(Box<(Tree, Scope, Order, Option<TimeBins>, Heating)>),
+    Order(Box<(Tree, Scope, OrderBuilder)>),
+    Bins(Box<(Tree, Scope, Order, TimeBinsBuilder)>),
+    Heat(Box<(Tree, Scope, Order, Option<TimeBins>, HeatBuilder)>),
     Done(Arc<LinkContext>),
 }
 
 impl LinkContextBuilder {
     pub fn new(contents: &Contents<'_>, key: &Key) -> Self {
-        let making = tree::TreeBuilder::new(contents, key.query.as_ref(), key.addresses);
-        Self::Tree(Box::new(making))
+        let builder = tree::TreeBuilder::new(contents, key.query.as_ref(), key.addresses);
+        Self::Tree(Box::new(builder))
     }
 
     /// Goes on for about as long as so many rows of samples take.
     pub fn step(self, contents: &Contents<'_>, key: &Key, rows: usize) -> Self {
         match self {
-            Self::Tree(mut making) => match making.step(contents, rows) {
-                false => Self::Tree(making),
+            Self::Tree(mut builder) => match builder.step(contents, rows) {
+                false => Self::Tree(builder),
                 true => {
-                    let tree = making.finish();
+                    let tree = builder.finish();
                     let scope = Scope::new(contents, key.query.as_ref(), &tree);
-                    let ordering = Ordering::new(contents, &tree);
-                    Self::Order(Box::new((tree, scope, ordering)))
+                    let order_builder = OrderBuilder::new(contents, &tree);
+                    Self::Order(Box::new((tree, scope, order_builder)))
                 }
             },
-            Self::Order(mut making) => {
-                let (tree, _, ordering) = &mut *making;
-                match ordering.step(contents, tree, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
-                    false => Self::Order(making),
+            Self::Order(mut builder) => {
+                let (tree, _, order_builder) = &mut *builder;
+                match order_builder.step(contents, tree, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
+                    false => Self::Order(builder),
                     true => {
-                        let (tree, scope, ordering) = *making;
-                        let binning = Binning::new(contents, &scope, key.query.as_ref());
-                        Self::Bins(Box::new((tree, scope, ordering.finish(), binning)))
+                        let (tree, scope, order_builder) = *builder;
+                        let bins_builder =
+                            TimeBinsBuilder::new(contents, &scope, key.query.as_ref());
+                        Self::Bins(Box::new((tree, scope, order_builder.finish(), bins_builder)))
                     }
                 }
             }
-            Self::Bins(mut making) => {
-                let (tree, _, _, binning) = &mut *making;
-                match binning.step(contents, tree, rows) {
-                    false => Self::Bins(making),
+            Self::Bins(mut builder) => {
+                let (tree, _, _, bins_builder) = &mut *builder;
+                match bins_builder.step(contents, tree, rows) {
+                    false => Self::Bins(builder),
                     true => {
-                        let (tree, scope, order, binning) = *making;
-                        let heating = Heating::new(contents, key.query.as_ref(), &tree);
-                        Self::Heat(Box::new((tree, scope, order, binning.finish(), heating)))
+                        let (tree, scope, order, bins_builder) = *builder;
+                        let heat_builder = HeatBuilder::new(contents, key.query.as_ref(), &tree);
+                        Self::Heat(Box::new((
+                            tree,
+                            scope,
+                            order,
+                            bins_builder.finish(),
+                            heat_builder,
+                        )))
                     }
                 }
             }
-            Self::Heat(mut making) => {
-                let (tree, .., heating) = &mut *making;
-                match heating.step(contents, tree, rows) {
-                    false => Self::Heat(making),
+            Self::Heat(mut builder) => {
+                let (tree, .., heat_builder) = &mut *builder;
+                match heat_builder.step(contents, tree, rows) {
+                    false => Self::Heat(builder),
                     true => {
-                        let (tree, scope, order, finest, heating) = *making;
-                        let (order, heat) = (order.into(), heating.finish());
+                        let (tree, scope, order, finest, heat_builder) = *builder;
+                        let (order, heat) = (order.into(), heat_builder.finish());
                         Self::Done(Arc::new(LinkContext { tree, scope, order, finest, heat }))
                     }
                 }
             }
-            Self::Done(ground) => Self::Done(ground),
+            Self::Done(context) => Self::Done(context),
         }
     }
 }

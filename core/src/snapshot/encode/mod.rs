@@ -1,4 +1,4 @@
-//! Writes a snapshot: as much of the call tree as fits. [`Sharing`] does it a step at a time.
+//! Writes a snapshot: as much of the call tree as fits. [`LinkBuilder`] does it a step at a time.
 
 mod bins;
 mod body;
@@ -16,15 +16,15 @@ mod work;
 
 pub use self::heat::HotPlace;
 pub(super) use self::texts::RedactedText;
-pub use self::texts::{InProfile, Part, Renamed, SharedPart, SharedTexts};
-pub use self::work::{LinkCache, Sharing, SharingStep};
+pub use self::texts::{Part, ProfileTextCounts, RenamedText, SharedPart, SharedTexts};
+pub use self::work::{LinkBuilder, LinkCache, LinkStep};
 use super::{Contents, ShareOptions, Shared, TooSmall};
 
 /// The largest snapshot within the budget, at once.
 pub fn encode(contents: &Contents<'_>, options: &ShareOptions) -> Result<Shared, TooSmall> {
-    let (mut sharing, mut link_cache) = (Sharing::new(options), LinkCache::default());
+    let (mut builder, mut link_cache) = (LinkBuilder::new(options), LinkCache::default());
     loop {
-        if let SharingStep::Done(made) = sharing.step(contents, &mut link_cache, usize::MAX) {
+        if let LinkStep::Done(made) = builder.step(contents, &mut link_cache, usize::MAX) {
             return made;
         }
     }

@@ -24,7 +24,7 @@ const ROWS_OF_A_SYMBOL: usize = 64;
 /// What is kept from one link of a profile to the next, as long as no names change.
 #[derive(Default)]
 pub struct LinkCache {
-    ground: Option<(Key, State)>,
+    context: Option<(Key, State)>,
     tools: Tools,
 }
 
@@ -40,8 +40,8 @@ enum State {
     Ready(Arc<LinkContext>),
 }
 
-/// A link to be. Whoever wants no more of it drops it; what serves the next one stays in the link_cache.
-pub struct Sharing {
+/// A link to be. Whoever wants no more of it drops it; what serves the next one stays in the [`LinkCache`].
+pub struct LinkBuilder {
     options: ShareOptions,
     stage: Stage,
     /// Rows, or what takes as long.
@@ -50,13 +50,13 @@ pub struct Sharing {
 
 enum Stage {
     Context,
-    Trying(Box<Trying>),
+    Attempts(Box<LinkAttempts>),
     Done,
 }
 
 /// How far a link has come.
 #[derive(Debug)]
-pub enum SharingStep {
+pub enum LinkStep {
     /// There is more to do.
     More {
         /// What has been done, in no unit.
@@ -68,7 +68,7 @@ pub enum SharingStep {
     Done(Result<Shared, TooSmall>),
 }
 
-impl Sharing {
+impl LinkBuilder {
     /// The largest within the budget.
     pub fn new(options: &ShareOptions) -> Self {
         Self { options: options.clone(), stage: Stage::Context, done: 0 }
@@ -80,30 +80,30 @@ impl Sharing {
         contents: &Contents<'_>,
         link_cache: &mut LinkCache,
         rows: usize,
-    ) -> SharingStep {
+    ) -> LinkStep {
         self.done = self.done.saturating_add(rows);
         self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
-            Stage::Context => match link_cache.ground(contents, &self.options, rows) {
+            Stage::Context => match link_cache.context(contents, &self.options, rows) {
                 None => Stage::Context,
-                Some(ground) => {
-                    Stage::Trying(Box::new(Trying::new(contents, &self.options, ground)))
+                Some(context) => {
+                    Stage::Attempts(Box::new(LinkAttempts::new(contents, &self.options, context)))
                 }
             },
-            Stage::Trying(mut trying) => {
+            Stage::Attempts(mut attempts) => {
                 let symbols = (rows / ROWS_OF_A_SYMBOL).max(1);
-                match trying.step(contents, &self.options, &mut link_cache.tools, symbols) {
-                    Some(made) => return SharingStep::Done(made),
-                    None => Stage::Trying(trying),
+                match attempts.step(contents, &self.options, &mut link_cache.tools, symbols) {
+                    Some(made) => return LinkStep::Done(made),
+                    None => Stage::Attempts(attempts),
                 }
             }
             Stage::Done => Stage::Done,
         };
         let left = match &self.stage {
             Stage::Context => contents.profile.samples.len().saturating_mul(4),
-            Stage::Trying(trying) => trying.symbols_left().saturating_mul(ROWS_OF_A_SYMBOL),
+            Stage::Attempts(attempts) => attempts.symbols_left().saturating_mul(ROWS_OF_A_SYMBOL),
             Stage::Done => 0,
         };
-        SharingStep::More { done: self.done, total: self.done.saturating_add(left) }
+        LinkStep::More { done: self.done, total: self.done.saturating_add(left) }
     }
 }
 
@@ -116,43 +116,43 @@ impl LinkCache {
         options: &ShareOptions,
         rows: usize,
     ) -> Option<Vec<HotPlace>> {
-        let ground = self.ground(contents, options, rows)?;
-        Some(ground.heat.places(contents))
+        let context = self.context(contents, options, rows)?;
+        Some(context.heat.places(contents))
     }
 
     /// What links with these options are made of, once it is made; what was kept of others goes.
-    fn ground(
+    fn context(
         &mut self,
         contents: &Contents<'_>,
         options: &ShareOptions,
         rows: usize,
     ) -> Option<Arc<LinkContext>> {
         let key = Key::of(options);
-        let state = match self.ground.take() {
+        let state = match self.context.take() {
             Some((known, state)) if known == key => state,
             _ => State::Building(link_context::LinkContextBuilder::new(contents, &key)),
         };
         let state = match state {
-            State::Building(making) => match making.step(contents, &key, rows) {
-                link_context::LinkContextBuilder::Done(ground) => State::Ready(ground),
-                making => State::Building(making),
+            State::Building(builder) => match builder.step(contents, &key, rows) {
+                link_context::LinkContextBuilder::Done(context) => State::Ready(context),
+                builder => State::Building(builder),
             },
             made => made,
         };
         let made = match &state {
-            State::Ready(ground) => Some(Arc::clone(ground)),
+            State::Ready(context) => Some(Arc::clone(context)),
             State::Building(_) => None,
         };
-        self.ground = Some((key, state));
+        self.context = Some((key, state));
         made
     }
 }
 
 /// The attempts at a link.
-struct Trying {
-    ground: Arc<LinkContext>,
+struct LinkAttempts {
+    context: Arc<LinkContext>,
     texts: Texts,
-    /// That of the ground, until a call node is given up.
+    /// That of the context, until a call node is given up.
     order: Arc<Order>,
     next: Next,
     packing: Option<(Attempt, Packing)>,
@@ -194,16 +194,16 @@ struct Attempt {
     texts: SharedTexts,
 }
 
-impl Trying {
-    fn new(contents: &Contents<'_>, options: &ShareOptions, ground: Arc<LinkContext>) -> Self {
-        let order = Arc::clone(&ground.order);
+impl LinkAttempts {
+    fn new(contents: &Contents<'_>, options: &ShareOptions, context: Arc<LinkContext>) -> Self {
+        let order = Arc::clone(&context.order);
         // A sample is hardly ever less than two and a half characters.
         let has_room = contents.profile.samples.len() <= options.characters / 5 * 2;
-        let is_whole = order.len() + 1 == ground.tree.nodes.len();
+        let is_whole = order.len() + 1 == context.tree.nodes.len();
         let has_samples = options.times == Times::Samples && samples::are_single(contents);
         let next = if has_room && is_whole && has_samples { Next::Samples } else { Next::Root };
         let texts = Texts::new(contents, options);
-        Self { ground, texts, order, next, packing: None, best: None }
+        Self { context, texts, order, next, packing: None, best: None }
     }
 
     /// Bytes of streams that are still to be packed in this attempt, at most.
@@ -236,7 +236,7 @@ impl Trying {
                 None => {
                     tools.densities.keep(search);
                     let is_whole = search.fits == self.order.len();
-                    let has_bins = options.times != Times::None && self.ground.finest.is_some();
+                    let has_bins = options.times != Times::None && self.context.finest.is_some();
                     self.next = match is_whole && has_bins && options.characters < usize::MAX {
                         true => Next::FinerBins,
                         false => Next::Nothing,
@@ -266,7 +266,7 @@ impl Trying {
         tools: &mut Tools,
         Plan { call_nodes, most, bytes, heat_bytes }: Plan,
     ) -> Option<Result<Shared, TooSmall>> {
-        let LinkContext { tree, scope, finest, heat, .. } = &*self.ground;
+        let LinkContext { tree, scope, finest, heat, .. } = &*self.context;
         let finest = finest.as_ref().filter(|_| options.times != Times::None);
         let heat = Some(heat).filter(|_| heat_bytes > 0);
         let most = most.min(options.times);

@@ -118,22 +118,22 @@ impl<'r> Aliases<'r> {
         if stretches.is_empty() {
             return Line { text, was: None };
         }
-        let mut told = String::new();
+        let mut redacted = String::new();
         let mut next = 0;
         for Stretch { range, by } in stretches {
-            told.push_str(&text[next..range.start]);
+            redacted.push_str(&text[next..range.start]);
             next = range.end;
             match by {
-                By::Text(by) => told.push_str(&by),
+                By::Text(by) => redacted.push_str(&by),
                 By::Rename(number) => {
                     let name = self.renames[number].text();
                     let key = (name, text[range].to_owned());
-                    told.push_str(self.aliases.get(&key).map_or(name, String::as_str));
+                    redacted.push_str(self.aliases.get(&key).map_or(name, String::as_str));
                 }
             }
         }
-        told.push_str(&text[next..]);
-        Line { text: Cow::Owned(told), was: Some(text) }
+        redacted.push_str(&text[next..]);
+        Line { text: Cow::Owned(redacted), was: Some(text) }
     }
 }
 
@@ -170,8 +170,8 @@ mod tests {
         let texts = ["acme::pay", "x<acme>", "main"];
         assert_eq!(renamed(&["acme=corp"], &texts), ["corp::pay", "x<corp>", "main"]);
         let texts = ["b::two", "b::one()", "b::two", "c"];
-        let told = ["hidden-2", "hidden-1()", "hidden-2", "c"];
-        assert_eq!(renamed(&[r"b::\w+"], &texts), told);
+        let redacted = ["hidden-2", "hidden-1()", "hidden-2", "c"];
+        assert_eq!(renamed(&[r"b::\w+"], &texts), redacted);
         // Two patterns, one word: what is different stays different.
         assert_eq!(renamed(&["a", "b"], &["a", "b"]), ["hidden-1", "hidden-2"]);
     }

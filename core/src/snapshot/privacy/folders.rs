@@ -55,39 +55,39 @@ impl<'p> Folders<'p> {
         if !text.contains(['/', '\\']) {
             return Cow::Borrowed(text);
         }
-        let mut told = String::with_capacity(text.len());
+        let mut redacted = String::with_capacity(text.len());
         let mut rest = text;
         while !rest.is_empty() {
             // One character that ends a path, or all up to the next one.
             let end = end_of(rest).max(rest.chars().next().map_or(0, char::len_utf8));
-            match start_of(&rest[..end], paths, told.ends_with(':')) {
+            match start_of(&rest[..end], paths, redacted.ends_with(':')) {
                 Some(start) => {
-                    told.push_str(&rest[..start]);
+                    redacted.push_str(&rest[..start]);
                     let (name, after) = self.cut_path(&rest[start..]);
-                    told.push_str(name);
+                    redacted.push_str(name);
                     rest = after;
                 }
                 None => {
-                    told.push_str(&rest[..end]);
+                    redacted.push_str(&rest[..end]);
                     rest = &rest[end..];
                 }
             }
         }
-        Cow::Owned(told)
+        Cow::Owned(redacted)
     }
 
     /// The same of a line of source: what begins and ends comments is no path.
     pub fn cut_source<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut told = String::new();
+        let mut redacted = String::new();
         let mut rest = text;
         while let Some(mark) = comment_mark(rest) {
-            told.push_str(&self.cut(&rest[..mark.start], PathsIn::Names));
-            told.push_str(&rest[mark.clone()]);
+            redacted.push_str(&self.cut(&rest[..mark.start], PathsIn::Names));
+            redacted.push_str(&rest[mark.clone()]);
             rest = &rest[mark.end..];
         }
         match rest.len() == text.len() {
             true => self.cut(text, PathsIn::Names),
-            false => Cow::Owned(told + &self.cut(rest, PathsIn::Names)),
+            false => Cow::Owned(redacted + &self.cut(rest, PathsIn::Names)),
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn of_a_path_the_name_stays() {
-        for (text, told) in [
+        for (text, redacted) in [
             ("/home/me/secret/app", "app"),
             (
                 "main::{lambda at /home/me/x.cpp:3:5}::operator()",
@@ -210,7 +210,7 @@ mod tests {
             ("PATH=/home/a/bin:/home/b/bin", "PATH=bin:bin"),
             ("go /home/me/node_modules/@acme/pay/x.js", "go x.js"),
         ] {
-            assert_eq!(cut(text), told);
+            assert_eq!(cut(text), redacted);
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
     fn comments_in_source_are_no_paths() {
         let known = ["/home/me/my project (copy)/src/x.cpp"];
         let folders = Folders::of(known.into_iter());
-        for (text, told) in [
+        for (text, redacted) in [
             ("x += 3; /* of a and b */", "x += 3; /* of a and b */"),
             ("/* a/b */ y = n / 2; // c", "/* a/b */ y = n / 2; // c"),
             ("f(); /// of f", "f(); /// of f"),
@@ -233,7 +233,7 @@ mod tests {
             ("//", "//"),
             ("*/", "*/"),
         ] {
-            assert_eq!(folders.cut_source(text), told, "{text}");
+            assert_eq!(folders.cut_source(text), redacted, "{text}");
         }
     }
 
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn folders_that_are_known_are_recognized_whole() {
-        for (text, told) in [
+        for (text, redacted) in [
             ("/home/me/my project (copy)/src/x.cpp:7", "x.cpp:7"),
             ("/home/me/my project (copy)/other/y.cpp", "y.cpp"),
             ("in /opt/acme/lib there", "in [folder] there"),
@@ -264,7 +264,7 @@ mod tests {
             ("/home/other/big secret project/y.cpp", "y.cpp"),
             ("/home/a/x /home/b/y", "x y"),
         ] {
-            assert_eq!(cut(text), told);
+            assert_eq!(cut(text), redacted);
         }
     }
 

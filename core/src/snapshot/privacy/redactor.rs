@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::snapshot::privacy::Aliases;
 
-    fn told(redactor: &Redactor<'_, '_>, draft: Draft<'_>) -> String {
+    fn redacted(redactor: &Redactor<'_, '_>, draft: Draft<'_>) -> String {
         Aliases::new(redactor.renames, [&draft].into_iter()).line(draft).text.into_owned()
     }
 
@@ -132,9 +132,9 @@ mod tests {
         redactor.hide("pay-server", "process-1");
         redactor.hide("pay", "process-2");
         let said = redactor.message("pay-server (pay) repays /srv/pay/log of pay.");
-        assert_eq!(told(&redactor, said), "process-1 (process-2) repays log of process-2.");
+        assert_eq!(redacted(&redactor, said), "process-1 (process-2) repays log of process-2.");
         // Names are taken out as a whole, where they stand.
-        assert_eq!(told(&redactor, redactor.name("pay")), "pay");
+        assert_eq!(redacted(&redactor, redactor.name("pay")), "pay");
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             ("é9a0c1122334455.debug", "é[build-id].debug"),
             ("at 0xdeadbeef01 facade", "at 0xdeadbeef01 facade"),
         ] {
-            assert_eq!(told(&redactor, redactor.message(said)), is);
+            assert_eq!(redacted(&redactor, redactor.message(said)), is);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
 pub(in crate::snapshot) use self::redacted_text::RedactedText;
-pub use self::redacted_text::{InProfile, Part, Renamed, SharedPart, SharedTexts};
+pub use self::redacted_text::{Part, ProfileTextCounts, RenamedText, SharedPart, SharedTexts};
 use crate::profile::{Dso, DsoId, DsoKind, EventId, StringId};
 use crate::snapshot::privacy::{
     Aliases, Disclosure, Draft, Folders, Line, Privacy, Redactor, file_name, numbered,
@@ -37,7 +37,7 @@ pub(in crate::snapshot) struct Texts {
     /// By function: what its name is.
     functions: Vec<Part>,
     /// What is counted beside them.
-    profile: InProfile,
+    profile: ProfileTextCounts,
 }
 
 /// Where a text belongs.
@@ -116,14 +116,14 @@ impl Texts {
         Self { lines, ranks, functions, profile: in_profile(contents) }
     }
 
-    fn told(&self, slot: Slot) -> Option<RedactedText<'_>> {
+    fn redacted(&self, slot: Slot) -> Option<RedactedText<'_>> {
         let function = |id: FunctionId| self.functions[id.0 as usize];
         self.lines.get(&slot).map(|line| RedactedText::new(slot.part(function), line))
     }
 
     /// What a DSO is called.
     pub fn path(&self, dso: DsoId) -> RedactedText<'_> {
-        self.told(Slot::Path(dso)).unwrap_or_default()
+        self.redacted(Slot::Path(dso)).unwrap_or_default()
     }
 
     /// Where a DSO stands among all, by what they are called.
@@ -133,62 +133,62 @@ impl Texts {
 
     /// Why a DSO has no names.
     pub fn reason(&self, dso: DsoId) -> Option<RedactedText<'_>> {
-        self.told(Slot::Reason(dso))
+        self.redacted(Slot::Reason(dso))
     }
 
     /// The file that gave a DSO its names.
     pub fn image(&self, dso: DsoId) -> Option<RedactedText<'_>> {
-        self.told(Slot::Image(dso))
+        self.redacted(Slot::Image(dso))
     }
 
     /// The identity of a file that was refused.
     pub fn found(&self, dso: DsoId) -> Option<RedactedText<'_>> {
-        self.told(Slot::Found(dso))
+        self.redacted(Slot::Found(dso))
     }
 
     /// What a function is called, if it has a name.
     pub fn function(&self, function: FunctionId) -> Option<RedactedText<'_>> {
-        self.told(Slot::Function(function))
+        self.redacted(Slot::Function(function))
     }
 
     /// A source file.
     pub fn file(&self, file: FileId) -> Option<RedactedText<'_>> {
-        self.told(Slot::File(file))
+        self.redacted(Slot::File(file))
     }
 
     /// What stands at a line of source.
     pub fn line(&self, at: SourceLine) -> Option<RedactedText<'_>> {
-        self.told(Slot::Line(at.file?, at.line?))
+        self.redacted(Slot::Line(at.file?, at.line?))
     }
 
     /// What stands at an address.
     pub fn instruction(&self, dso: DsoId, address: u64) -> Option<RedactedText<'_>> {
-        self.told(Slot::Instruction(dso, address))
+        self.redacted(Slot::Instruction(dso, address))
     }
 
     /// What processes and threads of this name are called.
     pub fn task(&self, name: StringId) -> RedactedText<'_> {
-        self.told(Slot::Task(name)).unwrap_or_default()
+        self.redacted(Slot::Task(name)).unwrap_or_default()
     }
 
     /// What an event is called.
     pub fn event(&self, event: EventId) -> RedactedText<'_> {
-        self.told(Slot::Event(event)).unwrap_or_default()
+        self.redacted(Slot::Event(event)).unwrap_or_default()
     }
 
     /// What a warning says.
     pub fn warning(&self, number: usize) -> RedactedText<'_> {
-        self.told(Slot::Warning(number)).unwrap_or_default()
+        self.redacted(Slot::Warning(number)).unwrap_or_default()
     }
 
     /// Host name, kernel release and architecture.
     pub fn host(&self) -> [Option<RedactedText<'_>>; 3] {
-        [Slot::HostName, Slot::Kernel, Slot::Architecture].map(|slot| self.told(slot))
+        [Slot::HostName, Slot::Kernel, Slot::Architecture].map(|slot| self.redacted(slot))
     }
 
     /// The recorder's arguments; none if they are not told.
     pub fn command_line(&self) -> impl Iterator<Item = RedactedText<'_>> {
-        (0..).map_while(|number| self.told(Slot::Argument(number)))
+        (0..).map_while(|number| self.redacted(Slot::Argument(number)))
     }
 
     /// The list of what was written.
@@ -198,11 +198,11 @@ impl Texts {
 
     /// How the sender looks at it.
     pub fn view(&self) -> RedactedText<'_> {
-        self.told(Slot::View).unwrap_or_default()
+        self.redacted(Slot::View).unwrap_or_default()
     }
 }
 
-fn in_profile(contents: &Contents<'_>) -> InProfile {
+fn in_profile(contents: &Contents<'_>) -> ProfileTextCounts {
     let Contents { profile, .. } = contents;
     let own = profile.dsos.iter().filter(|(_, dso)| is_file(dso) && !is_system(dso));
     let files = files(contents);
@@ -212,7 +212,7 @@ fn in_profile(contents: &Contents<'_>) -> InProfile {
     let texts = [&host.hostname, &host.os_release, &host.arch];
     let known = texts.into_iter().flatten().count() + usize::from(host.cpus.is_some());
     let identities = profile.dsos.iter().filter(|(_, dso)| dso.identity.is_some());
-    InProfile {
+    ProfileTextCounts {
         folders: folders.len() as u32,
         identities: identities.count() as u32,
         arguments: host.cmdline.len() as u32,
@@ -239,13 +239,13 @@ fn view(
     let paths = dsos.map(|(id, dso)| (dso.path.as_str(), &lines[&Slot::Path(id)]));
     let renamed = lines.values().filter_map(|line| Some((line.was.as_deref()?, line)));
     let known: HashMap<&str, &Line<'_>> = renamed.chain(paths).collect();
-    view_text::told(&options.view, |field, name| {
+    view_text::redact_view(&options.view, |field, name| {
         // A part of a name finds it too.
         if field == SEARCH && names.contains(&Disclosure::LeftOut) {
             return Some(String::new());
         }
-        let told = known.get(name).map_or_else(|| other(name).text, |line| line.text.clone());
-        (told != name).then(|| told.into_owned())
+        let redacted = known.get(name).map_or_else(|| other(name).text, |line| line.text.clone());
+        (redacted != name).then(|| redacted.into_owned())
     })
 }
 
@@ -348,8 +348,8 @@ impl<'c> Drafts<'c, '_> {
                 let image = self.redactor.file_name(image);
                 self.add(Slot::Image(id), self.redactor.file(image));
             }
-            let is_told = self.privacy.build_ids == Disclosure::Included;
-            if let Some(found) = row.found.as_deref().filter(|_| is_told) {
+            let is_included = self.privacy.build_ids == Disclosure::Included;
+            if let Some(found) = row.found.as_deref().filter(|_| is_included) {
                 self.add(Slot::Found(id), Draft::new(found.into()));
             }
         }
@@ -392,23 +392,23 @@ impl<'c> Drafts<'c, '_> {
 
     fn add_functions(&mut self) {
         let Contents { symbols, .. } = self.contents;
-        let is_told = |part| match part {
+        let disclosure_of = |part| match part {
             Part::OwnFunction => self.privacy.own_functions,
             Part::SystemFunction => self.privacy.system_functions,
             _ => Disclosure::Included,
         };
         let of_dso: Vec<Disclosure> =
-            parts_of_functions(&self.contents).into_iter().map(is_told).collect();
+            parts_of_functions(&self.contents).into_iter().map(disclosure_of).collect();
         let functions = (0..symbols.function_count() as u32).map(FunctionId);
         let named = functions.filter_map(|id| {
             let function = symbols.function(id);
             Some((id, function.name?, of_dso[function.dso.index()]))
         });
-        let hidden = named.clone().filter(|&(_, _, told)| told == Disclosure::LeftOut);
+        let hidden = named.clone().filter(|&(_, _, disclosure)| disclosure == Disclosure::LeftOut);
         let hidden = numbered("function", hidden.map(|(_, name, _)| name));
-        for (id, name, told) in named {
+        for (id, name, disclosure) in named {
             let draft = match hidden.get(name) {
-                Some(alias) if told == Disclosure::LeftOut => Draft::of_alias(name, alias),
+                Some(alias) if disclosure == Disclosure::LeftOut => Draft::of_alias(name, alias),
                 _ => self.redactor.name(name),
             };
             self.add(Slot::Function(id), draft);

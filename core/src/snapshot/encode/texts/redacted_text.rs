@@ -96,14 +96,14 @@ pub struct SharedTexts {
     /// Those parts that have any, in the order of [`Part`].
     pub parts: Vec<SharedPart>,
     /// What the profile has, told or not.
-    pub profile: InProfile,
+    pub profile: ProfileTextCounts,
 }
 
 /// How much a profile has of what is no name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct InProfile {
+pub struct ProfileTextCounts {
     /// Folders of DSOs and sources, the system's apart.
     pub folders: u32,
     /// DSOs with an identity.
@@ -128,14 +128,14 @@ pub struct SharedPart {
     /// Each once, by alphabet.
     pub texts: Vec<String>,
     /// Those that are called otherwise.
-    pub renamed: Vec<Renamed>,
+    pub renamed: Vec<RenamedText>,
 }
 
 /// A text that is called otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct Renamed {
+pub struct RenamedText {
     /// Position in [`SharedPart::texts`].
     pub index: u32,
     /// What it was; of several that are called the same, one.
@@ -144,16 +144,19 @@ pub struct Renamed {
 
 impl SharedTexts {
     /// The list of what was written.
-    pub(in crate::snapshot) fn of(written: &[RedactedText<'_>], profile: InProfile) -> Self {
+    pub(in crate::snapshot) fn of(
+        written: &[RedactedText<'_>],
+        profile: ProfileTextCounts,
+    ) -> Self {
         let mut parts: BTreeMap<Part, BTreeMap<&str, Option<&str>>> = BTreeMap::new();
-        for told in written.iter().filter(|told| !told.text.is_empty()) {
-            parts.entry(told.part).or_default().insert(told.text, told.was);
+        for redacted in written.iter().filter(|redacted| !redacted.text.is_empty()) {
+            parts.entry(redacted.part).or_default().insert(redacted.text, redacted.was);
         }
         let shown = |text: &str| printable(text).into_owned();
         let part = |(part, texts): (Part, BTreeMap<&str, Option<&str>>)| {
             let was = (0..).zip(texts.values());
             let renamed =
-                was.filter_map(|(index, was)| Some(Renamed { index, was: shown((*was)?) }));
+                was.filter_map(|(index, was)| Some(RenamedText { index, was: shown((*was)?) }));
             let renamed = renamed.collect();
             SharedPart { part, texts: texts.into_keys().map(shown).collect(), renamed }
         };
