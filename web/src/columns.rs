@@ -48,7 +48,7 @@ export interface TimeOrder extends FlameGraph {
   /** By box. */
   samples: Float64Array;
   /** Why there is no box. */
-  nothing: Nothing | null;
+  nothing: EmptyReason | null;
   /** The event's usual distance between samples of a thread, in nanoseconds. */
   distance: number;
 }

@@ -2,7 +2,8 @@
 
 use js_sys::{Float64Array, Int8Array, Object, Uint8Array, Uint32Array};
 use perftab_core::session::{
-    ChangeRows, CompareView, ComparedRows, ComparedTreeRows, Comparing, ComparingWork, FlameWindow,
+    ChangeRows, CompareView, ComparedRows, ComparedTreeRows, ComparedTrees, ComparisonBuilder,
+    FlameWindow,
 };
 use perftab_core::views::Query;
 use perftab_core::views::compare::ComparedGraph;
@@ -57,7 +58,7 @@ export interface ChangeRows extends ComparedRows {
 
 /// A comparison to be. Whoever wants no more of it frees it.
 #[wasm_bindgen]
-pub struct ComparisonWork(ComparingWork);
+pub struct ComparisonWork(ComparisonBuilder);
 
 #[wasm_bindgen]
 impl ComparisonWork {
@@ -71,7 +72,7 @@ impl ComparisonWork {
     ) -> Result<ComparisonWork, JsValue> {
         let queries: [Query; 2] = [from_js(before_query)?, from_js(after_query)?];
         let (before, after) = ((&before.0, &queries[0]), (&after.0, &queries[1]));
-        Ok(Self(ComparingWork::new(before, after)))
+        Ok(Self(ComparisonBuilder::new(before, after)))
     }
 
     /// Goes on for about as long as so many rows of samples take; the answer comes with the last step.
@@ -85,13 +86,13 @@ impl ComparisonWork {
         rows: usize,
     ) -> Result<Object, JsValue> {
         let step = self.0.step([&before.0, &after.0], rows);
-        step_object(step, |comparing| Ok(Comparison(comparing).into()))
+        step_object(step, |compared| Ok(Comparison(compared).into()))
     }
 }
 
 /// What two queries show, beside each other; made anew when names change.
 #[wasm_bindgen]
-pub struct Comparison(Comparing);
+pub struct Comparison(ComparedTrees);
 
 #[wasm_bindgen]
 impl Comparison {

@@ -374,7 +374,7 @@ impl Session {
     }
 
     /// What the filters and steps of a query leave, and what each takes away.
-    #[wasm_bindgen(unchecked_return_type = "Shown")]
+    #[wasm_bindgen(unchecked_return_type = "ShownSamples")]
     pub fn shown(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,

@@ -61,11 +61,11 @@ const SHADES: [f64; 3] = [0.0, 0.05, 0.1];
 pub(crate) struct Svg {
     name: String,
     query: Query,
-    drawn: Option<Drawn>,
+    drawn: Option<DrawnGraph>,
     next: At,
 }
 
-struct Drawn {
+struct DrawnGraph {
     graph: FlameGraph,
     /// Whether a name in it came from a file that does not match.
     is_forced: bool,
@@ -98,7 +98,7 @@ impl Svg {
                 Window { root, width, min_width, search: None, unnamed: Unnamed::EachAddress };
             let graph = flame_graph::layout(profile, symbols, tree, &window);
             let is_forced = graph.marks.iter().any(|marks| marks & mark::FORCED != 0);
-            Drawn { graph, is_forced }
+            DrawnGraph { graph, is_forced }
         });
         let page = Page { profile, labels: Labels::new(profile, symbols), tree, drawn };
         let mut text = String::new();
@@ -126,7 +126,7 @@ struct Page<'a> {
     profile: &'a Profile,
     labels: Labels<'a>,
     tree: &'a CallTree,
-    drawn: &'a Drawn,
+    drawn: &'a DrawnGraph,
 }
 
 impl Page<'_> {

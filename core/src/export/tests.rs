@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::*;
 use crate::profile::{Event, EventId, EventOrigin};
 use crate::symbolize::Provenance;
-use crate::views::build::{Built, build_with_ends};
+use crate::views::build::{BuiltTree, build_with_ends};
 use crate::views::ends::Ends;
 use crate::views::fixture::{Fixture, fixture, lines};
 use crate::views::function_ref::FunctionRef;
@@ -36,7 +36,7 @@ fn written(Fixture { profile, symbols }: &Fixture, request: &ExportRequest) -> V
     }
     let queries = request.queries(profile);
     let built = |query| build_with_ends(profile, symbols, query);
-    let trees: Vec<(Built, Ends)> = queries.iter().map(built).collect();
+    let trees: Vec<(BuiltTree, Ends)> = queries.iter().map(built).collect();
     let calls = |event: usize| match Calls::need_tree(&queries[event]) {
         true => {
             let (built, ends) = &trees[event];

@@ -275,10 +275,10 @@ impl Session {
 
     /// Everything about a call node; `None` if there is none with this id.
     pub fn call_node_detail(&mut self, query: &Query, call_node: u32) -> Option<CallNodeDetail> {
-        let made = self.made(query);
-        let id = self.trees.made[made].tree.get().id(call_node)?;
-        self.trees.made[made].tree.open(id);
-        let tree = self.trees.made[made].tree.get();
+        let index = self.tree_index(query);
+        let id = self.trees.cached[index].tree.get().id(call_node)?;
+        self.trees.cached[index].tree.open(id);
+        let tree = self.trees.cached[index].tree.get();
         let label = tree.label(id);
         let labels = Labels::new(&self.profile, &self.symbols);
         let dso = labels.dso(label);

@@ -1,13 +1,13 @@
 //! Two sessions, or two queries of one, compared: columns and small structs for hosts.
 //!
-//! A host makes a [`Comparing`] once for two sessions and queries, in steps ([`ComparingWork`]) where they
+//! A host makes a [`ComparedTrees`] once for two sessions and queries, in steps ([`ComparisonBuilder`]) where they
 //! are large, and asks it for any basis and width; it is to be made anew when names of either session
 //! change.
 
 use serde::{Deserialize, Serialize};
 
 use crate::session::times::ScanStep;
-use crate::session::{ChangeRows, ComparingWork, FlameWindow, PathStep, Session};
+use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Session};
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::compare::{
@@ -199,17 +199,17 @@ pub struct CompareSearch {
 }
 
 /// Two call trees beside each other.
-pub struct Comparing {
+pub struct ComparedTrees {
     pub(super) comparison: Comparison,
 }
 
-impl Comparing {
+impl ComparedTrees {
     /// Compares what a query shows of a session with what one shows of another, or of the same.
     pub fn new(before: (&Session, &Query), after: (&Session, &Query)) -> Self {
-        let mut work = ComparingWork::new(before, after);
+        let mut work = ComparisonBuilder::new(before, after);
         loop {
-            if let ScanStep::Done(comparing) = work.step([before.0, after.0], usize::MAX) {
-                return comparing;
+            if let ScanStep::Done(compared) = work.step([before.0, after.0], usize::MAX) {
+                return compared;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Rows of tables of both sides: call nodes, and functions and how they changed.
 
-use crate::session::{CompareView, Comparing};
+use crate::session::{CompareView, ComparedTrees};
 use crate::views::call_tree::CallNodeId;
 use crate::views::compare::{Change, ChangeKey, ComparedLabel, FunctionChange, Presence, Width};
 use crate::views::flame_graph::NONE;
@@ -61,7 +61,7 @@ pub struct ChangeRows {
     pub rows: ComparedRows,
 }
 
-impl Comparing {
+impl ComparedTrees {
     /// The callees of a call node, those first that have most weight on both sides together; at
     /// most `most` of them. An unknown call node has none. By how much they changed they would be
     /// in a worse order: changes below a call cancel each other.
@@ -81,38 +81,38 @@ impl Comparing {
 }
 
 impl ComparedTreeRows {
-    fn push(&mut self, comparing: &Comparing, id: CallNodeId, change: Change) {
-        let comparison = &comparing.comparison;
+    fn push(&mut self, compared: &ComparedTrees, id: CallNodeId, change: Change) {
+        let comparison = &compared.comparison;
         let label = comparison.label(id);
         self.call_node.push(id.0);
         let is_code = label.marks & mark::PSEUDO == 0;
         self.function.push(if is_code { label.function } else { NONE });
         self.child_count.push(comparison.children(id).len() as u32);
-        self.rows.push(comparing, label, change, comparison.presence(id), label.marks);
+        self.rows.push(compared, label, change, comparison.presence(id), label.marks);
     }
 }
 
 impl ChangeRows {
     pub(super) fn push(
         &mut self,
-        comparing: &Comparing,
+        compared: &ComparedTrees,
         function: &FunctionChange,
         change: Change,
         key: ChangeKey,
     ) {
-        let label = comparing.comparison.label_of(function.label);
+        let label = compared.comparison.label_of(function.label);
         self.function.push(function.label);
         self.heaviest.push(function.heaviest.0);
         let presence = Presence::of(function.sums(key));
         let inlined = if function.is_inlined { mark::INLINED } else { 0 };
-        self.rows.push(comparing, label, change, presence, label.marks | inlined);
+        self.rows.push(compared, label, change, presence, label.marks | inlined);
     }
 }
 
 impl ComparedRows {
     fn push(
         &mut self,
-        comparing: &Comparing,
+        compared: &ComparedTrees,
         label: &ComparedLabel,
         change: Change,
         presence: Presence,
@@ -125,8 +125,8 @@ impl ComparedRows {
         self.presence.push(presence as u8);
         self.kind.push(label.kind as u8);
         self.marks.push(marks);
-        self.names.push(comparing.comparison.text(label));
-        let dso = label.pair.map(|pair| comparing.pair(pair).name.clone());
+        self.names.push(compared.comparison.text(label));
+        let dso = label.pair.map(|pair| compared.pair(pair).name.clone());
         self.dsos.push(dso.unwrap_or_default());
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::session::times::ScanStep;
-use crate::session::{Comparing, Session};
-use crate::views::build::{BuildStep, Building};
+use crate::session::{ComparedTrees, Session};
+use crate::views::build::{BuildStep, CallTreeBuilder};
 use crate::views::call_tree::CallTree;
 use crate::views::compare::{CompareStep, Comparer, Recordings, Source};
 use crate::views::inverted::Inverted;
@@ -13,9 +13,9 @@ use crate::views::{Direction, Query};
 /// To compare a call node takes about as long as to take so many rows of samples.
 const ROWS_OF_A_CALL_NODE: usize = 8;
 
-/// A [`Comparing`] to be: both sides' trees are made and then compared, a step at a time. Whoever wants
+/// A [`ComparedTrees`] to be: both sides' trees are made and then compared, a step at a time. Whoever wants
 /// no more of it drops it.
-pub struct ComparingWork {
+pub struct ComparisonBuilder {
     queries: [Query; 2],
     recordings: Recordings,
     /// Of both sessions' names; if these change it begins anew.
@@ -33,13 +33,13 @@ enum Stage {
 /// The tree of a side.
 enum SideTree {
     Begin,
-    Building(Box<Building>),
+    Building(Box<CallTreeBuilder>),
     /// It is opened from this call node on.
     Inverting(Box<Inverted>, u32),
     Ready(Arc<CallTree>),
 }
 
-impl ComparingWork {
+impl ComparisonBuilder {
     /// For what a query shows of a session and what one shows of another, or of the same.
     pub fn new(before: (&Session, &Query), after: (&Session, &Query)) -> Self {
         let recordings = match std::ptr::eq(before.0, after.0) {
@@ -56,7 +56,7 @@ impl ComparingWork {
 
     /// Goes on for about as long as so many rows of samples take. The sessions are those that it was
     /// made for.
-    pub fn step(&mut self, sessions: [&Session; 2], rows: usize) -> ScanStep<Comparing> {
+    pub fn step(&mut self, sessions: [&Session; 2], rows: usize) -> ScanStep<ComparedTrees> {
         let generations = sessions.map(Session::generation);
         if self.generations != generations {
             self.generations = generations;
@@ -91,7 +91,7 @@ impl ComparingWork {
                 let sources = [&sources[0], &sources[1]];
                 match comparer.step(sources, nodes) {
                     CompareStep::Done(comparison) => {
-                        return ScanStep::Done(Comparing { comparison: *comparison });
+                        return ScanStep::Done(ComparedTrees { comparison: *comparison });
                     }
                     CompareStep::More(comparer) => {
                         let (done, total) = comparer.progress(sources);
@@ -128,7 +128,7 @@ impl SideTree {
                 let direction = Direction::Callees;
                 match session.trees.known(&Query { direction, ..query.clone() }) {
                     Some(known) => made(Arc::clone(known)),
-                    None => Self::Building(Box::new(Building::new(&session.profile, query))),
+                    None => Self::Building(Box::new(CallTreeBuilder::new(&session.profile, query))),
                 }
             }
             Self::Building(building) => {

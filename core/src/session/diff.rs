@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::compare::{CompareView, Comparing};
+use super::compare::{CompareView, ComparedTrees};
 use crate::views::compare::{
     Basis, ChangeKey, ChangeOrder, FunctionChange, Measures, Name, Presence,
 };
@@ -48,7 +48,7 @@ pub struct DiffTotal {
     pub certain: bool,
 }
 
-impl Comparing {
+impl ComparedTrees {
     /// Functions as a report lists them, at most `limit`.
     pub fn diff(
         &self,

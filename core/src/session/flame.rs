@@ -11,7 +11,7 @@ use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{FlameWindow, Session, TreeDetail};
 use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree};
-use crate::views::flame_graph::{FlameGraph, Laying};
+use crate::views::flame_graph::{FlameGraph, FlameGraphLayout};
 use crate::views::inverted::Way;
 
 /// A [`FlameGraph`] to be. Its tree is made first, if it is not there.
@@ -26,9 +26,9 @@ pub struct FlameWork {
 enum State {
     /// The tree is to be there first.
     Tree,
-    Whole(Arc<CallTree>, Box<Laying<CallNodeId>>),
+    Whole(Arc<CallTree>, Box<FlameGraphLayout<CallNodeId>>),
     /// Inverted callees. What was opened of them stays open while they are kept.
-    Inverted(Arc<CallTree>, Box<Laying<Way>>),
+    Inverted(Arc<CallTree>, Box<FlameGraphLayout<Way>>),
 }
 
 impl Session {
@@ -53,16 +53,16 @@ impl Session {
     }
 
     fn begin_laying(&mut self, query: &Query, window: &FlameWindow) -> State {
-        let made = self.made(query);
-        let tree = &mut self.trees.made[made].tree;
+        let index = self.tree_index(query);
+        let tree = &mut self.trees.cached[index].tree;
         let window = window.in_tree(tree.get().id(window.root).unwrap_or(CallNodeId::ROOT));
         match tree {
             Tree::Whole(tree) => {
-                State::Whole(Arc::clone(tree), Box::new(Laying::new(&&**tree, window)))
+                State::Whole(Arc::clone(tree), Box::new(FlameGraphLayout::new(&&**tree, window)))
             }
             Tree::Inverted(inverted) => {
                 let callees = Arc::clone(inverted.callees());
-                State::Inverted(callees, Box::new(Laying::new(&&mut **inverted, window)))
+                State::Inverted(callees, Box::new(FlameGraphLayout::new(&&mut **inverted, window)))
             }
         }
     }
@@ -86,15 +86,15 @@ impl Scan for FlameWork {
                 self.state = session.begin_laying(&self.query, &self.window);
                 false
             }
-            State::Whole(tree, laying) => {
-                laying.step((&session.profile, &session.symbols), &mut &**tree, call_nodes)
+            State::Whole(tree, layout) => {
+                layout.step((&session.profile, &session.symbols), &mut &**tree, call_nodes)
             }
-            State::Inverted(callees, laying) => {
+            State::Inverted(callees, layout) => {
                 let Session { trees, profile, symbols, .. } = &mut *session;
                 match trees.inverted(&self.query) {
                     // A tree that was forgotten and made anew of others may have other numbers.
                     Some(mut inverted) if Arc::ptr_eq(inverted.callees(), callees) => {
-                        laying.step((profile, symbols), &mut inverted, call_nodes)
+                        layout.step((profile, symbols), &mut inverted, call_nodes)
                     }
                     _ => {
                         self.state = State::Tree;
@@ -108,8 +108,8 @@ impl Scan for FlameWork {
         }
         ScanStep::Done(match std::mem::replace(&mut self.state, State::Tree) {
             State::Tree => FlameGraph::default(),
-            State::Whole(_, laying) => laying.finish(),
-            State::Inverted(_, laying) => laying.finish(),
+            State::Whole(_, layout) => layout.finish(),
+            State::Inverted(_, layout) => layout.finish(),
         })
     }
 }

@@ -53,10 +53,10 @@ pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use callers::Caller;
 pub use compare::{
     ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,
-    Comparing, DsoPairRow, SideTotal,
+    ComparedTrees, DsoPairRow, SideTotal,
 };
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
-pub use comparing::ComparingWork;
+pub use comparing::ComparisonBuilder;
 pub use diff::{DiffFunction, DiffTotal};
 pub use export::{Export, ExportStep};
 pub use flame::FlameWork;

@@ -5,15 +5,15 @@ use crate::session::Session;
 use crate::symbolize::FunctionId;
 use crate::views::call_path;
 use crate::views::function_ref::{DsoRef, FunctionRef, PathPart};
-use crate::views::shown::Shown;
+use crate::views::shown::ShownSamples;
 use crate::views::{Query, shown};
 
 impl Session {
     /// What the filters and steps of a query leave, and what each takes away.
-    pub fn shown(&mut self, query: &Query) -> Shown {
+    pub fn shown(&mut self, query: &Query) -> ShownSamples {
         let all = shown::all(&self.profile, query.event);
-        let made = self.made(query);
-        Shown::new(query, all, &self.trees.made[made].account)
+        let index = self.tree_index(query);
+        ShownSamples::new(query, all, &self.trees.cached[index].account)
     }
 
     /// What a function is called; `None` if there is none of this number.

@@ -7,7 +7,7 @@ use crate::views::call_tree::{CallNodeId, Label};
 use crate::views::filter::TimeRange;
 use crate::views::flame_graph::{self, FlameGraph};
 use crate::views::label::Labels;
-use crate::views::placed::{self, Placed, Placement, Placing};
+use crate::views::placed::{self, PlacedSamples, PlacingStep, SamplePlacer};
 use crate::views::weights::Sum;
 
 /// What makes graphs of ranges quick, for one query without its range at a time.
@@ -17,9 +17,9 @@ pub(super) enum Ranges {
     #[default]
     Unasked,
     /// Samples are being placed.
-    Placing(Placing),
+    Placing(SamplePlacer),
     /// They are.
-    Placed(Placed),
+    Placed(PlacedSamples),
 }
 
 /// The graph of a range while it is dragged.
@@ -43,8 +43,8 @@ impl Session {
     pub fn place_samples(&mut self, query: &Query, rows: usize) -> ScanStep<()> {
         let by = placed::key(query);
         let total = self.profile.samples.len();
-        let placing = match std::mem::take(&mut self.ranges) {
-            Ranges::Placing(placing) if *placing.by() == by => placing,
+        let placer = match std::mem::take(&mut self.ranges) {
+            Ranges::Placing(placer) if *placer.by() == by => placer,
             Ranges::Placed(placed) if *placed.by() == by => {
                 self.ranges = Ranges::Placed(placed);
                 return ScanStep::Done(());
@@ -59,16 +59,16 @@ impl Session {
                 let Some((tree, ends)) = self.trees.with_ends(&callees) else {
                     return ScanStep::More { done: 0, total };
                 };
-                Placing::new(query, &tree, ends, placed::MOST_CALL_NODES)
+                SamplePlacer::new(query, &tree, ends, placed::MOST_CALL_NODES)
             }
         };
-        match placing.step(&self.profile, rows) {
-            Placement::More(placing) => {
-                let done = placing.rows_done();
-                self.ranges = Ranges::Placing(placing);
+        match placer.step(&self.profile, rows) {
+            PlacingStep::More(placer) => {
+                let done = placer.rows_done();
+                self.ranges = Ranges::Placing(placer);
                 ScanStep::More { done, total }
             }
-            Placement::Done(placed) => {
+            PlacingStep::Done(placed) => {
                 self.ranges = Ranges::Placed(placed);
                 ScanStep::Done(())
             }

@@ -11,7 +11,7 @@ use crate::session::times::{Scan, ScanStep};
 use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
-use crate::views::coverage::{Covering, DsoUse, FrameCoverage};
+use crate::views::coverage::{CoverageCounter, DsoUse, FrameCoverage};
 use crate::views::ends::RemainingSamples;
 use crate::views::filter::FilterKind;
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
@@ -165,7 +165,7 @@ impl Session {
     /// Begins to find out how much of what the filters and steps of a query leave has names, and how much
     /// of it is in each DSO. A link does not hold what filters ask about, so of one it is of little use.
     pub fn coverage_work(&self, query: &Query) -> CoverageWork {
-        CoverageWork { query: query.clone(), left: Vec::new(), covering: None }
+        CoverageWork { query: query.clone(), left: Vec::new(), counter: None }
     }
 
     /// The same at once.
@@ -285,14 +285,14 @@ pub struct CoverageWork {
     query: Query,
     /// By event, as far as it is known: what steps leave.
     left: Vec<RemainingSamples>,
-    covering: Option<Box<Covering>>,
+    counter: Option<Box<CoverageCounter>>,
 }
 
 impl Scan for CoverageWork {
     type Answer = FilteredCoverage;
 
     fn step(&mut self, session: &mut Session, rows: usize) -> ScanStep<FilteredCoverage> {
-        let Self { query, left, covering } = self;
+        let Self { query, left, counter } = self;
         let drops = query.steps.iter().any(Transform::drops);
         if drops && left.len() < session.profile.events.len() {
             let event = left.len() as u32;
@@ -305,11 +305,11 @@ impl Scan for CoverageWork {
             };
         }
         let (profile, symbols) = (&session.profile, &session.symbols);
-        let begun = covering.get_or_insert_with(|| Box::new(Covering::new(profile)));
+        let begun = counter.get_or_insert_with(|| Box::new(CoverageCounter::new(profile)));
         if !begun.step((profile, symbols), query, left, rows) {
             return ScanStep::More { done: 0, total: 1 };
         }
-        let (frames, uses) = covering.take().map(|done| done.finish()).unwrap_or_default();
+        let (frames, uses) = counter.take().map(|done| done.finish()).unwrap_or_default();
         let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
         ScanStep::Done(FilteredCoverage {
             dsos: used

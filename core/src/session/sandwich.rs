@@ -81,9 +81,9 @@ impl Session {
     /// Inverting changes nothing here, nor does the tree around a function.
     pub fn sandwich(&mut self, query: &Query, function: &FunctionRef) -> Option<SandwichFacts> {
         let query = Query { direction: Direction::Callees, around: None, ..query.clone() };
-        let made = self.made(&query);
+        let index = self.tree_index(&query);
         let (profile, symbols, tree) =
-            (&self.profile, &self.symbols, self.trees.made[made].tree.get());
+            (&self.profile, &self.symbols, self.trees.cached[index].tree.get());
         let found = sandwich::sandwich(profile, symbols, tree, function)?;
         let label = tree.label(found.heaviest);
         let id = label.function()?;

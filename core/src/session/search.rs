@@ -5,7 +5,7 @@ use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{Session, TreeDetail};
 use crate::views::Query;
 use crate::views::call_tree::CallNodeId;
-use crate::views::search::{self, BadPattern, Found, Pattern, Searching};
+use crate::views::search::{self, BadPattern, Pattern, SearchMatches, TreeSearch};
 use crate::views::weights::Sum;
 
 /// What a search found.
@@ -31,7 +31,7 @@ pub struct SearchWork {
     pattern: Result<Option<Pattern>, BadPattern>,
     /// Of names; if these change it begins anew.
     generation: u32,
-    searching: Option<Box<Searching>>,
+    search: Option<Box<TreeSearch>>,
 }
 
 impl Session {
@@ -41,7 +41,7 @@ impl Session {
             query: query.clone(),
             pattern: Pattern::parse(text),
             generation: self.generation,
-            searching: None,
+            search: None,
         }
     }
 
@@ -66,22 +66,21 @@ impl Scan for SearchWork {
         }
         if self.generation != session.generation {
             self.generation = session.generation;
-            self.searching = None;
+            self.search = None;
         }
-        let made = session.made(&self.query);
+        let index = session.tree_index(&self.query);
         let names = (&session.profile, &session.symbols);
-        let tree = &mut session.trees.made[made].tree;
+        let tree = &mut session.trees.cached[index].tree;
         let Ok(Some(pattern)) = &self.pattern else {
-            let nothing = Found { sum: Sum::default(), functions: 0, matches: Vec::new() };
+            let nothing = SearchMatches { sum: Sum::default(), functions: 0, matches: Vec::new() };
             return ScanStep::Done(self.result(nothing, tree));
         };
-        let searching =
-            self.searching.get_or_insert_with(|| Box::new(Searching::new(pattern.clone())));
+        let search = self.search.get_or_insert_with(|| Box::new(TreeSearch::new(pattern.clone())));
         let callees = match tree {
             Tree::Whole(tree) => tree,
             Tree::Inverted(inverted) => inverted.callees(),
         };
-        match searching.step(names, callees, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
+        match search.step(names, callees, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
             None => ScanStep::More { done: 0, total: 1 },
             Some(found) => {
                 let found = match tree {
@@ -95,7 +94,7 @@ impl Scan for SearchWork {
 }
 
 impl SearchWork {
-    fn result(&self, found: Found, tree: &Tree) -> SearchResult {
+    fn result(&self, found: SearchMatches, tree: &Tree) -> SearchResult {
         let all = tree.get().total(CallNodeId::ROOT).weight;
         SearchResult {
             functions: found.functions,

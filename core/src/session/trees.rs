@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::session::Session;
 use crate::session::times::ScanStep;
 use crate::symbolize::Symbols;
-use crate::views::build::{BuildStep, Building, Built, build};
+use crate::views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::ends::Ends;
 use crate::views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
@@ -34,8 +34,8 @@ const NUMBERS_KEPT: usize = 16;
 #[derive(Default)]
 pub(super) struct Trees {
     /// The one that was used last comes last.
-    pub made: Vec<CachedTree>,
-    making: Option<TreeInProgress>,
+    pub cached: Vec<CachedTree>,
+    in_progress: Option<TreeInProgress>,
     /// Functions of a query that are being put in order.
     ordering: Option<(Query, FunctionOrder, OrderingFunctions)>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
@@ -55,8 +55,8 @@ pub(super) struct CachedTree {
 
 struct TreeInProgress {
     query: Query,
-    noted: TreeDetail,
-    building: Building,
+    detail: TreeDetail,
+    building: CallTreeBuilder,
 }
 
 /// What is to be known of a tree.
@@ -99,7 +99,7 @@ impl Trees {
 
     /// The tree of callees of a query, if it was made.
     pub fn known(&self, query: &Query) -> Option<&Arc<CallTree>> {
-        let known = self.made.iter().find(|made| made.query == *query)?;
+        let known = self.cached.iter().find(|cached| cached.query == *query)?;
         match &known.tree {
             Tree::Whole(tree) => Some(tree),
             Tree::Inverted(_) => None,
@@ -108,38 +108,40 @@ impl Trees {
 
     /// The inverted tree of a query, if it was made.
     pub fn inverted(&mut self, query: &Query) -> Option<&mut Inverted> {
-        let mut made = self.made.iter_mut().filter(|made| made.query == *query);
-        made.find_map(|made| match &mut made.tree {
+        let mut cached = self.cached.iter_mut().filter(|cached| cached.query == *query);
+        cached.find_map(|cached| match &mut cached.tree {
             Tree::Whole(_) => None,
             Tree::Inverted(inverted) => Some(&mut **inverted),
         })
     }
 
     /// Puts a query's tree last, if all that is to be known of it is.
-    fn find(&mut self, query: &Query, noted: TreeDetail) -> Option<&mut CachedTree> {
-        let is_known = |made: &CachedTree| noted == TreeDetail::Tree || made.ends.are_known();
-        let known = self.made.iter().position(|made| made.query == *query && is_known(made))?;
-        self.made[known..].rotate_left(1);
-        self.made.last_mut()
+    fn find(&mut self, query: &Query, detail: TreeDetail) -> Option<&mut CachedTree> {
+        let is_known = |cached: &CachedTree| detail == TreeDetail::Tree || cached.ends.are_known();
+        let known =
+            self.cached.iter().position(|cached| cached.query == *query && is_known(cached))?;
+        self.cached[known..].rotate_left(1);
+        self.cached.last_mut()
     }
 
     /// Before a tree is made: in WebAssembly memory is never given back.
     fn make_room(&mut self, query: &Query) {
-        self.forget(|made| made.query == *query);
+        self.forget(|cached| cached.query == *query);
         // Of one range after the other only the last two are of use.
-        let is_of_other_range = |made: &CachedTree| {
-            made.query.range.is_some() && query.range.is_some() && {
-                Query { range: query.range, ..made.query.clone() } == *query
+        let is_of_other_range = |cached: &CachedTree| {
+            cached.query.range.is_some() && query.range.is_some() && {
+                Query { range: query.range, ..cached.query.clone() } == *query
             }
         };
-        if let Some(last) = self.made.iter().rposition(is_of_other_range) {
+        if let Some(last) = self.cached.iter().rposition(is_of_other_range) {
             let mut place = 0..;
-            self.forget(|made| place.next() != Some(last) && is_of_other_range(made));
+            self.forget(|cached| place.next() != Some(last) && is_of_other_range(cached));
         }
-        let nodes =
-            |made: &[CachedTree]| made.iter().map(|made| made.tree.get().len()).sum::<usize>();
-        while self.made.len() >= TREES_KEPT
-            || (self.made.len() >= LARGE_TREES_KEPT && nodes(&self.made) > LARGE_TREES)
+        let nodes = |cached: &[CachedTree]| {
+            cached.iter().map(|cached| cached.tree.get().len()).sum::<usize>()
+        };
+        while self.cached.len() >= TREES_KEPT
+            || (self.cached.len() >= LARGE_TREES_KEPT && nodes(&self.cached) > LARGE_TREES)
         {
             let mut place = 0..;
             self.forget(|_| place.next() == Some(0));
@@ -148,15 +150,15 @@ impl Trees {
 
     fn forget(&mut self, mut is_forgotten: impl FnMut(&CachedTree) -> bool) {
         let opened = &mut self.opened;
-        self.made.retain(|made| {
-            let is_forgotten = is_forgotten(made);
-            if let Tree::Inverted(inverted) = &made.tree
+        self.cached.retain(|cached| {
+            let is_forgotten = is_forgotten(cached);
+            if let Tree::Inverted(inverted) = &cached.tree
                 && is_forgotten
             {
                 if opened.len() == NUMBERS_KEPT {
                     opened.remove(0);
                 }
-                opened.push((made.query.clone(), inverted.opened().to_vec()));
+                opened.push((cached.query.clone(), inverted.opened().to_vec()));
             }
             !is_forgotten
         });
@@ -164,19 +166,19 @@ impl Trees {
 
     fn keep(&mut self, query: &Query, tree: Tree, account: Account, ends: Arc<Ends>) {
         let query = query.clone();
-        self.made.push(CachedTree { query, tree, account, functions: None, grouped: None, ends });
+        self.cached.push(CachedTree { query, tree, account, functions: None, grouped: None, ends });
     }
 
-    fn keep_built(&mut self, query: &Query, built: Built, ends: Ends) {
+    fn keep_built(&mut self, query: &Query, built: BuiltTree, ends: Ends) {
         self.keep(query, Tree::Whole(built.tree.into()), built.account, ends.into());
     }
 
     /// The tree of callees of a query and where samples end in it, if both are known.
     pub fn with_ends(&self, query: &Query) -> Option<(Arc<CallTree>, Arc<Ends>)> {
-        let mut made = self.made.iter().filter(|made| made.query == *query);
-        made.find_map(|made| match &made.tree {
-            Tree::Whole(tree) if made.ends.are_known() => {
-                Some((Arc::clone(tree), Arc::clone(&made.ends)))
+        let mut cached = self.cached.iter().filter(|cached| cached.query == *query);
+        cached.find_map(|cached| match &cached.tree {
+            Tree::Whole(tree) if cached.ends.are_known() => {
+                Some((Arc::clone(tree), Arc::clone(&cached.ends)))
             }
             _ => None,
         })
@@ -187,16 +189,18 @@ impl Trees {
         &mut self,
         (profile, symbols): (&Profile, &Symbols),
         query: &Query,
-        noted: TreeDetail,
+        detail: TreeDetail,
         rows: usize,
     ) -> ScanStep<()> {
-        let building = match self.making.take() {
-            Some(making) if making.query == *query && making.noted == noted => making.building,
+        let building = match self.in_progress.take() {
+            Some(in_progress) if in_progress.query == *query && in_progress.detail == detail => {
+                in_progress.building
+            }
             _ => {
                 self.make_room(query);
-                match noted {
-                    TreeDetail::Tree => Building::new(profile, query),
-                    TreeDetail::Ends => Building::with_ends(profile, query),
+                match detail {
+                    TreeDetail::Tree => CallTreeBuilder::new(profile, query),
+                    TreeDetail::Ends => CallTreeBuilder::with_ends(profile, query),
                 }
             }
         };
@@ -208,8 +212,8 @@ impl Trees {
             }
             BuildStep::More(building) => {
                 let (done, total) = building.progress();
-                self.making =
-                    Some(TreeInProgress { query: query.clone(), noted, building: *building });
+                self.in_progress =
+                    Some(TreeInProgress { query: query.clone(), detail, building: *building });
                 ScanStep::More { done, total }
             }
         }
@@ -238,9 +242,9 @@ impl Session {
     /// Makes the call tree of a query: goes on for about as long as so many rows of samples take. One
     /// is made at a time: whoever stops in between can go on later, as long as neither names have
     /// changed nor another was asked for; else it begins anew.
-    pub fn make_tree(&mut self, query: &Query, noted: TreeDetail, rows: usize) -> ScanStep<()> {
+    pub fn make_tree(&mut self, query: &Query, detail: TreeDetail, rows: usize) -> ScanStep<()> {
         let Self { trees, profile, symbols, .. } = self;
-        if trees.find(query, noted).is_some() {
+        if trees.find(query, detail).is_some() {
             return ScanStep::Done(());
         }
         // An inverted tree is made of that of callees.
@@ -252,7 +256,7 @@ impl Session {
         if is_inverted && trees.invert(query, &made_of) {
             return ScanStep::Done(());
         }
-        match trees.step((profile, symbols), &made_of, noted, rows) {
+        match trees.step((profile, symbols), &made_of, detail, rows) {
             ScanStep::Done(()) if is_inverted => {
                 trees.invert(query, &made_of);
                 ScanStep::Done(())
@@ -262,25 +266,25 @@ impl Session {
     }
 
     /// Where what was made for a query is, made if it was not there.
-    pub(super) fn made(&mut self, query: &Query) -> usize {
-        self.made_with(query, TreeDetail::Tree)
+    pub(super) fn tree_index(&mut self, query: &Query) -> usize {
+        self.tree_index_with(query, TreeDetail::Tree)
     }
 
-    fn made_with(&mut self, query: &Query, noted: TreeDetail) -> usize {
-        while let ScanStep::More { .. } = self.make_tree(query, noted, usize::MAX) {}
-        self.trees.made.len() - 1
+    fn tree_index_with(&mut self, query: &Query, detail: TreeDetail) -> usize {
+        while let ScanStep::More { .. } = self.make_tree(query, detail, usize::MAX) {}
+        self.trees.cached.len() - 1
     }
 
     /// The call tree of a query; of an inverted one as far as it was opened.
     pub(super) fn tree(&mut self, query: &Query) -> &CallTree {
-        let made = self.made(query);
-        self.trees.made[made].tree.get()
+        let index = self.tree_index(query);
+        self.trees.cached[index].tree.get()
     }
 
     /// All of a query's tree: of an inverted one, too.
     pub(super) fn whole_tree(&mut self, query: &Query) -> Arc<CallTree> {
-        let made = self.made(query);
-        match &self.trees.made[made].tree {
+        let index = self.tree_index(query);
+        match &self.trees.cached[index].tree {
             Tree::Whole(tree) => Arc::clone(tree),
             Tree::Inverted(_) => build(&self.profile, &self.symbols, query).tree.into(),
         }
@@ -288,16 +292,16 @@ impl Session {
 
     /// A call node's children, heaviest first.
     pub(super) fn children(&mut self, query: &Query, id: CallNodeId) -> &[CallNodeId] {
-        let made = self.made(query);
-        let tree = &mut self.trees.made[made].tree;
+        let index = self.tree_index(query);
+        let tree = &mut self.trees.cached[index].tree;
         tree.open(id);
         tree.get().children(id)
     }
 
     /// Everything that the views of a query are made from.
     pub(super) fn parts(&mut self, query: &Query) -> (&Profile, &Symbols, &CallTree) {
-        let made = self.made(query);
-        (&self.profile, &self.symbols, self.trees.made[made].tree.get())
+        let index = self.tree_index(query);
+        (&self.profile, &self.symbols, self.trees.cached[index].tree.get())
     }
 
     /// The same, and in which call node each sample ends; for a query of callees.
@@ -305,8 +309,8 @@ impl Session {
         &mut self,
         query: &Query,
     ) -> (&Profile, &Symbols, &CallTree, &Ends) {
-        let made = self.made_with(query, TreeDetail::Ends);
-        let CachedTree { tree, ends, .. } = &self.trees.made[made];
+        let index = self.tree_index_with(query, TreeDetail::Ends);
+        let CachedTree { tree, ends, .. } = &self.trees.cached[index];
         (&self.profile, &self.symbols, tree.get(), ends)
     }
 
@@ -336,8 +340,8 @@ impl Session {
         if let more @ ScanStep::More { .. } = self.make_tree(query, TreeDetail::Tree, rows) {
             return more;
         }
-        let Self { trees: Trees { made, ordering, .. }, profile, symbols, .. } = self;
-        let Some(CachedTree { tree, functions, .. }) = made.last_mut() else {
+        let Self { trees: Trees { cached, ordering, .. }, profile, symbols, .. } = self;
+        let Some(CachedTree { tree, functions, .. }) = cached.last_mut() else {
             return ScanStep::Done(());
         };
         if functions.as_ref().is_some_and(|(known, _)| *known == order) {
@@ -356,8 +360,8 @@ impl Session {
 
     /// Those that [`Self::order_functions`] has put in order.
     pub(super) fn functions_in_order(&self, query: &Query) -> &[FunctionSum] {
-        let made = self.trees.made.iter().find(|made| made.query == *query);
-        made.and_then(|made| made.functions.as_ref()).map_or(&[], |(_, functions)| functions)
+        let cached = self.trees.cached.iter().find(|cached| cached.query == *query);
+        cached.and_then(|cached| cached.functions.as_ref()).map_or(&[], |(_, functions)| functions)
     }
 
     /// The files, DSOs or threads of a query of callees in order; no functions.
@@ -367,10 +371,10 @@ impl Session {
         order: FunctionOrder,
         by: GroupBy,
     ) -> &[GroupRow] {
-        let noted = if by == GroupBy::Thread { TreeDetail::Ends } else { TreeDetail::Tree };
-        let made = self.made_with(query, noted);
+        let detail = if by == GroupBy::Thread { TreeDetail::Ends } else { TreeDetail::Tree };
+        let index = self.tree_index_with(query, detail);
         let (profile, symbols) = (&self.profile, &self.symbols);
-        let CachedTree { tree, ends, grouped, .. } = &mut self.trees.made[made];
+        let CachedTree { tree, ends, grouped, .. } = &mut self.trees.cached[index];
         if grouped.as_ref().is_none_or(|known| (known.0, known.1) != (order, by)) {
             let tree = tree.get();
             let rows = match by {

@@ -152,7 +152,7 @@ fn the_way_a_query_looks_is_not_what_it_leaves() {
     let looks = Query {
         direction: Direction::Inverted,
         group: crate::views::Group::None,
-        around: Some(crate::views::Around { function, side: Side::Callers }),
+        around: Some(crate::views::AroundFunction { function, side: Side::Callers }),
         ..Query::default()
     };
     let opened =

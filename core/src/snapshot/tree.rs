@@ -8,7 +8,7 @@ use super::{FOLDED, MAX_DEPTH};
 use crate::profile::{DsoId, DsoKind, Profile};
 use crate::snapshot::{Contents, Disclosure};
 use crate::symbolize::{FileId, Function, FunctionId, Inlining, Provenance};
-use crate::views::build::{BuildStep, Building};
+use crate::views::build::{BuildStep, CallTreeBuilder};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
@@ -150,7 +150,7 @@ pub(super) struct TreeBuilder {
 enum Stage {
     /// The tree of the event after those that were added.
     Begin,
-    Building(Box<(Query, Building)>),
+    Building(Box<(Query, CallTreeBuilder)>),
     Adding(Box<Adding>),
     /// All events are in it.
     Done,
@@ -196,7 +196,7 @@ impl TreeBuilder {
                     around: None,
                     ..self.query.clone()
                 };
-                let building = Building::with_ends(profile, &query);
+                let building = CallTreeBuilder::with_ends(profile, &query);
                 Stage::Building(Box::new((query, building)))
             }
             Stage::Building(making) => {

@@ -60,7 +60,7 @@ pub(super) struct Boxes<'a> {
 pub(super) struct Drawing {
     graph: FlameGraph,
     texts: HashMap<Label, LabelText>,
-    found: Option<search::Known>,
+    found: Option<search::FinderCache>,
 }
 
 impl Drawing {
@@ -97,7 +97,7 @@ pub(super) struct Weights {
 }
 
 /// What a box stands for, and how it looks.
-pub(super) struct Drawn {
+pub(super) struct BoxContent {
     /// [`NONE`] if it stands for several.
     pub call_node: u32,
     /// How many it stands for, if they are several; else 0.
@@ -150,7 +150,7 @@ impl<'a> Boxes<'a> {
 
     /// A call node.
     pub fn push_call(&mut self, id: CallNodeId, label: Label, edges: Edges, weights: Weights) {
-        let drawn = Drawn {
+        let content = BoxContent {
             call_node: id.0,
             several: 0,
             label,
@@ -158,19 +158,19 @@ impl<'a> Boxes<'a> {
             text: self.label(label, edges.width()),
             found: self.found(label),
         };
-        self.push(&drawn, edges, weights);
+        self.push(&content, edges, weights);
     }
 
     /// A box.
-    pub fn push(&mut self, drawn: &Drawn, edges: Edges, weights: Weights) {
+    pub fn push(&mut self, content: &BoxContent, edges: Edges, weights: Weights) {
         let graph = &mut self.drawing.graph;
-        graph.call_node.push(drawn.call_node);
-        graph.folded.push(drawn.several);
-        graph.kind.push(self.labels.kind(drawn.label) as u8);
-        graph.marks.push(self.labels.marks(drawn.label) | drawn.found);
-        graph.function.push(drawn.function.map_or(NONE, |function| function.0));
-        graph.dso.push(self.labels.dso(drawn.label).map_or(NONE, |dso| dso.0));
-        self.place(edges, weights, drawn.text);
+        graph.call_node.push(content.call_node);
+        graph.folded.push(content.several);
+        graph.kind.push(self.labels.kind(content.label) as u8);
+        graph.marks.push(self.labels.marks(content.label) | content.found);
+        graph.function.push(content.function.map_or(NONE, |function| function.0));
+        graph.dso.push(self.labels.dso(content.label).map_or(NONE, |dso| dso.0));
+        self.place(edges, weights, content.text);
     }
 
     /// So many narrow calls.

@@ -1,7 +1,7 @@
 //! From the samples of a query to its call tree.
 //!
 //! The tree is grown from the stacks of the samples, the outermost caller as the root, goes through
-//! the steps, and is turned in the end. That takes seconds where samples are many, so [`Building`] does
+//! the steps, and is turned in the end. That takes seconds where samples are many, so [`CallTreeBuilder`] does
 //! it in steps, between which a host can let go of it.
 
 use crate::profile::{DsoKind, FrameId, Profile, StackId, Stacks};
@@ -10,7 +10,7 @@ use crate::views::call_tree::{CallNodeId, CallTree, GrowingTree, Label};
 use crate::views::ends::Ends;
 use crate::views::function_ref::Resolver;
 use crate::views::inverted::Inverted;
-use crate::views::ordering::{Numbers, Ordering};
+use crate::views::ordering::{ChildOrdering, Numbers};
 use crate::views::shown::Account;
 use crate::views::weights::{FilteredSamples, FilteringSamples, GroupWeights, Levels};
 use crate::views::{Direction, Inlines, Query, rewrite, turn};
@@ -21,7 +21,7 @@ const ROWS_OF_A_STACK: usize = 8;
 const ROWS_OF_A_PASS: usize = 2;
 
 /// A tree, and how it came to be what it is.
-pub struct Built {
+pub struct BuiltTree {
     /// What is shown.
     pub tree: CallTree,
     /// What was taken away.
@@ -29,23 +29,27 @@ pub struct Built {
 }
 
 /// Makes the call tree of a query, all of it: of an inverted one too.
-pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> Built {
-    let built = all_steps(Building::new(profile, query), profile, symbols).0;
+pub fn build(profile: &Profile, symbols: &Symbols, query: &Query) -> BuiltTree {
+    let built = all_steps(CallTreeBuilder::new(profile, query), profile, symbols).0;
     match query.direction {
         Direction::Inverted if query.around.is_none() => {
-            Built { tree: Inverted::new(built.tree.into()).into_whole(), ..built }
+            BuiltTree { tree: Inverted::new(built.tree.into()).into_whole(), ..built }
         }
         _ => built,
     }
 }
 
 /// Makes the call tree of a query for callees, and notes where each sample ends in it.
-pub fn build_with_ends(profile: &Profile, symbols: &Symbols, query: &Query) -> (Built, Ends) {
+pub fn build_with_ends(profile: &Profile, symbols: &Symbols, query: &Query) -> (BuiltTree, Ends) {
     debug_assert!(query.direction == Direction::Callees && query.around.is_none());
-    all_steps(Building::with_ends(profile, query), profile, symbols)
+    all_steps(CallTreeBuilder::with_ends(profile, query), profile, symbols)
 }
 
-fn all_steps(mut building: Building, profile: &Profile, symbols: &Symbols) -> (Built, Ends) {
+fn all_steps(
+    mut building: CallTreeBuilder,
+    profile: &Profile,
+    symbols: &Symbols,
+) -> (BuiltTree, Ends) {
     loop {
         match building.step(profile, symbols, usize::MAX) {
             BuildStep::More(more) => building = *more,
@@ -55,20 +59,20 @@ fn all_steps(mut building: Building, profile: &Profile, symbols: &Symbols) -> (B
 }
 
 /// The call tree of a query to be: that of its callees, which an inverted one is made of.
-pub struct Building {
+pub struct CallTreeBuilder {
     query: Query,
     levels: Levels,
-    noting: Noting,
+    ends_tracking: EndsTracking,
     stage: Stage,
     rows: usize,
     stacks: usize,
 }
 
-/// What is noted while a tree is made.
+/// Whether it is kept where each sample ends in the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Noting {
-    Nothing,
-    Ends,
+enum EndsTracking {
+    Off,
+    On,
 }
 
 enum Stage {
@@ -79,34 +83,34 @@ enum Stage {
     /// They go through the steps from this one on.
     Rewriting(CallTree, Account, Option<Ends>),
     /// What is left is put in order.
-    Ordering(Box<Ordering>, Account, Option<Ends>),
+    Ordering(Box<ChildOrdering>, Account, Option<Ends>),
 }
 
 /// What came of a step.
 pub enum BuildStep {
     /// There is more to do.
-    More(Box<Building>),
+    More(Box<CallTreeBuilder>),
     /// The tree, and where samples end in it if that was to be noted.
-    Done(Box<(Built, Ends)>),
+    Done(Box<(BuiltTree, Ends)>),
 }
 
-impl Building {
+impl CallTreeBuilder {
     /// Of a query, whatever its direction.
     pub fn new(profile: &Profile, query: &Query) -> Self {
-        Self::noting(profile, query, Noting::Nothing)
+        Self::with_tracking(profile, query, EndsTracking::Off)
     }
 
     /// The same, and notes where samples end.
     pub fn with_ends(profile: &Profile, query: &Query) -> Self {
-        Self::noting(profile, query, Noting::Ends)
+        Self::with_tracking(profile, query, EndsTracking::On)
     }
 
-    fn noting(profile: &Profile, query: &Query, noting: Noting) -> Self {
+    fn with_tracking(profile: &Profile, query: &Query, ends_tracking: EndsTracking) -> Self {
         let levels = rewrite::levels(query);
         let taking = FilteringSamples::new(profile, query, levels);
         let (rows, stacks) = (taking.rows_left(), profile.stacks.len());
         let stage = Stage::Taking(taking);
-        Self { query: query.clone(), levels, noting, stage, rows, stacks }
+        Self { query: query.clone(), levels, ends_tracking, stage, rows, stacks }
     }
 
     /// How many rows have been gone through, and how many there are; a stack counts as several.
@@ -122,7 +126,7 @@ impl Building {
 
     /// Goes on for about as long as so many rows take, or one pass over the tree.
     pub fn step(self, profile: &Profile, symbols: &Symbols, rows: usize) -> BuildStep {
-        let Self { query, levels, noting, stage, rows: all_rows, mut stacks } = self;
+        let Self { query, levels, ends_tracking, stage, rows: all_rows, mut stacks } = self;
         let stage = match stage {
             Stage::Taking(mut taking) => match taking.step(profile, rows) {
                 false => Stage::Taking(taking),
@@ -131,7 +135,10 @@ impl Building {
                     stacks = taken.groups.iter().map(|group| group.stacks.len()).sum();
                     let steps = Vec::new();
                     let account = Account { left: taken.sum, by_filter: taken.removed, steps };
-                    Stage::Growing(Growing::new(profile, query.inlines, noting, taken), account)
+                    Stage::Growing(
+                        Growing::new(profile, query.inlines, ends_tracking, taken),
+                        account,
+                    )
                 }
             },
             Stage::Growing(mut growing, account) => {
@@ -152,7 +159,7 @@ impl Building {
                     }
                     None => {
                         let tree = turned(&mut resolver, &query, levels, tree, &mut ends);
-                        let ordering = Ordering::new(tree, numbers(&query));
+                        let ordering = ChildOrdering::new(tree, numbers(&query));
                         Stage::Ordering(Box::new(ordering), account, ends)
                     }
                 }
@@ -163,13 +170,13 @@ impl Building {
                     if let Some((ends, moved)) = ends.as_mut().zip(moved) {
                         ends.move_on(&moved);
                     }
-                    let built = Built { tree, account };
+                    let built = BuiltTree { tree, account };
                     return BuildStep::Done(Box::new((built, ends.unwrap_or_default())));
                 }
                 Stage::Ordering(ordering, account, ends)
             }
         };
-        let more = Self { query, levels, noting, stage, rows: all_rows, stacks };
+        let more = Self { query, levels, ends_tracking, stage, rows: all_rows, stacks };
         BuildStep::More(Box::new(more))
     }
 }
@@ -236,9 +243,15 @@ struct Growing {
 const NONE: CallNodeId = CallNodeId(u32::MAX);
 
 impl Growing {
-    fn new(profile: &Profile, inlines: Inlines, noting: Noting, taken: FilteredSamples) -> Self {
+    fn new(
+        profile: &Profile,
+        inlines: Inlines,
+        ends_tracking: EndsTracking,
+        taken: FilteredSamples,
+    ) -> Self {
         let stacks = profile.stacks.len();
-        let ends = (noting == Noting::Ends).then(|| Ends::new(taken.group_of_thread, stacks));
+        let ends =
+            (ends_tracking == EndsTracking::On).then(|| Ends::new(taken.group_of_thread, stacks));
         // A call node for each stack is what there is without names; short ranges have fewer.
         let met: usize = taken.groups.iter().map(|group| group.stacks.len()).sum();
         let mut tree = GrowingTree::with_room_for(stacks.min(met.saturating_mul(4)));

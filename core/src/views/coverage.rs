@@ -60,22 +60,22 @@ impl FrameCoverage {
 
 /// Use of each DSO, by [`DsoId`], over all recorded events.
 pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
-    let mut covering = Covering::new(profile);
-    while !covering.count(profile, &|_| true, usize::MAX) {}
+    let mut counter = CoverageCounter::new(profile);
+    while !counter.count(profile, &|_| true, usize::MAX) {}
     for stack in 1..profile.stacks.len() {
-        covering.add_use(profile, StackId(stack as u32));
+        counter.add_use(profile, StackId(stack as u32));
     }
-    covering.uses
+    counter.uses
 }
 
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
-    let mut covering = Covering::new(profile);
-    while !covering.count(profile, &|_| true, usize::MAX) {}
+    let mut counter = CoverageCounter::new(profile);
+    while !counter.count(profile, &|_| true, usize::MAX) {}
     for stack in 1..profile.stacks.len() {
-        covering.add_frame(profile, symbols, StackId(stack as u32));
+        counter.add_frame(profile, symbols, StackId(stack as u32));
     }
-    covering.frames
+    counter.frames
 }
 
 /// The same of what the filters and steps of a query leave, and the use of each DSO by it. Of all
@@ -87,13 +87,13 @@ pub fn filtered(
     query: &Query,
     left: &[RemainingSamples],
 ) -> (FrameCoverage, Vec<DsoUse>) {
-    let mut covering = Covering::new(profile);
-    while !covering.step((profile, symbols), query, left, usize::MAX) {}
-    covering.finish()
+    let mut counter = CoverageCounter::new(profile);
+    while !counter.step((profile, symbols), query, left, usize::MAX) {}
+    counter.finish()
 }
 
 /// [`filtered`] in steps.
-pub struct Covering {
+pub struct CoverageCounter {
     /// By stack: recorded samples that end in it, and that pass through it.
     leaf: Vec<u64>,
     total: Vec<u64>,
@@ -117,7 +117,7 @@ enum Stage {
     Stacks,
 }
 
-impl Covering {
+impl CoverageCounter {
     /// Nothing is counted yet.
     pub fn new(profile: &Profile) -> Self {
         let stacks = profile.stacks.len();

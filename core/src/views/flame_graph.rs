@@ -6,7 +6,7 @@
 //! address.
 //!
 //! Where nothing has names, nearly every call node is a part of such a box, and laying out goes through
-//! all of them, row by row. So it is done in steps ([`Laying`]), too.
+//! all of them, row by row. So it is done in steps ([`FlameGraphLayout`]), too.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::profile::{DsoId, Profile};
 use crate::symbolize::Symbols;
-use crate::views::boxes::{Boxes, Drawing, Drawn, Edges, Weights};
+use crate::views::boxes::{BoxContent, Boxes, Drawing, Edges, Weights};
 pub use crate::views::boxes::{FlameGraph, NONE};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::grouping::{Grouping, Shared};
@@ -165,26 +165,26 @@ pub fn layout(
     window: &Window,
 ) -> FlameGraph {
     let mut source = source;
-    let mut laying = Laying::new(&source, window.clone());
-    while !laying.step((profile, symbols), &mut source, usize::MAX) {}
-    laying.finish()
+    let mut layout = FlameGraphLayout::new(&source, window.clone());
+    while !layout.step((profile, symbols), &mut source, usize::MAX) {}
+    layout.finish()
 }
 
 /// A layout to be.
-pub struct Laying<P> {
+pub struct FlameGraphLayout<P> {
     window: Window,
     /// Pixels of a weight of one.
     scale: f64,
     drawing: Drawing,
     /// What is left of the row above, and the row below it as far as it was found.
-    above: std::vec::IntoIter<Placed<P>>,
-    below: Vec<Placed<P>>,
+    above: std::vec::IntoIter<RowBox<P>>,
+    below: Vec<RowBox<P>>,
     /// Whose children are being found.
-    current: Option<(f64, Below<P>)>,
+    current: Option<(f64, ChildBoxes<P>)>,
 }
 
 /// A box of a row, by its left edge in pixels.
-enum Placed<P> {
+enum RowBox<P> {
     /// One call node, or several that are drawn as one.
     Calls { calls: Calls<P>, start: f64 },
     /// The narrow children of one box.
@@ -199,7 +199,7 @@ enum Calls<P> {
 }
 
 /// The boxes below one box, while they are being found.
-struct Below<P> {
+struct ChildBoxes<P> {
     finding: Finding<P>,
     boxes: Vec<(Calls<P>, u64, CallNodeId)>,
     /// Unnamed calls that share a box, by DSO.
@@ -217,12 +217,12 @@ enum Finding<P> {
     Grouped(Grouping<P>, usize),
 }
 
-impl<P: Copy> Laying<P> {
+impl<P: Copy> FlameGraphLayout<P> {
     /// Of the part of a tree below the window's root.
     pub fn new<S: Source<Part = P>>(source: &S, window: Window) -> Self {
         let total = source.tree().total(window.root).weight as f64;
         let scale = window.width / total;
-        let root = Placed::Calls { calls: Calls::One(window.root), start: 0.0 };
+        let root = RowBox::Calls { calls: Calls::One(window.root), start: 0.0 };
         let above = if total > 0.0 && window.width > 0.0 { vec![root] } else { Vec::new() };
         let mut drawing = Drawing::default();
         if !above.is_empty() {
@@ -258,11 +258,11 @@ impl<P: Copy> Laying<P> {
             }
             left -= 1;
             match above.next() {
-                Some(Placed::Calls { calls, start }) => {
+                Some(RowBox::Calls { calls, start }) => {
                     layout.push(&calls, start);
-                    *current = Some((start, Below::of(calls)));
+                    *current = Some((start, ChildBoxes::of(calls)));
                 }
-                Some(Placed::Folded { start, folded }) => layout.push_folded(start, folded),
+                Some(RowBox::Folded { start, folded }) => layout.push_folded(start, folded),
                 None if below.is_empty() => break true,
                 None => {
                     layout.boxes.begin_row();
@@ -280,7 +280,7 @@ impl<P: Copy> Laying<P> {
     }
 }
 
-impl<P: Copy> Below<P> {
+impl<P: Copy> ChildBoxes<P> {
     fn of(calls: Calls<P>) -> Self {
         let finding = match calls {
             Calls::One(id) => Finding::One(id, 0),
@@ -312,7 +312,7 @@ struct Layout<'a, S: Source> {
 
 impl<S: Source> Layout<'_, S> {
     /// Goes on with finding the boxes below a box; true when all are found.
-    fn find(&mut self, below: &mut Below<S::Part>, left: &mut usize) -> bool {
+    fn find(&mut self, below: &mut ChildBoxes<S::Part>, left: &mut usize) -> bool {
         match &mut below.finding {
             &mut Finding::One(id, from) => {
                 if !self.source.open(id, left) {
@@ -356,25 +356,30 @@ impl<S: Source> Layout<'_, S> {
     }
 
     /// Children stand side by side from their parent's left edge, heaviest first.
-    fn place(&mut self, mut below: Below<S::Part>, start: f64, row: &mut Vec<Placed<S::Part>>) {
+    fn place(
+        &mut self,
+        mut below: ChildBoxes<S::Part>,
+        start: f64,
+        row: &mut Vec<RowBox<S::Part>>,
+    ) {
         for (_, shared) in std::mem::take(&mut below.unnamed) {
             self.put_box(&mut below, shared);
         }
-        let Below { mut boxes, folded, .. } = below;
+        let ChildBoxes { mut boxes, folded, .. } = below;
         // Ranks break ties: what is met first depends on how deep a tree was opened.
         boxes.sort_by_key(|(_, weight, rank)| (Reverse(*weight), *rank));
         let mut start = start;
         for (calls, weight, _) in boxes {
-            row.push(Placed::Calls { calls, start });
+            row.push(RowBox::Calls { calls, start });
             start += weight as f64 * self.scale;
         }
         if folded.total > 0 && folded.total as f64 * self.scale >= self.window.min_width {
-            row.push(Placed::Folded { start, folded });
+            row.push(RowBox::Folded { start, folded });
         }
     }
 
     /// Gives a call node a box, or a part of one.
-    fn put_one(&mut self, below: &mut Below<S::Part>, id: CallNodeId) {
+    fn put_one(&mut self, below: &mut ChildBoxes<S::Part>, id: CallNodeId) {
         let tree = self.source.tree();
         let (label, total) = (tree.label(id), tree.total(id).weight);
         let amount = Amount { total, own: tree.self_sum(id).weight, nodes: 1, labels: 1 };
@@ -398,7 +403,7 @@ impl<S: Source> Layout<'_, S> {
     }
 
     /// The same for calls of one label.
-    fn put_several(&mut self, below: &mut Below<S::Part>, group: Shared<S::Part>) {
+    fn put_several(&mut self, below: &mut ChildBoxes<S::Part>, group: Shared<S::Part>) {
         let label = self.source.label(group.parts[0]);
         match self.shares(label, group.amount.total) {
             Some(dso) => {
@@ -412,7 +417,7 @@ impl<S: Source> Layout<'_, S> {
     }
 
     /// A box, unless it would be too narrow.
-    fn put_box(&mut self, below: &mut Below<S::Part>, shared: Shared<S::Part>) {
+    fn put_box(&mut self, below: &mut ChildBoxes<S::Part>, shared: Shared<S::Part>) {
         let amount = shared.amount;
         if (amount.total as f64 * self.scale) < self.window.min_width {
             let nodes = self.source.count(amount);
@@ -460,9 +465,9 @@ impl<S: Source> Layout<'_, S> {
         };
         let found = if is_one_function { self.boxes.found(label) } else { *found };
         let function = label.function().filter(|_| is_one_function);
-        let drawn = Drawn { call_node: NONE, several, label, function, text, found };
+        let content = BoxContent { call_node: NONE, several, label, function, text, found };
         let weights = Weights { total: amount.total as f64, own: amount.own as f64 };
-        self.boxes.push(&drawn, edges, weights);
+        self.boxes.push(&content, edges, weights);
     }
 
     fn push_folded(&mut self, start: f64, folded: Amount) {

@@ -2,7 +2,7 @@
 
 use super::call_tree::{CallNodeId, CallTree};
 use super::fixture::{fixture, lines, ungrouped};
-use super::flame_graph::{Laying, NONE, Unnamed, Window, layout};
+use super::flame_graph::{FlameGraphLayout, NONE, Unnamed, Window, layout};
 use super::label::Kind;
 use crate::profile::{CountedAs, DsoId, DsoKind};
 
@@ -13,9 +13,9 @@ fn rows(stacks: &str, min_width: f64, unnamed: Unnamed) -> String {
     let window = Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed };
     let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
     for call_nodes in 1..4 {
-        let mut laying = Laying::new(&&tree, window.clone());
-        while !laying.step((&stacks.profile, &stacks.symbols), &mut &tree, call_nodes) {}
-        assert_eq!(format!("{:?}", laying.finish()), format!("{graph:?}"));
+        let mut layout_steps = FlameGraphLayout::new(&&tree, window.clone());
+        while !layout_steps.step((&stacks.profile, &stacks.symbols), &mut &tree, call_nodes) {}
+        assert_eq!(format!("{:?}", layout_steps.finish()), format!("{graph:?}"));
     }
     let mut text = String::new();
     for row in graph.row_start.windows(2) {

@@ -45,14 +45,14 @@ pub(super) fn function_of(label: Label) -> Label {
 
 /// Sums a call tree (callees, not inverted) by function.
 pub fn sums(tree: &CallTree) -> Vec<FunctionSum> {
-    let mut summing = Summing::default();
+    let mut summing = FunctionSumBuilder::default();
     while !summing.step(tree, usize::MAX) {}
     summing.sums
 }
 
 /// The functions of a call tree while they are summed: with millions of call nodes in several steps.
 #[derive(Default)]
-pub(super) struct Summing {
+pub(super) struct FunctionSumBuilder {
     rows: Rows,
     /// So far.
     pub sums: Vec<FunctionSum>,
@@ -61,7 +61,7 @@ pub(super) struct Summing {
     adding: Option<RowSums>,
 }
 
-impl Summing {
+impl FunctionSumBuilder {
     /// Goes through so many more call nodes of the tree, which is the same each time; true when there
     /// are none left.
     pub fn step(&mut self, tree: &CallTree, call_nodes: usize) -> bool {
@@ -300,7 +300,7 @@ pub fn ordered(
 /// The functions of a call tree while they are put in order.
 pub struct OrderingFunctions {
     order: FunctionOrder,
-    summing: Summing,
+    summing: FunctionSumBuilder,
     is_summed: bool,
     /// Rows that were sorted, so many at a time: in the end these runs are merged.
     sorted: usize,
@@ -309,7 +309,7 @@ pub struct OrderingFunctions {
 impl OrderingFunctions {
     /// Nothing is summed yet.
     pub fn new(order: FunctionOrder) -> Self {
-        Self { order, summing: Summing::default(), is_summed: false, sorted: 0 }
+        Self { order, summing: FunctionSumBuilder::default(), is_summed: false, sorted: 0 }
     }
 
     /// Goes on for about as long as so many call nodes take; true when there is no more to do. Tree
@@ -324,7 +324,7 @@ impl OrderingFunctions {
             self.is_summed = self.summing.step(tree, call_nodes);
             return false;
         }
-        let Self { summing: Summing { sums, .. }, sorted, order, .. } = self;
+        let Self { summing: FunctionSumBuilder { sums, .. }, sorted, order, .. } = self;
         let is_last = *sorted == sums.len();
         let rows = match is_last {
             true => 0..sums.len(),
@@ -343,12 +343,12 @@ impl OrderingFunctions {
 
 fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], order: FunctionOrder) {
     let labels = Labels::new(profile, symbols);
-    let keyed = sums.iter().map(|&sum| Keyed {
+    let keyed = sums.iter().map(|&sum| FunctionSortKey {
         name: labels.name_key(sum.label),
         dso: labels.dso(sum.label).map(|dso| profile.dsos.get(dso).name()),
         sum,
     });
-    let mut keyed: Vec<Keyed<'_>> = keyed.collect();
+    let mut keyed: Vec<FunctionSortKey<'_>> = keyed.collect();
     keyed.sort_by(|a, b| order.compare(a, b));
     sums.iter_mut().zip(keyed).for_each(|(sum, keyed)| *sum = keyed.sum);
 }
@@ -356,13 +356,13 @@ fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], orde
 /// A function beside what it is ordered by. Hundreds of thousands of addresses may have no name:
 /// a text for each to compare by took longer than everything else, and looking the name up at
 /// each comparison twice as long as looking it up once.
-struct Keyed<'a> {
+struct FunctionSortKey<'a> {
     sum: FunctionSum,
     name: NameKey<'a>,
     dso: Option<&'a str>,
 }
 
-impl Orderable for Keyed<'_> {
+impl Orderable for FunctionSortKey<'_> {
     fn sums(&self) -> (Sum, Sum) {
         (self.sum.self_sum, self.sum.total)
     }

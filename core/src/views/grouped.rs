@@ -149,7 +149,7 @@ enum Subject {
 }
 
 /// A row while it is added up.
-struct Added {
+struct SubjectSum {
     subject: Subject,
     self_sum: Sum,
     total: Sum,
@@ -158,7 +158,7 @@ struct Added {
     dso: Option<DsoId>,
 }
 
-impl SumRow for Added {
+impl SumRow for SubjectSum {
     fn add_self(&mut self, tree: &CallTree, id: CallNodeId) {
         self.self_sum.add(tree.self_sum(id));
         if tree.total(id).weight > tree.total(self.heaviest).weight {
@@ -179,7 +179,7 @@ fn rows(
     subject: impl Fn(Label) -> Option<Subject>,
 ) -> Vec<GroupRow> {
     let labels = Labels::new(profile, symbols);
-    let mut added: Vec<Added> = Vec::new();
+    let mut added: Vec<SubjectSum> = Vec::new();
     let mut known: HashMap<Subject, u32> = HashMap::new();
     let row_of = tree.ids().map(|id| {
         let label = tree.label(id);
@@ -189,7 +189,7 @@ fn rows(
             Entry::Vacant(row) => {
                 let dso = labels.dso(label);
                 let (self_sum, total) = (Sum::default(), Sum::default());
-                added.push(Added { subject, self_sum, total, heaviest: id, marks: 0, dso });
+                added.push(SubjectSum { subject, self_sum, total, heaviest: id, marks: 0, dso });
                 *row.insert(added.len() as u32 - 1)
             }
         };
@@ -204,7 +204,7 @@ fn rows(
     in_order(shown, order)
 }
 
-impl Added {
+impl SubjectSum {
     fn shown(self, profile: &Profile, symbols: &Symbols, tree: &CallTree) -> GroupRow {
         let labels = Labels::new(profile, symbols);
         let dso_name = |dso: DsoId| printable(profile.dsos.get(dso).name()).into_owned();

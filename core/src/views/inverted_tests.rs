@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::views::build::build;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::fixture::{Fixture, fixture};
-use crate::views::flame_graph::{FlameGraph, Laying, Unnamed, Window, layout};
+use crate::views::flame_graph::{FlameGraph, FlameGraphLayout, Unnamed, Window, layout};
 use crate::views::inverted::Inverted;
 use crate::views::search::{Pattern, in_inverted, search};
 use crate::views::weights::Sum;
@@ -114,15 +114,15 @@ fn a_graph_is_the_same_whether_all_of_the_tree_is_there_or_not() {
         assert_eq!(boxes(&graph), expected, "round {round}");
         // In small steps it is the very same graph, also when something else is opened meanwhile.
         let (_, mut again) = of(&fixture, group);
-        let mut laying = Laying::new(&&mut again, window);
+        let mut layout_steps = FlameGraphLayout::new(&&mut again, window);
         let mut steps = 0;
-        while !laying.step((profile, symbols), &mut &mut again, 1 + round % 3) {
+        while !layout_steps.step((profile, symbols), &mut &mut again, 1 + round % 3) {
             steps += 1;
             if steps % 5 == 0 {
                 again.open(CallNodeId(numbers.below(again.tree().len()) as u32));
             }
         }
-        assert_eq!(boxes(&laying.finish()), expected, "round {round}, {steps} steps");
+        assert_eq!(boxes(&layout_steps.finish()), expected, "round {round}, {steps} steps");
         for (at, &number) in graph.call_node.iter().enumerate() {
             let total = inverted.tree().id(number).map(|id| inverted.tree().total(id).weight);
             assert!(total.is_none_or(|total| total as f64 == graph.total[at]));

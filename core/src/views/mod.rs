@@ -105,7 +105,7 @@ pub struct Query {
     /// What is done to the stacks.
     pub steps: Vec<Transform>,
     /// Instead of the whole tree the one that hangs on a function.
-    pub around: Option<Around>,
+    pub around: Option<AroundFunction>,
 }
 
 /// The tree that hangs on one function: samples that it is not in have no part in it, and a sample
@@ -113,7 +113,7 @@ pub struct Query {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct Around {
+pub struct AroundFunction {
     /// The root's child.
     pub function: FunctionRef,
     /// What follows it.

@@ -17,7 +17,7 @@ pub(super) enum Numbers {
 }
 
 /// A tree whose children are being put in order, heaviest first.
-pub(super) struct Ordering {
+pub(super) struct ChildOrdering {
     tree: CallTree,
     numbers: Numbers,
     pass: Pass,
@@ -50,7 +50,7 @@ enum Pass {
     Done,
 }
 
-impl Ordering {
+impl ChildOrdering {
     /// Of a tree whose totals are added up.
     pub fn new(tree: CallTree, numbers: Numbers) -> Self {
         let places = vec![(0, 0); tree.len()];

@@ -48,14 +48,14 @@ pub fn callees_of(query: &Query) -> Query {
 }
 
 /// The wide call nodes of a tree, and where in them samples are placed.
-struct Wide {
+struct WideNodes {
     /// Without sums.
     tree: CallTree,
     /// By call node of callees that samples end in.
     place: Vec<u32>,
 }
 
-impl Wide {
+impl WideNodes {
     /// Of callees, or of what hangs on a function.
     fn of(callees: &CallTree, most: usize) -> Self {
         let (tree, place) = Self::among(callees, most);
@@ -100,7 +100,7 @@ impl Width {
 }
 
 /// An inverted tree whose wide call nodes are being opened.
-struct Widening {
+struct WideNodeOpener {
     inverted: Inverted,
     width: Width,
     /// Those with so many samples count as wide.
@@ -110,7 +110,7 @@ struct Widening {
     most: usize,
 }
 
-impl Widening {
+impl WideNodeOpener {
     fn new(callees: &Arc<CallTree>, most: usize) -> Self {
         let inverted = Inverted::new(Arc::clone(callees));
         let least = inverted.tree().total(CallNodeId::ROOT).samples / most as u64;
@@ -137,34 +137,34 @@ impl Widening {
     }
 }
 
-/// Samples while they are placed.
-pub struct Placing {
+/// Places samples, a step at a time.
+pub struct SamplePlacer {
     by: Query,
-    wide: WideOrWidening,
+    wide: WideNodesState,
     ends: Arc<Ends>,
     places: Column<u32>,
 }
 
-enum WideOrWidening {
-    Wide(Wide),
-    Widening(Box<Widening>),
+enum WideNodesState {
+    Ready(WideNodes),
+    Opening(Box<WideNodeOpener>),
 }
 
 /// What came of a step.
-pub enum Placement {
+pub enum PlacingStep {
     /// There are more rows.
-    More(Placing),
+    More(SamplePlacer),
     /// All samples are placed.
-    Done(Placed),
+    Done(PlacedSamples),
 }
 
-impl Placing {
+impl SamplePlacer {
     /// For the samples of a query, by the tree of [`callees_of`] it and where they end there, in at most
     /// so many call nodes.
     pub fn new(query: &Query, callees: &Arc<CallTree>, ends: Arc<Ends>, most: usize) -> Self {
         let wide = match query.direction == Direction::Callees || query.around.is_some() {
-            true => WideOrWidening::Wide(Wide::of(callees, most)),
-            false => WideOrWidening::Widening(Box::new(Widening::new(callees, most))),
+            true => WideNodesState::Ready(WideNodes::of(callees, most)),
+            false => WideNodesState::Opening(Box::new(WideNodeOpener::new(callees, most))),
         };
         Self { by: key(query), wide, ends, places: Column::default() }
     }
@@ -175,15 +175,15 @@ impl Placing {
     }
 
     /// Goes on for about as long as it takes to place the samples of so many more rows.
-    pub fn step(mut self, profile: &Profile, rows: usize) -> Placement {
+    pub fn step(mut self, profile: &Profile, rows: usize) -> PlacingStep {
         let wide = match &mut self.wide {
-            WideOrWidening::Wide(wide) => wide,
-            WideOrWidening::Widening(widening) => {
-                if widening.step((rows / ROWS_OF_A_CALL_NODE).max(1)) {
-                    let wide = Wide::of_inverted(&widening.inverted, widening.most);
-                    self.wide = WideOrWidening::Wide(wide);
+            WideNodesState::Ready(wide) => wide,
+            WideNodesState::Opening(opener) => {
+                if opener.step((rows / ROWS_OF_A_CALL_NODE).max(1)) {
+                    let wide = WideNodes::of_inverted(&opener.inverted, opener.most);
+                    self.wide = WideNodesState::Ready(wide);
                 }
-                return Placement::More(self);
+                return PlacingStep::More(self);
             }
         };
         let filter = Filter::new(profile, &TaskSums::key(&self.by));
@@ -197,10 +197,10 @@ impl Placing {
             self.places.push(place.unwrap_or(NOWHERE));
         }
         if to < samples.len() {
-            return Placement::More(self);
+            return PlacingStep::More(self);
         }
         let tree = std::mem::take(&mut wide.tree);
-        Placement::Done(Placed::new(profile, self.by, tree, self.places))
+        PlacingStep::Done(PlacedSamples::new(profile, self.by, tree, self.places))
     }
 
     /// How many rows have been gone through.
@@ -210,7 +210,7 @@ impl Placing {
 }
 
 /// All samples of a query, placed.
-pub struct Placed {
+pub struct PlacedSamples {
     by: Query,
     /// Wide call nodes of all samples; without sums.
     tree: CallTree,
@@ -242,7 +242,7 @@ impl Sums {
     }
 }
 
-impl Placed {
+impl PlacedSamples {
     fn new(profile: &Profile, by: Query, tree: CallTree, places: Column<u32>) -> Self {
         let none = Sums::none(tree.len());
         let mut placed = Self { by, tree, places, whole: none.clone(), last: none };

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::views::build::{BuildStep, Building, build, build_with_ends};
+use crate::views::build::{BuildStep, CallTreeBuilder, build, build_with_ends};
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::fixture::{Fixture, fixture};
 use crate::views::function_ref::FunctionRef;
-use crate::views::placed::{Placed, Placement, Placing, callees_of};
+use crate::views::placed::{PlacedSamples, PlacingStep, SamplePlacer, callees_of};
 use crate::views::transform::Transform;
 use crate::views::weights::Sum;
 use crate::views::{Direction, Group, Query};
@@ -35,14 +35,14 @@ fn samples(count: u64, numbers: &mut Numbers) -> Fixture {
     fixture(&(0..count).map(|_| line(numbers)).collect::<String>())
 }
 
-fn placed(fixture: &Fixture, query: &Query, rows: usize, most: usize) -> Placed {
+fn placed(fixture: &Fixture, query: &Query, rows: usize, most: usize) -> PlacedSamples {
     let callees = callees_of(query);
     let (built, ends) = build_with_ends(&fixture.profile, &fixture.symbols, &callees);
-    let mut placing = Placing::new(query, &Arc::new(built.tree), Arc::new(ends), most);
+    let mut placer = SamplePlacer::new(query, &Arc::new(built.tree), Arc::new(ends), most);
     loop {
-        match placing.step(&fixture.profile, rows) {
-            Placement::More(more) => placing = more,
-            Placement::Done(placed) => return placed,
+        match placer.step(&fixture.profile, rows) {
+            PlacingStep::More(more) => placer = more,
+            PlacingStep::Done(placed) => return placed,
         }
     }
 }
@@ -151,7 +151,7 @@ fn a_tree_made_in_small_steps_has_the_same_numbers() {
             let query = Query { range, direction: Direction::Callees, ..query.clone() };
             let whole = build(profile, symbols, &query).tree;
             for rows in [1, 7, 40] {
-                let mut building = Building::new(profile, &query);
+                let mut building = CallTreeBuilder::new(profile, &query);
                 let tree = loop {
                     match building.step(profile, symbols, rows) {
                         BuildStep::More(more) => building = *more,

@@ -66,7 +66,7 @@ pub(super) fn step(
 }
 
 /// A tree after a step.
-struct Rewritten {
+struct RewrittenTree {
     tree: GrowingTree,
     /// Whether anything changed but for what was taken away.
     effect: Effect,
@@ -78,7 +78,7 @@ fn one(
     levels: Levels,
     tree: &CallTree,
     step: &Transform,
-) -> Option<Rewritten> {
+) -> Option<RewrittenTree> {
     match step {
         Transform::Merge { function } => {
             let set = resolver.functions(function);
@@ -228,7 +228,7 @@ pub(super) fn is_group(label: Label) -> bool {
     matches!(label, Label::All | Label::Group(_))
 }
 
-fn merge(tree: &CallTree, is_merged: &dyn Fn(CallNodeId) -> bool) -> Rewritten {
+fn merge(tree: &CallTree, is_merged: &dyn Fn(CallNodeId) -> bool) -> RewrittenTree {
     let mut effect = Effect::None;
     let tree = rewrite(tree, &mut |new, id, caller| match is_merged(id) {
         true => {
@@ -237,10 +237,10 @@ fn merge(tree: &CallTree, is_merged: &dyn Fn(CallNodeId) -> bool) -> Rewritten {
         }
         false => keep(tree, new, id, caller),
     });
-    Rewritten { tree, effect }
+    RewrittenTree { tree, effect }
 }
 
-fn focus(tree: &CallTree, is_root: &dyn Fn(CallNodeId) -> bool) -> Rewritten {
+fn focus(tree: &CallTree, is_root: &dyn Fn(CallNodeId) -> bool) -> RewrittenTree {
     let mut effect = Effect::None;
     let mut groups = Copies::new(tree);
     // By call node: the group that it is in.
@@ -266,7 +266,7 @@ fn focus(tree: &CallTree, is_root: &dyn Fn(CallNodeId) -> bool) -> Rewritten {
         let group = groups.of(new, group);
         new.child(group, as_root(label), tree.frame(id))
     });
-    Rewritten { tree: new, effect }
+    RewrittenTree { tree: new, effect }
 }
 
 /// What stands alone is inlined into nothing.
@@ -278,14 +278,14 @@ pub(super) fn as_root(label: Label) -> Label {
 }
 
 /// Keeps the samples that end in some call nodes.
-fn keep_leaves(tree: &CallTree, is_kept: &[bool]) -> Rewritten {
+fn keep_leaves(tree: &CallTree, is_kept: &[bool]) -> RewrittenTree {
     let mut new = GrowingTree::with_room_for(0);
     let mut copies = Copies::new(tree);
     for leaf in leaves(tree).filter(|leaf| is_kept[leaf.0 as usize]) {
         let at = copies.of(&mut new, leaf);
         new.move_self(at, tree, leaf);
     }
-    Rewritten { tree: new, effect: Effect::None }
+    RewrittenTree { tree: new, effect: Effect::None }
 }
 
 /// By call node: whether one on the way to it, or itself, is one of those that are asked for.
@@ -298,17 +298,17 @@ fn on_the_way(tree: &CallTree, is_one: &mut dyn FnMut(CallNodeId) -> bool) -> Ve
     met
 }
 
-fn without(tree: &CallTree, set: &FunctionSet) -> Rewritten {
+fn without(tree: &CallTree, set: &FunctionSet) -> RewrittenTree {
     let mut kept = on_the_way(tree, &mut |id| set.has(tree.label(id)));
     kept.iter_mut().for_each(|met| *met = !*met);
     keep_leaves(tree, &kept)
 }
 
-fn with_match(tree: &CallTree, finder: &mut Finder<'_>) -> Rewritten {
+fn with_match(tree: &CallTree, finder: &mut Finder<'_>) -> RewrittenTree {
     keep_leaves(tree, &on_the_way(tree, &mut |id| finder.finds(tree.label(id))))
 }
 
-fn collapse_function(tree: &CallTree, set: &FunctionSet) -> Rewritten {
+fn collapse_function(tree: &CallTree, set: &FunctionSet) -> RewrittenTree {
     let mut effect = Effect::None;
     let mut is_collapsed = vec![false; tree.len()];
     let new = rewrite(tree, &mut |new, id, caller| {
@@ -320,10 +320,10 @@ fn collapse_function(tree: &CallTree, set: &FunctionSet) -> Rewritten {
         is_collapsed[id.0 as usize] = set.has(tree.label(id));
         keep(tree, new, id, caller)
     });
-    Rewritten { tree: new, effect }
+    RewrittenTree { tree: new, effect }
 }
 
-fn collapse_runs(tree: &CallTree, one: Label, is_in: &dyn Fn(Label) -> bool) -> Rewritten {
+fn collapse_runs(tree: &CallTree, one: Label, is_in: &dyn Fn(Label) -> bool) -> RewrittenTree {
     let mut effect = Effect::None;
     let new = rewrite(tree, &mut |new, id, caller| {
         let label = tree.label(id);
@@ -338,10 +338,10 @@ fn collapse_runs(tree: &CallTree, one: Label, is_in: &dyn Fn(Label) -> bool) -> 
             false => new.child(caller, one, tree.frame(id)),
         }
     });
-    Rewritten { tree: new, effect }
+    RewrittenTree { tree: new, effect }
 }
 
-fn collapse_recursion(tree: &CallTree) -> Rewritten {
+fn collapse_recursion(tree: &CallTree) -> RewrittenTree {
     let mut effect = Effect::None;
     let new = rewrite(tree, &mut |new, id, caller| {
         let met_before = tree.label(id).function().and_then(|function| {
@@ -358,10 +358,10 @@ fn collapse_recursion(tree: &CallTree) -> Rewritten {
             None => keep(tree, new, id, caller),
         }
     });
-    Rewritten { tree: new, effect }
+    RewrittenTree { tree: new, effect }
 }
 
-fn merge_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewritten {
+fn merge_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> RewrittenTree {
     let mut effect = Effect::None;
     let mut new = GrowingTree::with_room_for(0);
     let mut copies = Copies::new(tree);
@@ -382,10 +382,10 @@ fn merge_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewrit
         }
         new.move_self(at, tree, leaf);
     }
-    Rewritten { tree: new, effect }
+    RewrittenTree { tree: new, effect }
 }
 
-fn focus_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewritten {
+fn focus_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> RewrittenTree {
     let mut effect = Effect::None;
     let mut new = GrowingTree::with_room_for(0);
     let mut copies = Copies::new(tree);
@@ -398,5 +398,5 @@ fn focus_inverted(tree: &CallTree, profile: &Profile, path: &CallPath) -> Rewrit
             new.move_self(at, tree, leaf);
         }
     }
-    Rewritten { tree: new, effect }
+    RewrittenTree { tree: new, effect }
 }

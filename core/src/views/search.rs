@@ -13,7 +13,7 @@ use regex_lite::{Regex, RegexBuilder};
 use crate::profile::{DsoId, Profile};
 use crate::symbolize::{FileId, FunctionId, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::functions::{self, Summing};
+use crate::views::functions::{self, FunctionSumBuilder};
 use crate::views::inverted::Inverted;
 use crate::views::label::Labels;
 use crate::views::weights::Sum;
@@ -189,12 +189,12 @@ pub struct Finder<'a> {
     pattern: &'a Pattern,
     profile: &'a Profile,
     labels: Labels<'a>,
-    known: Known,
+    cache: FinderCache,
 }
 
-/// What a pattern has been found in.
+/// In what a pattern has been found, and in what not.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct FinderCache {
     in_files: HashMap<FunctionId, Words>,
     in_dsos: HashMap<DsoId, Words>,
     labels: HashMap<Label, bool>,
@@ -204,7 +204,7 @@ impl<'a> Finder<'a> {
     /// For a profile and what is known of its names.
     pub fn new(profile: &'a Profile, symbols: &'a Symbols, pattern: &'a Pattern) -> Self {
         let in_files = in_files(profile, symbols, pattern);
-        Self::resume(profile, symbols, pattern, Known { in_files, ..Known::default() })
+        Self::resume(profile, symbols, pattern, FinderCache { in_files, ..FinderCache::default() })
     }
 
     /// Goes on with what is known of the same pattern and the same names.
@@ -212,23 +212,23 @@ impl<'a> Finder<'a> {
         profile: &'a Profile,
         symbols: &'a Symbols,
         pattern: &'a Pattern,
-        known: Known,
+        cache: FinderCache,
     ) -> Self {
-        Self { pattern, profile, labels: Labels::new(profile, symbols), known }
+        Self { pattern, profile, labels: Labels::new(profile, symbols), cache }
     }
 
     /// What [`Self::resume`] goes on with.
-    pub(super) fn pause(self) -> Known {
-        self.known
+    pub(super) fn pause(self) -> FinderCache {
+        self.cache
     }
 
     /// True if the pattern finds the function that a call node stands for. Groups are not found.
     pub fn finds(&mut self, label: Label) -> bool {
-        if let Some(&known) = self.known.labels.get(&label) {
+        if let Some(&known) = self.cache.labels.get(&label) {
             return known;
         }
         let found = self.words(label).count_ones() as usize == self.pattern.words.len();
-        self.known.labels.insert(label, found);
+        self.cache.labels.insert(label, found);
         found
     }
 
@@ -237,8 +237,8 @@ impl<'a> Finder<'a> {
             Label::All | Label::Group(_) => return 0,
             label => self.labels.text(label),
         };
-        let Self { pattern, profile, labels, known } = self;
-        let Known { in_files, in_dsos, .. } = known;
+        let Self { pattern, profile, labels, cache } = self;
+        let FinderCache { in_files, in_dsos, .. } = cache;
         let in_dso = labels.dso(label).map_or(0, |dso| {
             *in_dsos
                 .entry(dso)
@@ -272,7 +272,7 @@ fn in_files(profile: &Profile, symbols: &Symbols, pattern: &Pattern) -> HashMap<
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchMatches {
     /// Samples that have at least one match on their stack.
     pub sum: Sum,
     /// How many functions match.
@@ -282,19 +282,24 @@ pub struct Found {
 }
 
 /// Searches a call tree.
-pub fn search(profile: &Profile, symbols: &Symbols, tree: &CallTree, pattern: &Pattern) -> Found {
-    let mut searching = Searching::new(pattern.clone());
+pub fn search(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
+    pattern: &Pattern,
+) -> SearchMatches {
+    let mut search = TreeSearch::new(pattern.clone());
     loop {
-        if let Some(found) = searching.step((profile, symbols), tree, usize::MAX) {
+        if let Some(found) = search.step((profile, symbols), tree, usize::MAX) {
             return found;
         }
     }
 }
 
 /// A search of a call tree of callees: with millions of call nodes in several steps.
-pub struct Searching {
+pub struct TreeSearch {
     pattern: Pattern,
-    summing: Summing,
+    summing: FunctionSumBuilder,
     stage: Stage,
 }
 
@@ -302,15 +307,15 @@ enum Stage {
     /// Functions are summed.
     Summing,
     /// By function: whether it is found. Those after are still to be looked at.
-    Finding(Known, Vec<bool>),
+    Finding(FinderCache, Vec<bool>),
     /// By call node: whether it is of a function that is found, or below one. The samples of those so far.
     Counting(Vec<bool>, Vec<bool>, Sum),
 }
 
-impl Searching {
+impl TreeSearch {
     /// Nothing has been looked at yet.
     pub fn new(pattern: Pattern) -> Self {
-        Self { pattern, summing: Summing::default(), stage: Stage::Summing }
+        Self { pattern, summing: FunctionSumBuilder::default(), stage: Stage::Summing }
     }
 
     /// Goes through so many more call nodes or functions. Tree and names are the same each time.
@@ -319,15 +324,15 @@ impl Searching {
         (profile, symbols): (&Profile, &Symbols),
         tree: &CallTree,
         call_nodes: usize,
-    ) -> Option<Found> {
+    ) -> Option<SearchMatches> {
         let Self { pattern, summing, stage } = self;
         *stage = match std::mem::replace(stage, Stage::Summing) {
             Stage::Summing => match summing.step(tree, call_nodes) {
                 false => Stage::Summing,
                 true => Stage::Finding(Finder::new(profile, symbols, pattern).pause(), Vec::new()),
             },
-            Stage::Finding(known, mut is_found) => {
-                let mut finder = Finder::resume(profile, symbols, pattern, known);
+            Stage::Finding(cache, mut is_found) => {
+                let mut finder = Finder::resume(profile, symbols, pattern, cache);
                 let rest = summing.sums[is_found.len()..].iter().take(call_nodes);
                 is_found.extend(rest.map(|sum| finder.finds(sum.label)));
                 match is_found.len() < summing.sums.len() {
@@ -354,12 +359,16 @@ impl Searching {
         None
     }
 
-    fn found(&self, is_found: &[bool], sum: Sum) -> Found {
+    fn found(&self, is_found: &[bool], sum: Sum) -> SearchMatches {
         let found = self.summing.sums.iter().zip(is_found).filter(|(_, is_found)| **is_found);
         let mut found: Vec<_> = found.map(|(sum, _)| sum).collect();
         found.sort_by_key(|sum| std::cmp::Reverse(sum.total.weight));
         let functions = found.len() as u32;
-        Found { sum, functions, matches: found.into_iter().map(|sum| sum.heaviest).collect() }
+        SearchMatches {
+            sum,
+            functions,
+            matches: found.into_iter().map(|sum| sum.heaviest).collect(),
+        }
     }
 }
 
@@ -369,7 +378,7 @@ const MOST_LOOKED_FOR: usize = 200;
 /// What was found in the callees that an inverted tree is made of, in that tree. Samples and functions
 /// are the same; a match is the heaviest call node that was made of a function, or else the one that
 /// most samples of a call pass: of the heaviest functions, since it is made for that.
-pub fn in_inverted(inverted: &mut Inverted, found: Found) -> Found {
+pub fn in_inverted(inverted: &mut Inverted, found: SearchMatches) -> SearchMatches {
     let made: HashMap<Label, CallNodeId> =
         functions::sums(inverted.tree()).into_iter().map(|sum| (sum.label, sum.heaviest)).collect();
     let mut look_for = MOST_LOOKED_FOR;
@@ -381,5 +390,5 @@ pub fn in_inverted(inverted: &mut Inverted, found: Found) -> Found {
         look_for = look_for.checked_sub(1)?;
         inverted.call_node_of(call)
     });
-    Found { matches: matches.collect(), ..found }
+    SearchMatches { matches: matches.collect(), ..found }
 }

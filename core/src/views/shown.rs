@@ -12,7 +12,7 @@ use crate::views::{Query, serialize_weight};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct ShownSamples {
     /// Samples that are shown.
     #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
@@ -27,14 +27,14 @@ pub struct Shown {
     pub all_weight: u64,
     /// The filters that are set and then the steps, in order of effect. What they take away and
     /// what is shown add up to all.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedSamples>,
 }
 
 /// What one filter or step takes away of what those before it left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct Removed {
+pub struct RemovedSamples {
     /// Which.
     pub what: RemovedBy,
     /// Samples.
@@ -90,7 +90,7 @@ pub fn all(profile: &Profile, event: u32) -> Sum {
     all
 }
 
-impl Shown {
+impl ShownSamples {
     /// Of `all` samples of the event, what is left and where the rest went.
     pub fn new(query: &Query, all: Sum, account: &Account) -> Self {
         let mut by_filter = account.by_filter;
@@ -111,11 +111,8 @@ impl Shown {
         let steps = steps.map(|(&step, index)| (RemovedBy::Step(index), step));
         let mut left = account.left;
         account.steps.iter().for_each(|step| left = left.without(step.removed));
-        let removed = filters.chain(steps).map(|(what, StepAccount { removed, effect })| Removed {
-            what,
-            samples: removed.samples,
-            weight: removed.weight,
-            effect,
+        let removed = filters.chain(steps).map(|(what, StepAccount { removed, effect })| {
+            RemovedSamples { what, samples: removed.samples, weight: removed.weight, effect }
         });
         Self {
             samples: left.samples,

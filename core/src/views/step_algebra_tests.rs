@@ -11,7 +11,7 @@ use super::shown::Effect;
 use super::step_model::{self as model, Line, Table};
 use super::step_tests::{function, shown, step};
 use super::transform::Transform;
-use super::{Around, Direction, Group, Inlines, Query, Side};
+use super::{AroundFunction, Direction, Group, Inlines, Query, Side};
 
 /// Whatever the stacks and the steps: the tree is that of the model, and what is taken away and
 /// what is left add up.
@@ -70,7 +70,7 @@ fn check_around(stacks: &Fixture, query: &Query, lines: &[Line], name: &str, con
         return;
     }
     let tree = |side| {
-        let around = Some(Around { function: function(stacks, name), side });
+        let around = Some(AroundFunction { function: function(stacks, name), side });
         let query = Query { around, ..query.clone() };
         model::table_of(stacks, &CallTree::new(&stacks.profile, &stacks.symbols, &query))
     };

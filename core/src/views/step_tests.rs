@@ -6,9 +6,9 @@ use super::filter::{RangeSide, TimeRange};
 use super::fixture::{Fixture, fixture, lines, tree_text, ungrouped};
 use super::function_ref::{DsoRef, FunctionRef, HexAddress, PathPart};
 use super::rewrite::MOST_STEPS;
-use super::shown::{Effect, Shown, all};
+use super::shown::{Effect, ShownSamples, all};
 use super::transform::Transform;
-use super::{Around, Direction, Inlines, Query, Side};
+use super::{AroundFunction, Direction, Inlines, Query, Side};
 use crate::profile::Sample;
 
 pub(super) fn dso(stacks: &Fixture, name: &str) -> DsoRef {
@@ -68,9 +68,9 @@ pub(super) fn step(stacks: &Fixture, text: &str) -> Transform {
     }
 }
 
-pub(super) fn shown(stacks: &Fixture, query: &Query) -> Shown {
+pub(super) fn shown(stacks: &Fixture, query: &Query) -> ShownSamples {
     let built = build(&stacks.profile, &stacks.symbols, query);
-    Shown::new(query, all(&stacks.profile, query.event), &built.account)
+    ShownSamples::new(query, all(&stacks.profile, query.event), &built.account)
 }
 
 #[track_caller]
@@ -358,7 +358,7 @@ fn the_tree_around_a_function_counts_samples_once() {
     );
     let around = |side| {
         let function = function(&stacks, "B");
-        Query { around: Some(Around { function, side }), ..Query::default() }
+        Query { around: Some(AroundFunction { function, side }), ..Query::default() }
     };
     assert_eq!(
         tree_text(&stacks, &around(Side::Callees)),
@@ -584,7 +584,7 @@ fn what_cannot_be_meant_has_no_effect() {
     // Of what nobody is there is nothing to focus on.
     let query = Query { steps: vec![Transform::Focus { function: nobody() }], ..ungrouped() };
     assert_eq!(shown(&stacks, &query).weight, 0);
-    let around = Around { function: nobody(), side: Side::Callers };
+    let around = AroundFunction { function: nobody(), side: Side::Callers };
     let query = Query { around: Some(around), ..ungrouped() };
     assert_eq!(tree_text(&stacks, &query), lines("all 0 0"));
 }

@@ -17,7 +17,7 @@
 
 use crate::profile::{Event, EventOrigin, Profile};
 use crate::symbolize::Symbols;
-use crate::views::boxes::{Boxes, Drawn, Edges, FlameGraph, Weights};
+use crate::views::boxes::{BoxContent, Boxes, Edges, FlameGraph, Weights};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
 use crate::views::ends::Ends;
 use crate::views::filter::Filter;
@@ -56,7 +56,7 @@ pub struct TimeOrder {
     /// By box: how many samples are in it, and, if it is cut off by the window, in the window.
     pub samples: Vec<u64>,
     /// Why there is no box.
-    pub nothing: Option<Nothing>,
+    pub nothing: Option<EmptyReason>,
     /// The event's usual distance between samples of a thread, in nanoseconds.
     pub distance: u64,
 }
@@ -65,7 +65,7 @@ pub struct TimeOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "kebab-case")]
-pub enum Nothing {
+pub enum EmptyReason {
     /// Samples have no time: what is open came by a link, or was recorded without.
     NoTimes,
     /// The recording has no such thread.
@@ -74,7 +74,7 @@ pub enum Nothing {
     NoSamples,
 }
 
-impl Nothing {
+impl EmptyReason {
     /// As the page knows it.
     pub fn name(self) -> &'static str {
         match self {
@@ -127,9 +127,9 @@ pub fn layout(
     window: &Window,
 ) -> TimeOrder {
     let nothing = |why| TimeOrder { nothing: Some(why), distance, ..TimeOrder::default() };
-    let Some(first) = profile.first_time() else { return nothing(Nothing::NoTimes) };
+    let Some(first) = profile.first_time() else { return nothing(EmptyReason::NoTimes) };
     let Some(thread) = profile.threads.threads.iter().rfind(|it| it.tid == window.thread) else {
-        return nothing(Nothing::NoThread);
+        return nothing(EmptyReason::NoThread);
     };
     let scale = Scale::new(first, window);
     let mut pieces = Pieces::new(tree, scale, window.min_width);
@@ -147,7 +147,7 @@ pub fn layout(
     let name = boxes.labels.thread_text(*thread);
     match pieces.write(boxes, &name) {
         Some((graph, samples)) => TimeOrder { graph, samples, nothing: None, distance },
-        None => nothing(Nothing::NoSamples),
+        None => nothing(EmptyReason::NoSamples),
     }
 }
 
@@ -261,7 +261,7 @@ struct Piece {
 }
 
 /// A piece that has not ended.
-struct Open {
+struct OpenPiece {
     node: CallNodeId,
     start: u64,
     /// The sum of all samples before.
@@ -282,7 +282,7 @@ struct Pieces<'a> {
     tree: &'a CallTree,
     scale: Scale,
     min_width: f64,
-    open: Vec<Open>,
+    open: Vec<OpenPiece>,
     rows: Vec<Row>,
     /// The way to the last leaf: filled anew for each that differs.
     path: Vec<CallNodeId>,
@@ -319,7 +319,7 @@ impl<'a> Pieces<'a> {
             self.close_to(same);
             for &node in &self.path[same..] {
                 let (start, before) = (span.start, self.sum);
-                self.open.push(Open { node, start, before, own: Sum::default() });
+                self.open.push(OpenPiece { node, start, before, own: Sum::default() });
             }
             self.rows.resize_with(self.rows.len().max(self.open.len()), Row::default);
             self.leaf = Some(leaf);
@@ -348,7 +348,7 @@ impl<'a> Pieces<'a> {
         let Some((_, end)) = self.bounds else { return };
         self.leaf = None;
         while self.open.len() > depth {
-            let Some(Open { node, start, before, own }) = self.open.pop() else { return };
+            let Some(OpenPiece { node, start, before, own }) = self.open.pop() else { return };
             let total = self.sum.without(before);
             let piece = Piece { node, count: 1, start, end, total, own };
             let row = self.open.len();
@@ -395,7 +395,7 @@ impl<'a> Pieces<'a> {
         let (start, end) = self.bounds?;
         self.end_narrow(0);
         let edges = self.scale.edges(start, end);
-        let drawn = Drawn {
+        let content = BoxContent {
             call_node: CallNodeId::ROOT.0,
             several: 0,
             label: Label::All,
@@ -404,7 +404,7 @@ impl<'a> Pieces<'a> {
             found: 0,
         };
         boxes.begin_row();
-        boxes.push(&drawn, edges, Weights { total: self.sum.weight as f64, own: 0.0 });
+        boxes.push(&content, edges, Weights { total: self.sum.weight as f64, own: 0.0 });
         let mut samples = vec![self.sum.samples];
         for row in self.rows.iter().filter(|row| !row.pieces.is_empty()) {
             boxes.begin_row();

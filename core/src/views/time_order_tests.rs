@@ -5,7 +5,7 @@ use super::filter::{Filter, RangeSide, TimeRange};
 use super::fixture::{Fixture, fixture, lines, ungrouped};
 use super::flame_graph::NONE;
 use super::function_ref::{DsoRef, FunctionRef};
-use super::time_order::{Nothing, TimeOrder, Window, layout, usual_distance};
+use super::time_order::{EmptyReason, TimeOrder, Window, layout, usual_distance};
 use super::transform::Transform;
 use super::{Group, Query};
 use crate::profile::EventOrigin;
@@ -102,10 +102,10 @@ fn a_window_cuts_off_what_is_beyond_it() {
         let window = Window { thread, ..window(start, end) };
         order(&timed(STEADY), &ungrouped(), &window).nothing
     };
-    assert_eq!(nothing(10_000, 20_000, 1), Some(Nothing::NoSamples));
-    assert_eq!(nothing(0, 600, 77), Some(Nothing::NoThread));
+    assert_eq!(nothing(10_000, 20_000, 1), Some(EmptyReason::NoSamples));
+    assert_eq!(nothing(0, 600, 77), Some(EmptyReason::NoThread));
     assert_eq!(nothing(0, 600, 2), None);
-    assert_eq!(nothing(u64::MAX - 1, u64::MAX, 1), Some(Nothing::NoSamples));
+    assert_eq!(nothing(u64::MAX - 1, u64::MAX, 1), Some(EmptyReason::NoSamples));
 }
 
 #[test]
@@ -314,5 +314,5 @@ fn on_and_off_the_cpu_stand_in_one_row() {
 fn without_times_nothing_is_drawn() {
     let stacks = timed("0 main: A 1\n0 main: B 1");
     let order = order(&stacks, &ungrouped(), &window(0, 100));
-    assert_eq!((order.nothing, order.samples.len()), (Some(Nothing::NoTimes), 0));
+    assert_eq!((order.nothing, order.samples.len()), (Some(EmptyReason::NoTimes), 0));
 }

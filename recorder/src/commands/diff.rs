@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
-    CompareView, Comparing, DiffFunction, DsoPairRow, FidelityInfo, FormatInfo, Session, SideTotal,
+    CompareView, ComparedTrees, DiffFunction, DsoPairRow, FidelityInfo, FormatInfo, Session,
+    SideTotal,
 };
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, Relation};
@@ -71,9 +72,10 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
         Ok(query)
     };
     let queries = [query(&before)?, query(&after)?];
-    let comparing = Comparing::new((&before.session, &queries[0]), (&after.session, &queries[1]));
+    let compared =
+        ComparedTrees::new((&before.session, &queries[0]), (&after.session, &queries[1]));
     let basis = basis(args.basis);
-    let totals = comparing.sides();
+    let totals = compared.sides();
     for (side, total) in [&before, &after].into_iter().zip(totals) {
         if basis == Basis::PerSecond && total.seconds == 0.0 {
             bail!("{} has no times; use --basis share", side.file);
@@ -81,8 +83,8 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     }
     let key = if args.total { ChangeKey::Total } else { ChangeKey::SelfWeight };
     let limit = args.limit.unwrap_or(usize::MAX);
-    let functions = comparing.diff(basis, key, order(args.sort), limit);
-    let dsos = comparing.dsos(CompareView { basis, ..CompareView::default() });
+    let functions = compared.diff(basis, key, order(args.sort), limit);
+    let dsos = compared.dsos(CompareView { basis, ..CompareView::default() });
     let [before_side, after_side] =
         [(&before, totals[0]), (&after, totals[1])].map(|(side, total)| DiffSide {
             file: &side.file,

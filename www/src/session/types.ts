@@ -6,26 +6,26 @@
 // generated from Rust; what is added here is the protocol around them.
 
 import type {
-  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
-  Failure, FidelityInfo, Privacy, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, Removed,
-  SearchResult, SharedLink, ShareOptions, Shown, Status, TimeRange, Transform, UsedFile, Warning,
+  AroundFunction, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
+  Failure, FidelityInfo, Privacy, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, RemovedSamples,
+  SearchResult, SharedLink, ShareOptions, ShownSamples, Status, TimeRange, Transform, UsedFile, Warning,
 } from "../generated/perftab_web.js";
 import type {
-  CodePart, GroupBy, Nothing, Occurrence, OccurrenceRequest, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow,
+  CodePart, GroupBy, EmptyReason, Occurrence, OccurrenceRequest, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow,
 } from "../generated/perftab_web.js";
 import type {
   Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit,
 } from "../generated/perftab_web.js";
 
 export type {
-  Around, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
-  FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, Privacy, ProfileInfo, Rejection, Removed, SearchResult, ShareOptions, Shown,
+  AroundFunction, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
+  FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, Privacy, ProfileInfo, Rejection, RemovedSamples, SearchResult, ShareOptions, ShownSamples,
   TimeRange, Transform, UsedFile, Warning,
 };
 import type { HotInstruction, HotLine, HotLines } from "../generated/perftab_web.js";
 
 export type { HotInstruction, HotLine, HotLines };
-export type { CodePart, GroupBy, Nothing, Occurrence, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow };
+export type { CodePart, GroupBy, EmptyReason, Occurrence, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow };
 export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit };
 import type {
   ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, ComparedRow, ComparedTreeRows, CompareSearch,
@@ -198,7 +198,7 @@ export interface Protocol {
   hotLines: { args: { query: Query; function: FunctionRef }; result: HotLines | null };
   search: { args: { query: Query; text: string }; result: SearchResult };
   /** What the filters and steps of a query leave, and what each takes away. */
-  shown: { args: { query: Query }; result: Shown };
+  shown: { args: { query: Query }; result: ShownSamples };
   /** What a function is called in queries; null if there is none of this number. */
   functionRef: { args: { functionId: number }; result: FunctionRef | null };
   dsoRef: { args: { dso: number }; result: DsoRef | null };

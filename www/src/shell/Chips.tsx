@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { compareWithRest } from "../compare/state.ts";
-import type { Removed } from "../session/types.ts";
+import type { RemovedSamples } from "../session/types.ts";
 import { query } from "../state/app.ts";
 import { percent } from "../state/format.ts";
 import { notCalled, removedBy, shown } from "../state/shown.ts";
@@ -97,7 +97,7 @@ function OneChip({ chip }: { chip: Chip }): JSX.Element {
 }
 
 /** "removes 4.1 %, 12 samples", and why it may be all or nothing. */
-function effectWords(removed: Removed | null): string {
+function effectWords(removed: RemovedSamples | null): string {
   if (removed === null) {
     return "counting…";
   }
@@ -105,7 +105,7 @@ function effectWords(removed: Removed | null): string {
   return why === null ? amountWords(removed) : `${amountWords(removed)}: ${why}`;
 }
 
-function amountWords(removed: Removed): string {
+function amountWords(removed: RemovedSamples): string {
   if (removed.effect === "none") {
     return "has no effect here";
   }

@@ -1,6 +1,6 @@
 // The filters and steps of a query as chips, in the order in which they take effect.
 
-import type { Query, Removed, Transform } from "../session/types.ts";
+import type { Query, RemovedSamples, Transform } from "../session/types.ts";
 import { processNames, threadNames } from "../state/event_tasks.ts";
 import { count } from "../state/format.ts";
 import { labelOfDso, labelOfFunction } from "../state/function_words.ts";
@@ -12,7 +12,7 @@ export interface Chip {
   key: string;
   look: "range" | "filter" | "step";
   /** Under which name the session counts what it removes; null where it removes nothing. */
-  what: Removed["what"] | null;
+  what: RemovedSamples["what"] | null;
   /** "Focus" of "Focus epoll_wait". */
   word: string;
   text: string;

@@ -7,7 +7,7 @@ import { percent } from "../state/format.ts";
 import { shownStep, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
 import { passingToast, toast } from "../state/toasts.ts";
-import type { FunctionRef, PathPart, Shown, Transform } from "../session/types.ts";
+import type { FunctionRef, PathPart, ShownSamples, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { addStep } from "../views/query_steps.ts";
 import { share } from "../views/words.ts";
@@ -150,7 +150,7 @@ function sayWhenKnown(words: string, transform: Transform): void {
 }
 
 /** What the step at a place did, as the end of a sentence. */
-function amountOf(transform: Transform, { samples, allSamples, removed }: Shown, place: number): string {
+function amountOf(transform: Transform, { samples, allSamples, removed }: ShownSamples, place: number): string {
   const own = removed.find(({ what }) => what === place);
   if (own?.effect === "none") {
     return ": nothing changed";

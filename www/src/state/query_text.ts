@@ -14,7 +14,7 @@
 // is not written. Whatever was typed or cut off is read as far as it makes sense, within the bounds below: a field or a
 // step that makes none is passed over, and noted.
 
-import type { Around, DsoRef, FunctionRef, PathPart, Query, TimeRange, Transform } from "../session/types.ts";
+import type { AroundFunction, DsoRef, FunctionRef, PathPart, Query, TimeRange, Transform } from "../session/types.ts";
 
 export type Field = readonly [name: string, value: string];
 
@@ -234,7 +234,7 @@ export function readQuery(fields: Fields): Query {
     comms: fields.list("comms", (text) => unescaped(text) || null),
     dsos: fields.list("dsos", (text) => fileAt(files, text)),
     steps: fields.each("step", MOST_STEPS, (text) => readStep(text, files)),
-    around: fields.read<Around | null>("around", null, (text) => readAround(text, files)),
+    around: fields.read<AroundFunction | null>("around", null, (text) => readAround(text, files)),
   };
 }
 
@@ -350,7 +350,7 @@ function readStep(text: string, files: readonly (DsoRef | null)[]): Transform | 
   }
 }
 
-function readAround(text: string, files: readonly (DsoRef | null)[]): Around | null {
+function readAround(text: string, files: readonly (DsoRef | null)[]): AroundFunction | null {
   const [side, ...parts] = text.split(";");
   const found = readFunction(parts, files);
   return found && (side === "callers" || side === "callees") ? { side, function: found } : null;

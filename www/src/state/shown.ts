@@ -1,13 +1,13 @@
 // How much of the event is shown, and what each filter and step takes away.
 
 import { computed, effect, signal } from "@preact/signals";
-import type { Query, Removed, Shown } from "../session/types.ts";
+import type { Query, RemovedSamples, ShownSamples } from "../session/types.ts";
 import { dsos, event, namesGeneration, phase, query, session } from "./app.ts";
 import { count } from "./format.ts";
 import { labelOfDso } from "./function_words.ts";
 
 /** The session's last answer, with the query that it was asked; the bar shows it until the next one is there. */
-export const shown = signal<{ query: Query; answer: Shown } | null>(null);
+export const shown = signal<{ query: Query; answer: ShownSamples } | null>(null);
 
 /** True if the query takes everything as it is. */
 export function isUnfiltered({ range, processes, threads, cpus, comms, dsos, steps }: Query): boolean {
@@ -15,7 +15,7 @@ export function isUnfiltered({ range, processes, threads, cpus, comms, dsos, ste
 }
 
 /** What the answer to the present query says of a filter or of a step; null while it is under way. */
-export function removedBy(what: Removed["what"]): Removed | null {
+export function removedBy(what: RemovedSamples["what"]): RemovedSamples | null {
   const said = shown.value;
   return said?.query === query.value ? (said.answer.removed.find((each) => each.what === what) ?? null) : null;
 }
@@ -24,7 +24,7 @@ export function removedBy(what: Removed["what"]): Removed | null {
  * "no function in tides is called “recur” here", where a step names a function that is on no stack that reached it; null
  * where it found it, and where the step's effect does not tell.
  */
-export function notCalled(what: Removed["what"]): string | null {
+export function notCalled(what: RemovedSamples["what"]): string | null {
   const answer = shown.value?.query === query.value ? shown.value.answer : null;
   const step = typeof what === "number" ? query.value.steps[what] : undefined;
   if (answer === null || step === undefined || !("function" in step) || step.function.name === null) {

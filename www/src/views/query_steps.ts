@@ -5,7 +5,7 @@
 // the selection the function remains.
 
 import { batch } from "@preact/signals";
-import type { Around, CallNodeDetail, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
+import type { AroundFunction, CallNodeDetail, DsoRef, Place, Query, TimeRange, Transform } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { draggedRange, query, selection, session, zoomRoot } from "../state/app.ts";
 import { amendStep, step } from "../state/history.ts";
@@ -103,7 +103,7 @@ export const setDirection = (direction: Query["direction"]): void => ask({ direc
 export const setGroup = (group: Query["group"]): void => ask({ group });
 export const setInlines = (inlines: Query["inlines"]): void => ask({ inlines });
 export const setEvent = (event: number): void => ask({ event });
-export const setAround = (around: Around | null): void => ask({ around });
+export const setAround = (around: AroundFunction | null): void => ask({ around });
 
 export function invert(): void {
   setDirection(query.peek().direction === "callees" ? "inverted" : "callees");

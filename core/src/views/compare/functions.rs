@@ -67,7 +67,7 @@ pub enum ChangeOrder {
 }
 
 /// The functions of a comparison while they are added up.
-pub(super) struct Changing {
+pub(super) struct FunctionChangeBuilder {
     row_of_label: Vec<Option<usize>>,
     changes: Vec<FunctionChange>,
     /// By row: how many of its call nodes lie on the way to where the walk is.
@@ -75,7 +75,7 @@ pub(super) struct Changing {
     open: Vec<(CallNodeId, Visit)>,
 }
 
-impl Changing {
+impl FunctionChangeBuilder {
     /// Nothing is added up yet.
     pub fn new(comparison: &Comparison) -> Self {
         Self {

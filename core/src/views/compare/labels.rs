@@ -86,7 +86,7 @@ pub(super) fn text(label: &ComparedLabel, texts: &Strings) -> String {
 }
 
 /// The labels of both sides that have a number.
-pub(super) struct Numbered {
+pub(super) struct LabelNumbers {
     labels: Vec<ComparedLabel>,
     texts: Strings,
     index: IdTable,
@@ -99,7 +99,7 @@ pub(super) struct Numbered {
 
 const NONE: u32 = u32::MAX;
 
-impl Numbered {
+impl LabelNumbers {
     /// None has a number yet.
     pub fn new(sources: [&Source<'_>; 2], pairing: &Pairing) -> Self {
         let rows = sources.map(|source| {
@@ -128,7 +128,7 @@ pub(super) struct Labeller<'a> {
     pub recordings: Recordings,
     pub pairing: &'a Pairing,
     pub pairs: &'a [DsoPair],
-    pub numbered: &'a mut Numbered,
+    pub numbered: &'a mut LabelNumbers,
 }
 
 impl Labeller<'_> {
@@ -239,7 +239,7 @@ impl Labeller<'_> {
     }
 
     fn intern(&mut self, made: ComparedLabel) -> u32 {
-        let Numbered { labels, index, .. } = &mut *self.numbered;
+        let LabelNumbers { labels, index, .. } = &mut *self.numbered;
         let row = index.find_or_insert(
             labels.len(),
             hash_of(&made),

@@ -104,7 +104,7 @@ struct Layout<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Placed {
+enum RowBox {
     One { id: CallNodeId, start: f64 },
     Folded { start: f64, width: f64, sums: Sums, count: u32 },
 }
@@ -116,17 +116,17 @@ impl Layout<'_> {
 
     /// Row by row: the boxes of one are the children of those above.
     fn rows(&mut self, scale: f64) {
-        let mut row = vec![Placed::One { id: self.window.root, start: 0.0 }];
+        let mut row = vec![RowBox::One { id: self.window.root, start: 0.0 }];
         while !row.is_empty() {
             self.graph.boxes.row_start.push(self.graph.boxes.start.len() as u32);
             let mut below = Vec::new();
             for placed in row {
                 match placed {
-                    Placed::One { id, start } => {
+                    RowBox::One { id, start } => {
                         self.push(id, start, scale);
                         self.children(id, start, scale, &mut below);
                     }
-                    Placed::Folded { start, width, sums, count } => {
+                    RowBox::Folded { start, width, sums, count } => {
                         self.push_folded(start, width, scale, sums, count);
                     }
                 }
@@ -135,7 +135,7 @@ impl Layout<'_> {
         }
     }
 
-    fn children(&self, id: CallNodeId, start: f64, scale: f64, below: &mut Vec<Placed>) {
+    fn children(&self, id: CallNodeId, start: f64, scale: f64, below: &mut Vec<RowBox>) {
         let (mut start, mut narrow, mut wide) = (start, Sums::default(), Vec::new());
         let mut count = 0;
         for &child in self.comparison.children(id) {
@@ -149,12 +149,12 @@ impl Layout<'_> {
         }
         sort_by_width(&mut wide);
         for (width, id) in wide {
-            below.push(Placed::One { id, start });
+            below.push(RowBox::One { id, start });
             start += width * scale;
         }
         let width = self.measures.width(self.window.width, narrow);
         if width * scale >= self.window.min_pixels {
-            below.push(Placed::Folded { start, width, sums: narrow, count });
+            below.push(RowBox::Folded { start, width, sums: narrow, count });
         }
     }
 

@@ -35,9 +35,9 @@ pub use labels::{ComparedLabel, Name, Presence};
 pub use layout::{ComparedGraph, ComparedWindow};
 
 use dsos::Pairing;
-use functions::Changing;
-use labels::{Labeller, Numbered};
-use tree::{Merged, Merging};
+use functions::FunctionChangeBuilder;
+use labels::{LabelNumbers, Labeller};
+use tree::{MergedTree, TreeMerge};
 
 /// What one side is made of.
 #[derive(Clone, Copy)]
@@ -122,8 +122,8 @@ pub struct Comparer {
 }
 
 enum Stage {
-    Merging(Box<(Merging, Numbered)>, Vec<DsoPair>),
-    Changing(Changing, Box<Comparison>),
+    Merging(Box<(TreeMerge, LabelNumbers)>, Vec<DsoPair>),
+    Changing(FunctionChangeBuilder, Box<Comparison>),
 }
 
 /// What came of a step.
@@ -138,8 +138,10 @@ impl Comparer {
     /// For two trees of callees, or two of callers.
     pub fn new(sources: [&Source<'_>; 2], recordings: Recordings) -> Self {
         let (pairing, dsos) = dsos::pair(sources, recordings);
-        let stage =
-            Stage::Merging(Box::new((Merging::new(), Numbered::new(sources, &pairing))), dsos);
+        let stage = Stage::Merging(
+            Box::new((TreeMerge::new(), LabelNumbers::new(sources, &pairing))),
+            dsos,
+        );
         Self { recordings, pairing, stage }
     }
 
@@ -166,7 +168,10 @@ impl Comparer {
                     true => {
                         let (merging, numbered) = *at_work;
                         let comparison = Comparison::of(sources, merging.finish(), numbered, dsos);
-                        Stage::Changing(Changing::new(&comparison), Box::new(comparison))
+                        Stage::Changing(
+                            FunctionChangeBuilder::new(&comparison),
+                            Box::new(comparison),
+                        )
                     }
                 }
             }
@@ -197,8 +202,8 @@ impl Comparison {
     /// All but its functions.
     fn of(
         sources: [&Source<'_>; 2],
-        merged: Merged,
-        numbered: Numbered,
+        merged: MergedTree,
+        numbered: LabelNumbers,
         dsos: Vec<DsoPair>,
     ) -> Self {
         let (labels, texts) = numbered.finish();

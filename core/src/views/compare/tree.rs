@@ -6,25 +6,25 @@ use crate::profile::{IdTable, hash_pair};
 use crate::views::call_tree::CallNodeId;
 
 /// The call nodes of both sides, each once.
-pub(super) struct Merged {
+pub(super) struct MergedTree {
     pub label: Vec<u32>,
     pub parent: Vec<CallNodeId>,
     pub self_sums: Vec<Sums>,
 }
 
 /// The trees while they are merged, the side before first.
-pub(super) struct Merging {
-    merged: Merged,
+pub(super) struct TreeMerge {
+    merged: MergedTree,
     index: IdTable,
     side: Side,
     /// By call node of that side: what it is in both.
     of_side: Vec<CallNodeId>,
 }
 
-impl Merging {
+impl TreeMerge {
     /// Nothing is merged yet.
     pub fn new() -> Self {
-        let merged = Merged { label: Vec::new(), parent: Vec::new(), self_sums: Vec::new() };
+        let merged = MergedTree { label: Vec::new(), parent: Vec::new(), self_sums: Vec::new() };
         Self { merged, index: IdTable::default(), side: Side::Before, of_side: Vec::new() }
     }
 
@@ -56,7 +56,7 @@ impl Merging {
         before + self.of_side.len()
     }
 
-    pub fn finish(self) -> Merged {
+    pub fn finish(self) -> MergedTree {
         self.merged
     }
 
@@ -68,7 +68,7 @@ impl Merging {
         let hash = |label: u32, parent: CallNodeId| {
             hash_pair(u64::from(label), u64::from(parent.0)) as u32
         };
-        let Merged { label: labels, parent: parents, self_sums } = merged;
+        let MergedTree { label: labels, parent: parents, self_sums } = merged;
         let row = index.find_or_insert(
             labels.len(),
             hash(label, parent),
