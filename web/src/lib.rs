@@ -20,7 +20,7 @@ use js_sys::Object;
 use perftab_core::decode::ByteSource;
 use perftab_core::decode::wrapper::{Unwrap, Wrapper};
 use perftab_core::profile::{CountedAs, DsoId};
-use perftab_core::session::{self, Forced, OfferStep, TimeWindow};
+use perftab_core::session::{self, ForceResult, OfferStep, TimeWindow};
 use perftab_core::snapshot::{self, Rename, SnapshotError};
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
@@ -202,8 +202,10 @@ impl Session {
     #[wasm_bindgen(unchecked_return_type = "ForceOutcome")]
     pub fn force(&mut self, dso: u32, name: &str, source: Source) -> Result<JsValue, JsValue> {
         let outcome = match self.0.force(DsoId(dso), name, Box::new(JsSource::new(source))) {
-            Ok(Forced::Forced { frames }) => columns::ForceOutcome::Forced { frames },
-            Ok(Forced::Matched { dsos, gives }) => columns::ForceOutcome::Matched { dsos, gives },
+            Ok(ForceResult::Forced { frames }) => columns::ForceOutcome::Forced { frames },
+            Ok(ForceResult::Matched { dsos, gives }) => {
+                columns::ForceOutcome::Matched { dsos, gives }
+            }
             Err(reason) => columns::ForceOutcome::Refused { message: reason.to_string(), reason },
         };
         to_js(&outcome)

@@ -47,14 +47,14 @@ impl Container for Ar {
             match &mut self.place {
                 Place::Magic => {
                     if !collect(&mut self.field, MAGIC.len(), input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     self.field.clear();
                     self.place = Place::Header;
                 }
                 Place::Header => {
                     if !collect(&mut self.field, HEADER, input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     let what = "a header cannot be read";
                     let (name, size) = Self::header(&self.field)
@@ -69,12 +69,16 @@ impl Container for Ar {
                 }
                 Place::Member { left, .. } => {
                     let taken = take(left, input);
-                    return Ok(if taken.is_empty() { Part::Hungry } else { Part::Bytes(taken) });
+                    return Ok(if taken.is_empty() {
+                        Part::NeedsInput
+                    } else {
+                        Part::Bytes(taken)
+                    });
                 }
                 Place::Padding { left: 0 } => self.place = Place::Header,
                 Place::Padding { left } => {
                     if take(left, input).is_empty() {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                 }
             }

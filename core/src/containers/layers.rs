@@ -52,18 +52,18 @@ struct Layer {
     /// Bytes for the container, of which so many were taken.
     waiting: Vec<u8>,
     taken: usize,
-    end: End,
+    input: InputState,
 }
 
-/// How far a layer is from its end.
+/// How far the bytes for a layer have come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum InputState {
     /// More bytes may come.
     Open,
     /// What waits is all.
-    Known,
-    /// The container has been told.
-    Told,
+    Complete,
+    /// The container has been told so.
+    Finished,
 }
 
 /// The member of the deepest layer.
@@ -80,15 +80,15 @@ enum Leaf {
 
 /// What a turn of one layer came to, without what it handed on.
 enum Turn {
-    Hungry,
+    NeedsInput,
     Begun { name: String },
     HandedOn { bytes: usize },
     Ended,
 }
 
 impl Layer {
-    fn new(name: &str, form: Form, waiting: Vec<u8>, end: End) -> Self {
-        Self { container: form.open(), name: name.to_owned(), waiting, taken: 0, end }
+    fn new(name: &str, form: Form, waiting: Vec<u8>, input: InputState) -> Self {
+        Self { container: form.open(), name: name.to_owned(), waiting, taken: 0, input }
     }
 
     fn has_waiting(&self) -> bool {
@@ -106,7 +106,7 @@ impl Layer {
 impl Layers {
     /// From the first byte of a file of this form.
     pub fn new(name: &str, form: Form) -> Self {
-        let file = Layer::new(name, form, Vec::new(), End::Open);
+        let file = Layer::new(name, form, Vec::new(), InputState::Open);
         Self { layers: vec![file], leaf: Leaf::None, unpacked: 0 }
     }
 
@@ -124,7 +124,7 @@ impl Layers {
     pub fn push(&mut self, bytes: &[u8]) {
         let Some(file) = self.layers.first_mut() else { return };
         if bytes.is_empty() {
-            file.end = End::Known;
+            file.input = InputState::Complete;
         } else {
             file.add(bytes);
         }
@@ -132,7 +132,7 @@ impl Layers {
 
     /// The deepest layer that can go on.
     fn next_layer(&self) -> Option<usize> {
-        self.layers.iter().rposition(|layer| layer.has_waiting() || layer.end != End::Open)
+        self.layers.iter().rposition(|layer| layer.has_waiting() || layer.input != InputState::Open)
     }
 
     /// Goes one piece on; returns how many bytes were looked at for it.
@@ -142,7 +142,7 @@ impl Layers {
         let turn = self.turn(at, visitor);
         let taken = self.layers[at].taken - taken_before;
         match turn {
-            Ok(Turn::Hungry) => self.hungry(at, visitor),
+            Ok(Turn::NeedsInput) => self.out_of_input(at, visitor),
             Ok(Turn::Begun { name }) => {
                 let layer = &self.layers[at].name;
                 let name = if name.is_empty() { layer.clone() } else { format!("{layer}/{name}") };
@@ -153,7 +153,7 @@ impl Layers {
                 if self.unpacked > UNPACKED_MAX {
                     self.fail(0, &ContainerError::Bomb { bytes: UNPACKED_MAX }, visitor);
                 } else {
-                    self.judge(Whole::NotYet, visitor);
+                    self.judge(MemberBytes::Partial, visitor);
                 }
                 return taken.max(bytes);
             }
@@ -172,7 +172,7 @@ impl Layers {
         // What was handed on may lie in `waiting`, so where it is at is noted apart.
         let taken = layer.waiting.len() - input.len();
         let turn = match part? {
-            Part::Hungry => Turn::Hungry,
+            Part::NeedsInput => Turn::NeedsInput,
             Part::Begin { name } => Turn::Begun { name },
             Part::End => Turn::Ended,
             Part::Bytes(bytes) => {
@@ -194,18 +194,18 @@ impl Layers {
     }
 
     /// A layer has taken all that there was.
-    fn hungry(&mut self, at: usize, visitor: &mut dyn Visitor) {
-        match self.layers[at].end {
-            End::Open => {}
-            End::Known => {
-                self.layers[at].end = End::Told;
+    fn out_of_input(&mut self, at: usize, visitor: &mut dyn Visitor) {
+        match self.layers[at].input {
+            InputState::Open => {}
+            InputState::Complete => {
+                self.layers[at].input = InputState::Finished;
                 if let Err(error) = self.layers[at].container.finish() {
                     self.fail(at, &error, visitor);
                 }
             }
             // What is packed ends where its packing does.
-            End::Told if self.has_member(at) => self.end_member(at, visitor),
-            End::Told => self.layers.truncate(at),
+            InputState::Finished if self.has_member(at) => self.end_member(at, visitor),
+            InputState::Finished => self.layers.truncate(at),
         }
     }
 
@@ -216,10 +216,10 @@ impl Layers {
     /// The member of a layer is whole.
     fn end_member(&mut self, at: usize, visitor: &mut dyn Visitor) {
         if let Some(child) = self.layers.get_mut(at + 1) {
-            child.end = End::Known;
+            child.input = InputState::Complete;
             return;
         }
-        self.judge(Whole::Yes, visitor);
+        self.judge(MemberBytes::Complete, visitor);
         if matches!(self.leaf, Leaf::Read) {
             visitor.end();
         }
@@ -228,9 +228,9 @@ impl Layers {
 
     /// Looks at the first bytes of a member, once there are enough: it is a container, of use to
     /// the visitor, or neither.
-    fn judge(&mut self, whole: Whole, visitor: &mut dyn Visitor) {
+    fn judge(&mut self, bytes_so_far: MemberBytes, visitor: &mut dyn Visitor) {
         let Leaf::Head { name, bytes } = &mut self.leaf else { return };
-        if bytes.len() < HEAD && whole == Whole::NotYet {
+        if bytes.len() < HEAD && bytes_so_far == MemberBytes::Partial {
             return;
         }
         let (name, head) = (std::mem::take(name), std::mem::take(bytes));
@@ -240,8 +240,12 @@ impl Layers {
                 Leaf::Skipped
             }
             Some(form) => {
-                let end = if whole == Whole::Yes { End::Known } else { End::Open };
-                self.layers.push(Layer::new(&name, form, head, end));
+                let input = if bytes_so_far == MemberBytes::Complete {
+                    InputState::Complete
+                } else {
+                    InputState::Open
+                };
+                self.layers.push(Layer::new(&name, form, head, input));
                 Leaf::None
             }
             None => match visitor.begin(&name, &head) {
@@ -263,7 +267,7 @@ impl Layers {
 
 /// Whether all bytes of a member have come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whole {
-    NotYet,
-    Yes,
+enum MemberBytes {
+    Partial,
+    Complete,
 }

@@ -51,7 +51,7 @@ impl Form {
     fn open(self) -> Box<dyn Container> {
         match self {
             Self::Packed(wrapper) => {
-                Box::new(Packed { unwrap: Unwrap::new(wrapper), has_begun: false })
+                Box::new(PackedFile { unwrap: Unwrap::new(wrapper), has_begun: false })
             }
             Self::Tar => Box::new(tar::Tar::default()),
             Self::Zip => Box::new(zip::Zip::default()),
@@ -63,7 +63,7 @@ impl Form {
 /// What a container says next.
 enum Part<'a> {
     /// Nothing without more input; all that there was has been taken.
-    Hungry,
+    NeedsInput,
     /// A member begins; without a name, it goes by the container's.
     Begin { name: String },
     /// The next bytes of the member that began.
@@ -120,12 +120,12 @@ impl fmt::Display for ContainerError {
 }
 
 /// A packed file: a container of one member, which goes by the same name.
-struct Packed {
+struct PackedFile {
     unwrap: Unwrap,
     has_begun: bool,
 }
 
-impl Container for Packed {
+impl Container for PackedFile {
     fn next<'a>(&'a mut self, input: &mut &'a [u8]) -> Result<Part<'a>, ContainerError> {
         if !self.has_begun {
             self.has_begun = true;
@@ -133,7 +133,7 @@ impl Container for Packed {
         }
         match self.unwrap.next(input).map_err(ContainerError::Unpack)? {
             Some(piece) => Ok(Part::Bytes(piece)),
-            None => Ok(Part::Hungry),
+            None => Ok(Part::NeedsInput),
         }
     }
 

@@ -121,10 +121,10 @@ impl Container for Tar {
             match &mut self.place {
                 Place::Header => {
                     if !collect(&mut self.field, BLOCK, input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     let field = std::mem::take(&mut self.field);
-                    let Some(block) = field.first_chunk() else { return Ok(Part::Hungry) };
+                    let Some(block) = field.first_chunk() else { return Ok(Part::NeedsInput) };
                     if let Some(name) = self.header(block)? {
                         return Ok(Part::Begin { name });
                     }
@@ -132,7 +132,7 @@ impl Container for Tar {
                 &mut Place::Extension { kind, size } => {
                     let padded = size.next_multiple_of(BLOCK as u64) as usize;
                     if !collect(&mut self.field, padded, input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     let field = std::mem::take(&mut self.field);
                     self.extension(kind, field.get(..size as usize).unwrap_or_default());
@@ -145,19 +145,19 @@ impl Container for Tar {
                 Place::File { left, .. } => {
                     let taken = take(left, input);
                     if taken.is_empty() {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     return Ok(Part::Bytes(taken));
                 }
                 Place::Skipped { left: 0 } => self.place = Place::Header,
                 Place::Skipped { left } => {
                     if take(left, input).is_empty() {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                 }
                 Place::Behind => {
                     *input = &[];
-                    return Ok(Part::Hungry);
+                    return Ok(Part::NeedsInput);
                 }
             }
         }

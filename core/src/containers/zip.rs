@@ -176,7 +176,7 @@ impl Container for Zip {
             match self.place {
                 Place::Header => {
                     if !collect(&mut self.field, 4, input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     if !self.field.starts_with(&LOCAL_HEADER) {
                         if !self.field.starts_with(b"PK") {
@@ -186,11 +186,11 @@ impl Container for Zip {
                         continue;
                     }
                     if !collect(&mut self.field, HEADER, input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     let names = number(&self.field, 26, 2) + number(&self.field, 28, 2);
                     if !collect(&mut self.field, HEADER + names as usize, input) {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     let header = std::mem::take(&mut self.field);
                     if let Some(name) = self.header(&header)? {
@@ -208,13 +208,13 @@ impl Container for Zip {
                     let taken = take(&mut left, input);
                     self.place = Place::Stored { left };
                     if taken.is_empty() {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     self.crc.update(taken);
                     return Ok(Part::Bytes(taken));
                 }
                 Place::Deflated { left } => match self.inflate(left, input)? {
-                    None => return Ok(Part::Hungry),
+                    None => return Ok(Part::NeedsInput),
                     Some(0) => {}
                     Some(written) => {
                         let piece = self.out.get(..written).unwrap_or_default();
@@ -224,7 +224,7 @@ impl Container for Zip {
                 },
                 Place::Descriptor => {
                     if !self.descriptor(input)? {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                     self.check()?;
                     return Ok(Part::End);
@@ -234,12 +234,12 @@ impl Container for Zip {
                     let taken = take(&mut left, input);
                     self.place = Place::Skipped { left };
                     if taken.is_empty() {
-                        return Ok(Part::Hungry);
+                        return Ok(Part::NeedsInput);
                     }
                 }
                 Place::Behind => {
                     *input = &[];
-                    return Ok(Part::Hungry);
+                    return Ok(Part::NeedsInput);
                 }
             }
         }

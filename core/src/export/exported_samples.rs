@@ -61,7 +61,7 @@ impl ExportedSamples {
 }
 
 /// Finds what is to be written, a step at a time.
-pub(crate) struct Gathering {
+pub(crate) struct ExportedSamplesBuilder {
     queries: Vec<Query>,
     taken: ExportedSamples,
     /// Of the event that is gone through: rows by thread; `None` before it was begun.
@@ -70,7 +70,7 @@ pub(crate) struct Gathering {
     rows_done: usize,
 }
 
-impl Gathering {
+impl ExportedSamplesBuilder {
     pub fn new(queries: Vec<Query>) -> Self {
         Self { queries, taken: ExportedSamples::default(), threads: None, row: 0, rows_done: 0 }
     }

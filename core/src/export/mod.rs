@@ -31,7 +31,7 @@ use crate::views::Query;
 use crate::views::call_tree::CallTree;
 
 pub(crate) use calls::Calls;
-pub(crate) use exported_samples::{ExportedSamples, Gathering};
+pub(crate) use exported_samples::{ExportedSamples, ExportedSamplesBuilder};
 pub(crate) use limits::{ForcedNames, limits};
 
 /// A format of another tool.

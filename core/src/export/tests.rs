@@ -44,12 +44,12 @@ fn written(Fixture { profile, symbols }: &Fixture, request: &ExportRequest) -> V
         }
         false => Calls::of_stacks(profile, symbols, &queries[event]),
     };
-    let mut gathering = Gathering::new(queries.clone());
-    while let Some(query) = gathering.query() {
+    let mut builder = ExportedSamplesBuilder::new(queries.clone());
+    while let Some(query) = builder.query() {
         let event = queries.iter().position(|known| known == query).expect("it is one of them");
-        gathering.step(&calls(event), 1);
+        builder.step(&calls(event), 1);
     }
-    let taken = gathering.finish();
+    let taken = builder.finish();
     let mut pieces = pieces(request, profile, &taken, 1_000_000).expect("it is no tree");
     while pieces.next(&calls(pieces.event().min(queries.len() - 1)), &taken, &mut out)
         == Next::Piece

@@ -66,7 +66,7 @@ pub(super) struct Sources<'a> {
 
 /// DSOs to warn of, by path: those that have samples.
 #[derive(Default)]
-struct Doubts {
+struct DoubtfulDsos {
     several: BTreeSet<String>,
     ambiguous: BTreeSet<String>,
     replaced: BTreeSet<String>,
@@ -85,7 +85,8 @@ pub(super) fn apply(
 ) {
     distrust_shared_ids(dsos, warnings);
     identify_by_inode(dsos, sources.files);
-    let mut doubts = Doubts { several: with_several_builds(dsos, sampled), ..Doubts::default() };
+    let mut doubtful =
+        DoubtfulDsos { several: with_several_builds(dsos, sampled), ..DoubtfulDsos::default() };
     let mut by_subject: BTreeMap<Subject, Vec<DsoId>> = BTreeMap::new();
     for (id, dso) in dsos.iter() {
         by_subject.entry(Subject::of_dso(dso)).or_default().push(id);
@@ -108,17 +109,17 @@ pub(super) fn apply(
                 // The kernel hands out the vdso and tells no id of it: nobody replaced a file, and
                 // no other way of recording would know more. Its row says what it lacks.
                 let is_doubtful = is_ambiguous && *kind != DsoKind::Vdso;
-                doubts.ambiguous.extend(is_doubtful.then(|| path.clone()));
-                doubts.replaced.extend(was_replaced.then(|| path.clone()));
+                doubtful.ambiguous.extend(is_doubtful.then(|| path.clone()));
+                doubtful.replaced.extend(was_replaced.then(|| path.clone()));
             }
             let added = list(dsos, &subject, of_subject, &entries, recorded_by);
             by_subject.entry(subject).or_default().extend(added);
         }
     }
-    doubts.warn(warnings);
+    doubtful.warn(warnings);
 }
 
-impl Doubts {
+impl DoubtfulDsos {
     fn warn(&self, warnings: &mut Warnings) {
         if !self.ambiguous.is_empty() {
             warnings.add(WarningKind::Ambiguous, None, || {

@@ -23,7 +23,7 @@ pub(super) struct Cookie {
 }
 
 /// A sample that waits.
-pub(super) struct Waiting {
+pub(super) struct DeferredSample {
     /// Its rows in the profile: several, if it told of several events.
     pub rows: Range<usize>,
     /// Its kernel part.
@@ -34,13 +34,13 @@ pub(super) struct Waiting {
 
 /// All samples that wait.
 #[derive(Default)]
-pub(super) struct Deferred {
-    waiting: HashMap<Cookie, Vec<Waiting>>,
+pub(super) struct DeferredSamples {
+    waiting: HashMap<Cookie, Vec<DeferredSample>>,
     count: usize,
     given_up: u64,
 }
 
-impl Deferred {
+impl DeferredSamples {
     /// The cookie that a call chain ends with.
     pub(super) fn cookie(call_chain: Words<'_>) -> Option<u64> {
         let before_last = call_chain.len().checked_sub(2)?;
@@ -49,7 +49,11 @@ impl Deferred {
     }
 
     /// Lets a sample wait; gives it back if too many do.
-    pub(super) fn wait(&mut self, cookie: Cookie, sample: Waiting) -> Result<(), Waiting> {
+    pub(super) fn wait(
+        &mut self,
+        cookie: Cookie,
+        sample: DeferredSample,
+    ) -> Result<(), DeferredSample> {
         if self.count == MAX_WAITING {
             self.given_up += 1;
             return Err(sample);
@@ -60,15 +64,15 @@ impl Deferred {
     }
 
     /// The samples whose call chain has come, in their order.
-    pub(super) fn take(&mut self, cookie: Cookie) -> Vec<Waiting> {
+    pub(super) fn take(&mut self, cookie: Cookie) -> Vec<DeferredSample> {
         let samples = self.waiting.remove(&cookie).unwrap_or_default();
         self.count -= samples.len();
         samples
     }
 
     /// The samples whose call chain never came, in their order.
-    pub(super) fn take_rest(&mut self) -> Vec<Waiting> {
-        let mut rest: Vec<Waiting> =
+    pub(super) fn take_rest(&mut self) -> Vec<DeferredSample> {
+        let mut rest: Vec<DeferredSample> =
             self.waiting.drain().flat_map(|(_, samples)| samples).collect();
         rest.sort_by_key(|sample| sample.rows.start);
         self.given_up += rest.len() as u64;

@@ -14,7 +14,7 @@ use crate::text::printable;
 
 /// What perftab's own section holds.
 #[derive(Default)]
-pub(super) struct Embedded {
+pub(super) struct PerftabSectionData {
     /// Of the kernel and its modules.
     pub symbols: Vec<EmbeddedSymbols>,
     /// Of the machine.
@@ -23,7 +23,7 @@ pub(super) struct Embedded {
     pub files: HashMap<MappedFrom, Identity>,
 }
 
-impl Embedded {
+impl PerftabSectionData {
     /// Reads the section, if there is one.
     pub(super) fn read(features: &Features, warnings: &mut Warnings) -> Self {
         match features.perftab.as_deref().map(perftab_section::decode) {

@@ -137,7 +137,7 @@ enum ReportedBy {
 /// The threads that are off the CPU, by tid.
 #[derive(Default)]
 pub(super) struct OffCpu {
-    away: HashMap<u32, OffCpuThread>,
+    threads: HashMap<u32, OffCpuThread>,
     /// Threads that ended, as far as records say: they go on for a while, then leave for ever.
     ended: HashSet<u32>,
     /// The kernel's own numbers of threads → those that records have, where they differ: tracepoints
@@ -229,8 +229,8 @@ impl OffCpu {
         if matches!(tid, 0 | u32::MAX) {
             return;
         }
-        let Some(known) = self.away.get_mut(&tid) else {
-            self.away.insert(tid, now);
+        let Some(known) = self.threads.get_mut(&tid) else {
+            self.threads.insert(tid, now);
             return;
         };
         if known.reported_by == ReportedBy::Sample && now.reported_by == ReportedBy::Record {
@@ -246,7 +246,7 @@ impl OffCpu {
     }
 
     fn come_back(&mut self, tid: u32, time: u64, profile: &mut Profile) {
-        let Some(OffCpuThread { left, why, .. }) = self.away.remove(&tid) else { return };
+        let Some(OffCpuThread { left, why, .. }) = self.threads.remove(&tid) else { return };
         let weight = time.saturating_sub(left.time);
         let (samples, sum) = &mut self.sums[why as usize];
         *samples += 1;
@@ -271,8 +271,8 @@ impl OffCpu {
     /// If the thread had left and was not seen to come back, nobody knows when it did.
     fn runs(&mut self, tid: u32, time: u64) {
         // A group of events samples the switch itself, all at one time.
-        if self.away.get(&tid).is_some_and(|away| away.left.time < time) {
-            self.away.remove(&tid);
+        if self.threads.get(&tid).is_some_and(|thread| thread.left.time < time) {
+            self.threads.remove(&tid);
             self.unfinished += 1;
         }
     }
@@ -285,13 +285,13 @@ impl OffCpu {
     /// A thread began, perhaps under the id of one that ended.
     pub(super) fn begin(&mut self, tid: u32) {
         if self.ended.remove(&tid) {
-            self.away.remove(&tid);
+            self.threads.remove(&tid);
         }
     }
 
     /// Adds the derived events behind those that were recorded.
     pub(super) fn finish(mut self, profile: &mut Profile) {
-        let waiting = self.away.keys().filter(|tid| !self.ended.contains(tid)).count();
+        let waiting = self.threads.keys().filter(|tid| !self.ended.contains(tid)).count();
         profile.unfinished_off_cpu = self.unfinished + waiting as u64;
         for (row, like, why) in std::mem::take(&mut self.to_complete) {
             if let Some(complete) = profile.samples.get(like) {

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::build_ids;
 use super::call_chain::CallChains;
-use super::deferred::Deferred;
-use super::embedded::Embedded;
+use super::deferred::DeferredSamples;
+use super::embedded::PerftabSectionData;
 use super::events::Events;
 use super::funnel::CutChains;
 use super::kernel::Kernels;
@@ -47,7 +47,7 @@ pub(super) struct Reader {
     kernel_symbols: KernelSymbols,
     pub(super) call_chains: CallChains,
     pub(super) periods: Periods,
-    pub(super) deferred: Deferred,
+    pub(super) deferred: DeferredSamples,
     pub(super) off_cpu: OffCpu,
     pub(super) watcher: Option<SampleWatcher>,
     pub(super) profile: Profile,
@@ -74,7 +74,7 @@ impl Reader {
             kernel_symbols: KernelSymbols::default(),
             call_chains: CallChains::default(),
             periods: Periods::default(),
-            deferred: Deferred::default(),
+            deferred: DeferredSamples::default(),
             off_cpu: OffCpu::default(),
             watcher: None,
             profile: Profile::default(),
@@ -380,7 +380,7 @@ impl Reader {
                 )
             });
         }
-        let embedded = Embedded::read(&self.features, &mut self.warnings);
+        let embedded = PerftabSectionData::read(&self.features, &mut self.warnings);
         self.profile.host.distribution = embedded.distribution;
         // Before those are added that no mapping has.
         let symbol_files = std::mem::take(&mut self.features.symbol_files);

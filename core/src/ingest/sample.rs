@@ -1,6 +1,6 @@
 //! A SAMPLE record → rows of the profile: one, or one for each event whose counter it reads.
 
-use super::deferred::{Cookie, Deferred, Waiting};
+use super::deferred::{Cookie, DeferredSample, DeferredSamples};
 use super::events::IdAgreement;
 use super::off_cpu::{SampledAt, SwitchPoint};
 use super::periods::CounterKey;
@@ -18,7 +18,7 @@ use crate::format::record::{CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, misc};
 use crate::profile::{EventId, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
-struct Decoded<'a> {
+struct DecodedSample<'a> {
     event: EventId,
     at: SampledAt,
     raw: RawSample<'a>,
@@ -62,11 +62,11 @@ impl Reader {
         }
         self.add_rows(entry, &decoded, row);
         let rows = first_row..self.profile.samples.len();
-        let cookie = Deferred::cookie(raw.call_chain);
+        let cookie = DeferredSamples::cookie(raw.call_chain);
         self.follow_switch(&decoded, row, cookie.and(rows.clone().next()));
         if let Some(cookie) = cookie {
             let record = self.watcher.is_some().then(|| entry.bytes.to_vec());
-            let waiting = Waiting { rows, stack, record };
+            let waiting = DeferredSample { rows, stack, record };
             let cookie = Cookie { tid: raw.tid, cookie };
             if let Err(waiting) = self.deferred.wait(cookie, waiting) {
                 self.show_completed(&waiting, Words::new(&[], self.order));
@@ -77,7 +77,7 @@ impl Reader {
     }
 
     /// The fields of a sample; what is wrong with them becomes a warning.
-    fn decode_sample<'a>(&mut self, entry: Entry<'a>) -> Option<Decoded<'a>> {
+    fn decode_sample<'a>(&mut self, entry: Entry<'a>) -> Option<DecodedSample<'a>> {
         let Entry { offset, bytes, .. } = entry;
         let body = bytes.get(RECORD_HEADER_SIZE..)?;
         let Some(event) = self.events.of_sample(body, self.order) else {
@@ -115,7 +115,7 @@ impl Reader {
                 }
             }
         }
-        Some(Decoded { event, at, raw, tail })
+        Some(DecodedSample { event, at, raw, tail })
     }
 
     /// Puts the fields of a wrapped sample in place of those around it.
@@ -146,7 +146,7 @@ impl Reader {
 
     /// Adds the row of a sample. One that carries counter values is a sample of each event whose
     /// counter went on since it was read last.
-    fn add_rows(&mut self, entry: Entry<'_>, decoded: &Decoded<'_>, row: Sample) {
+    fn add_rows(&mut self, entry: Entry<'_>, decoded: &DecodedSample<'_>, row: Sample) {
         let counters = decoded.raw.counters.filter(|_| self.events.has_counters(row.event));
         let Some(counters) = counters else { return self.add_row(row) };
         for counter in counters.iter() {
@@ -175,7 +175,12 @@ impl Reader {
 
     /// What a sample says of threads that leave the CPU and come back. `waiting_row` is its row, if
     /// the user part of its call chain is still to come.
-    fn follow_switch(&mut self, decoded: &Decoded<'_>, row: Sample, waiting_row: Option<usize>) {
+    fn follow_switch(
+        &mut self,
+        decoded: &DecodedSample<'_>,
+        row: Sample,
+        waiting_row: Option<usize>,
+    ) {
         let Some(time) = decoded.raw.time_nanos else { return };
         let Sample { thread, stack, cpu, .. } = row;
         let met = SwitchPoint { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
@@ -259,7 +264,7 @@ impl Reader {
     }
 
     /// Shows a sample that waited for its call chain, if anybody watches.
-    fn show_completed(&mut self, waiting: &Waiting, deferred_chain: Words<'_>) {
+    fn show_completed(&mut self, waiting: &DeferredSample, deferred_chain: Words<'_>) {
         let Some(record) = &waiting.record else { return };
         // It was decoded before; what there was to warn of has been said.
         let Some(body) = record.get(RECORD_HEADER_SIZE..) else { return };
@@ -267,18 +272,18 @@ impl Reader {
         let layout = self.events.layout(event);
         let Some(raw) = sample::decode(layout, body, self.order) else { return };
         let (tail, _) = tail(layout, &raw, self.order);
-        let decoded = Decoded { event, at: SampledAt::Running, raw, tail };
+        let decoded = DecodedSample { event, at: SampledAt::Running, raw, tail };
         self.show(waiting.rows.clone(), &decoded, deferred_chain);
     }
 
     fn show(
         &mut self,
         rows: std::ops::Range<usize>,
-        decoded: &Decoded<'_>,
+        decoded: &DecodedSample<'_>,
         deferred_chain: Words<'_>,
     ) {
         let Some(watcher) = &mut self.watcher else { return };
-        let Decoded { event, raw, tail, .. } = decoded;
+        let DecodedSample { event, raw, tail, .. } = decoded;
         let tracepoint = self.events.tracepoint(*event);
         let format = tracepoint.and_then(|id| self.features.tracing.formats.by_id(id));
         for row in rows.filter_map(|row| self.profile.samples.get(row)) {

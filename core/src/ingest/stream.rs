@@ -34,7 +34,7 @@ pub(super) trait StreamSink: Sink {
 /// The records of one file.
 pub(super) struct Stream {
     walker: Walker,
-    inside: Inside,
+    reassembly: Reassembly,
     /// Offset after the last byte; `u64::MAX` if that is not known.
     end: u64,
     state: State,
@@ -47,7 +47,7 @@ enum State {
 }
 
 /// What came in pieces, in records of the stream.
-struct Inside {
+struct Reassembly {
     order: ByteOrder,
     compressed: Option<Box<Compressed>>,
     /// A record that simpleperf has split.
@@ -82,8 +82,8 @@ impl Round {
 impl Stream {
     /// The bytes from `offset` to before `end`.
     pub(super) fn new(order: ByteOrder, offset: u64, end: u64) -> Self {
-        let inside = Inside { order, compressed: None, split: Vec::new() };
-        Self { walker: Walker::new(order, offset), inside, end, state: State::Reading }
+        let reassembly = Reassembly { order, compressed: None, split: Vec::new() };
+        Self { walker: Walker::new(order, offset), reassembly, end, state: State::Reading }
     }
 
     /// Offset of the next byte and how many are wanted from there; `None` if no more are.
@@ -95,14 +95,15 @@ impl Stream {
 
     /// True if some of it was compressed.
     pub(super) fn is_compressed(&self) -> bool {
-        self.inside.compressed.is_some()
+        self.reassembly.compressed.is_some()
     }
 
     /// Takes the next bytes; what lies behind its end is ignored.
     pub(super) fn push(&mut self, block: &[u8], sink: &mut impl StreamSink) {
         let Some((_, wanted)) = self.wants() else { return };
         let length = usize::try_from(wanted).unwrap_or(usize::MAX).min(block.len());
-        self.walker.push(&block[..length], &mut Outer { inside: &mut self.inside, sink });
+        self.walker
+            .push(&block[..length], &mut FileRecordSink { reassembly: &mut self.reassembly, sink });
     }
 
     /// Passes over bytes that nobody needs, where they are many: the next one that is wanted does
@@ -123,7 +124,7 @@ impl Stream {
             return;
         }
         self.state = State::Ended;
-        if let Some(compressed) = &mut self.inside.compressed {
+        if let Some(compressed) = &mut self.reassembly.compressed {
             compressed.finish(self.walker.next(), sink);
         }
         let missing = match self.end {
@@ -135,15 +136,15 @@ impl Stream {
 }
 
 /// Takes the records of a stream as they stand in the file.
-struct Outer<'a, S> {
-    inside: &'a mut Inside,
+struct FileRecordSink<'a, S> {
+    reassembly: &'a mut Reassembly,
     sink: &'a mut S,
 }
 
-impl<S: StreamSink> Sink for Outer<'_, S> {
+impl<S: StreamSink> Sink for FileRecordSink<'_, S> {
     fn record(&mut self, entry: Entry<'_>) {
         if entry.header.record_type == RecordType::FINISHED_ROUND
-            && let Some(compressed) = &mut self.inside.compressed
+            && let Some(compressed) = &mut self.reassembly.compressed
         {
             compressed.finish_round(entry, self.sink);
             return;
@@ -151,18 +152,18 @@ impl<S: StreamSink> Sink for Outer<'_, S> {
         self.sink.record(entry);
         let body = &entry.bytes[RECORD_HEADER_SIZE..];
         match entry.header.record_type {
-            RecordType::COMPRESSED => self.inside.unpack(entry.offset, body, self.sink),
+            RecordType::COMPRESSED => self.reassembly.unpack(entry.offset, body, self.sink),
             RecordType::COMPRESSED2 => {
                 // `u64 size`, then that many bytes and padding.
                 let Some((size, chunk)) = body.split_first_chunk() else { return };
-                let size = usize::try_from(self.inside.order.u64(*size)).unwrap_or(usize::MAX);
+                let size = usize::try_from(self.reassembly.order.u64(*size)).unwrap_or(usize::MAX);
                 let chunk = &chunk[..size.min(chunk.len())];
-                self.inside.unpack(entry.offset, chunk, self.sink);
+                self.reassembly.unpack(entry.offset, chunk, self.sink);
             }
-            RecordType::SIMPLEPERF_SPLIT if self.inside.split.len() <= MAX_SPLIT => {
-                self.inside.split.extend_from_slice(body);
+            RecordType::SIMPLEPERF_SPLIT if self.reassembly.split.len() <= MAX_SPLIT => {
+                self.reassembly.split.extend_from_slice(body);
             }
-            RecordType::SIMPLEPERF_SPLIT_END => self.inside.join(entry.offset, self.sink),
+            RecordType::SIMPLEPERF_SPLIT_END => self.reassembly.join(entry.offset, self.sink),
             _ => {}
         }
     }
@@ -172,7 +173,7 @@ impl<S: StreamSink> Sink for Outer<'_, S> {
     }
 }
 
-impl Inside {
+impl Reassembly {
     /// Unpacks a chunk, which stands in the record at `offset`, and reads on in what it gives.
     fn unpack(&mut self, offset: u64, chunk: &[u8], sink: &mut impl StreamSink) {
         let order = self.order;
@@ -245,7 +246,7 @@ impl Compressed {
             let next = rounds.front().map_or(u64::MAX, |round| round.end);
             let length = usize::try_from(next.saturating_sub(*out)).unwrap_or(usize::MAX);
             let (piece, after) = rest.split_at(length.min(rest.len()));
-            walker.push(piece, &mut Inner { offset, sink });
+            walker.push(piece, &mut UnpackedRecordSink { offset, sink });
             *out += piece.len() as u64;
             rest = after;
             if rounds.front().is_none_or(|round| round.end > *out) {
@@ -264,19 +265,19 @@ impl Compressed {
             self.unpacked.clear();
             self.zstd.finish(&mut self.unpacked);
             self.walk(offset, sink);
-            self.walker.finish(0, &mut Inner { offset, sink });
+            self.walker.finish(0, &mut UnpackedRecordSink { offset, sink });
         }
         self.rounds.drain(..).for_each(|round| round.finish(offset, sink));
     }
 }
 
 /// Takes the records that came out of a compressed one, whose offset they get.
-struct Inner<'a, S> {
+struct UnpackedRecordSink<'a, S> {
     offset: u64,
     sink: &'a mut S,
 }
 
-impl<S: Sink> Sink for Inner<'_, S> {
+impl<S: Sink> Sink for UnpackedRecordSink<'_, S> {
     fn record(&mut self, entry: Entry<'_>) {
         self.sink.record(Entry { offset: self.offset, ..entry });
     }

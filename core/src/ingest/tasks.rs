@@ -17,12 +17,12 @@ use crate::profile::{
 /// after its EXIT record.
 #[derive(Default)]
 pub(super) struct Tasks {
-    processes: Vec<Running>,
+    processes: Vec<RunningProcess>,
     /// By pid, the position in `processes` of the one that has it.
     by_pid: HashMap<u32, usize>,
-    threads: HashMap<(u32, u32), Known>,
+    threads: HashMap<(u32, u32), KnownThread>,
     /// The threads that were sampled last, by the low bits of the tid.
-    recent: Recent,
+    recent: RecentThreads,
     /// What the recorder called threads that it was to measure (THREAD_MAP); for those whose COMM
     /// is absent.
     suggested: HashMap<u32, StringId>,
@@ -31,7 +31,7 @@ pub(super) struct Tasks {
 
 /// Most samples are of threads that were sampled a moment ago: two look-ups by hash for each
 /// sample were a twentieth of the time of reading. Here they meet a thread's last row.
-struct Recent([Option<RecentThread>; Recent::ROWS]);
+struct RecentThreads([Option<RecentThread>; RecentThreads::ROWS]);
 
 #[derive(Clone, Copy)]
 struct RecentThread {
@@ -42,13 +42,13 @@ struct RecentThread {
     process: usize,
 }
 
-impl Default for Recent {
+impl Default for RecentThreads {
     fn default() -> Self {
         Self([None; Self::ROWS])
     }
 }
 
-impl Recent {
+impl RecentThreads {
     const ROWS: usize = 64;
 
     fn row(&mut self, tid: u32) -> &mut Option<RecentThread> {
@@ -56,7 +56,7 @@ impl Recent {
     }
 }
 
-struct Running {
+struct RunningProcess {
     process: ProcessId,
     space: AddressSpace,
     state: ProcessState,
@@ -72,7 +72,7 @@ enum ProcessState {
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownThread {
     thread: ThreadId,
     naming: Naming,
 }
@@ -93,7 +93,7 @@ impl Tasks {
     }
 
     /// The process, which may be met here for the first time.
-    fn running(&mut self, profile: &mut Profile, pid: u32) -> &mut Running {
+    fn running(&mut self, profile: &mut Profile, pid: u32) -> &mut RunningProcess {
         let index = self.running_index(profile, pid);
         &mut self.processes[index]
     }
@@ -104,7 +104,7 @@ impl Tasks {
             let name = make_up_name(suggested, profile, pid);
             let process = profile.threads.add_process(Process { pid, name });
             let space = AddressSpace::new(Self::next_version(versions));
-            processes.push(Running { process, space, state: ProcessState::Running });
+            processes.push(RunningProcess { process, space, state: ProcessState::Running });
             processes.len() - 1
         })
     }
@@ -138,7 +138,7 @@ impl Tasks {
     }
 
     /// The thread, which may be met here for the first time. Its process's name is not its own.
-    fn known(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> Known {
+    fn known(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> KnownThread {
         if let Some(&known) = self.threads.get(&(pid, tid)) {
             return known;
         }
@@ -155,8 +155,8 @@ impl Tasks {
         pid: u32,
         thread: Thread,
         naming: Naming,
-    ) -> Known {
-        let known = Known { thread: profile.threads.add_thread(thread), naming };
+    ) -> KnownThread {
+        let known = KnownThread { thread: profile.threads.add_thread(thread), naming };
         self.threads.insert((pid, thread.tid), known);
         *self.recent.row(thread.tid) = None;
         known
@@ -258,7 +258,7 @@ impl Tasks {
             space.unwrap_or_else(|| AddressSpace::new(Self::next_version(&mut self.versions)));
         let process = profile.threads.add_process(Process { pid, name });
         profile.threads.namespaces.extend(namespaces.map(|namespaces| (process, namespaces)));
-        let running = Running { process, space, state: ProcessState::Running };
+        let running = RunningProcess { process, space, state: ProcessState::Running };
         // A pid keeps its position, so what is recent stays right, and a process that is gone
         // leaves nothing behind.
         match self.by_pid.get(&pid) {

@@ -13,7 +13,7 @@ const MAX_SPARE_BYTES: usize = 16 << 20;
 /// Holds records back until their turn has come.
 #[derive(Default)]
 pub(super) struct TimeOrder {
-    held: Vec<Held>,
+    held: Vec<HeldRecord>,
     bytes: Vec<u8>,
     /// Memory for the bytes that stay.
     spare: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct TimeOrder {
 }
 
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldRecord {
     time: u64,
     offset: u64,
     header: RecordHeader,
@@ -46,7 +46,7 @@ impl TimeOrder {
         self.bytes.extend_from_slice(entry.bytes);
         let Entry { offset, header, bytes } = entry;
         let stream = stream as u32;
-        self.held.push(Held { time, offset, header, stream, start, length: bytes.len() });
+        self.held.push(HeldRecord { time, offset, header, stream, start, length: bytes.len() });
         if time < self.released {
             self.late += 1;
         }

@@ -22,9 +22,11 @@ struct Slot {
 }
 
 /// Where a key is, or where it would be.
-enum Place {
-    Taken(u32),
-    Free(usize),
+enum Lookup {
+    /// In this row.
+    Found(u32),
+    /// In no row; this slot is free for it.
+    Vacant(usize),
 }
 
 impl IdTable {
@@ -43,9 +45,9 @@ impl IdTable {
         if self.rows != rows || self.slots.is_empty() {
             self.add_missing(rows, hash_of);
         }
-        let at = match self.place_of(hash, equals) {
-            Place::Taken(row) => return row,
-            Place::Free(at) => at,
+        let at = match self.look_up(hash, equals) {
+            Lookup::Found(row) => return row,
+            Lookup::Vacant(at) => at,
         };
         self.slots[at] = Slot { hash, taken: rows as u32 + 1 };
         self.rows += 1;
@@ -61,23 +63,23 @@ impl IdTable {
         if self.slots.is_empty() {
             return None;
         }
-        match self.place_of(hash, equals) {
-            Place::Taken(row) => Some(row),
-            Place::Free(_) => None,
+        match self.look_up(hash, equals) {
+            Lookup::Found(row) => Some(row),
+            Lookup::Vacant(_) => None,
         }
     }
 
     #[inline]
-    fn place_of(&self, hash: u32, equals: impl Fn(u32) -> bool) -> Place {
+    fn look_up(&self, hash: u32, equals: impl Fn(u32) -> bool) -> Lookup {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
             if slot.taken == 0 {
-                return Place::Free(at);
+                return Lookup::Vacant(at);
             }
             if slot.hash == hash && equals(slot.taken - 1) {
-                return Place::Taken(slot.taken - 1);
+                return Lookup::Found(slot.taken - 1);
             }
             at = (at + 1) & mask;
         }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::export::{self, Calls, Events, ExportRequest, ForcedNames, Format, Gathering, Next};
+use crate::export::{
+    self, Calls, Events, ExportRequest, ExportedSamplesBuilder, ForcedNames, Format, Next,
+};
 use crate::export::{ExportedSamples, Pieces, TreePieces};
 use crate::session::{ScanStep, Session, TreeDetail};
 use crate::symbolize::Status;
@@ -49,7 +51,7 @@ pub struct Export {
 enum State {
     /// The whole tree, once it was asked for.
     Tree(TreePieces, Option<Arc<CallTree>>),
-    Gather(Gathering),
+    Gather(ExportedSamplesBuilder),
     Write(ExportedSamples, Box<dyn Pieces>),
     Done,
 }
@@ -59,7 +61,7 @@ impl Session {
     pub fn export(&self, request: ExportRequest) -> Export {
         let state = match TreePieces::new(&request) {
             Some(pieces) => State::Tree(pieces, None),
-            None => State::Gather(Gathering::new(request.queries(&self.profile))),
+            None => State::Gather(ExportedSamplesBuilder::new(request.queries(&self.profile))),
         };
         let gzip = || GzEncoder::new(Vec::new(), Compression::default());
         let packed = request.format.is_packed().then(gzip);
@@ -144,14 +146,14 @@ impl Export {
                 State::Tree(writer, Some(tree)) => {
                     self.write_tree(session, writer, tree, until, out)
                 }
-                State::Gather(gathering) => match gathering.query().cloned() {
+                State::Gather(builder) => match builder.query().cloned() {
                     Some(query)
                         if Calls::need_tree(&query)
                             && !self.make_tree(session, &query, TreeDetail::Ends, until) =>
                     {
-                        State::Gather(gathering)
+                        State::Gather(builder)
                     }
-                    _ => self.gather(session, gathering, until),
+                    _ => self.gather(session, builder, until),
                 },
                 State::Write(taken, writer) => self.write(session, taken, writer, until, out),
             };
@@ -195,19 +197,24 @@ impl Export {
         State::Tree(writer, Some(tree))
     }
 
-    fn gather(&mut self, session: &mut Session, mut gathering: Gathering, until: usize) -> State {
-        let Some(query) = gathering.query().cloned() else {
-            let taken = gathering.finish();
+    fn gather(
+        &mut self,
+        session: &mut Session,
+        mut builder: ExportedSamplesBuilder,
+        until: usize,
+    ) -> State {
+        let Some(query) = builder.query().cloned() else {
+            let taken = builder.finish();
             let distance = session.usual_distance(self.request.query.event);
             let writer = export::pieces(&self.request, &session.profile, &taken, distance);
             self.total = self.done + 3 * taken.samples() + 4 * taken.calls();
             return writer.map_or(State::Done, |writer| State::Write(taken, writer));
         };
-        let before = gathering.rows_done();
-        gathering.step(&session.calls(&query), (until - self.done).saturating_mul(ROWS_A_PIECE));
-        self.done += (gathering.rows_done() - before).div_ceil(ROWS_A_PIECE).max(1);
+        let before = builder.rows_done();
+        builder.step(&session.calls(&query), (until - self.done).saturating_mul(ROWS_A_PIECE));
+        self.done += (builder.rows_done() - before).div_ceil(ROWS_A_PIECE).max(1);
         self.total = 2 * session.profile.samples.len();
-        State::Gather(gathering)
+        State::Gather(builder)
     }
 
     fn write(

@@ -1,14 +1,14 @@
 //! The override: names from a file that is not known to be the one that ran, because the user says
 //! so.
 
-use super::{Admitted, Session};
+use super::{AdmittedFile, Session};
 use crate::decode::ByteSource;
 use crate::profile::DsoId;
 use crate::symbolize::{ForceError, ForcedImage, ForcedNames, Image, Rejection, Status};
 
 /// What became of a file that the user insisted on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Forced {
+pub enum ForceResult {
     /// It names the DSO, and every name is marked.
     Forced {
         /// Frames that got a name; at least one.
@@ -32,15 +32,19 @@ impl Session {
         dso: DsoId,
         name: &str,
         source: Box<dyn ByteSource>,
-    ) -> Result<Forced, ForceError> {
+    ) -> Result<ForceResult, ForceError> {
         if dso.index() >= self.profile.dsos.len() {
             return Err(ForceError::NoSuchDso);
         }
         let unusable = |reason: Rejection| ForceError::Unusable { reason };
         let image = Image::open(name, source).map_err(|error| unusable(error.into()))?;
         if self.recorded.matches(dso, &image) {
-            let Admitted { dsos, gives } = self.admit_image(name, Ok(image)).map_err(unusable)?;
-            return Ok(Forced::Matched { dsos: dsos.iter().map(|dso| dso.0).collect(), gives });
+            let AdmittedFile { dsos, gives } =
+                self.admit_image(name, Ok(image)).map_err(unusable)?;
+            return Ok(ForceResult::Matched {
+                dsos: dsos.iter().map(|dso| dso.0).collect(),
+                gives,
+            });
         }
         if matches!(self.ledger.row(dso).status, Status::Matched | Status::Embedded) {
             return Err(ForceError::HasNames);
@@ -53,7 +57,7 @@ impl Session {
         let frames = self.symbols.force(&self.profile, &forced)?;
         self.names_changed();
         self.ledger.forced(dso, name, found);
-        Ok(Forced::Forced { frames })
+        Ok(ForceResult::Forced { frames })
     }
 
     /// Takes forced names away: addresses are shown again, and the ledger says what it said before.

@@ -324,7 +324,7 @@ pub enum IdentityKind {
 
 /// A DSO that has samples and no names yet: what to look for, by build-id alone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct WantedDso {
     /// The DSO.
     pub dso: DsoId,
     /// What an image must have.
@@ -434,7 +434,7 @@ impl Session {
             image: row.image.clone(),
             gives: row.gives.map(str::to_owned),
             found: row.found.clone(),
-            made_by: row.made_by.clone(),
+            made_by: row.toolchain.clone(),
             tried: row.tried.iter().map(shown_attempt).collect(),
             hints: match row.status {
                 _ if used.samples == 0 => Vec::new(),
@@ -461,9 +461,9 @@ impl Session {
     }
 
     /// DSOs that were sampled and can still be named, most samples first.
-    pub fn wanted(&self) -> Vec<Wanted> {
+    pub fn wanted(&self) -> Vec<WantedDso> {
         let uses = &self.facts.uses;
-        let mut wanted: Vec<Wanted> = self
+        let mut wanted: Vec<WantedDso> = self
             .profile
             .dsos
             .iter()
@@ -475,7 +475,7 @@ impl Session {
                 )
             })
             .filter_map(|(id, dso)| {
-                Some(Wanted {
+                Some(WantedDso {
                     dso: id,
                     identity: dso.identity?,
                     build_id: dso.build_id(),

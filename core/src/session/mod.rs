@@ -60,11 +60,11 @@ pub use comparing::ComparisonBuilder;
 pub use diff::{DiffFunction, DiffTotal};
 pub use export::{Export, ExportStep};
 pub use flame::FlameWork;
-pub use force::Forced;
+pub use force::ForceResult;
 pub use hot_lines::{Amount, HotInstruction, HotLine, HotLines};
 pub use info::{
     AuxInfo, DsoRow, EventInfo, EventTotal, FormatInfo, HostInfo, IdentityKind, LostInfo,
-    ProfileInfo, TimeInfo, Wanted,
+    ProfileInfo, TimeInfo, WantedDso,
 };
 pub use occurrence::{OccurrenceRequest, OccurrenceWork};
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
@@ -117,7 +117,7 @@ pub struct Session {
 
 /// A file that passed the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Admitted {
+pub struct AdmittedFile {
     /// The DSOs that it names.
     pub dsos: Vec<DsoId>,
     /// What it holds, in words.
@@ -186,7 +186,7 @@ impl Session {
         &mut self,
         name: &str,
         source: Box<dyn ByteSource>,
-    ) -> Result<Admitted, Rejection> {
+    ) -> Result<AdmittedFile, Rejection> {
         self.admit_image(name, Image::open(name, source))
     }
 
@@ -196,16 +196,18 @@ impl Session {
         &mut self,
         name: &str,
         image: Result<Image, NotAnImage>,
-    ) -> Result<Admitted, Rejection> {
+    ) -> Result<AdmittedFile, Rejection> {
         let package = image.as_ref().ok().and_then(Image::package);
-        let made_by = image.as_ref().ok().and_then(Image::made_by);
+        let toolchain = image.as_ref().ok().and_then(Image::toolchain);
         let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));
         if let Err(rejection) = &admitted {
             self.note_refusal(name, rejection);
-            if let (Rejection::NothingRecordedHasIt { same_name: Some(same), .. }, Some(made_by)) =
-                (rejection, made_by)
+            if let (
+                Rejection::NothingRecordedHasIt { same_name: Some(same), .. },
+                Some(toolchain),
+            ) = (rejection, toolchain)
             {
-                self.ledger.note_made_by(DsoId(same.dso), made_by);
+                self.ledger.note_toolchain(DsoId(same.dso), toolchain);
             }
         }
         if let Some(package) = package {
@@ -287,13 +289,13 @@ impl Session {
         self.images.wanted_supplementary()
     }
 
-    fn try_admit(&mut self, image: Image) -> Result<Admitted, Rejection> {
+    fn try_admit(&mut self, image: Image) -> Result<AdmittedFile, Rejection> {
         let name = image.name().to_owned();
         if !self.recorded.has(&image) && self.images.name_supplementary(&image) {
             let added = self.images.add_supplementary(image).unwrap_or_default();
             let begin = |&dso: &DsoId| self.symbols.begin(dso, self.naming_depth);
             self.to_name.extend(added.dsos.iter().map(begin));
-            return Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() });
+            return Ok(AdmittedFile { dsos: added.dsos, gives: added.gives.sentence() });
         }
         let image = MatchedImage::admit(&self.recorded, image)?;
         let added = self.images.add(image)?;
@@ -307,7 +309,7 @@ impl Session {
             }
             self.to_name.push(self.symbols.begin(dso, self.naming_depth));
         }
-        Ok(Admitted { dsos: added.dsos, gives: added.gives.sentence() })
+        Ok(AdmittedFile { dsos: added.dsos, gives: added.gives.sentence() })
     }
 
     /// Symbols that travelled in the recording pass the same gate as a file.

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::{Admitted, Session};
+use super::{AdmittedFile, Session};
 use crate::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
 use crate::decode::{ByteSource, ReadError, SliceSource};
 use crate::format::BuildId;
@@ -180,9 +180,9 @@ impl Offer {
 }
 
 impl OfferReport {
-    fn take(&mut self, name: &str, admitted: Result<Admitted, Rejection>) {
+    fn take(&mut self, name: &str, admitted: Result<AdmittedFile, Rejection>) {
         match admitted {
-            Ok(Admitted { dsos, gives }) => {
+            Ok(AdmittedFile { dsos, gives }) => {
                 let dsos = dsos.iter().map(|dso| dso.0).collect();
                 self.used.push(UsedFile { name: name.to_owned(), dsos, gives });
             }
@@ -282,7 +282,7 @@ fn admit(
     session: &mut Session,
     name: &str,
     source: Box<dyn ByteSource>,
-) -> Result<Admitted, Rejection> {
+) -> Result<AdmittedFile, Rejection> {
     let start = source.read_vec(0, source.len().min(4)).unwrap_or_default();
     match claimed_id(name) {
         Some(id) if !start.starts_with(ELF_MAGIC) => {

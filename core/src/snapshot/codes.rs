@@ -4,7 +4,7 @@
 use crate::error::WarningKind;
 use crate::profile::{DsoKind, EventOrigin, MarkKind, RecordedBy};
 use crate::snapshot::Times;
-use crate::symbolize::{Gives, Provenance, Status};
+use crate::symbolize::{ImageContents, Provenance, Status};
 
 pub(super) const DSO_KINDS: [DsoKind; 7] = [
     DsoKind::User,
@@ -73,10 +73,10 @@ pub(super) fn code<T: PartialEq>(table: &[T], thing: &T) -> u8 {
     table.iter().position(|known| known == thing).unwrap_or_default() as u8
 }
 
-pub(super) fn gives_code(gives: Gives) -> u8 {
+pub(super) fn gives_code(gives: ImageContents) -> u8 {
     u8::from(gives.functions) | u8::from(gives.inlines) << 1 | u8::from(gives.unwinding) << 2
 }
 
-pub(super) fn gives_of(code: u8) -> Gives {
-    Gives { functions: code & 1 != 0, inlines: code & 2 != 0, unwinding: code & 4 != 0 }
+pub(super) fn gives_of(code: u8) -> ImageContents {
+    ImageContents { functions: code & 1 != 0, inlines: code & 2 != 0, unwinding: code & 4 != 0 }
 }

@@ -6,7 +6,7 @@ use super::random_profile::{RandomProfile, random_profile};
 use super::*;
 use crate::density::part_of;
 use crate::profile::DsoKind;
-use crate::symbolize::Gives;
+use crate::symbolize::ImageContents;
 use crate::views::Query;
 use crate::views::call_tree::{CallNodeId, CallTree};
 
@@ -29,7 +29,7 @@ fn with_private_texts(seed: u64) -> RandomProfile {
     for (dso, _) in dsos.iter().filter(|(_, kind)| *kind == DsoKind::User) {
         made.ledger.unplaced(*dso, "0808080808 is not /home/me/other/server of kswapd0");
     }
-    made.ledger.matched(dsos[2].0, "/home/me/images/server.debug", Gives::default());
+    made.ledger.matched(dsos[2].0, "/home/me/images/server.debug", ImageContents::default());
     made.symbols.named(dsos[2].0, "system_entry", crate::symbolize::Provenance::Matched);
     made
 }

@@ -11,7 +11,7 @@ use crate::profile::{
     DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, MappedFrom, Process, Sample,
     Stacks, Thread, ThreadId,
 };
-use crate::symbolize::{Gives, Inlining, Level, Provenance};
+use crate::symbolize::{ImageContents, Inlining, Level, Provenance};
 use crate::views::Query;
 use crate::views::call_tree::{CallTree, Label};
 use crate::views::label::Labels;
@@ -101,7 +101,11 @@ pub(super) fn random_profile(seed: u64, samples: u64) -> RandomProfile {
 
     let symbols = random_symbols(&mut random, &profile);
     let mut ledger = Ledger::new(&profile.dsos);
-    ledger.matched(dsos[0], "/home/me/build/server", Gives { inlines: true, ..Gives::default() });
+    ledger.matched(
+        dsos[0],
+        "/home/me/build/server",
+        ImageContents { inlines: true, ..ImageContents::default() },
+    );
     ledger.forced(dsos[1], "/home/me/new/server", None);
     let texts = texts_of(&profile, &symbols);
     let facts = Facts { texts, ..Facts::of(&profile) };

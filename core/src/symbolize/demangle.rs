@@ -31,7 +31,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
 
 fn demangle_rust(name: &str) -> Option<String> {
     let demangled = rustc_demangle::try_demangle(name).ok()?;
-    let mut text = Limited::default();
+    let mut text = BoundedName::default();
     // The alternate form leaves the hash out.
     let _ = write!(text, "{demangled:#}");
     text.finish()
@@ -48,7 +48,7 @@ fn demangle_cpp(name: &str) -> Option<String> {
         .recursion_limit(MAX_DEPTH);
     let (symbol, tail) =
         cpp_demangle::BorrowedSymbol::with_tail_and_options(name.as_bytes(), &parse).ok()?;
-    let mut text = Limited::default();
+    let mut text = BoundedName::default();
     let outcome = symbol.structured_demangle(&mut text, &print);
     if outcome.is_err() && !text.is_full {
         return None;
@@ -64,20 +64,20 @@ fn demangle_cpp(name: &str) -> Option<String> {
     text.finish()
 }
 
-/// A text that ends at [`MAX_NAME`] and then refuses more, which ends the demangling.
+/// A name that ends at [`MAX_NAME`] and then refuses more, which ends the demangling.
 #[derive(Default)]
-struct Limited {
+struct BoundedName {
     text: String,
     is_full: bool,
 }
 
-impl Limited {
+impl BoundedName {
     fn finish(self) -> Option<String> {
         (!self.text.is_empty()).then_some(self.text)
     }
 }
 
-impl Write for Limited {
+impl Write for BoundedName {
     fn write_str(&mut self, more: &str) -> fmt::Result {
         if self.is_full {
             return Err(fmt::Error);

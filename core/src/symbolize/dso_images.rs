@@ -13,11 +13,11 @@ use object::elf;
 use super::elf::Elf;
 use super::image::Image;
 use super::inline_frames::InlineFrames;
-use super::ledger::Gives;
+use super::ledger::ImageContents;
 use super::matched_image::MatchedImage;
 use super::placement::{Placement, Unplaced};
 use super::rejection::Rejection;
-use super::same_code::{Compared, has_code, is_same_code};
+use super::same_code::{ComparedPart, has_code, is_same_code};
 use super::supplementary::{SupplementaryImage, SupplementaryLink, is_named};
 use super::symbol_table::{Addresses, SymbolTable};
 use crate::profile::{Dso, DsoId, DsoKind};
@@ -37,7 +37,7 @@ pub struct AddedImage {
     /// The DSOs to name again.
     pub dsos: Vec<DsoId>,
     /// What the file itself holds.
-    pub gives: Gives,
+    pub gives: ImageContents,
 }
 
 /// The files of one build.
@@ -91,7 +91,10 @@ impl DsoImages {
             }
         }
         self.supplementary.push(admitted);
-        Some(AddedImage { dsos, gives: Gives { inlines: true, ..Gives::default() } })
+        Some(AddedImage {
+            dsos,
+            gives: ImageContents { inlines: true, ..ImageContents::default() },
+        })
     }
 
     /// The files that matched ones name as what they have in common with others, and that are not
@@ -127,10 +130,10 @@ impl DsoImages {
 }
 
 impl Build {
-    fn add(&mut self, image: MatchedImage) -> Result<Gives, Rejection> {
+    fn add(&mut self, image: MatchedImage) -> Result<ImageContents, Rejection> {
         let compared = match image.kind() {
-            DsoKind::User | DsoKind::Module => Compared::Content,
-            _ => Compared::Layout,
+            DsoKind::User | DsoKind::Module => ComparedPart::Content,
+            _ => ComparedPart::Layout,
         };
         let is_other =
             |known: &&MatchedImage| !is_same_code(known.image(), image.image(), compared);
@@ -188,12 +191,12 @@ fn has_functions(image: &Image) -> bool {
     image.elf().is_some_and(|elf| has(elf, elf::SHT_SYMTAB) || has(elf, elf::SHT_DYNSYM))
 }
 
-fn gives(image: &MatchedImage) -> Gives {
+fn gives(image: &MatchedImage) -> ImageContents {
     let Some(elf) = image.image().elf() else {
-        return Gives { functions: true, ..Gives::default() };
+        return ImageContents { functions: true, ..ImageContents::default() };
     };
     let has = |names: &[&str]| names.iter().any(|n| elf.section_with_bytes(n).is_some());
-    Gives {
+    ImageContents {
         functions: has_functions(image.image()),
         inlines: InlineFrames::exist_in(image),
         unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"]),

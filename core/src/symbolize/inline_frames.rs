@@ -13,7 +13,7 @@ use object::elf;
 
 use super::address::Svma;
 use super::elf::{Elf, Section};
-use super::kernel_module::{ModuleLayout, Relocated};
+use super::kernel_module::{ModuleLayout, RelocatedSections};
 use super::matched_image::MatchedImage;
 use super::supplementary::SupplementaryImage;
 use crate::decode::ReadError;
@@ -61,7 +61,7 @@ impl InlineFrames {
         };
         let relocated = match elf.kind == elf::ET_REL {
             true => match ModuleLayout::of(elf) {
-                Some(layout) => Some(Relocated::new(image, elf, &layout)?),
+                Some(layout) => Some(RelocatedSections::new(image, elf, &layout)?),
                 None => return Ok(None),
             },
             false => None,

@@ -113,14 +113,14 @@ fn is_sized_by_loader(machine: Machine, section: &Section) -> bool {
 }
 
 /// The bytes of a section of a relocatable file with its relocations applied.
-pub(super) struct Relocated<'a> {
+pub(super) struct RelocatedSections<'a> {
     image: &'a Image,
     elf: &'a Elf,
     /// What each symbol adds.
     values: Vec<u64>,
 }
 
-impl<'a> Relocated<'a> {
+impl<'a> RelocatedSections<'a> {
     /// Reads the symbols that relocations refer to.
     pub fn new(image: &'a Image, elf: &'a Elf, layout: &ModuleLayout) -> Result<Self, ReadError> {
         let mut values = Vec::new();

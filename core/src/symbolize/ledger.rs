@@ -41,7 +41,7 @@ impl Status {
 
 /// What a file holds that is of use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gives {
+pub struct ImageContents {
     /// Names of functions.
     pub functions: bool,
     /// Inline frames, files and lines.
@@ -50,7 +50,7 @@ pub struct Gives {
     pub unwinding: bool,
 }
 
-impl Gives {
+impl ImageContents {
     /// The best of it, in words.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -98,13 +98,13 @@ pub struct LedgerRow {
     /// The identity of a refused file of the same name, in hex.
     pub found: Option<String>,
     /// What made that file, in words.
-    pub made_by: Option<String>,
+    pub toolchain: Option<String>,
     /// What was tried to name it, oldest first.
     pub tried: Vec<Attempt>,
     /// The package that a file given for it is from.
     pub package: Option<PackageNote>,
-    holds: Gives,
-    image_holds: Gives,
+    holds: ImageContents,
+    image_holds: ImageContents,
     /// While names are forced: the row as it was before.
     unforced: Option<Box<LedgerRow>>,
 }
@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     /// A matched file gives names to a DSO.
-    pub fn matched(&mut self, dso: DsoId, image: &str, gives: Gives) {
+    pub fn matched(&mut self, dso: DsoId, image: &str, gives: ImageContents) {
         let row = &mut self.rows[dso.index()];
         let is_better =
             (gives.inlines, gives.functions) > (row.image_holds.inlines, row.image_holds.functions);
@@ -140,7 +140,7 @@ impl Ledger {
         row.status = Status::Matched;
         row.reason = None;
         row.found = None;
-        row.made_by = None;
+        row.toolchain = None;
     }
 
     /// A matched file cannot give names to a DSO: where the DSO was is not known.
@@ -160,7 +160,7 @@ impl Ledger {
         });
         row.image = Some(image.to_owned());
         row.found = found.map(|found| found.to_string());
-        row.holds = Gives { functions: true, ..Gives::default() };
+        row.holds = ImageContents { functions: true, ..ImageContents::default() };
         row.image_holds = row.holds;
         row.gives = Some(row.holds.sentence());
     }
@@ -201,14 +201,14 @@ impl Ledger {
             row.status = Status::Mismatched;
             row.reason = Some("the file given is another build".to_owned());
             row.found = Some(found.clone());
-            row.made_by = None;
+            row.toolchain = None;
         }
     }
 
     /// What made the file that was refused for a DSO last.
-    pub fn note_made_by(&mut self, dso: DsoId, made_by: String) {
+    pub fn note_toolchain(&mut self, dso: DsoId, toolchain: String) {
         if let Some(row) = self.rows.get_mut(dso.index()).filter(|row| row.found.is_some()) {
-            row.made_by = Some(made_by);
+            row.toolchain = Some(toolchain);
         }
     }
 
@@ -269,15 +269,15 @@ impl LedgerRow {
     }
 
     /// What the matched files hold together.
-    pub fn holds(&self) -> Gives {
+    pub fn holds(&self) -> ImageContents {
         self.holds
     }
 
     /// For links: what the sender's files held.
-    pub fn set_holds(&mut self, holds: Gives) {
+    pub fn set_holds(&mut self, holds: ImageContents) {
         self.holds = holds;
         self.image_holds = holds;
-        self.gives = (holds != Gives::default()).then(|| holds.sentence());
+        self.gives = (holds != ImageContents::default()).then(|| holds.sentence());
     }
 
     /// A row with nothing but a status.
@@ -288,11 +288,11 @@ impl LedgerRow {
             image: None,
             gives: None,
             found: None,
-            made_by: None,
+            toolchain: None,
             tried: Vec::new(),
             package: None,
-            holds: Gives::default(),
-            image_holds: Gives::default(),
+            holds: ImageContents::default(),
+            image_holds: ImageContents::default(),
             unforced: None,
         }
     }

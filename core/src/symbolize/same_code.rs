@@ -19,7 +19,7 @@ const BLOCK: u64 = 1 << 20;
 
 /// How much of the code is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
+pub(super) enum ComparedPart {
     /// Where it lies.
     Layout,
     /// Every byte too.
@@ -28,7 +28,7 @@ pub(super) enum Compared {
 
 /// False if the files cannot be of one build. What cannot be read is not compared: a file cut short
 /// gives what it still has.
-pub(super) fn is_same_code(first: &Image, second: &Image, compared: Compared) -> bool {
+pub(super) fn is_same_code(first: &Image, second: &Image, compared: ComparedPart) -> bool {
     let (Some(first_elf), Some(second_elf)) = (first.elf(), second.elf()) else { return true };
     let (mut first_code, mut second_code) = (sections(first_elf), sections(second_elf));
     if first_code.is_empty() || second_code.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn is_same_code(first: &Image, second: &Image, compared: Compared) ->
     first_code.len() == second_code.len()
         && first_code.iter().zip(&second_code).all(|(a, b)| {
             (a.address, a.size) == (b.address, b.size)
-                && (compared == Compared::Layout || has_same_bytes(first, a, second, b))
+                && (compared == ComparedPart::Layout || has_same_bytes(first, a, second, b))
         })
 }
 

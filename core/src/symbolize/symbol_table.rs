@@ -148,7 +148,7 @@ impl SymbolTable {
         }
         table.choose_names();
         for ElfFile { image, elf, .. } in files {
-            if table.add_plt(image, elf)? == Found::Yes {
+            if table.add_plt(image, elf)? == PltNames::Added {
                 break;
             }
         }
@@ -409,17 +409,17 @@ impl SymbolTable {
     }
 
     /// Names the jumps of the procedure linkage table after the functions that they go to.
-    fn add_plt(&mut self, image: &Image, elf: &Elf) -> Result<Found, ReadError> {
+    fn add_plt(&mut self, image: &Image, elf: &Elf) -> Result<PltNames, ReadError> {
         let relocations = [".rela.plt", ".rel.plt"].iter().find_map(|n| elf.section_with_bytes(n));
         let dynamic = elf.section_of_kind(elf::SHT_DYNSYM);
         let (Some(relocations), Some(dynamic)) = (relocations, dynamic) else {
-            return Ok(Found::No);
+            return Ok(PltNames::None);
         };
-        let Some((first, size)) = plt_layout(elf) else { return Ok(Found::No) };
+        let Some((first, size)) = plt_layout(elf) else { return Ok(PltNames::None) };
 
         let bytes = image.section_bytes(elf, relocations)?;
         let symbols = image.section_bytes(elf, dynamic)?;
-        let Some(base) = self.add_strings(image, elf, dynamic)? else { return Ok(Found::No) };
+        let Some(base) = self.add_strings(image, elf, dynamic)? else { return Ok(PltNames::None) };
         let mut names = Vec::new();
         elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
         let mut start = first;
@@ -436,7 +436,7 @@ impl SymbolTable {
             start = end;
         });
         self.entries.sort_by_key(|entry| entry.start);
-        Ok(Found::Yes)
+        Ok(PltNames::Added)
     }
 
     /// Cuts overlapping symbols into disjoint ranges, so that a look-up is one binary search
@@ -456,10 +456,11 @@ impl SymbolTable {
     }
 }
 
+/// Whether the procedure linkage table gave names.
 #[derive(PartialEq, Eq)]
-enum Found {
-    Yes,
-    No,
+enum PltNames {
+    Added,
+    None,
 }
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use perftab_core::profile::{DsoId, DsoKind, Identity};
-use perftab_core::session::{Forced, Session};
+use perftab_core::session::{ForceResult, Session};
 use perftab_core::symbolize::Status;
 
 use crate::cli::NameArgs;
@@ -65,11 +65,11 @@ fn force_file(session: &mut Session, dso: DsoId, path: &Path) -> anyhow::Result<
     let recorded = session.profile().dsos.get(dso);
     let (of, wanted) = (recorded.path.clone(), recorded.identity);
     match forced.map_err(|error| anyhow!("{of}: {error}"))? {
-        Forced::Matched { .. } => {
+        ForceResult::Matched { .. } => {
             session.name_all_frames();
             output::notice(format_args!("{name} is what ran as {of}: nothing had to be forced"));
         }
-        Forced::Forced { .. } => {
+        ForceResult::Forced { .. } => {
             let rows = session.dsos();
             let found = rows.iter().find(|row| row.id == dso.0).and_then(|row| row.found.clone());
             output::notice(format_args!(

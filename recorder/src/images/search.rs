@@ -15,8 +15,8 @@ use anyhow::Context;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind};
-use perftab_core::session::{OfferReport, OfferStep, Session, Wanted};
-use perftab_core::symbolize::{Gives, Image, Rejection, SupplementaryLink};
+use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
+use perftab_core::symbolize::{Image, ImageContents, Rejection, SupplementaryLink};
 
 use super::download::{self, Answered, Job};
 use super::forced;
@@ -85,7 +85,7 @@ struct Search<'a> {
     /// DSOs with a file that tells source lines; more than that is nowhere to be had.
     have_lines: HashSet<DsoId>,
     /// What was wanted at first, most samples first.
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedDso>,
 }
 
 impl<'a> Search<'a> {
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
 
     /// Keeps in mind what a file was good for.
     fn take(&mut self, report: &OfferReport) {
-        let lines = Gives { inlines: true, ..Gives::default() }.sentence();
+        let lines = ImageContents { inlines: true, ..ImageContents::default() }.sentence();
         for used in &report.used {
             let dsos = || used.dsos.iter().map(|&row| DsoId(row));
             self.named.extend(dsos());
@@ -221,7 +221,7 @@ impl<'a> Search<'a> {
     /// Where the file that was mapped may lie, best first.
     fn executables(
         &self,
-        wanted: &Wanted,
+        wanted: &WantedDso,
         places: &Places,
         kernels: &mut KernelPlaces,
         roots: &[PathBuf],
@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
     }
 
     /// Offers a file that may be one DSO's and notes what came of it; whether it names the DSO.
-    fn offer_for(&mut self, wanted: &Wanted, path: &Path) -> bool {
+    fn offer_for(&mut self, wanted: &WantedDso, path: &Path) -> bool {
         let is_used =
             |report: &OfferReport| report.used.iter().any(|used| used.dsos.contains(&wanted.dso.0));
         if self.offer(path).is_some_and(|report| is_used(&report)) {
@@ -277,7 +277,7 @@ impl<'a> Search<'a> {
     }
 
     /// The symbols of the kernel that runs, and copies of those of others.
-    fn offer_kallsyms(&mut self, wanted: &Wanted, places: &Places, kernels: &KernelPlaces) {
+    fn offer_kallsyms(&mut self, wanted: &WantedDso, places: &Places, kernels: &KernelPlaces) {
         for id in readings(wanted.build_id) {
             let image = kernels.running_symbols(id).map(|symbols| {
                 let name = symbols.path.to_string_lossy().into_owned();

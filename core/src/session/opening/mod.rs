@@ -10,7 +10,7 @@ use crate::error::{DecodeError, DecodeErrorKind, WarningKind};
 use crate::ingest::{Ingest, Ingested, SampleWatcher};
 use crate::session::{FormatInfo, Session};
 
-use wrapped::Wrapped;
+use wrapped::PackedRecording;
 
 /// A recording that is being read: what a host does is the same for every form of it.
 ///
@@ -34,13 +34,13 @@ pub struct Opening {
 /// How the parts are read.
 enum Reading {
     /// Where the bytes stand that are wanted.
-    Plain(Box<Plain>),
+    Plain(Box<PlainRecording>),
     /// From front to back, since they are packed.
-    Wrapped(Box<Wrapped>),
+    Wrapped(Box<PackedRecording>),
 }
 
 /// Parts that can be read at any offset: each is a stream of records.
-struct Plain {
+struct PlainRecording {
     ingest: Ingest,
     lengths: Vec<u64>,
     total: u64,
@@ -78,11 +78,11 @@ impl Opening {
             .ok_or_else(|| DecodeErrorKind::NotPerfData { first_bytes: Vec::new() }.at(0))?;
         let (format, reading) = match wrapper_of(main)? {
             Some(wrapper) => {
-                let (wrapped, format) = Wrapped::new(wrapper, main)?;
+                let (wrapped, format) = PackedRecording::new(wrapper, main)?;
                 (format, Reading::Wrapped(Box::new(wrapped)))
             }
             None => {
-                let (plain, format) = Plain::new(main, more)?;
+                let (plain, format) = PlainRecording::new(main, more)?;
                 (format, Reading::Plain(Box::new(plain)))
             }
         };
@@ -152,7 +152,7 @@ impl Opening {
     }
 }
 
-impl Plain {
+impl PlainRecording {
     fn new(
         main: &dyn ByteSource,
         more: &[&dyn ByteSource],

@@ -29,7 +29,7 @@ const UNKNOWN: u64 = u64::MAX;
 const STREAM: usize = 0;
 
 /// A packed recording that is being read.
-pub(super) struct Wrapped {
+pub(super) struct PackedRecording {
     wrapper: Wrapper,
     /// Length of the packed file.
     packed_length: u64,
@@ -62,7 +62,7 @@ struct Contents {
     ingest: Ingest,
 }
 
-impl Wrapped {
+impl PackedRecording {
     /// Unpacks as much as is needed to tell what it is.
     pub(super) fn new(
         wrapper: Wrapper,
@@ -74,7 +74,7 @@ impl Wrapped {
             Form::Pipe => Vec::new(),
             Form::File => look(wrapper, source, start.data.offset.min(MAX_BEFORE))?,
         };
-        let header = Header::begin(&start, &Kept::new(&before, UNKNOWN))?;
+        let header = Header::begin(&start, &KeptPieces::new(&before, UNKNOWN))?;
         let state = match needs_what_is_behind(&start, &header) {
             true => State::Looking,
             false => State::Reading,
@@ -190,9 +190,9 @@ impl Contents {
     }
 
     /// What is kept of a file that has been unpacked to its end.
-    fn kept(&self) -> Kept<'_> {
+    fn kept(&self) -> KeptPieces<'_> {
         let after = self.header.data.end().unwrap_or(UNKNOWN);
-        Kept { pieces: [(0, &self.before), (after, &self.after)], length: self.position }
+        KeptPieces { pieces: [(0, &self.before), (after, &self.after)], length: self.position }
     }
 
     /// All has been seen once: what was behind the records is known.
@@ -282,12 +282,12 @@ fn look(wrapper: Wrapper, source: &dyn ByteSource, length: u64) -> Result<Vec<u8
 }
 
 /// The pieces that were kept of a file, where they stood in it.
-struct Kept<'a> {
+struct KeptPieces<'a> {
     pieces: [(u64, &'a [u8]); 2],
     length: u64,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> KeptPieces<'a> {
     fn new(before: &'a [u8], length: u64) -> Self {
         Self { pieces: [(0, before), (length, &[])], length }
     }
@@ -301,7 +301,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl ByteSource for Kept<'_> {
+impl ByteSource for KeptPieces<'_> {
     fn len(&self) -> u64 {
         self.length
     }

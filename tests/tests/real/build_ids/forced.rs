@@ -6,7 +6,7 @@ use std::process::Output;
 
 use perftab_core::decode::SliceSource;
 use perftab_core::profile::{DsoId, DsoKind};
-use perftab_core::session::{Forced, Session};
+use perftab_core::session::{ForceResult, Session};
 use perftab_core::symbolize::{ForceError, Naming, Provenance, Rejection, Status};
 use perftab_core::views::Query;
 use perftab_tests::open::open_path;
@@ -171,7 +171,7 @@ fn b31_stopping_brings_back_what_was_and_a_match_ends_the_force() {
     assert_eq!(status(&session, dso), Status::Mismatched);
 
     let forced = session.force(dso, "newer", source(&builds.newer)).expect("it is forced");
-    assert!(matches!(forced, Forced::Forced { frames: 1.. }), "{forced:?}");
+    assert!(matches!(forced, ForceResult::Forced { frames: 1.. }), "{forced:?}");
     assert_eq!(status(&session, dso), Status::Forced);
     assert!(names(&session, dso).iter().any(|(name, _)| name == NEWER));
     let is_named = |session: &Session| {

@@ -5,8 +5,8 @@ use perftab_core::profile::{
 };
 use perftab_core::snapshot::{Contents, Facts, ShareOptions, decode, encode};
 use perftab_core::symbolize::{
-    DsoImages, Gives, Image, Ledger, MatchedImage, NamingDepth, RecordedIdentities, Rejection,
-    Symbols,
+    DsoImages, Image, ImageContents, Ledger, MatchedImage, NamingDepth, RecordedIdentities,
+    Rejection, Symbols,
 };
 use perftab_core::views::Query;
 use perftab_core::views::call_tree::CallTree;
@@ -47,7 +47,7 @@ fn add_samples(bench: &mut Bench) {
 fn payload(bench: &Bench, file: Option<&str>) -> String {
     let facts = Facts::of(&bench.profile);
     let mut ledger = Ledger::new(&bench.profile.dsos);
-    file.into_iter().for_each(|file| ledger.matched(bench.dso, file, Gives::default()));
+    file.into_iter().for_each(|file| ledger.matched(bench.dso, file, ImageContents::default()));
     let contents = Contents {
         profile: &bench.profile,
         symbols: &bench.symbols,

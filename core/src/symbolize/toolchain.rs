@@ -13,8 +13,8 @@ use crate::text::printable;
 const MAX_COMMENT: u64 = 256;
 
 impl Image {
-    /// What made it; `None` for what is no ELF file.
-    pub fn made_by(&self) -> Option<String> {
+    /// Compiler, machine and DWARF version; `None` for what is no ELF file.
+    pub fn toolchain(&self) -> Option<String> {
         let elf = self.elf()?;
         let parts = [compiler(elf, self.source()), machine(elf), Some(dwarf(elf, self.source()))];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
