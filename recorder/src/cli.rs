@@ -206,9 +206,9 @@ pub struct ExportArgs {
     /// Export only this event [default: all, or the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
-    /// What a page tells.
+    /// What a page contains.
     #[command(flatten)]
-    pub tells: LinkContentArgs,
+    pub content: LinkContentArgs,
     /// Which samples are exported.
     #[command(flatten)]
     pub filters: FilterArgs,

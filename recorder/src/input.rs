@@ -30,11 +30,11 @@ pub enum Input {
     /// What a recorder wrote.
     Recording(Recording),
     /// What somebody made of one.
-    Shared(Shared),
+    Shared(SharedProfile),
 }
 
 /// The payload of a link or page, not looked at yet.
-pub struct Shared {
+pub struct SharedProfile {
     name: String,
     carrier: Carrier,
     payload: String,
@@ -45,13 +45,13 @@ impl Input {
     /// `-` is standard input.
     pub fn open(given: &Path) -> anyhow::Result<Self> {
         if let Some(link) = given.to_str().filter(|text| is_link(text)) {
-            return Ok(Self::Shared(Shared::of_argument(link)?));
+            return Ok(Self::Shared(SharedProfile::of_argument(link)?));
         }
         let recording = Recording::open(given)?;
         let text = text_of(&recording).with_context(|| recording.name.clone())?;
         let Some(text) = text else { return Ok(Self::Recording(recording)) };
         match snapshot::find(&text) {
-            Some(carried) => Ok(Self::Shared(Shared::new(recording.name, carried))),
+            Some(carried) => Ok(Self::Shared(SharedProfile::new(recording.name, carried))),
             None if snapshot::is_page(&text) => {
                 bail!("{} is a page without a profile", recording.name)
             }
@@ -106,7 +106,7 @@ impl Input {
     pub fn into_recording(self, lacks: &str) -> anyhow::Result<Recording> {
         match self {
             Self::Recording(recording) => Ok(recording),
-            Self::Shared(Shared { name, carrier, .. }) => {
+            Self::Shared(SharedProfile { name, carrier, .. }) => {
                 let carrier = match carrier {
                     Carrier::Link => "link",
                     Carrier::Page => "page",
@@ -117,7 +117,7 @@ impl Input {
     }
 }
 
-impl Shared {
+impl SharedProfile {
     fn new(name: String, CarriedPayload { carrier, payload }: CarriedPayload<'_>) -> Self {
         Self { name, carrier, payload: payload.to_owned() }
     }
@@ -221,10 +221,11 @@ mod tests {
 
     #[test]
     fn an_address_without_a_profile_is_said_to_be_one() {
-        let error = Shared::of_argument("https://host/page").err().expect("nothing is in it");
+        let error =
+            SharedProfile::of_argument("https://host/page").err().expect("nothing is in it");
         assert!(error.to_string().contains("nothing is fetched"), "{error}");
         let long = format!("https://host/#p1.{}", "A".repeat(100));
-        let shared = Shared::of_argument(&long).expect("a payload");
+        let shared = SharedProfile::of_argument(&long).expect("a payload");
         assert_eq!((shared.name.chars().count(), shared.payload.len()), (SHOWN + 1, 103));
     }
 }

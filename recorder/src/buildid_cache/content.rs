@@ -14,7 +14,7 @@ use crate::images::identity;
 
 /// What is in the place of what a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum OtherContent {
     /// Another build.
     Build(BuildId),
     /// A file that says nothing of what it is, or is no image.
@@ -31,7 +31,7 @@ pub fn key_of(identity: Identity) -> Option<BuildId> {
 }
 
 /// Whether `file`, unpacked, may stand under the name `id`.
-pub fn check(file: &File, id: BuildId, part: Part) -> io::Result<Result<Proof, Holds>> {
+pub fn check(file: &File, id: BuildId, part: Part) -> io::Result<Result<Proof, OtherContent>> {
     if part == Part::Kallsyms {
         return check_kallsyms(file, id);
     }
@@ -39,18 +39,18 @@ pub fn check(file: &File, id: BuildId, part: Part) -> io::Result<Result<Proof, H
     Ok(match found {
         // perf before Linux 5.11 named the entries of short ids with zeros behind them.
         Some(found) if found.is_same_as(id) => Ok(Proof::Content),
-        Some(found) => Err(Holds::Build(found)),
-        None => Err(Holds::NoBuildId),
+        Some(found) => Err(OtherContent::Build(found)),
+        None => Err(OtherContent::NoBuildId),
     })
 }
 
 /// Symbols of a kernel say what kernel only in copies that carry a stamp.
-fn check_kallsyms(file: &File, id: BuildId) -> io::Result<Result<Proof, Holds>> {
+fn check_kallsyms(file: &File, id: BuildId) -> io::Result<Result<Proof, OtherContent>> {
     let source = FileSource::new(file.try_clone()?)?;
     Ok(match Kallsyms::read(&source).map(|kallsyms| kallsyms.stamp()) {
         Ok(Some(found)) if found.is_same_as(id) => Ok(Proof::Content),
-        Ok(Some(found)) => Err(Holds::Build(found)),
+        Ok(Some(found)) => Err(OtherContent::Build(found)),
         Ok(None) => Ok(Proof::Name),
-        Err(_) => Err(Holds::NoBuildId),
+        Err(_) => Err(OtherContent::NoBuildId),
     })
 }

@@ -17,8 +17,8 @@ use perftab_core::format::elf_note::build_id_of_elf;
 use perftab_core::symbolize::stamped_kallsyms;
 
 use super::lookup::names_in;
-use super::store::Stored;
-use super::{Cache, Holds};
+use super::store::StoreOutcome;
+use super::{Cache, OtherContent};
 use crate::file_source::FileSource;
 use crate::images::local;
 use crate::scratch;
@@ -54,17 +54,17 @@ pub struct KcoreEntry {
     /// The folder of the copy.
     pub path: PathBuf,
     /// What it holds instead, if that can be told and is another kernel.
-    pub spoiled: Option<Holds>,
+    pub spoiled: Option<OtherContent>,
 }
 
 impl Cache {
     /// Copies the code of a kernel, unless there is a copy of the same with the same modules in
     /// the same places, or the user insists.
-    pub fn store_kcore(&self, id: BuildId, kcore: &Kcore, force: bool) -> io::Result<Stored> {
+    pub fn store_kcore(&self, id: BuildId, kcore: &Kcore, force: bool) -> io::Result<StoreOutcome> {
         let folder = self.root.join(FOLDER).join(id.to_string());
         let is_there = |name: &String| is_same(&folder.join(name), kcore);
         if !force && names_in(&folder).iter().any(is_there) {
-            return Ok(Stored::Already);
+            return Ok(StoreOutcome::Already);
         }
         let ranges = code_ranges(&kcore.kallsyms);
         let segments = segments_of(&kcore.memory, &ranges)?;
@@ -72,12 +72,12 @@ impl Cache {
             return Err(io::Error::other("it has no kernel code that kallsyms lists"));
         }
         fs::create_dir_all(&folder)?;
-        let passing = PassingFolder::create(&self.root)?;
+        let passing = UnnamedFolder::create(&self.root)?;
         write_memory(&passing.file("kcore")?, id, &kcore.memory, &segments)?;
         passing.file("kallsyms")?.write_all(&stamped_kallsyms(id, &kcore.kallsyms))?;
         passing.file("modules")?.write_all(&kcore.modules)?;
         passing.rename_into(&folder)?;
-        Ok(Stored::New)
+        Ok(StoreOutcome::New)
     }
 
     /// Every copy.
@@ -90,7 +90,7 @@ impl Cache {
                 let path = folder.join(time);
                 let Some(file) = local::open_regular(&path.join("kcore")) else { continue };
                 let found = FileSource::new(file).ok().and_then(|it| build_id_of_elf(&it));
-                let spoiled = found.filter(|found| !found.is_same_as(id)).map(Holds::Build);
+                let spoiled = found.filter(|found| !found.is_same_as(id)).map(OtherContent::Build);
                 entries.push(KcoreEntry { id, path, spoiled });
             }
         }
@@ -352,9 +352,9 @@ fn word64(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// A folder that is removed unless it gets its name.
-struct PassingFolder(PathBuf);
+struct UnnamedFolder(PathBuf);
 
-impl PassingFolder {
+impl UnnamedFolder {
     fn create(root: &Path) -> io::Result<Self> {
         let path = root.join(format!("{}{}", super::store::PASSING, scratch::unique_suffix()));
         fs::DirBuilder::new().mode(0o700).create(&path)?;
@@ -381,7 +381,7 @@ impl PassingFolder {
     }
 }
 
-impl Drop for PassingFolder {
+impl Drop for UnnamedFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

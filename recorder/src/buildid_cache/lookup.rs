@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use perftab_core::format::BuildId;
 
 use super::Cache;
-use super::content::{self, Holds};
+use super::content::{self, OtherContent};
 use super::layout::{self, EntryName, Part};
 use crate::images::local;
 use crate::images::unpacked::unpacked;
@@ -22,7 +22,7 @@ pub enum Proof {
 
 /// A file that is what its name says.
 #[derive(Debug)]
-pub struct Found {
+pub struct CachedFile {
     /// What it is of the build.
     pub part: Part,
     /// The file as it was checked, at its beginning; unpacked if it is packed, as perf keeps modules.
@@ -37,7 +37,7 @@ pub struct CorruptEntry {
     /// Where it lies.
     pub path: PathBuf,
     /// What it is instead.
-    pub holds: Holds,
+    pub holds: OtherContent,
 }
 
 /// What the cache has of a build.
@@ -48,14 +48,14 @@ pub struct Entry {
     /// What it is a build of, as the cache knows it.
     pub name: EntryName,
     /// What may be used.
-    pub found: Vec<Found>,
+    pub found: Vec<CachedFile>,
     /// What may not.
     pub spoiled: Vec<CorruptEntry>,
 }
 
 impl Entry {
     /// One of the files.
-    pub fn part(&self, part: Part) -> Option<&Found> {
+    pub fn part(&self, part: Part) -> Option<&CachedFile> {
         self.found.iter().find(|found| found.part == part)
     }
 }
@@ -114,11 +114,11 @@ impl Entry {
         // What can't be read is not there; what can't be unpacked, or is no image, is spoiled.
         let Some(file) = local::open_regular(&path) else { return };
         let Ok(file) = unpacked(file) else {
-            self.spoiled.push(CorruptEntry { path, holds: Holds::NoBuildId });
+            self.spoiled.push(CorruptEntry { path, holds: OtherContent::NoBuildId });
             return;
         };
         match content::check(&file, self.id, part) {
-            Ok(Ok(proof)) => self.found.push(Found { part, file, proof }),
+            Ok(Ok(proof)) => self.found.push(CachedFile { part, file, proof }),
             Ok(Err(holds)) => self.spoiled.push(CorruptEntry { path, holds }),
             Err(_) => {}
         }

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 
 use crate::perfconfig::PerfConfig;
 
-pub use content::{Holds, key_of};
+pub use content::{OtherContent, key_of};
 pub use kcore::Kcore;
 pub use layout::{EntryName, Part, link_name, link_target};
-pub use lookup::{Entry, Found, Proof};
+pub use lookup::{CachedFile, Entry, Proof};
 pub use store::{Bytes, Existing};
 
 /// A cache; its folder may not be there yet.

@@ -16,7 +16,7 @@ use perftab_core::format::BuildId;
 use rustix::fs::{FlockOperation, flock};
 
 use super::Cache;
-use super::content::{self, Holds};
+use super::content::{self, OtherContent};
 use super::layout::{self, EntryName, Part};
 use super::lookup::names_in;
 use crate::images::local;
@@ -47,7 +47,7 @@ pub enum Existing {
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoreOutcome {
     /// It is in the cache now.
     New,
     /// It was there.
@@ -58,7 +58,7 @@ pub enum Stored {
 #[derive(Debug)]
 pub enum StoreError {
     /// Its content is not what it was to be stored as.
-    Other(Holds),
+    Other(OtherContent),
     /// It changed while it was copied.
     Changed,
     /// There is no place for such an id.
@@ -70,8 +70,8 @@ pub enum StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Other(Holds::Build(id)) => write!(f, "its build-id is {id}"),
-            Self::Other(Holds::NoBuildId) => f.write_str("it has no build-id"),
+            Self::Other(OtherContent::Build(id)) => write!(f, "its build-id is {id}"),
+            Self::Other(OtherContent::NoBuildId) => f.write_str("it has no build-id"),
             Self::Changed => f.write_str("it changed while it was copied; store it again"),
             Self::ShortId => f.write_str("an id of one byte has no place in the cache"),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
@@ -92,10 +92,10 @@ impl Cache {
         part: Part,
         bytes: Bytes<'_>,
         existing: Existing,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoreOutcome, StoreError> {
         let link = self.link(id).ok_or(StoreError::ShortId)?;
         if existing == Existing::Keep && self.has(id, part) {
-            return Ok(Stored::Already);
+            return Ok(StoreOutcome::Already);
         }
         let copy = self.copy(id, part, bytes)?;
         let _lock = self.lock();
@@ -109,7 +109,7 @@ impl Cache {
             copy.rename_to(&place).map_err(|error| at(&place, error))?;
         }
         set_link(&link, &layout::link_target(&name, id)).map_err(|error| at(&link, error))?;
-        Ok(if is_there { Stored::Already } else { Stored::New })
+        Ok(if is_there { StoreOutcome::Already } else { StoreOutcome::New })
     }
 
     /// Whether the cache has a file of a build, and it is right.
@@ -135,11 +135,11 @@ impl Cache {
     }
 
     /// A complete copy under a passing name, right by its content.
-    fn copy(&self, id: BuildId, part: Part, bytes: Bytes<'_>) -> Result<Passing, StoreError> {
+    fn copy(&self, id: BuildId, part: Part, bytes: Bytes<'_>) -> Result<UnnamedFile, StoreError> {
         let at = |error| StoreError::Io(self.root.clone(), error);
         fs::create_dir_all(self.links()).map_err(at)?;
         self.remove_abandoned();
-        let mut copy = Passing::create(&self.root, mode(part, &bytes)).map_err(at)?;
+        let mut copy = UnnamedFile::create(&self.root, mode(part, &bytes)).map_err(at)?;
         match bytes {
             Bytes::Memory(bytes) => copy.file.write_all(bytes).map_err(at)?,
             Bytes::File(mut file) => {
@@ -204,12 +204,12 @@ impl Cache {
 }
 
 /// A file that is removed unless it gets a name.
-struct Passing {
+struct UnnamedFile {
     path: PathBuf,
     file: File,
 }
 
-impl Passing {
+impl UnnamedFile {
     fn create(folder: &Path, mode: u32) -> io::Result<Self> {
         let path = folder.join(format!("{PASSING}{}", scratch::unique_suffix()));
         // Only the umask may take rights away; the owner's right to write is taken at the end.
@@ -230,7 +230,7 @@ impl Passing {
     }
 }
 
-impl Drop for Passing {
+impl Drop for UnnamedFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -29,9 +29,9 @@ pub struct ShareArgs {
     /// Print every text that the link would contain, and no link
     #[arg(long, conflicts_with = "json")]
     pub list_texts: bool,
-    /// What the link tells.
+    /// What the link contains.
     #[command(flatten)]
-    pub tells: LinkContentArgs,
+    pub content: LinkContentArgs,
     /// Which samples the link holds.
     #[command(flatten)]
     pub filters: FilterArgs,

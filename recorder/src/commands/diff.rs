@@ -47,7 +47,7 @@ struct DiffSide<'a> {
 }
 
 /// A recording with names.
-struct Named {
+struct NamedRecording {
     file: String,
     session: Session,
 }
@@ -64,7 +64,7 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let before = read(&args.before, &args.images, depth)?;
     let after = read(&args.after, &args.images, depth)?;
     let event = event(&before, &after, args.event.as_deref())?;
-    let query = |side: &Named| -> anyhow::Result<Query> {
+    let query = |side: &NamedRecording| -> anyhow::Result<Query> {
         let event = side.session.event_named(&event).unwrap_or(0);
         let mut query = Query { event, group: Group::None, inlines, ..Query::default() };
         filter::apply(&args.filters, &side.session, &mut query)
@@ -107,7 +107,7 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     Ok(finish([&before, &after]))
 }
 
-fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Named> {
+fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<NamedRecording> {
     let input = Input::open(path)?;
     let mut session = input.read()?;
     session.set_naming_depth(depth);
@@ -117,11 +117,15 @@ fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Na
         Input::Shared(_) => input.name().to_owned(),
     };
     let file = printable(&file).into_owned();
-    Ok(Named { file, session })
+    Ok(NamedRecording { file, session })
 }
 
 /// The event that is compared: the one asked for, or the first with samples that both have.
-fn event(before: &Named, after: &Named, asked: Option<&str>) -> anyhow::Result<String> {
+fn event(
+    before: &NamedRecording,
+    after: &NamedRecording,
+    asked: Option<&str>,
+) -> anyhow::Result<String> {
     if let Some(name) = asked {
         for side in [before, after] {
             if side.session.event_named(name).is_none() {
@@ -150,7 +154,7 @@ fn event(before: &Named, after: &Named, asked: Option<&str>) -> anyhow::Result<S
 }
 
 /// Names and samples of a recording's events.
-fn events(side: &Named) -> impl Iterator<Item = (String, u64)> {
+fn events(side: &NamedRecording) -> impl Iterator<Item = (String, u64)> {
     let events = side.session.profile().events.iter();
     events.map(|event| (printable(&event.name).into_owned(), event.samples))
 }
@@ -175,7 +179,7 @@ fn order(sort: DiffSort) -> ChangeOrder {
 }
 
 /// Says of both what is doubtful, and whether anything was lost.
-fn finish(sides: [&Named; 2]) -> Outcome {
+fn finish(sides: [&NamedRecording; 2]) -> Outcome {
     let outcomes = sides.map(|side| {
         if !side.session.warnings().is_empty() {
             output::notice(format_args!("{}:", side.file));

@@ -29,12 +29,12 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let event = event_number(&session, args.event.as_deref())?;
     let mut query = Query { event, ..Query::default() };
     filter::apply(&args.filters, &session, &mut query)?;
-    if format.is_some() && !args.tells.privacy.is_default() {
+    if format.is_some() && !args.content.privacy.is_default() {
         bail!("--include, --hide and --rename are for links and for --to html");
     }
     match format {
         None => {
-            let options = share::options(&session, &args.tells, &args.filters)?;
+            let options = share::options(&session, &args.content, &args.filters)?;
             place_texts::read(&mut session, &options, &args.input.file);
             output::write(&args.output, &[page(&mut session, &options)?.as_bytes()])?;
         }

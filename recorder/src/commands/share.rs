@@ -40,7 +40,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     let before_payload = base.chars().count() + 1;
     let options = ShareOptions {
         characters: (args.budget as usize).saturating_sub(before_payload),
-        ..options(&session, &args.tells, &args.filters)?
+        ..options(&session, &args.content, &args.filters)?
     };
     place_texts::read(&mut session, &options, &args.input.file);
     let shared = make(&mut session, &options).map_err(|too_small| {
@@ -91,10 +91,10 @@ pub fn make(session: &mut Session, options: &ShareOptions) -> Result<SharedLink,
 /// What of a profile is written into a link or page, as large as it gets.
 pub fn options(
     session: &Session,
-    tells: &LinkContentArgs,
+    content: &LinkContentArgs,
     filters: &FilterArgs,
 ) -> anyhow::Result<ShareOptions> {
-    let times = match tells.times {
+    let times = match content.times {
         LinkTimes::None => Times::None,
         LinkTimes::Processes => Times::Processes,
         LinkTimes::Threads => Times::Threads,
@@ -103,7 +103,7 @@ pub fn options(
     let mut query = Query::default();
     filter::apply(filters, session, &mut query)?;
     let query = (!filters.is_empty()).then_some(query);
-    let privacy = tells.privacy.privacy();
+    let privacy = content.privacy.privacy();
     Ok(ShareOptions { query, times, privacy, ..ShareOptions::default() })
 }
 

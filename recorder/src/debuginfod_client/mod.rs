@@ -81,30 +81,30 @@ pub trait Receiver {
 /// The servers to ask, in their order, and where their answers are kept.
 pub struct Client {
     servers: Vec<Server>,
-    chosen: Chosen,
+    origin: ServerOrigin,
     limits: Limits,
     cache: Option<PathBuf>,
 }
 
 /// Who named the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chosen {
+enum ServerOrigin {
     /// The user, for this run.
-    LocalMachine,
+    CommandLine,
     /// The environment or a setting, for all clients.
-    ForAll,
+    Settings,
 }
 
 impl Client {
     /// The servers named by `--debuginfod`, else those that perf's settings or `$DEBUGINFOD_URLS` name.
     pub fn new(args: &ImageArgs) -> Self {
-        let (urls, chosen) = match args.debuginfod.as_slice() {
-            [] => (settings::servers_of_user(), Chosen::ForAll),
-            named => (named.to_vec(), Chosen::LocalMachine),
+        let (urls, origin) = match args.debuginfod.as_slice() {
+            [] => (settings::servers_of_user(), ServerOrigin::Settings),
+            named => (named.to_vec(), ServerOrigin::CommandLine),
         };
         let limits = Limits::of_environment();
         let servers = urls.iter().map(|url| Server::new(url, limits)).collect();
-        Self { servers, chosen, limits, cache: cache_folder() }
+        Self { servers, origin, limits, cache: cache_folder() }
     }
 
     /// The servers' URLs, without passwords.
@@ -195,7 +195,7 @@ impl Client {
 
     /// The place in the cache that says of a file that no server has it.
     fn missing_as(&self, id: BuildId, artifact: &Artifact) -> Option<PathBuf> {
-        let cache = self.cache.as_ref().filter(|_| self.chosen == Chosen::ForAll)?;
+        let cache = self.cache.as_ref().filter(|_| self.origin == ServerOrigin::Settings)?;
         Some(cache.join(id.to_string()).join(artifact.cached_as()?))
     }
 }

@@ -34,7 +34,7 @@ pub struct Job {
 }
 
 /// What came of one question.
-pub struct Answered {
+pub struct DownloadOutcome {
     /// Number of the job.
     pub job: usize,
     /// What was asked for.
@@ -44,7 +44,7 @@ pub struct Answered {
 }
 
 /// What the threads share.
-struct Shared {
+struct DownloadQueue {
     client: Client,
     jobs: Mutex<VecDeque<(usize, Job)>>,
     received: AtomicU64,
@@ -55,14 +55,14 @@ struct Shared {
 pub fn fetch_all(
     client: Client,
     jobs: Vec<Job>,
-    on_answer: &mut dyn FnMut(Answered),
+    on_answer: &mut dyn FnMut(DownloadOutcome),
 ) -> anyhow::Result<()> {
     let total = jobs.len();
     if total == 0 || client.servers().is_empty() {
         return Ok(());
     }
     let stop = Stop::install()?;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(DownloadQueue {
         client,
         jobs: Mutex::new(jobs.into_iter().enumerate().collect()),
         received: AtomicU64::new(0),
@@ -79,7 +79,7 @@ pub fn fetch_all(
     let mut progress = Progress::begin(&format!("Fetching {files}"), Unit::Bytes, None);
     loop {
         match answers.recv_timeout(TICK) {
-            Ok(answered) => on_answer(answered),
+            Ok(outcome) => on_answer(outcome),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -95,9 +95,9 @@ pub fn fetch_all(
     Ok(())
 }
 
-impl Shared {
+impl DownloadQueue {
     /// Takes jobs until there are none.
-    fn work(&self, answers: &Sender<Answered>) {
+    fn work(&self, answers: &Sender<DownloadOutcome>) {
         loop {
             let next = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some((number, job)) = next else { return };
@@ -109,9 +109,9 @@ impl Shared {
                 let mut counter = Counter { shared: self, counted: 0 };
                 let result = self.client.fetch(id, artifact, &mut counter);
                 let is_end = matches!(result, Ok(_) | Err(FetchError::Cancelled));
-                let answered = Answered { job: number, artifact: artifact.clone(), result };
+                let outcome = DownloadOutcome { job: number, artifact: artifact.clone(), result };
                 // Nobody listens any more once it was interrupted.
-                if answers.send(answered).is_err() || self.is_cancelled.load(Ordering::Relaxed) {
+                if answers.send(outcome).is_err() || self.is_cancelled.load(Ordering::Relaxed) {
                     return;
                 }
                 if is_end {
@@ -124,7 +124,7 @@ impl Shared {
 
 /// Counts the bytes of one file into the sum of all.
 struct Counter<'a> {
-    shared: &'a Shared,
+    shared: &'a DownloadQueue,
     counted: u64,
 }
 

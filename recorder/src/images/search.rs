@@ -18,7 +18,7 @@ use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
 use perftab_core::symbolize::{Image, ImageContents, Rejection, SupplementaryLink};
 
-use super::download::{self, Answered, Job};
+use super::download::{self, DownloadOutcome, Job};
 use super::forced;
 use super::identity;
 use super::kernel::{self, KernelPlaces};
@@ -317,7 +317,7 @@ impl<'a> Search<'a> {
         // A server that is down fails in the same words for each DSO.
         let mut said = HashSet::new();
         download::fetch_all(client, jobs, &mut |answered| {
-            let Answered { job, artifact, result } = answered;
+            let DownloadOutcome { job, artifact, result } = answered;
             let Some(build) = builds.get(job) else { return };
             match result {
                 Ok(file) => self.take_fetched(build, &artifact, file),

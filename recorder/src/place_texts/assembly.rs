@@ -14,14 +14,14 @@ use yaxpeax_arm::armv8::a64;
 
 /// How many addresses were asked for, and stay without an instruction.
 #[derive(Default)]
-pub struct Read {
+pub struct InstructionCounts {
     pub asked: usize,
     pub missing: usize,
 }
 
 /// Reads the instructions of all places, which are in order.
-pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> Read {
-    let mut read = Read::default();
+pub fn read(session: &Session, places: &[HotPlace], texts: &mut PlaceTexts) -> InstructionCounts {
+    let mut read = InstructionCounts::default();
     let mut function: Option<Walk> = None;
     let mut before = None;
     for place in places {

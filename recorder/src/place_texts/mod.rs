@@ -30,7 +30,8 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
         source::read(session, &places, recording, &mut texts).say();
     }
     if assembly == Disclosure::Included {
-        let assembly::Read { asked, missing } = assembly::read(session, &places, &mut texts);
+        let assembly::InstructionCounts { asked, missing } =
+            assembly::read(session, &places, &mut texts);
         if missing > 0 {
             let [missing, asked] = [missing, asked].map(|count| grouped(count as u64));
             output::notice(format_args!(

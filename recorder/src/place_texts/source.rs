@@ -111,7 +111,7 @@ pub fn read(
     let mut left = MAX_SOURCES;
     for (file, mut lines) in files {
         let path = session.symbols().file(file);
-        let compiled = Compiled { session, recording, path };
+        let compiled = CompiledSource { session, recording, path };
         match compiled.content(lines.iter().map(|(_, place)| *place), &mut left) {
             Ok((content, check)) => {
                 if check == Check::Time {
@@ -140,13 +140,13 @@ enum Check {
 }
 
 /// A source file as debug information names it.
-struct Compiled<'a> {
+struct CompiledSource<'a> {
     session: &'a Session,
     recording: &'a Path,
     path: &'a str,
 }
 
-impl Compiled<'_> {
+impl CompiledSource<'_> {
     /// What the file holds, if it is the one that the code at these places was made of.
     fn content<'p>(
         &self,

@@ -20,7 +20,7 @@ use crate::output::{self, notice, printable};
 
 /// What came of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum RecordingOutcome {
     /// Every sample that was taken.
     All,
     /// The kernel had to drop some.
@@ -31,7 +31,7 @@ pub enum Kept {
 
 impl Session {
     /// Completes the file and says what is in it.
-    pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<Kept> {
+    pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<RecordingOutcome> {
         let files = match self.build_ids {
             BuildIdTable::Written => FilesAtEnd::look(&self.tally, self.began),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => FilesAtEnd::default(),
@@ -54,7 +54,7 @@ impl Session {
                 "{path} could not be written further: {reason}; it holds the {samples} samples \
                  until then{without}{remedy}"
             ));
-            return Ok(Kept::UntilFull);
+            return Ok(RecordingOutcome::UntilFull);
         }
         if !args.quiet {
             let size = output::size(size);
@@ -73,7 +73,7 @@ impl Session {
                 ),
             });
         }
-        Ok(if lost > 0 { Kept::WithLosses } else { Kept::All })
+        Ok(if lost > 0 { RecordingOutcome::WithLosses } else { RecordingOutcome::All })
     }
 
     fn features(&self, files: &FilesAtEnd) -> Vec<(Feature, Vec<u8>)> {

@@ -52,7 +52,7 @@ pub struct KernelModules {
     folders: Option<u64>,
     looked: Instant,
     /// Every module seen, those of the start first.
-    seen: Vec<Seen>,
+    seen: Vec<LoadedModule>,
     symbols_read: Instant,
     /// Came and went between two looks.
     missed: BTreeSet<String>,
@@ -73,7 +73,7 @@ struct Module {
     path: String,
 }
 
-struct Seen {
+struct LoadedModule {
     module: Module,
     symbols: Symbols,
 }
@@ -112,7 +112,8 @@ impl KernelModules {
         let (places, is_settled) = places(root);
         let paths = if places.is_empty() { HashMap::new() } else { paths(root) };
         let loaded = modules(root, places, &paths);
-        let of_start = |module: &Module| Seen { module: module.clone(), symbols: Symbols::OfStart };
+        let of_start =
+            |module: &Module| LoadedModule { module: module.clone(), symbols: Symbols::OfStart };
         let now = Instant::now();
         Self {
             root: root.to_owned(),
@@ -138,7 +139,7 @@ impl KernelModules {
     pub fn patience(&self) -> Duration {
         if !self.is_settled {
             UNSETTLED_PATIENCE
-        } else if self.seen.iter().any(Seen::is_due) {
+        } else if self.seen.iter().any(LoadedModule::is_due) {
             SYMBOLS_PAUSE
         } else {
             PATIENCE
@@ -200,7 +201,7 @@ impl KernelModules {
             }
             change.new.push(module.clone());
             if !self.seen.iter().any(|seen| seen.module == *module) {
-                self.seen.push(Seen { module: module.clone(), symbols: Symbols::Due });
+                self.seen.push(LoadedModule { module: module.clone(), symbols: Symbols::Due });
             }
         }
         change
@@ -233,7 +234,7 @@ impl KernelModules {
 
     fn read_due_symbols(&mut self) {
         let is_early = self.symbols_read.elapsed() < SYMBOLS_PAUSE;
-        if is_early || !self.seen.iter().any(Seen::is_due) {
+        if is_early || !self.seen.iter().any(LoadedModule::is_due) {
             return;
         }
         let mut read = Kallsyms::read_modules(&self.root.join("proc/kallsyms"));
@@ -247,7 +248,7 @@ impl KernelModules {
 
     /// Build-ids of the modules whose symbols were read at the start, by name.
     pub fn ids_of_start(&self) -> impl Iterator<Item = (&str, BuildId)> {
-        let of_start = |seen: &&Seen| matches!(seen.symbols, Symbols::OfStart);
+        let of_start = |seen: &&LoadedModule| matches!(seen.symbols, Symbols::OfStart);
         let of_start = self.seen.iter().filter(of_start).map(|seen| &seen.module);
         of_start.filter_map(|module| Some((module.name.as_str(), module.build_id?)))
     }
@@ -257,7 +258,7 @@ impl KernelModules {
         &self,
         address: u64,
     ) -> impl Iterator<Item = (&str, BuildId, KernelSymbol)> {
-        self.seen.iter().filter_map(move |Seen { module, symbols }| {
+        self.seen.iter().filter_map(move |LoadedModule { module, symbols }| {
             let Symbols::Read(symbols) = symbols else { return None };
             let is_inside = address.checked_sub(module.address)? < module.size;
             let function = symbols.function_at(address).filter(|_| is_inside)?;
@@ -266,7 +267,7 @@ impl KernelModules {
     }
 }
 
-impl Seen {
+impl LoadedModule {
     fn is_due(&self) -> bool {
         matches!(self.symbols, Symbols::Due)
     }

@@ -45,7 +45,7 @@ pub use tasks::own_vdso;
 
 use self::command::StoppedCommand;
 use self::counters::Counters;
-use self::finish::Kept;
+use self::finish::RecordingOutcome;
 use self::options::Plan;
 use self::session::{Ending, Session};
 use self::signals::Signals;
@@ -86,9 +86,9 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
     // Only now: a command that takes its time to end must not keep the file incomplete.
     let code = command.as_mut().and_then(StoppedCommand::terminate);
     Ok(match (kept, ending, code) {
-        (Kept::UntilFull, ..) => ExitCode::FAILURE,
+        (RecordingOutcome::UntilFull, ..) => ExitCode::FAILURE,
         (_, Ending::CommandEnded, Some(code)) if code != 0 => ExitCode::from(code),
-        (Kept::WithLosses, ..) => losses,
-        (Kept::All, ..) => ExitCode::SUCCESS,
+        (RecordingOutcome::WithLosses, ..) => losses,
+        (RecordingOutcome::All, ..) => ExitCode::SUCCESS,
     })
 }

@@ -129,7 +129,7 @@ impl Session {
         mut command: Option<&mut StoppedCommand>,
     ) -> Result<Ending> {
         let deadline = plan.duration.map(|duration| Instant::now() + duration);
-        let mut polled = Polled::new(&self.counters);
+        let mut polled = PolledCounters::new(&self.counters);
         let ending = loop {
             let now = Instant::now();
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
@@ -253,13 +253,13 @@ fn pieces(mut records: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The counters that are polled: for wake-ups, and to learn that their thread has ended.
-struct Polled {
+struct PolledCounters {
     /// Indices into the first event's descriptors; those of ended threads are taken out, as they
     /// would be ready for ever.
     open: Vec<usize>,
 }
 
-impl Polled {
+impl PolledCounters {
     fn new(counters: &Counters) -> Self {
         Self { open: (0..counters.events[0].fds.len()).collect() }
     }

@@ -29,8 +29,8 @@ use crate::output;
 use crate::record::own_vdso;
 use crate::scratch;
 
-/// What was found.
-pub enum Found {
+/// What a request for a file of a build is answered with.
+pub enum ServedFile {
     /// A file.
     Whole(File),
     /// Bytes of one.
@@ -46,12 +46,12 @@ pub struct LocalMachine {
     profiles: Arc<[Input]>,
     /// What the recordings say of a build. Reading them takes a moment, and the page reads them
     /// first, so it is done when something is found nowhere else.
-    recorded: OnceLock<Recorded>,
+    recorded: OnceLock<RecordedBuilds>,
 }
 
 /// What recordings say of builds.
 #[derive(Default)]
-struct Recorded {
+struct RecordedBuilds {
     by_id: HashMap<BuildId, Vec<RecordedDso>>,
     /// Of each recording, by the release of its kernel.
     kernels: Vec<Mutex<KernelPlaces>>,
@@ -80,16 +80,16 @@ impl LocalMachine {
     }
 
     /// The artifact of a build, if it is here.
-    pub fn find(&self, id: BuildId, artifact: &Artifact) -> Option<Found> {
+    pub fn find(&self, id: BuildId, artifact: &Artifact) -> Option<ServedFile> {
         match artifact {
-            Artifact::Executable => self.open(id, Holding::Code).map(Found::Whole),
-            Artifact::DebugInfo => self.open(id, Holding::Dwarf).map(Found::Whole),
+            Artifact::Executable => self.open(id, Holding::Code).map(ServedFile::Whole),
+            Artifact::DebugInfo => self.open(id, Holding::Dwarf).map(ServedFile::Whole),
             // As debuginfod does: from the debug file, else from the executable.
             Artifact::Section(name) => {
                 [Holding::Dwarf, Holding::Code].into_iter().find_map(|holding| {
                     let file = self.open(id, holding)?;
                     let range = identity::image(&file).ok()??.section_range(name)?;
-                    Some(Found::Part(file, range))
+                    Some(ServedFile::Part(file, range))
                 })
             }
             // A source has no identity, so no file of this machine can be known to be it.
@@ -103,8 +103,8 @@ impl LocalMachine {
         self.recorded().late_ids.get(recording).map_or(&[], Vec::as_slice)
     }
 
-    fn recorded(&self) -> &Recorded {
-        self.recorded.get_or_init(|| Recorded::of(&self.profiles))
+    fn recorded(&self) -> &RecordedBuilds {
+        self.recorded.get_or_init(|| RecordedBuilds::of(&self.profiles))
     }
 
     fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
@@ -124,7 +124,7 @@ impl LocalMachine {
     }
 }
 
-impl Recorded {
+impl RecordedBuilds {
     /// A file that may be that of a DSO by where it ran.
     fn open(
         &self,

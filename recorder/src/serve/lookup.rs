@@ -15,7 +15,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;
 
-use super::local_machine::{Found, LocalMachine};
+use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
@@ -26,14 +26,14 @@ const PIPE: usize = 1 << 20;
 
 /// Where files of a build are looked for.
 pub struct Lookup {
-    here: LocalMachine,
+    local_machine: LocalMachine,
     client: Client,
 }
 
 impl Lookup {
     /// As the command line says, for the DSOs of these profiles.
     pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
-        Ok(Self { here: LocalMachine::new(args, profiles)?, client: Client::new(args) })
+        Ok(Self { local_machine: LocalMachine::new(args, profiles)?, client: Client::new(args) })
     }
 
     /// The servers' URLs.
@@ -44,7 +44,7 @@ impl Lookup {
     /// The numbers of a recording's DSOs whose build-ids this machine speaks against. Blocks: reads
     /// the recordings.
     pub fn late_ids(&self, recording: usize) -> Vec<u32> {
-        self.here.late_ids(recording).iter().map(|dso| dso.0).collect()
+        self.local_machine.late_ids(recording).iter().map(|dso| dso.0).collect()
     }
 
     /// Blocks: reads files and asks servers.
@@ -53,10 +53,10 @@ impl Lookup {
         id: BuildId,
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
-    ) -> Result<Found, FetchError> {
-        match self.here.find(id, artifact) {
+    ) -> Result<ServedFile, FetchError> {
+        match self.local_machine.find(id, artifact) {
             Some(found) => Ok(found),
-            None => self.client.fetch(id, artifact, receiver).map(Found::Whole),
+            None => self.client.fetch(id, artifact, receiver).map(ServedFile::Whole),
         }
     }
 }
@@ -92,10 +92,10 @@ pub async fn answer(
     }
 }
 
-async fn finished(found: Result<Found, FetchError>, range: Option<&str>) -> Response<Body> {
+async fn finished(found: Result<ServedFile, FetchError>, range: Option<&str>) -> Response<Body> {
     let sent = match found {
-        Ok(Found::Whole(file)) => reply::file(file, range).await,
-        Ok(Found::Part(file, within)) => reply::part_of_file(file, within, range).await,
+        Ok(ServedFile::Whole(file)) => reply::file(file, range).await,
+        Ok(ServedFile::Part(file, within)) => reply::part_of_file(file, within, range).await,
         Err(error) => return not_given(&error),
     };
     sent.unwrap_or_else(|error| failed(&format!("the file found can't be read: {error}")))

@@ -178,7 +178,7 @@ impl Packer {
     fn append(&mut self, path: &Path, content: &mut dyn Read, length: u64) -> anyhow::Result<()> {
         let mut header = self.header(0o644, EntryType::Regular);
         header.set_size(length);
-        let mut watched = Watched {
+        let mut watched = ProgressReader {
             content: content.take(length),
             done: &mut self.done,
             progress: &mut self.progress,
@@ -228,14 +228,14 @@ fn entry_name(target: &Target) -> Option<EntryName> {
 }
 
 /// Content that is being packed.
-struct Watched<'a, 'c> {
+struct ProgressReader<'a, 'c> {
     content: io::Take<&'c mut dyn Read>,
     done: &'a mut u64,
     progress: &'a mut Progress,
     stop: &'a Stop,
 }
 
-impl Read for Watched<'_, '_> {
+impl Read for ProgressReader<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.is_asked() {
             return Err(io::Error::other("stopped: no archive was written"));

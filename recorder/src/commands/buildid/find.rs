@@ -15,7 +15,7 @@ use perftab_core::session::Session;
 use perftab_core::symbolize::{Image, stamped_kallsyms};
 
 use super::targets::Target;
-use crate::buildid_cache::{Bytes, Cache, Found as Cached, Part, Proof, key_of};
+use crate::buildid_cache::{Bytes, Cache, CachedFile, Part, Proof, key_of};
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, Receiver};
 use crate::images::kernel::KernelPlaces;
@@ -71,7 +71,7 @@ pub struct Pieces {
     /// At most one of each part.
     pub pieces: Vec<Piece>,
     /// Why there is not more, in a sentence's parts.
-    pub met: Vec<String>,
+    pub refusals: Vec<String>,
 }
 
 impl Pieces {
@@ -85,17 +85,17 @@ impl Pieces {
         }
     }
 
-    fn note(&mut self, met: String) {
-        if !self.met.contains(&met) {
-            self.met.push(met);
+    fn note(&mut self, refusal: String) {
+        if !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
         }
     }
 
     /// Why there is nothing.
     pub fn why_nothing(&self) -> String {
-        match self.met.as_slice() {
+        match self.refusals.as_slice() {
             [] => "no file of this build was found here".to_owned(),
-            met => met.join("; "),
+            refusals => refusals.join("; "),
         }
     }
 }
@@ -136,7 +136,7 @@ impl Finder {
         let mut pieces = Pieces::default();
         self.find_cached(target, Proof::Content, &mut pieces);
         for (_, path) in self.named.iter().filter(|(found, _)| target.is(*found)) {
-            offer(target, path, &mut pieces, OtherBuild::Passed);
+            offer(target, path, &mut pieces, OtherBuild::Ignore);
         }
         if self.places.is_some() {
             match target.kind {
@@ -164,7 +164,8 @@ impl Finder {
             for spoiled in &entry.spoiled {
                 pieces.note(format!("{} is another build", spoiled.path.display()));
             }
-            for Cached { part, file, .. } in entry.found.into_iter().filter(|it| it.proof == proof)
+            for CachedFile { part, file, .. } in
+                entry.found.into_iter().filter(|it| it.proof == proof)
             {
                 pieces.add(part, Content::File(file));
             }
@@ -178,10 +179,10 @@ impl Finder {
             return;
         }
         for path in target.paths() {
-            offer(target, path, pieces, OtherBuild::Told);
+            offer(target, path, pieces, OtherBuild::Report);
             let below_root = path.strip_prefix("/").unwrap_or(path);
             for root in &self.roots {
-                offer(target, &root.join(below_root), pieces, OtherBuild::Passed);
+                offer(target, &root.join(below_root), pieces, OtherBuild::Ignore);
             }
         }
         let by_id = target.readings().into_iter();
@@ -196,12 +197,12 @@ impl Finder {
             _ => Vec::new(),
         };
         for path in by_id.chain(by_path).chain(of_kernel) {
-            offer(target, &path, pieces, OtherBuild::Passed);
+            offer(target, &path, pieces, OtherBuild::Ignore);
         }
         if let Some(link) = debug_link(pieces) {
             for path in target.paths() {
                 for path in places.debug_links(path, Some(OsStr::new(&link))) {
-                    offer(target, &path, pieces, OtherBuild::Passed);
+                    offer(target, &path, pieces, OtherBuild::Ignore);
                 }
             }
         }
@@ -217,7 +218,7 @@ impl Finder {
                 if self.client.servers().is_empty() || !pieces.pieces.is_empty() {
                     return;
                 }
-                let mut shown = Shown { name: &name, progress: None, stop: &self.stop };
+                let mut shown = FetchProgress { name: &name, progress: None, stop: &self.stop };
                 match self.client.fetch(id, &artifact, &mut shown) {
                     Ok(file) => pieces.add(part_of(&file).unwrap_or(part), Content::File(file)),
                     Err(error) if error.is_not_found() => {
@@ -240,8 +241,8 @@ fn identity_at(path: &Path) -> Option<Identity> {
 /// Whether a file of another build is worth a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OtherBuild {
-    Told,
-    Passed,
+    Report,
+    Ignore,
 }
 
 /// Takes the file at `path` if it is of the DSO's build.
@@ -256,7 +257,7 @@ fn offer(target: &Target, path: &Path, pieces: &mut Pieces, other_build: OtherBu
             _ => Part::Debug,
         };
         pieces.add(part, Content::File(file));
-    } else if other_build == OtherBuild::Told {
+    } else if other_build == OtherBuild::Report {
         let is = match found {
             Identity::Gnu(id) => format!("is another build, {id}"),
             Identity::Content(_) => "is another file".to_owned(),
@@ -323,13 +324,13 @@ fn has_hidden_addresses(kallsyms: &[u8]) -> bool {
 }
 
 /// A progress bar that begins with the first byte.
-struct Shown<'a> {
+struct FetchProgress<'a> {
     name: &'a str,
     progress: Option<Progress>,
     stop: &'a Stop,
 }
 
-impl Receiver for Shown<'_> {
+impl Receiver for FetchProgress<'_> {
     fn received(&mut self, done: u64, total: Option<u64>) -> ControlFlow<()> {
         let begin = || Progress::begin(&format!("Fetching {}", self.name), Unit::Bytes, total);
         self.progress.get_or_insert_with(begin).update(done);

@@ -23,7 +23,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use perftab_core::format::BuildId;
 
-use crate::buildid_cache::{Cache, Entry, Existing, Holds};
+use crate::buildid_cache::{Cache, Entry, Existing, OtherContent};
 use crate::cli::{BuildidCommand, CacheArgs};
 use crate::output::{self, Outcome, Results, printable};
 
@@ -57,10 +57,10 @@ fn warn_of_spoiled(entry: &Entry) {
 }
 
 /// `path` is in the entry of `id`, and holds something else.
-fn warn_of_other(path: &Path, holds: Holds, id: BuildId) {
+fn warn_of_other(path: &Path, holds: OtherContent, id: BuildId) {
     let holds = match holds {
-        Holds::Build(id) => format!("holds {id}"),
-        Holds::NoBuildId => "holds no build-id".to_owned(),
+        OtherContent::Build(id) => format!("holds {id}"),
+        OtherContent::NoBuildId => "holds no build-id".to_owned(),
     };
     output::notice(format_args!(
         "{} {holds}, so it is not used; remove it with: perftab buildid remove {id}",
