@@ -3,7 +3,7 @@
 //! Ratios are what counts: both sides run in turn on the same machine, so a busy or slow machine
 //! moves both. The recordings are perf's own, of our own workload; made once.
 
-use crate::bench_page::Beside;
+use crate::bench_page::PeerViewer;
 use crate::finish::Finish;
 use crate::packages::{self, Need};
 use crate::steps::{line, root, run, step, step_once, target};
@@ -18,11 +18,11 @@ use std::process::{Command, Stdio};
 #[derive(Args)]
 pub struct BenchOptions {
     #[command(subcommand)]
-    what: What,
+    what: BenchCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum BenchCommand {
     /// The page in Chromium beside speedscope: loading, longest task, frames, memory of the tab
     Page(PageSubject),
     /// `perftab report` beside `perf report`: CPU time and peak memory
@@ -33,7 +33,7 @@ enum What {
     Links(Recordings),
 }
 
-impl What {
+impl BenchCommand {
     /// A browser to measure in, GNU time to measure with, perf to record and to compare with, and what
     /// the recorded workload runs.
     fn needs(&self) -> &'static [Need] {
@@ -125,15 +125,15 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
     packages::ensure(&[packages::WORKLOADS, options.what.needs()].concat()).none()?;
     let binary = page::build(Finish::Shipped, &page::BuildOptions::default())?;
     match &options.what {
-        What::Page(PageSubject { subject, alone }) => {
-            let beside = if *alone { Beside::Nothing } else { Beside::Speedscope };
-            bench_page::bench(&subject.recording()?, subject.runs, beside)
+        BenchCommand::Page(PageSubject { subject, alone }) => {
+            let peer = if *alone { PeerViewer::None } else { PeerViewer::Speedscope };
+            bench_page::bench(&subject.recording()?, subject.runs, peer)
         }
-        What::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
-        What::Ingest(subjects) => {
+        BenchCommand::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
+        BenchCommand::Ingest(subjects) => {
             bench_ingest::bench(&binary, &subjects.recordings.paths()?, subjects.runs)
         }
-        What::Links(recordings) => bench_links::bench(&binary, &recordings.paths()?),
+        BenchCommand::Links(recordings) => bench_links::bench(&binary, &recordings.paths()?),
     }
 }
 

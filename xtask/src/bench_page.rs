@@ -50,20 +50,20 @@ const ROWS: [(&str, &str, &str, &str); 25] = [
 /// Whether speedscope is measured too: for large recordings its text takes long to make, and it
 /// takes long to fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
+pub enum PeerViewer {
     Speedscope,
-    Nothing,
+    None,
 }
 
 /// Measures both and prints a table.
-pub fn bench(recording: &Path, runs: usize, beside: Beside) -> Result<()> {
+pub fn bench(recording: &Path, runs: usize, peer: PeerViewer) -> Result<()> {
     let page = target("page/perftab.html");
     let ours = step(&format!("Open it in Chromium, {runs} times"), || {
         measure("measure.mjs", &[&page, recording], runs)
     })?;
-    let theirs = match beside {
-        Beside::Nothing => Vec::new(),
-        Beside::Speedscope => {
+    let theirs = match peer {
+        PeerViewer::None => Vec::new(),
+        PeerViewer::Speedscope => {
             let text = text_of(recording)?;
             let folder = install_speedscope()?;
             let theirs = step(&format!("Open its text in speedscope, {runs} times"), || {

@@ -26,20 +26,20 @@ pub fn demo(options: &DemoOptions) -> Result<()> {
     }
     packages::ensure(packages::WORKLOADS).none()?;
     let (binary, page) = match page::ensure(&options.build) {
-        Ok(_) => (page::build(Finish::Shipped, &options.build)?, ThePage::Built),
+        Ok(_) => (page::build(Finish::Shipped, &options.build)?, PageState::Built),
         // Recording needs none, and neither do the report and the link.
         Err(missing) => {
             println!("SKIPPED: the page: {missing}");
-            (page::build_binary(Finish::Shipped)?, ThePage::Missing)
+            (page::build_binary(Finish::Shipped)?, PageState::Missing)
         }
     };
     let recording = make(&binary, page)?;
     match page {
-        ThePage::Missing => {
+        PageState::Missing => {
             println!("SKIPPED: the viewer and the saved page: there is no page to show")
         }
-        ThePage::Built if options.no_serve => {}
-        ThePage::Built => {
+        PageState::Built if options.no_serve => {}
+        PageState::Built => {
             println!("==> Serve the viewer; Ctrl-C ends it");
             run(perftab(&binary, "view", &recording).arg("--no-open"))?;
         }
@@ -62,19 +62,19 @@ fn page_alone(options: &DemoOptions) -> Result<()> {
 
 /// Whether there is a page for the binary to carry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum ThePage {
+pub enum PageState {
     Built,
     Missing,
 }
 
 /// Everything but the viewer: recording, top functions, page and link. The tests make it too, so
 /// that what the README shows first cannot break unseen.
-pub fn make(binary: &Path, page: ThePage) -> Result<PathBuf> {
+pub fn make(binary: &Path, page: PageState) -> Result<PathBuf> {
     let recording = record(binary)?;
     step("Where the time went", || {
         run(perftab(binary, "report", &recording).args(["--limit", "15"]))
     })?;
-    if page == ThePage::Built {
+    if page == PageState::Built {
         let html = target("demo/profile.html");
         step("Write a page that carries the profile", || {
             run(perftab(binary, "export", &recording).args(["--to", "html", "-o"]).arg(&html))?;

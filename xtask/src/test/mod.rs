@@ -13,7 +13,7 @@ mod rust;
 mod tally;
 mod watch;
 
-use crate::demo::{self, ThePage};
+use crate::demo::{self, PageState};
 use crate::finish::Finish;
 use crate::guest_kernel;
 use crate::packages::{self, Missing, Need, System};
@@ -180,7 +180,7 @@ fn run_all(options: &TestOptions, parts: &Parts, times: &mut Times) -> Result<Ta
         unless(&no_browser, "browser scenes", || node::browser(filter, parts.tier, parts))
     })?;
     if filter.is_none() && parts.tier == Tier::All {
-        let page = if parts.page.is_ok() { ThePage::Built } else { ThePage::Missing };
+        let page = if parts.page.is_ok() { PageState::Built } else { PageState::Missing };
         tally += times.of("demo", || demo_works(binary, page))?;
     }
     Ok(tally)
@@ -211,7 +211,7 @@ fn without_recorder() -> &'static [&'static str] {
 }
 
 /// The demo, served by nobody, counts as one test. Its folder is made anew, as in a fresh clone.
-fn demo_works(binary: &Path, page: ThePage) -> Result<Tally> {
+fn demo_works(binary: &Path, page: PageState) -> Result<Tally> {
     let folder = target("demo");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// How many files at a time.
 #[derive(Clone, Copy)]
-enum AtOnce {
+enum Concurrency {
     /// For what is timed.
     One,
     /// A file of scenes waits for its recordings, its browser and the page's worker in turn.
@@ -30,26 +30,28 @@ pub fn page_units(filter: Option<&str>) -> Result<Tally> {
             fs::remove_dir_all(&bundled)?;
         }
         run(npm::node().args(["build.mjs", "tests"]).arg(&bundled))?;
-        files("page", &bundled, AtOnce::Several, filter, None)
+        files("page", &bundled, Concurrency::Several, filter, None)
     })
 }
 
 /// The façade of WebAssembly, beside the binary.
 pub fn wasm(filter: Option<&str>, parts: &Parts) -> Result<Tally> {
     let folder = root().join("tests/wasm");
-    step("Test the WebAssembly", || files("wasm", &folder, AtOnce::Several, filter, Some(parts)))
+    step("Test the WebAssembly", || {
+        files("wasm", &folder, Concurrency::Several, filter, Some(parts))
+    })
 }
 
 /// The page in a real browser; what is timed runs alone, and in `--all` only.
 pub fn browser(filter: Option<&str>, tier: Tier, parts: &Parts) -> Result<Tally> {
     let folder = root().join("tests/browser");
     let mut tally = step("Test the page in a browser", || {
-        files("browser", &folder, AtOnce::Several, filter, Some(parts))
+        files("browser", &folder, Concurrency::Several, filter, Some(parts))
     })?;
     let timing = folder.join("timing");
     if tier == Tier::All && timing.exists() {
         tally += step("Test what is timed in a browser, one after the other", || {
-            files("browser-timing", &timing, AtOnce::One, filter, Some(parts))
+            files("browser-timing", &timing, Concurrency::One, filter, Some(parts))
         })?;
     }
     Ok(tally)
@@ -60,7 +62,7 @@ pub fn browser(filter: Option<&str>, tier: Tier, parts: &Parts) -> Result<Tally>
 fn files(
     log: &str,
     folder: &Path,
-    at_once: AtOnce,
+    concurrency: Concurrency,
     filter: Option<&str>,
     parts: Option<&Parts>,
 ) -> Result<Tally> {
@@ -82,7 +84,7 @@ fn files(
     }
     let mut command = npm::node();
     command.args(["--test", "--test-reporter=spec"]);
-    command.arg(format!("--test-concurrency={}", at_once.files()));
+    command.arg(format!("--test-concurrency={}", concurrency.files()));
     if let Some(filter) = filter {
         command.arg(format!("--test-name-pattern={filter}"));
     }
@@ -93,7 +95,7 @@ fn files(
     watch(&mut command, Runner::Node, log, LIMITS)
 }
 
-impl AtOnce {
+impl Concurrency {
     fn files(self) -> usize {
         match self {
             Self::One => 1,
