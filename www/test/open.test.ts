@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readServerUrl, readServerUrls } from "../src/ledger/servers.ts";
 import { describeFailure, payloadOf, viewOf } from "../src/open/failure.ts";
-import type { Given } from "../src/open/given.ts";
+import type { GivenFile } from "../src/open/given.ts";
 import { sizeOf, sortGiven } from "../src/open/given.ts";
 import { readServed, servedSize } from "../src/open/served.ts";
 import { sniffAll, sniffBytes } from "../src/open/sniff.ts";
@@ -52,7 +52,7 @@ test("a compressed file is a recording if one comes out of it", async () => {
 
 /** What comes of paths, each with what its bytes say; a path without a folder came by itself. */
 function sortPaths(paths: Record<string, "profile" | "binary" | "other">): ReturnType<typeof sortGiven> {
-  const given = Object.keys(paths).map((path): Given => {
+  const given = Object.keys(paths).map((path): GivenFile => {
     const slash = path.lastIndexOf("/");
     return { file: new File(["12"], path.slice(slash + 1)), folder: path.slice(0, Math.max(0, slash)) };
   });

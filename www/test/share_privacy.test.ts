@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SharedTexts } from "../src/session/types.ts";
-import { charactersOf, isTold, linesOf, privacy, rename, renamedIn, renames, tell, TICKS } from "../src/share/privacy.ts";
+import { charactersOf, isIncluded, linesOf, privacy, rename, renamedIn, renames, setIncluded, TICKS } from "../src/share/privacy.ts";
 
 const TEXTS: SharedTexts = {
   parts: [
@@ -16,12 +16,12 @@ const TEXTS: SharedTexts = {
 test("nothing of the machine is told unasked, and a tick changes one part", () => {
   const untold = () => Object.entries(privacy.value).filter(([, value]) => value === "left-out").map(([part]) => part);
   assert.deepEqual(untold(), ["folders", "source", "assembly", "commandLine", "host"]);
-  tell("folders", true);
-  tell("dsos", false);
+  setIncluded("folders", true);
+  setIncluded("dsos", false);
   assert.deepEqual(untold(), ["dsos", "source", "assembly", "commandLine", "host"]);
-  assert.ok(isTold("folders") && !isTold("dsos"));
-  tell("folders", false);
-  tell("dsos", true);
+  assert.ok(isIncluded("folders") && !isIncluded("dsos"));
+  setIncluded("folders", false);
+  setIncluded("dsos", true);
   assert.deepEqual(untold(), ["folders", "source", "assembly", "commandLine", "host"]);
 });
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Advances, elideGenerics, LabelFitter, lastTwoSegments } from "../src/views/flame/labels.ts";
+import { GlyphAdvances, elideGenerics, LabelFitter, lastTwoSegments } from "../src/views/flame/labels.ts";
 
 /** Every character is 10 wide. */
-const tens = (): Advances => new Advances((text) => 10 * [...text].length);
+const tens = (): GlyphAdvances => new GlyphAdvances((text) => 10 * [...text].length);
 
 test("generic arguments become <…>, operators and arrows stay", () => {
   const cases: [string, string][] = [
@@ -53,7 +53,7 @@ test("a name is shortened step by step as room shrinks", () => {
 });
 
 test("a fitted label is never wider than its room, whatever the room", () => {
-  const uneven = new Advances((text) => ("iljt".includes(text) ? 3.3 : 7.9));
+  const uneven = new GlyphAdvances((text) => ("iljt".includes(text) ? 3.3 : 7.9));
   const fitter = new LabelFitter(uneven);
   for (const name of ["tiny", "ngx_http_process_request_headers", "a::b::c<d>::illicit", "日本語の関数名", "𝒻𝓊𝓃𝒸𝓉𝒾𝑜𝓃"]) {
     for (let room = 0; room < 300; room++) {
@@ -67,7 +67,7 @@ test("a fitted label is never wider than its room, whatever the room", () => {
 
 test("each character is measured once", () => {
   let measured = 0;
-  const advances = new Advances(() => {
+  const advances = new GlyphAdvances(() => {
     measured++;
     return 1;
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimeOrder } from "../src/session/types.ts";
 import { Kind, NONE } from "../src/session/types.ts";
-import type { Laid } from "../src/views/flame/stage.ts";
+import type { LaidOutGraph } from "../src/views/flame/stage.ts";
 import { NO_BOX } from "../src/views/flame/hit_test.ts";
 import { spanOf } from "../src/views/time_order/time_host.ts";
 import { spokenBox, timeMirrorItems } from "../src/views/time_order/time_mirror.ts";
@@ -36,7 +36,7 @@ test("ticks are round, within, and no more than asked for", () => {
 });
 
 /** A thread from 0 to 100 with `main` in it twice, which calls `work` the second time; a pixel is a nanosecond. */
-function laid(): Laid {
+function laid(): LaidOutGraph {
   const graph: Partial<TimeOrder> = {
     depths: 3,
     rowStart: Uint32Array.of(0, 1, 3, 4),

@@ -6,7 +6,7 @@ import type { ComparisonState } from "../state/url.ts";
 import { amount, difference, PRESENCES, PRESENCE_WORDS } from "./words.ts";
 
 /** Columns of functions, and of call nodes. */
-interface Changed {
+interface ChangeColumns {
   before: Float64Array;
   after: Float64Array;
   change: Float64Array;
@@ -15,7 +15,7 @@ interface Changed {
 }
 
 interface Props {
-  columns: Changed;
+  columns: ChangeColumns;
   at: number;
   /** The change that fills half of a bar. */
   largest: number;

@@ -31,7 +31,7 @@ export function CompareBar(): JSX.Element {
       {after !== undefined && <SideBox role="After" side={after} total={totals?.[1] ?? null} />}
       <EventChoice />
       <Chips />
-      <OfFirstOnly />
+      <FirstProfileNotice />
       <BasisChoice />
     </div>
   );
@@ -60,7 +60,7 @@ function useSides(): void {
 }
 
 /** Filters and transforms are of the first profile; those that go by names are applied to both. */
-function OfFirstOnly(): JSX.Element | null {
+function FirstProfileNotice(): JSX.Element | null {
   const left = comparing.value?.with === "second" ? (secondQuery.value?.left ?? []) : [];
   return left.length === 0 ? null : <span class="not-applied">Applied to the first only: {listed(left)}</span>;
 }

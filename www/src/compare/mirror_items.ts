@@ -11,12 +11,12 @@ import { PRESENCE_WORDS, spoken, difference, spokenSides } from "./words.ts";
 const MOST_ANCESTORS = 38;
 
 /** What the words of an item depend on besides the call. */
-export interface Spoken {
+export interface SpokenUnits {
   basis: ComparisonState["basis"];
   event: string;
 }
 
-export function comparedItems(detail: ComparedDetail, how: Spoken, isSelected: boolean): MirrorItem[] {
+export function comparedItems(detail: ComparedDetail, how: SpokenUnits, isSelected: boolean): MirrorItem[] {
   const level = detail.path.length;
   const above = detail.path.slice(0, -1);
   const first = Math.max(0, above.length - MOST_ANCESTORS);
@@ -45,7 +45,7 @@ export function comparedItems(detail: ComparedDetail, how: Spoken, isSelected: b
 }
 
 /** "hashbrown::find, edge-auth, before 2.7 percent, after 5.9 percent, change plus 3.2 points, beyond noise" */
-export function comparedLabel(detail: ComparedDetail, { basis, event }: Spoken): string {
+export function comparedLabel(detail: ComparedDetail, { basis, event }: SpokenUnits): string {
   const change = spoken(difference(detail.total.change, basis, event));
   return [
     detail.name,
@@ -61,7 +61,7 @@ export function comparedLabel(detail: ComparedDetail, { basis, event }: Spoken):
     .join(", ");
 }
 
-function rowItem(row: ComparedRow, level: number, setSize: number, { basis, event }: Spoken): MirrorItem {
+function rowItem(row: ComparedRow, level: number, setSize: number, { basis, event }: SpokenUnits): MirrorItem {
   return {
     key: `node-${row.callNode}`,
     label: [row.name, row.dso, isForced(row.flags) ? "forced" : "", PRESENCE_WORDS[row.presence], spokenSides(row, basis, event)]

@@ -5,7 +5,7 @@ import { admitAgain, refreshNames } from "../ledger/admit.ts";
 import { isWanted, sent } from "../ledger/debuginfod.ts";
 import { areAllowed, servers, staysHere } from "../ledger/servers.ts";
 import { describeFailure } from "../open/failure.ts";
-import type { Given, Recording } from "../open/given.ts";
+import type { GivenFile, Recording } from "../open/given.ts";
 import { recordingOf, sizeOf } from "../open/given.ts";
 import type { ServedProfile } from "../open/served.ts";
 import { servedParts, servedSize } from "../open/served.ts";
@@ -25,7 +25,7 @@ export async function compareWithRecording(recording: Recording): Promise<void> 
 }
 
 /** The first file that was chosen. */
-export async function compareWithFiles(given: readonly Given[]): Promise<void> {
+export async function compareWithFiles(given: readonly GivenFile[]): Promise<void> {
   const [one] = given;
   if (one !== undefined) {
     await compareWithRecording(recordingOf(one));
@@ -46,9 +46,9 @@ export function compareAgain(): void {
   }
 }
 
-type Opened = (present: Session, options: Required<CallOptions>) => Promise<ProfileInfo>;
+type OpenSecond = (present: Session, options: Required<CallOptions>) => Promise<ProfileInfo>;
 
-async function compareWith(name: string, bytes: number | null, open: Opened): Promise<void> {
+async function compareWith(name: string, bytes: number | null, open: OpenSecond): Promise<void> {
   const present = session.peek();
   if (present === null) {
     return;

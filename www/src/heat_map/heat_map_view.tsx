@@ -82,14 +82,14 @@ function HeatMap(): JSX.Element {
         </div>
         <p class="heat-axis">Columns are seconds, rows the time within each second</p>
       </section>
-      <Chosen model={model} />
+      <RangeSummary model={model} />
       <HeatCard model={model} />
     </>
   );
 }
 
 /** What the range comes to, or all of it where there is none. */
-function Chosen({ model }: { model: HeatModel }): JSX.Element {
+function RangeSummary({ model }: { model: HeatModel }): JSX.Element {
   const range = rangeShown.value;
   const whole = wholeTime.value ?? { start: 0, end: 1 };
   const [ofRange, ofAll] = [model.chosen.value, model.all.value];

@@ -31,7 +31,7 @@ function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
       >
         {served.value === null ? <ServerField /> : null}
         <p>{whoSees(what)}</p>
-        {served.value === null && <Automatic ticked={automatically} />}
+        {served.value === null && <AutomaticChoice ticked={automatically} />}
         <p class="button-row end">
           <button type="button" onClick={close}>Not now</button>
           <button type="submit" class="primary" disabled={servers.value.length === 0 || ids.length === 0}>Fetch {count(ids.length)}</button>
@@ -42,7 +42,7 @@ function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
 }
 
 /** Takes effect with the button that says what is sent; where that was pressed before, at once. */
-function Automatic({ ticked }: { ticked: Signal<boolean> }): JSX.Element {
+function AutomaticChoice({ ticked }: { ticked: Signal<boolean> }): JSX.Element {
   return (
     <label class="tick">
       <input

@@ -41,7 +41,7 @@ export function Explanation({ row }: { row: DsoRow }): JSX.Element {
       <Ids row={row} />
       <Facts row={row} />
       <Ways row={row} />
-      <Tried row={row} />
+      <AttemptList row={row} />
     </aside>
   );
 }
@@ -177,7 +177,7 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
 }
 
 /** Files, places and servers, each with what came of it. */
-function Tried({ row }: { row: DsoRow }): JSX.Element | null {
+function AttemptList({ row }: { row: DsoRow }): JSX.Element | null {
   const servers = answersFor(row).map((answer) => ({ what: answer.server, outcome: whatItDid(answer) }));
   const tried = [...row.tried, ...servers];
   if (tried.length === 0) {

@@ -68,11 +68,11 @@ export async function stopForcing(rows: readonly DsoRow[]): Promise<void> {
   await refreshNames();
 }
 
-type Present = NonNullable<typeof session.value>;
+type OpenSession = NonNullable<typeof session.value>;
 type Options = Parameters<Parameters<typeof runTask>[1]>[0];
 
 /** null where there was no answer: the session says why, or somebody cancelled. */
-async function ask<T>(label: string, call: (present: Present, options: Options) => Promise<T>): Promise<T | null> {
+async function ask<T>(label: string, call: (present: OpenSession, options: Options) => Promise<T>): Promise<T | null> {
   const present = session.peek();
   try {
     return present === null ? null : await runTask(label, (options) => call(present, options));

@@ -1,7 +1,7 @@
 // When a file was changed, beside when the recording was made: a hint for people, and nothing that could prove a match.
 
 import type { ProfileInfo } from "../session/types.ts";
-import type { Opened } from "../state/app.ts";
+import type { OpenedProfile } from "../state/app.ts";
 
 const UNITS: readonly [number, string, string][] = [
   [86_400_000, "day", "days"],
@@ -17,7 +17,7 @@ const UNITS: readonly [number, string, string][] = [
 export function describeWhen(
   modified: number,
   time: Pick<ProfileInfo["time"], "start" | "end" | "wall_start"> | null,
-  recording: Pick<Opened, "name" | "modified"> | null,
+  recording: Pick<OpenedProfile, "name" | "modified"> | null,
 ): string {
   const began = Date.parse(time?.wall_start ?? "");
   if (time !== null && !Number.isNaN(began)) {

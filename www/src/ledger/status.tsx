@@ -8,13 +8,13 @@ import { Icon } from "../shell/icons.tsx";
 
 export type Tone = "ok" | "warn" | "bad" | "mute" | "guru";
 
-interface Look {
+interface StatusAppearance {
   word: string;
   glyph: IconName;
   tone: Tone;
 }
 
-export const STATUS: Record<DsoStatus, Look> = {
+export const STATUS: Record<DsoStatus, StatusAppearance> = {
   matched: { word: "Matched", glyph: "tick", tone: "ok" },
   embedded: { word: "Embedded", glyph: "diamond", tone: "ok" },
   missing: { word: "Missing", glyph: "ring", tone: "warn" },

@@ -56,8 +56,8 @@ export function OpenScreen(): JSX.Element {
         </section>
         <aside class="open-right">
           <Sample />
-          <RecordOne />
-          <Private />
+          <RecordCommands />
+          <PrivacyNotice />
         </aside>
       </main>
       <footer class="status-bar">
@@ -217,7 +217,7 @@ function ServedProfiles(): JSX.Element | null {
 
 const COMMANDS = ["perftab record -a -g -- sleep 10", "perf record -F 999 -a -g --buildid-mmap -- sleep 10"];
 
-function RecordOne(): JSX.Element {
+function RecordCommands(): JSX.Element {
   return (
     <section class="card">
       <h2 class="card-head">Record a profile</h2>
@@ -233,7 +233,7 @@ function RecordOne(): JSX.Element {
   );
 }
 
-function Private(): JSX.Element {
+function PrivacyNotice(): JSX.Element {
   return (
     <section class="card">
       <h2 class="card-head"><Icon name="lock" size={14} /> Privacy</h2>

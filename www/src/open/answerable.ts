@@ -6,14 +6,14 @@ import type { Query, Times } from "../session/types.ts";
 /** By what a query calls it, how it is called on the screen. */
 const NEED_SAMPLES = { range: "range", threads: "threads", comms: "thread names", cpus: "CPUs" } as const;
 
-export interface Answerable {
+export interface AnswerableQuery {
   query: Query;
   /** What was taken out of it, in words. */
   without: string[];
 }
 
 /** The query as far as a profile can answer it that knows so much of times; `null` for a recording. */
-export function answerable(query: Query, times: Times | null): Answerable {
+export function answerable(query: Query, times: Times | null): AnswerableQuery {
   if (times === null || times === "samples") {
     return { query, without: [] };
   }

@@ -3,7 +3,7 @@
 // Two interfaces read a dropped folder. Entries are in every browser, but Chromium reads none of them for a page that was
 // opened from disk; handles are in Chromium only, and there they serve such a page too.
 
-import type { Given } from "./given.ts";
+import type { GivenFile } from "./given.ts";
 import { folderOf } from "./given.ts";
 
 /** A folder of more files than this is not a folder of binaries for one profile. */
@@ -17,7 +17,7 @@ interface HandleItem {
 type Handles = FileSystemDirectoryHandle & { values: () => AsyncIterable<FileSystemHandle> };
 
 /** All files; rejects where the browser lets no page read a folder that is among them. */
-export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
+export async function filesOf(transfer: DataTransfer): Promise<GivenFile[]> {
   // All must be taken before the first await: the browser empties the list when the event ends.
   const items = [...transfer.items].filter((item) => item.kind === "file");
   const plain = [...transfer.files];
@@ -38,12 +38,12 @@ export async function filesOf(transfer: DataTransfer): Promise<Given[]> {
   }
 }
 
-function withHandle(file: File, folder: string, handle: FileSystemHandle | null | undefined): Given {
+function withHandle(file: File, folder: string, handle: FileSystemHandle | null | undefined): GivenFile {
   return handle?.kind === "file" ? { file, folder, handle: handle as FileSystemFileHandle } : { file, folder };
 }
 
-async function filesOfEntries(open: FileSystemEntry[]): Promise<Given[]> {
-  const files: Given[] = [];
+async function filesOfEntries(open: FileSystemEntry[]): Promise<GivenFile[]> {
+  const files: GivenFile[] = [];
   for (let entry = open.shift(); entry !== undefined && files.length < MOST_FILES; entry = open.shift()) {
     if (entry.isDirectory) {
       const inside = readFolder(entry as FileSystemDirectoryEntry);
@@ -77,8 +77,8 @@ function readEntry(entry: FileSystemFileEntry): Promise<File | null> {
   return new Promise((resolve) => entry.file(resolve, () => resolve(null)));
 }
 
-async function filesOfHandles(handles: FileSystemHandle[]): Promise<Given[]> {
-  const files: Given[] = [];
+async function filesOfHandles(handles: FileSystemHandle[]): Promise<GivenFile[]> {
+  const files: GivenFile[] = [];
   const open = handles.map((handle) => ({ handle, folder: "" }));
   for (let next = open.shift(); next !== undefined && files.length < MOST_FILES; next = open.shift()) {
     const { handle, folder } = next;

@@ -4,10 +4,10 @@
 // for each thread of the recorder, `data.0`, `data.1` and so on, which have none and mean nothing alone (tools/perf,
 // data.c, perf_data__create_dir). Its files may come as a folder or picked one by one.
 
-import type { Sniffed } from "./sniff.ts";
+import type { FileKind } from "./sniff.ts";
 
 /** A file, and the path of the folder that it came in: empty for one that came by itself. */
-export interface Given {
+export interface GivenFile {
   file: File;
   folder: string;
   /** Leads back to the file when the page was closed; where the browser has such handles. */
@@ -23,7 +23,7 @@ export interface Recording {
   handles: readonly FileSystemFileHandle[];
 }
 
-export interface Sorted {
+export interface SortedFiles {
   recordings: Recording[];
   binaries: File[];
   /** Archives and other files that may hold names. */
@@ -36,13 +36,13 @@ export interface Sorted {
 const STREAM = /^data\.(\d+)$/;
 
 /** The recording that is these files, under a name of its own. */
-function recordingOfAll(name: string, given: readonly Given[]): Recording {
+function recordingOfAll(name: string, given: readonly GivenFile[]): Recording {
   const handles = given.flatMap(({ handle }) => (handle === undefined ? [] : [handle]));
   return { name, parts: given.map(({ file }) => file), handles: handles.length === given.length ? handles : [] };
 }
 
 /** The recording that is this file alone. */
-export function recordingOf(given: Given): Recording {
+export function recordingOf(given: GivenFile): Recording {
   return recordingOfAll(given.file.name, [given]);
 }
 
@@ -52,8 +52,8 @@ export function sizeOf({ parts }: Recording): number {
 }
 
 /** Splits what was given, given what each file is. The order within each part is kept. */
-export function sortGiven(given: readonly Given[], kinds: readonly Sniffed[]): Sorted {
-  const sorted: Sorted = { recordings: [], binaries: [], candidates: [], others: [] };
+export function sortGiven(given: readonly GivenFile[], kinds: readonly FileKind[]): SortedFiles {
+  const sorted: SortedFiles = { recordings: [], binaries: [], candidates: [], others: [] };
   const streams = streamsByFolder(given, kinds);
   const taken = new Set<File>();
   given.forEach((one, index) => {
@@ -75,8 +75,8 @@ export function sortGiven(given: readonly Given[], kinds: readonly Sniffed[]): S
 }
 
 /** In the order of their numbers. */
-function streamsByFolder(given: readonly Given[], kinds: readonly Sniffed[]): Map<string, Given[]> {
-  const byFolder = new Map<string, Given[]>();
+function streamsByFolder(given: readonly GivenFile[], kinds: readonly FileKind[]): Map<string, GivenFile[]> {
+  const byFolder = new Map<string, GivenFile[]>();
   given.forEach((one, index) => {
     if (STREAM.test(one.file.name) && kinds[index] === "other") {
       byFolder.set(one.folder, [...(byFolder.get(one.folder) ?? []), one]);
@@ -88,7 +88,7 @@ function streamsByFolder(given: readonly Given[], kinds: readonly Sniffed[]): Ma
   return byFolder;
 }
 
-function numberOf({ file }: Given): number {
+function numberOf({ file }: GivenFile): number {
   return Number(STREAM.exec(file.name)?.[1] ?? 0);
 }
 

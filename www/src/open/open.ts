@@ -23,7 +23,7 @@ import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
 import { answerable, listed } from "./answerable.ts";
 import { describeFailure, isOfLink, payloadOf, viewOf } from "./failure.ts";
-import type { Given, Recording, Sorted } from "./given.ts";
+import type { GivenFile, Recording, SortedFiles } from "./given.ts";
 import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
 import { pickFiles } from "./pick.ts";
@@ -43,7 +43,7 @@ export const choices = signal<readonly Recording[]>([]);
 /** The name of what is being opened, or was when the worker died; null after it opened or failed. */
 export const opening = signal<string | null>(null);
 
-interface Opening {
+interface OpenRequest {
   name: string;
   bytes: number | null;
   origin: Origin;
@@ -60,7 +60,7 @@ interface Opening {
 }
 
 /** Takes whatever was dropped or chosen: recordings open, the rest is offered to the profile. */
-export async function takeFiles(given: readonly Given[]): Promise<void> {
+export async function takeFiles(given: readonly GivenFile[]): Promise<void> {
   const { recordings, binaries, candidates, others } = await sorted(given);
   const offered = [...binaries, ...candidates, ...others];
   const [recording, ...more] = recordings;
@@ -84,7 +84,7 @@ export async function takeFiles(given: readonly Given[]): Promise<void> {
   }
 }
 
-async function sorted(given: readonly Given[]): Promise<Sorted> {
+async function sorted(given: readonly GivenFile[]): Promise<SortedFiles> {
   const kinds = await sniffAll(given.map(({ file }) => file), async (files) => {
     try {
       return await need().call("peek", { files });
@@ -98,7 +98,7 @@ async function sorted(given: readonly Given[]): Promise<Sorted> {
   return sortGiven(given, kinds);
 }
 
-export async function openRecording(recording: Recording, origin: "file" | "sample" = "file", again?: Again): Promise<void> {
+export async function openRecording(recording: Recording, origin: "file" | "sample" = "file", again?: ReopenedEntry): Promise<void> {
   const { name, parts } = recording;
   choices.value = [];
   await open({
@@ -115,7 +115,7 @@ export async function openRecording(recording: Recording, origin: "file" | "samp
 }
 
 /** An entry of the browser's history that something is opened for again, and how it was looked at. */
-interface Again {
+interface ReopenedEntry {
   entry: string;
   state: ViewState;
 }
@@ -150,7 +150,7 @@ export async function openPayload(
   payload: string,
   origin: "link" | "page",
   state: ViewState | null,
-  again?: Again,
+  again?: ReopenedEntry,
 ): Promise<void> {
   await open({
     name: origin === "link" ? "Profile from a link" : "Profile in this page",
@@ -164,7 +164,7 @@ export async function openPayload(
 }
 
 /** A link is what its address would be; a page has none but its file's name. */
-async function openShared({ file, carrier, text }: SharedFile, again?: Again): Promise<void> {
+async function openShared({ file, carrier, text }: SharedFile, again?: ReopenedEntry): Promise<void> {
   const payload = carrier === "link" ? payloadOf(text) : null;
   if (payload !== null) {
     await openPayload(payload, "link", viewOf(text));
@@ -181,7 +181,7 @@ async function openShared({ file, carrier, text }: SharedFile, again?: Again): P
   }, (entry, state) => openShared({ file, carrier, text }, { entry, state }));
 }
 
-export async function openServed(profile: ServedProfile, again?: Again): Promise<void> {
+export async function openServed(profile: ServedProfile, again?: ReopenedEntry): Promise<void> {
   const parts = servedParts(profile);
   await open({
     name: profile.name,
@@ -202,7 +202,7 @@ function need(): NonNullable<typeof session.value> {
   return present;
 }
 
-async function open(wanted: Opening, again: (entry: string, state: ViewState) => Promise<void>): Promise<void> {
+async function open(wanted: OpenRequest, again: (entry: string, state: ViewState) => Promise<void>): Promise<void> {
   const before = phase.peek();
   if (before.kind === "opening" || before.kind === "died") {
     return;
@@ -295,7 +295,7 @@ function remember(entry: string, again: (entry: string, state: ViewState) => Pro
 const HEADER_END = 15;
 
 /** A file that was dropped is gone with the page; whatever else, a reload opens again. */
-function entryName({ origin, name, payload }: Opening): string {
+function entryName({ origin, name, payload }: OpenRequest): string {
   if (payload !== null) {
     return `link ${payload.slice(0, HEADER_END)}`;
   }

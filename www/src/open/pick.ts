@@ -1,10 +1,10 @@
 // Asking for files with the browser's picker.
 
-import type { Given } from "./given.ts";
+import type { GivenFile } from "./given.ts";
 import { folderOf } from "./given.ts";
 
 /** Opens the picker. Resolves to nothing if the user closes it. */
-export function pickFiles(what: "files" | "folder"): Promise<Given[]> {
+export function pickFiles(what: "files" | "folder"): Promise<GivenFile[]> {
   return pickWithInput(what);
 }
 
@@ -15,7 +15,7 @@ type Picker = Window & { showOpenFilePicker?: (options: { multiple: boolean }) =
  * The same for a file that is to be found again another day: where the browser has such a picker, files come with handles.
  * Not for every choice: what hands out handles refuses folders of the system, where binaries and kernels lie.
  */
-export async function pickRemembered(): Promise<Given[]> {
+export async function pickRemembered(): Promise<GivenFile[]> {
   const { showOpenFilePicker } = window as Picker;
   if (showOpenFilePicker === undefined) {
     return pickWithInput("files");
@@ -29,7 +29,7 @@ export async function pickRemembered(): Promise<Given[]> {
   }
 }
 
-function pickWithInput(what: "files" | "folder"): Promise<Given[]> {
+function pickWithInput(what: "files" | "folder"): Promise<GivenFile[]> {
   return new Promise((resolve) => {
     const input = document.createElement("input");
     input.type = "file";
@@ -42,7 +42,7 @@ function pickWithInput(what: "files" | "folder"): Promise<Given[]> {
 }
 
 /** With the path below a folder that was picked; of a file that was picked it is empty. */
-function picked(file: File): Given {
+function picked(file: File): GivenFile {
   return { file, folder: folderOf(file.webkitRelativePath) };
 }
 

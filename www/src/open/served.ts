@@ -20,17 +20,17 @@ export interface ServedProfile {
   lateIds: string;
 }
 
-export interface Served {
+export interface ServedProfiles {
   token: string;
   profiles: ServedProfile[];
   /** The servers that the proxy asks after this machine's own files. */
   debuginfod: string[];
 }
 
-export const served = signal<Served | null>(null);
+export const served = signal<ServedProfiles | null>(null);
 
 /** Asks once; null where the page is not served by `perftab view`. */
-export async function askServer(): Promise<Served | null> {
+export async function askServer(): Promise<ServedProfiles | null> {
   const token = new URLSearchParams(location.search).get("token");
   if (token === null || !location.protocol.startsWith("http")) {
     return null;
@@ -44,7 +44,7 @@ export async function askServer(): Promise<Served | null> {
   return served.value;
 }
 
-export function readServed(token: string, reply: unknown): Served | null {
+export function readServed(token: string, reply: unknown): ServedProfiles | null {
   if (typeof reply !== "object" || reply === null) {
     return null;
   }
@@ -54,26 +54,26 @@ export function readServed(token: string, reply: unknown): Served | null {
   }
   return {
     token,
-    profiles: profiles.map((profile: Listed, index) => readProfile(token, profile, index)),
+    profiles: profiles.map((profile: ListedProfile, index) => readProfile(token, profile, index)),
     debuginfod: Array.isArray(debuginfod) ? debuginfod.map(String) : [],
   };
 }
 
-interface Listed {
+interface ListedProfile {
   name?: unknown;
   size?: unknown;
   parts?: unknown;
   carrier?: unknown;
 }
 
-function readProfile(token: string, { name, size, parts, carrier }: Listed, index: number): ServedProfile {
+function readProfile(token: string, { name, size, parts, carrier }: ListedProfile, index: number): ServedProfile {
   const address = (path: string): string => `/profile/${path}?token=${encodeURIComponent(token)}`;
   const part = (path: string, size: unknown): ServedPart => ({ url: address(path), size: Number(size ?? 0) });
   return {
     name: String(name ?? `profile ${index}`),
     carrier: carrier === "link" || carrier === "page" ? carrier : null,
     parts: Array.isArray(parts)
-      ? parts.map((each: Listed, number) => part(`${index}/${number}`, each.size))
+      ? parts.map((each: ListedProfile, number) => part(`${index}/${number}`, each.size))
       : [part(String(index), size)],
     lateIds: address(`${index}/late-ids`),
   };

@@ -4,7 +4,7 @@
  * `compressed` is a recording that is packed. `candidate` is what may hold names and is no ELF file: an archive, a binary
  * that is packed, a list of symbols.
  */
-export type Sniffed = "profile" | "compressed" | "binary" | "candidate" | "other";
+export type FileKind = "profile" | "compressed" | "binary" | "candidate" | "other";
 
 /** All begin with what they are, but for messages of the recorder in front of what it wrote into a pipe. */
 const ENOUGH = 4096;
@@ -24,7 +24,7 @@ const ARCHIVE = /^(?:PK\x03\x04|!<arch>\n|.{257}ustar)/s;
 /** A line of /proc/kallsyms, of a perf map (tools/perf/Documentation/jit-interface.txt), or what perftab writes before the first. */
 const SYMBOLS = /^(?:# perftab kallsyms|[0-9a-f]{8,16} [a-zA-Z] [\w.$]+|[0-9a-f]{4,16} [0-9a-f]{1,16} \S)/;
 
-export function sniffBytes(head: Uint8Array): Sniffed {
+export function sniffBytes(head: Uint8Array): FileKind {
   const text = String.fromCharCode(...head.subarray(0, ENOUGH));
   if (PROFILE.test(text) || PROFILE_BEHIND_TEXT.test(text)) {
     return "profile";
@@ -38,7 +38,7 @@ export function sniffBytes(head: Uint8Array): Sniffed {
   return ARCHIVE.test(text) || SYMBOLS.test(text) ? "candidate" : "other";
 }
 
-async function sniff(file: File): Promise<Sniffed> {
+async function sniff(file: File): Promise<FileKind> {
   try {
     return sniffBytes(new Uint8Array(await file.slice(0, ENOUGH).arrayBuffer()));
   } catch {
@@ -57,8 +57,8 @@ const AT_ONCE = 64;
 export async function sniffAll(
   files: readonly File[],
   unwrap: (files: File[]) => Promise<Uint8Array[]>,
-): Promise<Sniffed[]> {
-  const kinds: Sniffed[] = [];
+): Promise<FileKind[]> {
+  const kinds: FileKind[] = [];
   for (let from = 0; from < files.length; from += AT_ONCE) {
     kinds.push(...(await Promise.all(files.slice(from, from + AT_ONCE).map(sniff))));
   }
@@ -68,7 +68,7 @@ export async function sniffAll(
 }
 
 /** What a file is, given what is in it. A wrapper within a wrapper is nothing that is known here. */
-function packedAs(inside: Sniffed): Sniffed {
+function packedAs(inside: FileKind): FileKind {
   switch (inside) {
     case "profile":
       return "compressed";

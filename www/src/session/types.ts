@@ -73,7 +73,7 @@ export interface DropReport {
 
 export interface FetchRequest {
   /** Whose DSO it is; the first recording's, unless said. */
-  which?: Which;
+  which?: ProfileSlot;
   /** The server's base, as in DEBUGINFOD_URLS, and what messages call it. */
   url: string;
   host: string;
@@ -130,16 +130,16 @@ export interface Progress {
 }
 
 /** Which of the two recordings that a worker may have. */
-export type Which = "first" | "second";
+export type ProfileSlot = "first" | "second";
 
 /** What is compared: queries of two recordings, or of one. */
 export interface CompareRequest {
-  before: { which: Which; query: Query };
-  after: { which: Which; query: Query };
+  before: { which: ProfileSlot; query: Query };
+  after: { which: ProfileSlot; query: Query };
 }
 
 /** A question about a comparison. */
-interface Compared {
+interface ComparisonQuestion {
   request: CompareRequest;
   view: Required<CompareView>;
 }
@@ -224,14 +224,14 @@ export interface Protocol {
   secondInfo: { args: Record<string, never>; result: ProfileInfo };
   /** What each side has in all: before, after. */
   comparedSides: { args: { request: CompareRequest }; result: [SideTotal, SideTotal] };
-  comparedGraph: { args: Compared & { window: FlameWindow }; result: ComparedGraph };
+  comparedGraph: { args: ComparisonQuestion & { window: FlameWindow }; result: ComparedGraph };
   /** null if there is no such call node in this comparison. */
-  comparedDetail: { args: Compared & { callNode: number }; result: ComparedDetail | null };
+  comparedDetail: { args: ComparisonQuestion & { callNode: number }; result: ComparedDetail | null };
   /** Those with most weight on both sides first; at most so many. */
-  comparedChildren: { args: Compared & { callNode: number; most: number }; result: ComparedTreeRows };
-  comparedChanges: { args: Compared & { rows: Required<ChangesRequest> }; result: ChangeRows };
-  comparedDsos: { args: Compared; result: DsoPairRow[] };
-  comparedSearch: { args: Compared & { text: string }; result: CompareSearch };
+  comparedChildren: { args: ComparisonQuestion & { callNode: number; most: number }; result: ComparedTreeRows };
+  comparedChanges: { args: ComparisonQuestion & { rows: Required<ChangesRequest> }; result: ChangeRows };
+  comparedDsos: { args: ComparisonQuestion; result: DsoPairRow[] };
+  comparedSearch: { args: ComparisonQuestion & { text: string }; result: CompareSearch };
   share: { args: ShareRequest; result: Shared };
   /** No more links are wanted for now. */
   endSharing: { args: Record<string, never>; result: null };

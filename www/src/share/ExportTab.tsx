@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { Cancelled, WorkerDied } from "../session/client.ts";
 import type { ExportRequest, Format } from "../session/types.ts";
 import { namesGeneration, opened, query, session } from "../state/app.ts";
-import { HoldsShown } from "./Holds.tsx";
+import { TextScopeNotice } from "./ScopeNotice.tsx";
 import { SaveButton } from "./save.tsx";
 
 interface Target {
@@ -70,7 +70,7 @@ export function ExportTab(): JSX.Element {
   return (
     <div class="share-body single">
       <div class="share-main">
-        <HoldsShown />
+        <TextScopeNotice />
         <ul class="exports">
           {TARGETS.map((target, index) => (
             <li key={target.format}>

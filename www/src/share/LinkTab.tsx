@@ -8,8 +8,8 @@ import { Bar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon } from "../shell/icons.tsx";
 import { BUDGETS, LONGEST_EVERYWHERE, MOST_CHARACTERS, OTHER } from "./budgets.ts";
-import { Holds } from "./Holds.tsx";
-import { Keeps } from "./Keeps.tsx";
+import { ScopeNotice } from "./ScopeNotice.tsx";
+import { SnapshotContents } from "./SnapshotContents.tsx";
 import { sharedIn } from "./pages.ts";
 import { Readable } from "./Readable.tsx";
 import { ScopeChoice } from "./ScopeChoice.tsx";
@@ -25,9 +25,9 @@ export function LinkTab(): JSX.Element {
           <p>The profile is in the link itself, after the #. No server stores it, and any perftab page opens it.</p>
           <ScopeChoice />
         </div>
-        <Holds />
+        <ScopeNotice />
         <Budgets />
-        <Keeps title="What this link keeps" made={chosen.value} />
+        <SnapshotContents title="What this link keeps" made={chosen.value} />
         <LinkText />
         <Actions />
       </div>

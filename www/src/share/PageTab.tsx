@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact";
 import { bytes } from "../state/format.ts";
-import { Holds } from "./Holds.tsx";
-import { Keeps } from "./Keeps.tsx";
+import { ScopeNotice } from "./ScopeNotice.tsx";
+import { SnapshotContents } from "./SnapshotContents.tsx";
 import { pageWith } from "./page.ts";
 import { bytesAround, cancelPage, makePage, pageMade, pageTimes, partSizes, sharedIn } from "./pages.ts";
 import { Readable } from "./Readable.tsx";
@@ -23,9 +23,9 @@ export function PageTab(): JSX.Element {
           </p>
           <ScopeChoice />
         </div>
-        <Holds />
+        <ScopeNotice />
         <Sizes />
-        <Keeps title="What this page keeps" made={made} />
+        <SnapshotContents title="What this page keeps" made={made} />
         <Save />
       </div>
       <Readable of="page" texts={sharedIn(made)?.texts ?? null} />

@@ -6,7 +6,7 @@ import { forcedRows } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import type { SharedTexts } from "../session/types.ts";
 import { Icon } from "../shell/icons.tsx";
-import { isTold, tell, TICKS } from "./privacy.ts";
+import { isIncluded, setIncluded, TICKS } from "./privacy.ts";
 import { Renames } from "./Renames.tsx";
 import { TextList } from "./TextList.tsx";
 
@@ -36,7 +36,7 @@ export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
             return (
               <li key={part}>
                 <label>
-                  <input type="checkbox" checked={isTold(part)} onChange={(event) => tell(part, event.currentTarget.checked)} />
+                  <input type="checkbox" checked={isIncluded(part)} onChange={(event) => setIncluded(part, event.currentTarget.checked)} />
                   {label}
                   {number !== null && <span class="number push-right ink-mute">{count(number)}</span>}
                 </label>

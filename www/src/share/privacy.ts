@@ -4,10 +4,10 @@ import { computed, signal } from "@preact/signals";
 import type { Privacy, RenameText, SharedTexts, TextPart } from "../session/types.ts";
 
 /** A part that can be told or not. */
-export type Tickable = Exclude<keyof Privacy, "renames">;
+export type PrivacyPart = Exclude<keyof Privacy, "renames">;
 
 interface Tick {
-  part: Tickable;
+  part: PrivacyPart;
   label: string;
   /** How many of it a link holds, or could hold; null where that cannot be counted. */
   count: (texts: SharedTexts) => number | null;
@@ -15,33 +15,33 @@ interface Tick {
   isThere?: (texts: SharedTexts) => boolean;
 }
 
-const told = (part: TextPart) => (texts: SharedTexts): number => textsOf(texts, part).length;
+const countOf = (part: TextPart) => (texts: SharedTexts): number => textsOf(texts, part).length;
 
 export const TICKS: readonly Tick[] = [
-  { part: "ownFunctions", label: "Function names in own code", count: told("own-function") },
-  { part: "systemFunctions", label: "Function names in system and kernel", count: told("system-function") },
-  { part: "dsos", label: "DSO names, without folders", count: told("dso") },
+  { part: "ownFunctions", label: "Function names in own code", count: countOf("own-function") },
+  { part: "systemFunctions", label: "Function names in system and kernel", count: countOf("system-function") },
+  { part: "dsos", label: "DSO names, without folders", count: countOf("dso") },
   { part: "folders", label: "Folders of DSOs and sources", count: (texts) => texts.profile.folders },
-  { part: "files", label: "Source files and lines", count: told("file") },
+  { part: "files", label: "Source files and lines", count: countOf("file") },
   { part: "buildIds", label: "Build-ids", count: (texts) => texts.profile.identities },
   { part: "addresses", label: "Code addresses", count: () => null },
   {
     part: "source",
     label: "Text of hot source lines",
-    count: told("source"),
+    count: countOf("source"),
     isThere: (texts) => texts.profile.lines > 0,
   },
   {
     part: "assembly",
     label: "Text of hot instructions",
-    count: told("assembly"),
+    count: countOf("assembly"),
     isThere: (texts) => texts.profile.instructions > 0,
   },
-  { part: "processes", label: "Process and thread names", count: told("process") },
+  { part: "processes", label: "Process and thread names", count: countOf("process") },
   { part: "commandLine", label: "Command line of the recording", count: (texts) => Math.min(texts.profile.arguments, 1) },
   { part: "host", label: "Host name and kernel version", count: (texts) => texts.profile.host },
   { part: "clock", label: "Date and time of the recording", count: () => null },
-  { part: "warnings", label: "Warning messages", count: told("warning") },
+  { part: "warnings", label: "Warning messages", count: countOf("warning") },
 ];
 
 /** The parts of a list of texts, as they are called above it. */
@@ -62,17 +62,17 @@ export const PART_NAMES: Readonly<Record<TextPart, string>> = {
 };
 
 /** What is told unless it is unticked: what a profile needs, and nothing of the machine. */
-const NOT_TOLD_UNASKED: readonly Tickable[] = ["folders", "commandLine", "host", "source", "assembly"];
+const LEFT_OUT_AT_FIRST: readonly PrivacyPart[] = ["folders", "commandLine", "host", "source", "assembly"];
 
 /** The ticks that were changed from what they are at first. */
-const changed = signal<ReadonlySet<Tickable>>(new Set());
+const changed = signal<ReadonlySet<PrivacyPart>>(new Set());
 
-export function isTold(part: Tickable): boolean {
-  return changed.value.has(part) === NOT_TOLD_UNASKED.includes(part);
+export function isIncluded(part: PrivacyPart): boolean {
+  return changed.value.has(part) === LEFT_OUT_AT_FIRST.includes(part);
 }
 
-export function tell(part: Tickable, isToBe: boolean): void {
-  if (isTold(part) !== isToBe) {
+export function setIncluded(part: PrivacyPart, isToBe: boolean): void {
+  if (isIncluded(part) !== isToBe) {
     const next = new Set(changed.value);
     if (!next.delete(part)) {
       next.add(part);
@@ -93,7 +93,7 @@ export function rename(index: number, to: RenameText): void {
 
 /** What the session is asked for. */
 export const privacy = computed<Privacy>(() => ({
-  ...Object.fromEntries(TICKS.map(({ part }) => [part, isTold(part) ? "included" : "left-out"])),
+  ...Object.fromEntries(TICKS.map(({ part }) => [part, isIncluded(part) ? "included" : "left-out"])),
   renames: renames.value.filter(({ pattern }) => pattern !== ""),
 }));
 

@@ -50,7 +50,7 @@ export function Chips(): JSX.Element {
   return (
     <div class="chips" ref={row} role="group" aria-label="Filters and transforms, in the order they apply">
       {chips.slice(0, fit).map((chip) => <OneChip key={chip.key} chip={chip} />)}
-      {rest.length > 0 && <Rest chips={rest} />}
+      {rest.length > 0 && <MoreChips chips={rest} />}
     </div>
   );
 }
@@ -142,7 +142,7 @@ function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: 
   );
 }
 
-function Rest({ chips }: { chips: readonly Chip[] }): JSX.Element {
+function MoreChips({ chips }: { chips: readonly Chip[] }): JSX.Element {
   return (
     <Popover label={`+${chips.length}`} name={`${chips.length} more filters`} buttonClass="chip" panelClass="menu">
       {() => chips.map((chip) => (

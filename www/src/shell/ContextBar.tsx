@@ -37,13 +37,13 @@ export function ContextBar(): JSX.Element {
           </button>
         )}
       </span>
-      <Showing />
+      <ShownSummary />
     </div>
   );
 }
 
 /** Stays as it was until the session has counted, so that it changes, and is spoken, once a step. */
-function Showing(): JSX.Element {
+function ShownSummary(): JSX.Element {
   const all = event.value?.samples ?? 0;
   const part = event.value?.part_of;
   const { samples, allSamples } = shown.value?.answer ?? { samples: all, allSamples: all };

@@ -42,13 +42,13 @@ export function EventMenu(): JSX.Element | null {
 /** Where there is no time off the CPU to choose. */
 export const NO_OFF_CPU = "No context switches were recorded. Record with perf record --off-cpu or --switch-events.";
 
-interface Numbered extends EventInfo {
+interface NumberedEvent extends EventInfo {
   /** As a query has it. */
   number: number;
 }
 
 function Choices({ close }: { close: () => void }): JSX.Element {
-  const all = events.value.map((each, number): Numbered => ({ ...each, number }));
+  const all = events.value.map((each, number): NumberedEvent => ({ ...each, number }));
   const recorded = all.filter(({ number, samples }) => samples > 0 && !isDerived(number));
   const derived = all.filter(({ number }) => isDerived(number));
   const empty = all.filter(({ number, samples }) => samples === 0 && !isDerived(number));
@@ -62,7 +62,7 @@ function Choices({ close }: { close: () => void }): JSX.Element {
   );
 }
 
-function Group({ title, events: members, close }: { title: string | null; events: Numbered[]; close: () => void }): JSX.Element | null {
+function Group({ title, events: members, close }: { title: string | null; events: NumberedEvent[]; close: () => void }): JSX.Element | null {
   if (members.length === 0) {
     return null;
   }

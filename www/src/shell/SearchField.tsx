@@ -166,7 +166,7 @@ function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
   const result = searchResult.value;
   return (
     <span class="search-result" aria-live="polite">
-      {!isCommand && (result === null ? "…" : result.functions === 0 ? <span class="search-none">none</span> : <Found />)}
+      {!isCommand && (result === null ? "…" : result.functions === 0 ? <span class="search-none">none</span> : <MatchCount />)}
       <button
         type="button"
         class="quiet icon-only"
@@ -184,7 +184,7 @@ function Result({ isCommand }: { isCommand: boolean }): JSX.Element {
 }
 
 /** "1 of 38 functions, 12.4 % of samples" */
-function Found(): JSX.Element {
+function MatchCount(): JSX.Element {
   const result = searchResult.value;
   const at = searchStep.value === -1 ? "" : `${count(searchStep.value + 1)} of `;
   const functions = result?.functions ?? 0;
@@ -215,10 +215,10 @@ function Panel(): JSX.Element | null {
   if (result !== null && result.problem !== null) {
     return <div class="search-panel" id="search-panel" role="status"><p>{result.problem}</p></div>;
   }
-  return result !== null && result.functions === 0 ? <NothingFound /> : null;
+  return result !== null && result.functions === 0 ? <NoMatches /> : null;
 }
 
-function NothingFound(): JSX.Element {
+function NoMatches(): JSX.Element {
   return (
     <div class="search-panel" id="search-panel" role="status">
       <p>

@@ -55,12 +55,12 @@ export function Sheet(): JSX.Element {
       >
         <span class="sheet-grip" aria-hidden="true" />
         <span class="visually-hidden">Selection and DSOs: </span>
-        {chosen === null ? <Named /> : <Selected />}
+        {chosen === null ? <NamedSummary /> : <Selected />}
         {!(isOpen && chosen !== null) && <CoverageBar parts={ledgerParts.value} kind="thick" />}
       </button>
       {isOpen && (
         <div class="sheet-body">
-          {chosen !== null && <OfSelection />}
+          {chosen !== null && <SelectionDetails />}
           <Dsos headed={chosen !== null} />
           <p class="sheet-foot"><Network /></p>
         </div>
@@ -69,7 +69,7 @@ export function Sheet(): JSX.Element {
   );
 }
 
-function Named(): JSX.Element {
+function NamedSummary(): JSX.Element {
   return (
     <span class="sheet-line">
       <strong>DSOs</strong> <span class="ink-mute">{namedCount}</span>
@@ -96,7 +96,7 @@ function Selected(): JSX.Element {
   );
 }
 
-function OfSelection(): JSX.Element {
+function SelectionDetails(): JSX.Element {
   return detailed.value ? <SelectionPanel /> : (
     <div class="sheet-actions">
       <SelectionActions />
@@ -117,7 +117,7 @@ function Dsos({ headed }: { headed: boolean }): JSX.Element {
   return (
     <>
       <div class="sheet-dsos">
-        {headed && <Named />}
+        {headed && <NamedSummary />}
         {headed && <CoverageBar parts={ledgerParts.value} kind="thick" />}
         <span class="sheet-ledger-actions">
           <OrderMenu />

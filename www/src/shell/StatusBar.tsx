@@ -18,7 +18,7 @@ export function StatusBar(): JSX.Element {
     <footer class={isWorking ? "status-bar working" : "status-bar"}>
       <Work />
       <span class="status-hover">{hovered.value === "" ? lastDrop.value : hovered.value}</span>
-      <Lost />
+      <LostCount />
       <span class="push-right">
         {workerBytes.value !== null && <span class="status-memory">memory {bytes(workerBytes.value)}</span>}
         <Network />
@@ -50,7 +50,7 @@ function Work(): JSX.Element | null {
   return null;
 }
 
-function Lost(): JSX.Element | null {
+function LostCount(): JSX.Element | null {
   const profile = info.value;
   const lost = profile === null ? null : lostOf(profile);
   if (profile === null || lost === null || lost.count === 0) {

@@ -30,7 +30,7 @@ export const phase = signal<Phase>({ kind: "empty", failure: null });
 /** The worker's session; null until the page has started it. */
 export const session = signal<Session | null>(null);
 
-export interface Opened {
+export interface OpenedProfile {
   name: string;
   bytes: number | null;
   origin: Origin;
@@ -41,7 +41,7 @@ export interface Opened {
 }
 
 /** What is open. */
-export const opened = signal<Opened | null>(null);
+export const opened = signal<OpenedProfile | null>(null);
 export const info = signal<ProfileInfo | null>(null);
 export const dsos = signal<readonly DsoRow[]>([]);
 export const coverage = signal<Coverage | null>(null);

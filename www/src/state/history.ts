@@ -107,16 +107,16 @@ export function amendStep(change: () => void): void {
 }
 
 /** Runs a change of the state by Back or Forward; the tree may be another one then. */
-type Around = (change: () => void) => void;
-let around: Around = batch;
+type ChangeRunner = (change: () => void) => void;
+let runChange: ChangeRunner = batch;
 
 /** Opens again, as an entry showed it, what `keepProfile` was told; false where that is gone. */
 type Reopen = (profile: string, state: ViewState) => boolean;
 let reopen: Reopen = () => false;
 
 /** Starts following Back and Forward, and keeps the address up to date. Call once. */
-export function followHistory(changing: Around = batch, reopening: Reopen = () => false): void {
-  [around, reopen] = [changing, reopening];
+export function followHistory(changing: ChangeRunner = batch, reopening: Reopen = () => false): void {
+  [runChange, reopen] = [changing, reopening];
   const { payload: present, state, passedOver } = readFragment(location.hash);
   payload = present;
   apply(state);
@@ -144,7 +144,7 @@ function show(entry: Entry | null): void {
   shownStep.value += 1;
   if (address.payload !== null && address.payload !== payload) {
     // Another link, which opens: followLinks in main.tsx.
-    around(() => apply(address.state));
+    runChange(() => apply(address.state));
   } else if (isOther && address.payload === null) {
     [first, last] = [at, at];
     if (!reopen(entry.profile, address.state)) {
@@ -152,7 +152,7 @@ function show(entry: Entry | null): void {
     }
   } else {
     [first, last] = [Math.min(first, at), entry === null ? at : Math.max(last, at)];
-    around(() => {
+    runChange(() => {
       apply(address.state);
       zoomRoot.value = entry !== null && entry.names === namesGeneration.peek() ? entry.zoom : ALL;
     });

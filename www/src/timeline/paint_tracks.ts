@@ -7,7 +7,7 @@ import { snap, hairline } from "../views/flame/snap.ts";
 import { MARK } from "./marks.ts";
 import type { Timeline } from "../session/types.ts";
 import type { TimePalette } from "./palette.ts";
-import type { Placed, Scene } from "./scene.ts";
+import type { PlacedTrack, Scene } from "./scene.ts";
 import { placedTracks } from "./scene.ts";
 import type { Tick } from "./ticks.ts";
 import { ticksFor } from "./ticks.ts";
@@ -50,7 +50,7 @@ function paintTicks(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePa
   }
 }
 
-function paintTrack(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePalette, placed: Placed): void {
+function paintTrack(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePalette, placed: PlacedTrack): void {
   const { answer, ratio } = scene;
   const line = hairline(ratio);
   const bottom = snap(placed.top + placed.height, ratio) - line;

@@ -8,13 +8,13 @@ import { namesGeneration, query, session } from "../state/app.ts";
 import { treeWindow } from "../views/flame/host.ts";
 import { hasSingleSamples } from "./state.ts";
 
-interface Prepared {
+interface PreparedDrag {
   session: Session;
   query: Query;
   names: number;
 }
 
-let prepared: Prepared | null = null;
+let prepared: PreparedDrag | null = null;
 
 /** The pointer is where ranges are dragged. Does nothing where it was here before. */
 export function prepareDrag(): void {

@@ -32,7 +32,7 @@ export interface Sizes {
 export const ALL_ROW = -1;
 
 /** A row on screen, the track of the answer in it, and where it is. */
-export interface Placed {
+export interface PlacedTrack {
   row: number;
   track: number | null;
   top: number;
@@ -54,9 +54,9 @@ export function aloneSizes(height: number, ruler: number): Sizes {
 }
 
 /** The track of all CPUs, which is always in sight, and of the others those that are. */
-export function placedTracks(scene: Scene): Placed[] {
+export function placedTracks(scene: Scene): PlacedTrack[] {
   const { sizes, rows, scrollTop, height } = scene;
-  const placed: Placed[] = [{ row: ALL_ROW, track: 0, top: sizes.ruler, height: sizes.all }];
+  const placed: PlacedTrack[] = [{ row: ALL_ROW, track: 0, top: sizes.ruler, height: sizes.all }];
   if (sizes.row > 0) {
     const top = sizes.ruler + sizes.all;
     const first = Math.max(0, Math.floor(scrollTop / sizes.row));

@@ -78,7 +78,7 @@ function Form({ form, model, onShow }: FormProps): JSX.Element {
           </div>
           <div class="timeline-head timeline-all">
             <strong>All CPUs</strong>
-            {hasMoreThanShown.value ? <Unfiltered /> : <CpuCount />}
+            {hasMoreThanShown.value ? <UnfilteredNotice /> : <CpuCount />}
           </div>
           <Tracks model={model} scroller={scroller} />
         </>
@@ -118,7 +118,7 @@ function CpuCount(): JSX.Element | null {
   return cpus === null ? null : <span class="timeline-count">{cpus}</span>;
 }
 
-function Unfiltered(): JSX.Element {
+function UnfilteredNotice(): JSX.Element {
   return (
     <span class="timeline-count ink-warn" title="This link has its timeline by process and thread only: DSO filters and transforms do not affect it">
       partly filtered

@@ -7,7 +7,7 @@ import { draggedRange, events, info, query } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import { notCalled, shown } from "../state/shown.ts";
 import { noSamplesIn } from "../timeline/words.ts";
-import type { Laid } from "./flame/stage.ts";
+import type { LaidOutGraph } from "./flame/stage.ts";
 import { clearFilters, setRange } from "./query_steps.ts";
 
 export interface EmptyWords {
@@ -70,7 +70,7 @@ function nothingYet(): string {
 }
 
 /** What the flame graph says above itself; null where it speaks for itself. */
-export function emptyWords(laid: Laid | null, failure: string | null): EmptyWords | null {
+export function emptyWords(laid: LaidOutGraph | null, failure: string | null): EmptyWords | null {
   if (failure !== null) {
     return { text: failure, event: null };
   }

@@ -31,13 +31,13 @@ export function FunctionsView(): JSX.Element {
           }}
         />
       </div>
-      {functionsGroup.value === "function" ? <Sandwich /> : <OnlyThis />}
+      {functionsGroup.value === "function" ? <Sandwich /> : <NoCallersNotice />}
     </div>
   );
 }
 
 /** What is no function has no callers; it can be all that is shown. */
-function OnlyThis(): JSX.Element {
+function NoCallersNotice(): JSX.Element {
   const chosen = chosenRow.value?.group === functionsGroup.value ? chosenRow.value : null;
   return (
     <section class="sandwich sandwich-empty" aria-label="Selected row">

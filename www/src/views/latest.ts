@@ -11,14 +11,14 @@ export interface Latest<Question> {
   drop(): void;
 }
 
-export interface Answering<Question, Answer> {
+export interface QuestionHandlers<Question, Answer> {
   ask: (question: Question) => Promise<Answer>;
   deliver: (answer: Answer, question: Question) => void;
   /** What is neither a cancellation nor the death of the worker, which the page shows by itself. */
   fail?: (error: unknown, question: Question) => void;
 }
 
-export function latest<Question, Answer>(how: Answering<Question, Answer>): Latest<Question> {
+export function latest<Question, Answer>(handlers: QuestionHandlers<Question, Answer>): Latest<Question> {
   let running = false;
   let waiting: { question: Question } | null = null;
   /** Answers to questions asked before this count changed are dropped. */
@@ -28,13 +28,13 @@ export function latest<Question, Answer>(how: Answering<Question, Answer>): Late
     running = true;
     const mine = current;
     try {
-      const answer = await how.ask(question);
+      const answer = await handlers.ask(question);
       if (mine === current) {
-        how.deliver(answer, question);
+        handlers.deliver(answer, question);
       }
     } catch (error) {
       if (mine === current && !(error instanceof Cancelled) && !(error instanceof WorkerDied)) {
-        how.fail?.(error, question);
+        handlers.fail?.(error, question);
       }
     } finally {
       running = false;

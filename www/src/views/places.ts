@@ -16,7 +16,7 @@ interface Question {
   callNode: number;
 }
 
-class Remembered {
+class RememberedPlace {
   place: Place | null = null;
   #movedTo: number | null = null;
   readonly #details = latest<Question, CallNodeDetail | null>({
@@ -47,8 +47,8 @@ class Remembered {
   }
 }
 
-const selected = new Remembered();
-const zoomed = new Remembered();
+const selected = new RememberedPlace();
+const zoomed = new RememberedPlace();
 
 /** Remembers what is selected and zoomed into. Call once. */
 export function followPlaces(): void {
@@ -73,7 +73,7 @@ export function presentPlaces(): { selected: Place | null; zoomed: Place | null 
 
 /** Asks where the remembered places are now; the answer moves selection and zoom there, in the batch that it is part of. */
 export async function findPlaces(asked: Session): Promise<() => void> {
-  const find = ({ place }: Remembered): Promise<number> | number =>
+  const find = ({ place }: RememberedPlace): Promise<number> | number =>
     place === null ? ALL : asked.call("findCallNode", { query: query.peek(), place });
   const [selectedNow, zoom] = await Promise.all([find(selected), find(zoomed)]);
   return () => {

@@ -3,7 +3,7 @@
 import type { Comparison } from "../generated/perftab_web.js";
 import { Session } from "../generated/perftab_web.js";
 import type { Args, CompareRequest, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
-import { Compared } from "./compared.ts";
+import { Comparisons } from "./compared.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { exported } from "./exported.ts";
 import { admit, force } from "./naming.ts";
@@ -29,7 +29,7 @@ type Handlers = {
 export class Calls {
   readonly #memory: Memory;
   #session: Session | null = null;
-  readonly #compared = new Compared();
+  readonly #compared = new Comparisons();
   readonly #turns = new Turns();
   /** Counts sessions, so that no two of them have a generation in common. */
   #opened = 0;

@@ -8,7 +8,7 @@ import type { CompareRequest } from "../session/types.ts";
 import { allSteps, close, ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 
-export class Compared {
+export class Comparisons {
   #second: Session | null = null;
   /** The generations of second sessions that were closed, so that none comes twice. */
   #past = 0;

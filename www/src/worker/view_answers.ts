@@ -27,13 +27,13 @@ export function readViewAnswers(status: number, text: string): ServerAnswer[] {
   return [{ server: VIEW, outcome: "failed", detail: line === "" ? `answered ${status}` : shortened(line) }];
 }
 
-interface Listed {
+interface ListedAnswer {
   server?: unknown;
   outcome?: unknown;
   detail?: unknown;
 }
 
-function serversIn(text: string): Listed[] | null {
+function serversIn(text: string): ListedAnswer[] | null {
   try {
     const { servers } = JSON.parse(text) as { servers?: unknown };
     return Array.isArray(servers) ? servers.filter((each) => typeof each === "object" && each !== null) : null;
@@ -42,7 +42,7 @@ function serversIn(text: string): Listed[] | null {
   }
 }
 
-function readAnswer({ server, outcome, detail }: Listed): ServerAnswer {
+function readAnswer({ server, outcome, detail }: ListedAnswer): ServerAnswer {
   return {
     server: shortened(String(server ?? "")),
     outcome: OUTCOMES.find((known) => known === outcome) ?? "failed",

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { ForcedMark, markedName } from "../forced_name.tsx";
-import type { Laid } from "./stage.ts";
+import type { LaidOutGraph } from "./stage.ts";
 import { ancestors } from "./model.ts";
 import { foldPath } from "./fold_path.ts";
 import { Legend } from "./legend.tsx";
@@ -11,7 +11,7 @@ import { Legend } from "./legend.tsx";
 const MOST_CRUMBS = 6;
 
 interface Props {
-  laid: Laid | null;
+  laid: LaidOutGraph | null;
   onZoom: (callNode: number) => void;
 }
 
@@ -65,14 +65,14 @@ function Separator(): JSX.Element {
 }
 
 /** What fills the width. */
-function rootStep(laid: Laid | null): { name: string; flags: number } {
+function rootStep(laid: LaidOutGraph | null): { name: string; flags: number } {
   const label = laid?.graph.label[0];
   const name = (label === undefined ? undefined : laid?.graph.labels[label]) ?? "all";
   return laid?.graph.path.find((each) => each.callNode === laid.root) ?? { name, flags: 0 };
 }
 
 /** Its name, with its mark. */
-export function rootName(laid: Laid | null): string {
+export function rootName(laid: LaidOutGraph | null): string {
   const { name, flags } = rootStep(laid);
   return markedName(name, flags);
 }

@@ -13,7 +13,7 @@ import type { Colouring } from "./colouring.ts";
 import { boxOfCallNode, NO_BOX } from "./hit_test.ts";
 import type { CardAbout } from "./hover.ts";
 import type { Flow } from "./scene.ts";
-import type { Laid } from "./stage.ts";
+import type { LaidOutGraph } from "./stage.ts";
 import type { View } from "./zoom.ts";
 import { WHOLE } from "./zoom.ts";
 
@@ -29,7 +29,7 @@ export interface Canvas {
   /** How many screens wide a layout of the whole should be: changes less often. */
   screens: ReadonlySignal<number>;
   /** What is on screen and answers the present query; null if nothing does. */
-  present: Laid | null;
+  present: LaidOutGraph | null;
 }
 
 /** A layout to ask for. */
@@ -68,13 +68,13 @@ export interface GraphHost {
   /** All of it, for the map above the graph; null where there is none. */
   map(widthPx: number): Layout | null;
   /** What of the map, 0 to 1, is on screen. */
-  seen(all: FlameGraph, laid: Laid, view: View): [number, number];
+  seen(all: FlameGraph, laid: LaidOutGraph, view: View): [number, number];
   /** Makes a call node fill the width, where the host has such a zoom. */
   zoomTo(callNode: number): void;
   /** What Enter and a double click on a call do; `at` is where its box lies. The answer is what to move to, if anything. */
   enter(call: { callNode: number; functionId: number | null }, at: View): View | null;
   /** What the card says of a box beyond what it says of its call. */
-  note(laid: Laid, box: number): string;
+  note(laid: LaidOutGraph, box: number): string;
   /** Whether the menu of transforms, which acts on the page's selection, opens here. */
   readonly menu: "transforms" | "none";
   /** What Backspace does when all of the root is on screen. */
@@ -95,7 +95,7 @@ export function treePx({ width, screens }: Canvas): number {
 }
 
 /** What of a whole tree, 0 to 1, is on screen. */
-export function seenOfTree(all: FlameGraph, laid: Laid, view: View): [number, number] {
+export function seenOfTree(all: FlameGraph, laid: LaidOutGraph, view: View): [number, number] {
   // A root too narrow for a box of its own is marked by the nearest one above it.
   const wanted = [laid.root, ...laid.graph.path.map((each) => each.callNode).reverse()];
   const box = wanted.map((callNode) => boxOfCallNode(all, callNode)).find((each) => each !== NO_BOX) ?? 0;

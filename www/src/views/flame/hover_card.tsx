@@ -13,7 +13,7 @@ import { ComparedCard } from "../../compare/ComparedCard.tsx";
 import { rootName } from "./breadcrumb.tsx";
 import type { HoverCard } from "./hover.ts";
 import { placeCard } from "./place_card.ts";
-import type { Laid } from "./stage.ts";
+import type { LaidOutGraph } from "./stage.ts";
 
 /** Weights that shares are of. */
 export interface Bases {
@@ -26,7 +26,7 @@ export interface Bases {
 }
 
 /** The bases of a graph of a tree. */
-export function treeBases(laid: Laid | null): Bases {
+export function treeBases(laid: LaidOutGraph | null): Bases {
   return {
     all: laid?.graph.allTotal ?? 0,
     allName: "what is shown",

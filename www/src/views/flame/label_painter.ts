@@ -4,7 +4,7 @@ import { ALL, Flag, Kind, NONE } from "../../session/types.ts";
 import { percent } from "../../state/format.ts";
 import { countSamples, foldedCalls } from "../words.ts";
 import type { BoxList } from "./box_list.ts";
-import { Advances, LabelFitter } from "./labels.ts";
+import { GlyphAdvances, LabelFitter } from "./labels.ts";
 import type { Palette } from "./palette.ts";
 import { FILL_FORCED_MATCH } from "./palette.ts";
 import type { Scene } from "./scene.ts";
@@ -21,7 +21,7 @@ type FontName = (typeof FONTS)[number];
 
 interface Font {
   css: string;
-  advances: Advances;
+  advances: GlyphAdvances;
   fitter: LabelFitter;
 }
 
@@ -156,7 +156,7 @@ export class LabelPainter {
 
   #font(css: string): Font {
     const ctx = this.#ctx;
-    const advances = new Advances((text) => {
+    const advances = new GlyphAdvances((text) => {
       const before = ctx.font;
       ctx.font = css;
       const { width } = ctx.measureText(text);

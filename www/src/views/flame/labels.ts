@@ -15,7 +15,7 @@ const WIDTH_CLASS = 8;
 const MOST_NAMES = 20_000;
 
 /** Widths of characters in one font, measured once each. */
-export class Advances {
+export class GlyphAdvances {
   readonly #ascii = new Float64Array(128).fill(-1);
   readonly #rest = new Map<number, number>();
   readonly #measure: (text: string) => number;
@@ -154,32 +154,32 @@ export function lastTwoSegments(name: string): string {
 }
 
 /** A label as it is drawn. */
-export interface Fitted {
+export interface FittedLabel {
   text: string;
   width: number;
   /** The name in full: only then is there room for a share beside it. */
   full: boolean;
 }
 
-const NOTHING: Fitted = { text: "", width: 0, full: false };
+const NOTHING: FittedLabel = { text: "", width: 0, full: false };
 
-interface Forms {
-  full: Fitted;
+interface LabelForms {
+  full: FittedLabel;
   /** Shorter forms, made when first needed. */
-  shorter: Fitted[] | null;
-  cuts: Map<number, Fitted>;
+  shorter: FittedLabel[] | null;
+  cuts: Map<number, FittedLabel>;
 }
 
 /** Fits names in one font and remembers what it found. */
 export class LabelFitter {
-  readonly #names = new Map<string, Forms>();
-  readonly #advances: Advances;
+  readonly #names = new Map<string, LabelForms>();
+  readonly #advances: GlyphAdvances;
 
-  constructor(advances: Advances) {
+  constructor(advances: GlyphAdvances) {
     this.#advances = advances;
   }
 
-  fit(name: string, room: number): Fitted {
+  fit(name: string, room: number): FittedLabel {
     let forms = this.#names.get(name);
     if (!forms) {
       if (this.#names.size >= MOST_NAMES) {
@@ -201,7 +201,7 @@ export class LabelFitter {
     return cut;
   }
 
-  #shorten(forms: Forms, room: number): Fitted {
+  #shorten(forms: LabelForms, room: number): FittedLabel {
     forms.shorter ??= this.#shorterForms(forms.full.text);
     const fitting = forms.shorter.find((form) => form.width <= room);
     if (fitting) {
@@ -220,7 +220,7 @@ export class LabelFitter {
       : { text: text + ELLIPSIS, width: kept.width + ellipsis, full: false };
   }
 
-  #shorterForms(name: string): Fitted[] {
+  #shorterForms(name: string): FittedLabel[] {
     const elided = elideGenerics(name);
     return [elided, lastTwoSegments(elided)]
       .filter((text, i, all) => text !== name && all.indexOf(text) === i)

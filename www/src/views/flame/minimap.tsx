@@ -18,7 +18,7 @@ import type { Palette } from "./palette.ts";
 import { readPalette } from "./palette.ts";
 import type { Flow } from "./scene.ts";
 import { hairline, snap } from "./snap.ts";
-import type { Laid } from "./stage.ts";
+import type { LaidOutGraph } from "./stage.ts";
 import type { View } from "./zoom.ts";
 
 const HEIGHT = 40;
@@ -33,10 +33,10 @@ interface Question {
 export function Minimap({ model }: { model: FlameModel }): JSX.Element | null {
   const laid = model.laid.value;
   const view = model.view.value;
-  return laid !== null && (laid.root !== ALL || view.span < 1) ? <Whole model={model} laid={laid} view={view} /> : null;
+  return laid !== null && (laid.root !== ALL || view.span < 1) ? <WholeGraph model={model} laid={laid} view={view} /> : null;
 }
 
-function Whole({ model, laid, view }: { model: FlameModel; laid: Laid; view: View }): JSX.Element {
+function WholeGraph({ model, laid, view }: { model: FlameModel; laid: LaidOutGraph; view: View }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [all, setAll] = useState<FlameGraph | null>(null);
   const questions = useMemo(
@@ -72,7 +72,7 @@ function Whole({ model, laid, view }: { model: FlameModel; laid: Laid; view: Vie
   return <canvas ref={canvas} class="minimap" aria-hidden="true" style={{ width: `${width}px` }} />;
 }
 
-interface Look {
+interface MinimapAppearance {
   palette: Palette;
   colouring: Colouring;
   flow: Flow;
@@ -81,7 +81,7 @@ interface Look {
 function paint(
   ctx: CanvasRenderingContext2D,
   all: FlameGraph,
-  look: Look,
+  look: MinimapAppearance,
   width: number,
   [from, to]: [number, number],
 ): void {
@@ -107,7 +107,7 @@ function paint(
 }
 
 /** Every row, squeezed into the height; no gaps. */
-function paintRows(ctx: CanvasRenderingContext2D, all: FlameGraph, { palette, colouring, flow }: Look): void {
+function paintRows(ctx: CanvasRenderingContext2D, all: FlameGraph, { palette, colouring, flow }: MinimapAppearance): void {
   const { width, height } = ctx.canvas;
   const scale = width / Math.max(1, (all.end[0] ?? 0) - (all.start[0] ?? 0));
   const rowHeight = Math.min(height / Math.max(1, all.depths), height / 4);

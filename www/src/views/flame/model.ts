@@ -22,7 +22,7 @@ import { boxAt, boxWithEdges, deepestHotLeaf, FOLDED, NO_BOX, parentBox, rowOf, 
 import { HoverCard } from "./hover.ts";
 import type { FlameAction } from "./keys.ts";
 import { followPointer } from "./pointer.ts";
-import type { Laid, StageElements } from "./stage.ts";
+import type { LaidOutGraph, StageElements } from "./stage.ts";
 import { FlameStage } from "./stage.ts";
 import type { View } from "./zoom.ts";
 import { WHOLE } from "./zoom.ts";
@@ -48,7 +48,7 @@ export class FlameModel {
   /** The box on screen that is selected, or NO_BOX. */
   readonly selectedBox = signal(NO_BOX);
   readonly several = signal<SeveralCalls | null>(null);
-  readonly laid = signal<Laid | null>(null);
+  readonly laid = signal<LaidOutGraph | null>(null);
   /** What of the root is, or is being, moved on screen, and the canvas's width in CSS pixels. */
   readonly view = signal<View>(WHOLE);
   readonly width = signal(0);
@@ -239,7 +239,7 @@ export class FlameModel {
   }
 
   /** What a box stood for is told by its place: weights stay as they are when names change. */
-  #selectChosenBefore({ graph, part, layoutPx }: Laid): void {
+  #selectChosenBefore({ graph, part, layoutPx }: LaidOutGraph): void {
     const chosen = this.#chosenBefore;
     this.#chosenBefore = null;
     if (chosen !== null && chosen.query === this.host.query.peek()) {
@@ -256,7 +256,7 @@ export class FlameModel {
    * The graph on screen, unless the question or the names have changed since: its call nodes then mean nothing any
    * more, and the next graph is under way.
    */
-  #current(): Laid | null {
+  #current(): LaidOutGraph | null {
     const answered = this.#answered;
     const isCurrent = answered?.layout.query === this.host.query.peek() && answered.names === namesGeneration.peek();
     return isCurrent ? this.laid.peek() : null;
@@ -428,7 +428,7 @@ function severalAt(graph: FlameGraph, box: number): SeveralCalls {
 }
 
 /** The call nodes above the root of what is shown, outermost first. */
-export function ancestors(laid: Laid | null): readonly PathStep[] {
+export function ancestors(laid: LaidOutGraph | null): readonly PathStep[] {
   return laid ? laid.graph.path.filter((each) => each.callNode !== laid.root) : [];
 }
 

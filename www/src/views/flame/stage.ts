@@ -43,14 +43,14 @@ export interface StageElements {
 }
 
 /** How a graph is drawn; `row` is a row's height for a mouse, in CSS pixels at a root font size of 16 px. */
-export interface Look {
+export interface GraphAppearance {
   row: number;
   flow: Flow;
   colouring: Colouring;
 }
 
 /** A laid-out graph with what was asked for. */
-export interface Laid {
+export interface LaidOutGraph {
   graph: FlameGraph;
   root: number;
   layoutPx: number;
@@ -85,13 +85,13 @@ export class FlameStage {
   readonly #still = matchMedia("(prefers-reduced-motion: reduce)");
   readonly #onScroll = (): void => this.#invalidate("frames");
   #palette: Palette | null = null;
-  #laid: Laid | null = null;
+  #laid: LaidOutGraph | null = null;
   #view: View = WHOLE;
   #animation: Animation | null = null;
   readonly #smallestSpan: number;
   #size = NO_SIZE;
   #contentHeight = 0;
-  #look: Look = { row: 18, flow: "down", colouring: BY_KIND };
+  #look: GraphAppearance = { row: 18, flow: "down", colouring: BY_KIND };
   #hovered = NO_BOX;
   #selection: { callNode: number; functionId: number } = { callNode: NONE, functionId: NONE };
   #selected = NO_BOX;
@@ -126,7 +126,7 @@ export class FlameStage {
     this.#touch.removeEventListener("change", this.#onRowHeight);
   }
 
-  get laid(): Laid | null {
+  get laid(): LaidOutGraph | null {
     return this.#laid;
   }
 
@@ -135,7 +135,7 @@ export class FlameStage {
   }
 
   /** Changes how the graph is drawn. */
-  look(look: Look): void {
+  look(look: GraphAppearance): void {
     const former = this.#look;
     this.#look = look;
     this.#setHeight();
@@ -146,7 +146,7 @@ export class FlameStage {
   }
 
   /** Shows a graph. If its root is another one, it grows out of, or shrinks into, the place it has in the former. */
-  show(laid: Laid): void {
+  show(laid: LaidOutGraph): void {
     const former = this.#laid;
     const formerScene = this.#scene();
     this.#laid = laid;
@@ -291,7 +291,7 @@ export class FlameStage {
     }
   }
 
-  #move(to: View, how: "at-once" | "animated", begin?: Beginning): void {
+  #move(to: View, how: "at-once" | "animated", begin?: AnimationStart): void {
     this.target.value = to;
     this.screens.value = layoutScreens(to);
     const from = begin?.view ?? this.#view;
@@ -430,7 +430,7 @@ export class FlameStage {
   }
 }
 
-interface Beginning {
+interface AnimationStart {
   view: View;
   y: number;
 }
@@ -440,7 +440,7 @@ function onScreen(scene: Scene, row: number): number {
 }
 
 /** Where the graph `next` has to begin so that what both show stays where it is on screen. */
-function beginning(scene: Scene, nextScene: Scene, former: Laid, next: Laid): Beginning | null {
+function beginning(scene: Scene, nextScene: Scene, former: LaidOutGraph, next: LaidOutGraph): AnimationStart | null {
   const inner = boxOfCallNode(former.graph, next.root);
   if (inner !== NO_BOX) {
     const from = screenX(scene, former.graph.start[inner] as number) / scene.width;

@@ -17,9 +17,9 @@ interface Question {
   callNode: number;
 }
 
-export type Around = Pick<MirrorData, "path" | "siblings" | "children">;
+export type TreeNeighbours = Pick<MirrorData, "path" | "siblings" | "children">;
 
-async function ask({ session, query, callNode }: Question): Promise<Around | null> {
+async function ask({ session, query, callNode }: Question): Promise<TreeNeighbours | null> {
   const path = await session.call("callTreePath", { query, callNode });
   const parent = path.callNode.at(-2);
   const place = (path.posInSet.at(-1) ?? 1) - 1;
@@ -32,9 +32,12 @@ async function ask({ session, query, callNode }: Question): Promise<Around | nul
 }
 
 /** The call that keys are on, what leads to it, what is beside it and what it calls; null while that is asked. */
-export function useAround(model: FlameModel): Around | null {
-  const [data, setData] = useState<Around | null>(null);
-  const questions = useMemo(() => latest<Question, Around | null>({ ask, deliver: setData, fail: () => setData(null) }), []);
+export function useTreeNeighbours(model: FlameModel): TreeNeighbours | null {
+  const [data, setData] = useState<TreeNeighbours | null>(null);
+  const questions = useMemo(
+    () => latest<Question, TreeNeighbours | null>({ ask, deliver: setData, fail: () => setData(null) }),
+    [],
+  );
   const { host } = model;
   useSignalEffect(() => {
     void namesGeneration.value;
@@ -54,7 +57,7 @@ export function useAround(model: FlameModel): Around | null {
 
 export function useTreeMirror(model: FlameModel): MirrorItem[] {
   const { host } = model;
-  const data = useAround(model);
+  const data = useTreeNeighbours(model);
   if (data === null) {
     return [];
   }

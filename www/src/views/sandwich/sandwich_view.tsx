@@ -31,10 +31,10 @@ export function Sandwich(): JSX.Element {
   useLines();
   const known = facts.value;
   if (centre.value === null) {
-    return <Nothing words="Select a function to see what calls it and what it calls." />;
+    return <EmptyMessage words="Select a function to see what calls it and what it calls." />;
   }
   if (known === null) {
-    return <Nothing words="No samples of the selected function are shown." />;
+    return <EmptyMessage words="No samples of the selected function are shown." />;
   }
   const { totalWeight, parts } = known;
   const name = markedName(known.name, known.flags);
@@ -90,7 +90,7 @@ function Draw(): JSX.Element {
   );
 }
 
-function Nothing({ words }: { words: string }): JSX.Element {
+function EmptyMessage({ words }: { words: string }): JSX.Element {
   return <section class="sandwich sandwich-empty" aria-label="Callers and callees"><p class="view-empty" role="status">{words}</p></section>;
 }
 

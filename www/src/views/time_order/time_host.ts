@@ -11,7 +11,7 @@ import { info, query, search, shownThread } from "../../state/app.ts";
 import { threads } from "../../state/event_tasks.ts";
 import type { Answer, Canvas, GraphHost, Layout } from "../flame/host.ts";
 import { FOLD_BELOW_PX } from "../flame/host.ts";
-import type { Laid } from "../flame/stage.ts";
+import type { LaidOutGraph } from "../flame/stage.ts";
 import type { View } from "../flame/zoom.ts";
 import { flow } from "../options.ts";
 import { countSamples } from "../words.ts";
@@ -70,7 +70,7 @@ function ask(asked: Query, tid: number, span: Span, widthPx: number, minPx: numb
   };
 }
 
-function covers(laid: Laid, key: string, view: View, resolution: number): boolean {
+function covers(laid: LaidOutGraph, key: string, view: View, resolution: number): boolean {
   const { left, span } = laid.part;
   const has = laid.layoutPx / span;
   const isWide = left <= view.left + 1e-12 && left + span >= view.left + view.span - 1e-12;
@@ -124,7 +124,7 @@ export function timeHost(selection: Signal<Selection | null>): GraphHost {
 }
 
 /** When a box begins and ends, as far as it is laid out. */
-export function spanOf({ graph, part, layoutPx }: Laid, box: number, span: Span): Span {
+export function spanOf({ graph, part, layoutPx }: LaidOutGraph, box: number, span: Span): Span {
   const at = (x: number): number => timeAt(span, part.left + (x / layoutPx) * part.span);
   return { start: at(graph.start[box] as number), end: at(graph.end[box] as number) };
 }

@@ -8,8 +8,8 @@ import { STATUS } from "../../ledger/status.tsx";
 import { isForced } from "../forced_name.tsx";
 import { childRange, NO_BOX, parentBox, rowOf, rowRange } from "../flame/hit_test.ts";
 import type { MirrorItem } from "../flame/mirror_items.ts";
-import type { Laid } from "../flame/stage.ts";
-import type { Around } from "../flame/tree_mirror.ts";
+import type { LaidOutGraph } from "../flame/stage.ts";
+import type { TreeNeighbours } from "../flame/tree_mirror.ts";
 import { countSamples, severalCalls } from "../words.ts";
 import type { Span } from "./time_host.ts";
 import { spanOf } from "./time_host.ts";
@@ -24,7 +24,7 @@ interface Dso {
   status: DsoStatus;
 }
 
-interface Knowledge {
+interface BoxNames {
   whole: Span;
   dsoOf: (id: number) => Dso | undefined;
   /** By call node: boxes too narrow for a label come without. */
@@ -32,7 +32,7 @@ interface Knowledge {
 }
 
 /** "longest_match, libz.so.1.3.1, matched, 1.204 s to 1.310 s, 106 ms, 104 samples" */
-export function spokenBox(laid: Laid, box: number, { whole, dsoOf, names }: Knowledge): string {
+export function spokenBox(laid: LaidOutGraph, box: number, { whole, dsoOf, names }: BoxNames): string {
   const { graph } = laid;
   const flags = graph.flags[box] as number;
   const several = graph.folded[box] as number;
@@ -50,7 +50,7 @@ export function spokenBox(laid: Laid, box: number, { whole, dsoOf, names }: Know
     .join(", ");
 }
 
-export function timeMirrorItems(laid: Laid, selected: number, whole: Span, around: Around | null): MirrorItem[] {
+export function timeMirrorItems(laid: LaidOutGraph, selected: number, whole: Span, around: TreeNeighbours | null): MirrorItem[] {
   const { graph } = laid;
   if (graph.depths === 0) {
     return [];

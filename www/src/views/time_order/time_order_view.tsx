@@ -15,7 +15,7 @@ import { GraphPane } from "../flame/graph_pane.tsx";
 import { Legend } from "../flame/legend.tsx";
 import { Minimap } from "../flame/minimap.tsx";
 import { FlameModel } from "../flame/model.ts";
-import { useAround } from "../flame/tree_mirror.ts";
+import { useTreeNeighbours } from "../flame/tree_mirror.ts";
 import { findSelectedFunction } from "../find_function.ts";
 import { nothing, thread, timeAt, timeHost, whole } from "./time_host.ts";
 import { timeMirrorItems } from "./time_mirror.ts";
@@ -45,7 +45,7 @@ export function TimeOrderView(): JSX.Element {
       findSelectedFunction();
     }
   });
-  const around = useAround(model);
+  const around = useTreeNeighbours(model);
   const area = useRef<HTMLElement>(null);
   const laid = model.laid.value;
   const span = whole.value;

@@ -8,7 +8,7 @@ import { filterCount, filtersInWords, shown } from "../state/shown.ts";
 import { scope } from "./links.ts";
 
 /** Of a link or a page, which can be filtered again by whoever opens it. */
-export function Holds(): JSX.Element | null {
+export function ScopeNotice(): JSX.Element | null {
   return (
     <>
       {comparing.value?.with === "second" && (
@@ -21,7 +21,7 @@ export function Holds(): JSX.Element | null {
 }
 
 /** Of text, which cannot. */
-export function HoldsShown(): JSX.Element | null {
+export function TextScopeNotice(): JSX.Element | null {
   return filterCount.value === 0 ? null : <p class="holds">{left()}</p>;
 }
 

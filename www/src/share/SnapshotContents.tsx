@@ -15,12 +15,12 @@ import { scope } from "./links.ts";
 import { textsOf } from "./privacy.ts";
 
 /** Until a new one is there, what the one before kept is shown. */
-export function Keeps({ title, made }: { title: string; made: LinkState }): JSX.Element {
+export function SnapshotContents({ title, made }: { title: string; made: LinkState }): JSX.Element {
   const shared = made.kind === "made" ? made.shared : made.kind === "making" ? made.before : null;
   return (
     <section class={`keeps${made.kind === "making" ? " busy" : ""}`} aria-label={title} aria-busy={made.kind === "making"}>
       <h3>{title}</h3>
-      {shared === null ? <p class="note">{withoutOne(made)}</p> : <KeepsList fidelity={shared.fidelity} texts={shared.texts} />}
+      {shared === null ? <p class="note">{withoutOne(made)}</p> : <ContentsList fidelity={shared.fidelity} texts={shared.texts} />}
     </section>
   );
 }
@@ -36,21 +36,21 @@ function withoutOne(made: LinkState): string {
   }
 }
 
-function KeepsList({ fidelity, texts }: { fidelity: FidelityInfo; texts: SharedTexts }): JSX.Element {
+function ContentsList({ fidelity, texts }: { fidelity: FidelityInfo; texts: SharedTexts }): JSX.Element {
   const { kept_nodes: kept, total_nodes: total, threshold_share: threshold, kept_dsos: keptDsos, total_dsos: totalDsos } = fidelity;
   const warnings = info.value?.warnings.length ?? 0;
   const part = scope.value === "shown" ? partInWords() : null;
   return (
     <ul>
-      <Kept note={fidelity.folded_weight > 0 ? `${percent(Math.max(0, 1 - fidelity.kept_weight_share))} folded into callers` : "nothing folded"}>
+      <KeptItem note={fidelity.folded_weight > 0 ? `${percent(Math.max(0, 1 - fidelity.kept_weight_share))} folded into callers` : "nothing folded"}>
         <strong>{count(kept)} of {count(total)} call nodes</strong>
         {threshold > 0 ? `, all those ≥ ${above(threshold)}` : ""}
-      </Kept>
-      <Kept note="exact">{part === null ? "Totals of the whole profile" : `Totals of ${part}`}</Kept>
-      <Kept note={keptDsos < totalDsos ? "lightest left out" : "complete"}>
+      </KeptItem>
+      <KeptItem note="exact">{part === null ? "Totals of the whole profile" : `Totals of ${part}`}</KeptItem>
+      <KeptItem note={keptDsos < totalDsos ? "lightest left out" : "complete"}>
         Coverage, {keptDsos < totalDsos && `${count(keptDsos)} of `}{count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
         {warnings > 0 && `, ${count(warnings)} ${warnings === 1 ? "warning" : "warnings"}`}
-      </Kept>
+      </KeptItem>
       <TimesKept times={fidelity.times} />
       <PlaceTextsKept texts={texts} />
       <ViewKept times={fidelity.times} />
@@ -71,24 +71,24 @@ export function partInWords(): string | null {
 function TimesKept({ times }: { times: Times }): JSX.Element {
   const { processes = 0, threads = 0, time } = info.value ?? {};
   if (time?.start == null) {
-    return <Left note="not recorded">Sample times</Left>;
+    return <LeftOutItem note="not recorded">Sample times</LeftOutItem>;
   }
   const inSamples = timesKnown.value === "samples" ? "only in larger links and pages" : "not in this profile either";
   const timeline = (number: number, [one, several]: readonly [string, string]): JSX.Element => (
     <>
-      <Kept note="exact totals">Timeline of {count(number)} {number === 1 ? one : several}</Kept>
-      <Left note={inSamples}>Individual samples, for ranges and CPUs</Left>
+      <KeptItem note="exact totals">Timeline of {count(number)} {number === 1 ? one : several}</KeptItem>
+      <LeftOutItem note={inSamples}>Individual samples, for ranges and CPUs</LeftOutItem>
     </>
   );
   switch (times) {
     case "samples":
-      return <Kept note="complete">All samples, with time, thread and CPU</Kept>;
+      return <KeptItem note="complete">All samples, with time, thread and CPU</KeptItem>;
     case "threads":
       return timeline(threads, ["thread", "threads"]);
     case "processes":
       return timeline(processes, ["process", "processes"]);
     case "none":
-      return <Left note={inSamples}>Timeline and individual samples</Left>;
+      return <LeftOutItem note={inSamples}>Timeline and individual samples</LeftOutItem>;
   }
 }
 
@@ -99,14 +99,14 @@ function PlaceTextsKept({ texts }: { texts: SharedTexts }): JSX.Element | null {
   }
   const [lines, instructions] = [textsOf(texts, "source").length, textsOf(texts, "assembly").length];
   return lines + instructions === 0
-    ? <Left note="not ticked">Text of hot lines and instructions</Left>
-    : <Kept note="as much as fits">Text of {count(lines)} hot lines, {count(instructions)} instructions</Kept>;
+    ? <LeftOutItem note="not ticked">Text of hot lines and instructions</LeftOutItem>
+    : <KeptItem note="as much as fits">Text of {count(lines)} hot lines, {count(instructions)} instructions</KeptItem>;
 }
 
 function ViewKept({ times }: { times: Times }): JSX.Element {
   const { without } = answerable(scope.value === "whole" ? viewState.value.query : DEFAULT_QUERY, times);
   const note = without.length === 0 ? "readers can change it" : `without ${listed(without)}`;
-  return <Kept note={note}>This view: {viewInWords()}</Kept>;
+  return <KeptItem note={note}>This view: {viewInWords()}</KeptItem>;
 }
 
 const VIEW_NAMES = {
@@ -125,7 +125,7 @@ function viewInWords(): string {
   return [VIEW_NAMES[view], zoom, filters, search === "" ? "" : "search"].filter((each) => each !== "").join(", ");
 }
 
-function Kept({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
+function KeptItem({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
   return (
     <li>
       <span class="ink-ok"><Icon name="tick" size={14} /></span>
@@ -135,7 +135,7 @@ function Kept({ note, children }: { note: string; children: ComponentChildren })
   );
 }
 
-function Left({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
+function LeftOutItem({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
   return (
     <li class="ink-mute">
       <Icon name="dash" size={14} />
