@@ -6,26 +6,26 @@ import { pathToFileURL } from "node:url";
 import { html } from "./recording.mjs";
 import { scene } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
-import { standing, Telling } from "./telling.mjs";
+import { PrivateRecording, wholeWord } from "./private_recording.mjs";
 
-const telling = new Telling();
-const { parts, secrets } = telling;
+const privateRecording = new PrivateRecording();
+const { parts, secrets } = privateRecording;
 
 /** The views that there are tabs for, by name. */
 const views = (page) => page.locator(".view-tabs [role=tab]").evaluateAll((tabs) => tabs.map((tab) => tab.id));
 
 describe("a link", () => {
   scene("a17 holds no folder, host or command line unless they were ticked", async () => {
-    const tab = await telling.opened();
+    const tab = await privateRecording.opened();
     for (const ticked of [false, true]) {
       const { payload } = await tab.ask("share", { budget: 65_536, base: "", options: { privacy: Object.fromEntries(["folders", "commandLine", "host"].map((part) => [part, ticked ? "included" : "left-out"])) } });
-      const fresh = await Tab.open(`${telling.host}#${payload}`, { offline: true });
+      const fresh = await Tab.open(`${privateRecording.host}#${payload}`, { offline: true });
       await fresh.opened();
       const info = await fresh.ask("info");
       const texts = JSON.stringify([info, await fresh.functions(), [...(await fresh.said())], await fresh.everythingInAllViews()]);
       assert.ok(texts.includes("rolling_sea"), "the names came along");
       for (const secret of Object.values(secrets)) {
-        const found = standing(secret).exec(texts);
+        const found = wholeWord(secret).exec(texts);
         const isThere = secret === secrets.command ? info.host.cmdline.includes(secret) : found !== null;
         assert.equal(isThere, ticked, `${secret} is ${ticked ? "absent" : "there"}: ${found}`);
       }
@@ -35,7 +35,7 @@ describe("a link", () => {
   });
 
   scene("a17 leaves folders and host out until they are ticked, and says what can be read in it", async () => {
-    const tab = await telling.opened();
+    const tab = await privateRecording.opened();
     await tab.page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
     for (const what of [/^Folders/, /^Host name/]) assert.ok(!(await dialog.getByRole("checkbox", { name: what }).isChecked()), String(what));
@@ -45,8 +45,8 @@ describe("a link", () => {
   });
 
   scene("says what it holds while filters act", async () => {
-    const tab = await Tab.open(`${telling.host}#s2&range=0.1-500&step=collapse-recursion`);
-    await tab.drop(telling.recording);
+    const tab = await Tab.open(`${privateRecording.host}#s2&range=0.1-500&step=collapse-recursion`);
+    await tab.drop(privateRecording.recording);
     await tab.opened();
     await tab.settled();
     const { page } = tab;
@@ -68,13 +68,13 @@ describe("a link", () => {
 describe("what was shared, as a file", () => {
   scene("a link in a message and a saved page open when they are dropped", async () => {
     const message = parts.path("message.txt");
-    const { link } = parts.json("share", telling.recording, "--json", "--budget", "slack");
+    const { link } = parts.json("share", privateRecording.recording, "--json", "--budget", "slack");
     writeFileSync(message, `It is slow here:\n\n> <${link}>.\n`);
     const saved = parts.path("saved.html");
-    parts.perftab("export", telling.recording, "--to", "html", "-o", saved);
-    const { samples } = parts.json("report", telling.recording, "--json");
+    parts.perftab("export", privateRecording.recording, "--to", "html", "-o", saved);
+    const { samples } = parts.json("report", privateRecording.recording, "--json");
     for (const [file, tag] of [[message, "Link"], [saved, "Page"]]) {
-      const tab = await Tab.open(telling.host);
+      const tab = await Tab.open(privateRecording.host);
       await tab.drop(file);
       await tab.opened();
       await tab.page.locator(".top-bar").getByText(tag, { exact: true }).waitFor();
@@ -86,11 +86,11 @@ describe("what was shared, as a file", () => {
 
 describe("the page from a disk", () => {
   scene("a18 opens without network, names what is dropped, and has the views of a hosted one", async () => {
-    const hosted = await Tab.open(telling.host);
-    await hosted.drop(telling.recording, telling.program);
+    const hosted = await Tab.open(privateRecording.host);
+    await hosted.drop(privateRecording.recording, privateRecording.program);
     await hosted.status("tides", "matched");
     const tab = await Tab.open(pathToFileURL(html).href, { offline: true });
-    await tab.drop(telling.recording, telling.program);
+    await tab.drop(privateRecording.recording, privateRecording.program);
     await tab.status("tides", "matched");
     await tab.settled();
     assert.deepEqual(await tab.functions(), await hosted.functions());

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { scene } from "./scene.mjs";
 import { axe } from "./tab.mjs";
-import { standing, Telling } from "./telling.mjs";
+import { PrivateRecording, wholeWord } from "./private_recording.mjs";
 
-const telling = new Telling();
-const { parts, secrets } = telling;
+const privateRecording = new PrivateRecording();
+const { parts, secrets } = privateRecording;
 
 /** The recording with its names, and the dialog on a link that no size limits. */
 async function shared(options = {}) {
-  const tab = await telling.opened(options);
+  const tab = await privateRecording.opened(options);
   await tab.page.getByRole("button", { name: "Share", exact: true }).click();
   const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
   return { tab, dialog, link: new Link(dialog) };
@@ -52,7 +52,7 @@ async function listed(tab, dialog) {
   }
 }
 
-const has = (text, word) => standing(word).test(text);
+const has = (text, word) => wholeWord(word).test(text);
 
 describe("what a link tells", () => {
   scene("ticks take it out and put it in", async () => {

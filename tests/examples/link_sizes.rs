@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use perftab_core::session::{Session, SharedLink};
 use perftab_core::snapshot::{ShareOptions, Times, find};
-use perftab_tests::links::sizes::{BUDGETS, Compared, down_to, within};
+use perftab_tests::links::sizes::{BUDGETS, LinkSizes, down_to, within};
 
 /// Shares of the weight down to which every call node is kept.
 const THRESHOLDS: [f64; 3] = [0.005, 0.001, 0.0005];
@@ -49,7 +49,7 @@ fn print_row(
     let before = cpu_seconds()?;
     session.share(&options)?;
     let seconds = cpu_seconds()? - before;
-    let compared = Compared::new(&link.payload);
+    let compared = LinkSizes::new(&link.payload);
     let fidelity = compared.opened.fidelity;
     println!(
         "| {name} | {title} | {} | {} | {:.2} % | {} | {} | {:.1} % | {seconds:.2} |",

@@ -11,7 +11,7 @@ use perftab_core::snapshot::{
     Disclosure, HotPlace, Privacy, ShareOptions, Times, VERSION, decode, payload_of, streams_of,
 };
 use perftab_core::views::place_texts::PlaceTexts;
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::links::vectors::{described, folder};
 use perftab_tests::open::open_path;
 

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::ended::end_within;
+use crate::child_process::end_within;
 
 /// Where nothing is built yet, on a machine that has much else to do.
 const LONGEST_BUILD: Duration = Duration::from_secs(3600);

@@ -48,14 +48,14 @@ pub struct Top {
 
 /// A recording and what all versions of perf say of it, older ones first.
 #[derive(Clone, Debug)]
-pub struct Expected {
+pub struct ExpectedRecording {
     /// The recording, below the folder.
     pub path: String,
     /// By version.
     pub versions: Vec<Expectation>,
 }
 
-impl Expected {
+impl ExpectedRecording {
     /// The version that speaks for the file: the larger one that read it; `None` if none did.
     pub fn best(&self) -> Option<&Expectation> {
         self.versions.iter().rev().find(|version| version.dump_rc == 0)
@@ -63,16 +63,16 @@ impl Expected {
 }
 
 /// All recordings of a folder that something is expected of.
-pub fn read(corpus: &Path) -> Vec<Expected> {
+pub fn read(corpus: &Path) -> Vec<ExpectedRecording> {
     let folder = corpus.join("expected");
-    let mut found: Vec<Expected> = fs::read_dir(&folder)
+    let mut found: Vec<ExpectedRecording> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "tsv"))
         .map(|path| {
             let name = path.file_stem().expect("a name").to_string_lossy().replace("__", "/");
             let text = fs::read(&path).expect("readable");
-            Expected { path: name, versions: parse(&String::from_utf8_lossy(&text)) }
+            ExpectedRecording { path: name, versions: parse(&String::from_utf8_lossy(&text)) }
         })
         .collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -153,7 +153,7 @@ mod tests {
             10.2\ttop\tanon group { a, b:u } ; 10 ; 9 ; echo it     libc.so\n\
             10.2\ttop\tanon group { a, b, c } ; 63 ; 46 ; 7  echo     libc.so\n\
             7.2\tsamples_in_dump\t2\n7.2\tdump_rc\t0\n";
-        let expected = Expected { path: String::new(), versions: parse(rows) };
+        let expected = ExpectedRecording { path: String::new(), versions: parse(rows) };
         let best = expected.best().expect("two versions read it");
         assert_eq!((best.version.as_str(), best.samples), ("10.2", 3));
         let ids: Vec<_> = best.build_ids.iter().map(|(id, name)| format!("{id} {name}")).collect();

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::ended::PATIENCE;
+use crate::child_process::PATIENCE;
 
 /// An answer, with header names in lower case.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-pub mod alone;
-pub mod ended;
+pub mod child_process;
 pub mod expectation;
 pub mod fixtures;
 pub mod folder;
@@ -13,12 +12,13 @@ pub mod guest;
 pub mod http;
 pub mod links;
 pub mod open;
+pub mod own_process;
 pub mod perf;
 pub mod perf_data;
 pub mod printed;
 pub mod program;
 pub mod seeds;
-pub mod served;
+pub mod servers;
 pub mod synth;
 pub mod tier;
 

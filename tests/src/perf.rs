@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 use crate::program::is_installed;
 
 /// Records `program` with call chains and build-ids in its mmap events, into `output`. `None` if

@@ -18,7 +18,7 @@ pub const IN_USER: u64 = -512i64 as u64;
 
 /// Where records of one event begin and what they say of themselves: pid, tid, time.
 #[derive(Clone, Copy, Debug)]
-pub struct When {
+pub struct RecordStamp {
     /// Process.
     pub pid: u32,
     /// Thread.
@@ -50,7 +50,7 @@ impl PerfData {
     }
 
     /// A record of the kernel, with the trailer that `sample_id_all` asks for.
-    fn kernel_record(self, kind: u32, misc: u16, mut body: Vec<u8>, when: When) -> Self {
+    fn kernel_record(self, kind: u32, misc: u16, mut body: Vec<u8>, when: RecordStamp) -> Self {
         body.extend(when.pid.to_le_bytes());
         body.extend(when.tid.to_le_bytes());
         body.extend(when.time.to_le_bytes());
@@ -59,14 +59,14 @@ impl PerfData {
     }
 
     /// The process `pid` is called `name`; by exec if `misc` has bit 13.
-    pub fn comm(self, misc: u16, when: When, name: &str) -> Self {
+    pub fn comm(self, misc: u16, when: RecordStamp, name: &str) -> Self {
         let mut body = [when.pid.to_le_bytes(), when.tid.to_le_bytes()].concat();
         body.extend(padded(name));
         self.kernel_record(PERF_RECORD_COMM, misc, body, when)
     }
 
     /// `pid` began as a copy of `parent`.
-    pub fn fork(self, when: When, parent: u32) -> Self {
+    pub fn fork(self, when: RecordStamp, parent: u32) -> Self {
         let mut body = Vec::new();
         for number in [when.pid, parent, when.tid, parent] {
             body.extend(number.to_le_bytes());
@@ -78,7 +78,7 @@ impl PerfData {
     /// Executable code of a file with a build-id.
     pub fn mmap(
         self,
-        when: When,
+        when: RecordStamp,
         addresses: std::ops::Range<u64>,
         offset: u64,
         build_id: &[u8],
@@ -93,7 +93,7 @@ impl PerfData {
     /// Executable code of a file known by its inode.
     pub fn mmap_inode(
         self,
-        when: When,
+        when: RecordStamp,
         addresses: std::ops::Range<u64>,
         inode: u64,
         path: &str,
@@ -106,7 +106,7 @@ impl PerfData {
 
     /// The kernel's own map, whose reference symbol lies at its start.
     pub fn mmap_kernel(self, addresses: std::ops::Range<u64>, build_id: &[u8]) -> Self {
-        let when = When { pid: u32::MAX, tid: 0, time: 0 };
+        let when = RecordStamp { pid: u32::MAX, tid: 0, time: 0 };
         let mut union = vec![build_id.len() as u8, 0, 0, 0];
         union.extend(build_id);
         union.resize(24, 0);
@@ -117,7 +117,7 @@ impl PerfData {
     fn mmap2(
         self,
         misc: u16,
-        when: When,
+        when: RecordStamp,
         addresses: std::ops::Range<u64>,
         offset: u64,
         union: Vec<u8>,
@@ -135,7 +135,7 @@ impl PerfData {
     }
 
     /// An observation in user code: the words of its call chain, markers included.
-    pub fn sample(self, when: When, period: u64, chain: &[u64]) -> Self {
+    pub fn sample(self, when: RecordStamp, period: u64, chain: &[u64]) -> Self {
         let ip = chain.iter().copied().find(|&word| word < -4095i64 as u64).unwrap_or(0);
         let mut body = Vec::new();
         body.extend(ip.to_le_bytes());
@@ -150,7 +150,7 @@ impl PerfData {
     }
 
     /// `count` records were lost.
-    pub fn lost(self, when: When, count: u64) -> Self {
+    pub fn lost(self, when: RecordStamp, count: u64) -> Self {
         let body = [1u64.to_le_bytes(), count.to_le_bytes()].concat();
         self.kernel_record(PERF_RECORD_LOST, 0, body, when)
     }

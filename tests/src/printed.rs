@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 use crate::perftab_binary;
 
 /// Markers of a call chain and everything else from -4095 on.
@@ -14,7 +14,7 @@ const FIRST_MARKER: u64 = -4095i64 as u64;
 
 /// What is said of one sample.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Printed {
+pub struct PrintedSample {
     /// When.
     pub nanoseconds: u64,
     /// Name of the thread.
@@ -33,7 +33,7 @@ pub struct Printed {
 
 /// `comm pid/tid [cpu] seconds.nanoseconds: period event:`, with any number of spaces between, CPU
 /// and time perhaps left out.
-pub fn head(line: &str) -> Option<Printed> {
+pub fn head(line: &str) -> Option<PrintedSample> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_task = |word: &&str| {
         let is_number = |text: &str| text.parse::<i32>().is_ok();
@@ -44,7 +44,7 @@ pub fn head(line: &str) -> Option<Printed> {
     let (&period, rest) = rest.split_last()?;
     let cpu = rest.iter().find(|word| word.starts_with('[')).unwrap_or(&"[-]");
     let time = rest.iter().find_map(|word| word.strip_suffix(':')).unwrap_or("-");
-    Some(Printed {
+    Some(PrintedSample {
         nanoseconds: match time.split_once('.') {
             Some((seconds, rest)) if rest.len() == 9 => format!("{seconds}{rest}").parse().ok()?,
             None if time == "-" => 0,
@@ -60,7 +60,7 @@ pub fn head(line: &str) -> Option<Printed> {
 }
 
 /// By `perftab script`, without names.
-pub fn by_perftab(recording: &Path) -> Vec<Printed> {
+pub fn by_perftab(recording: &Path) -> Vec<PrintedSample> {
     let output = Command::new(perftab_binary())
         .args(["script", "--no-local"])
         .arg(recording)
@@ -69,7 +69,7 @@ pub fn by_perftab(recording: &Path) -> Vec<Printed> {
         .expect("perftab runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    let mut samples: Vec<Printed> = Vec::new();
+    let mut samples: Vec<PrintedSample> = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Some(detail) = line.strip_prefix('\t') else {
             samples.extend((!line.is_empty()).then(|| head(line).expect(line)));
@@ -85,9 +85,9 @@ pub fn by_perftab(recording: &Path) -> Vec<Printed> {
 }
 
 /// What perf prints.
-pub struct ByPerf {
+pub struct PerfScript {
     /// Its samples.
-    pub samples: Vec<Printed>,
+    pub samples: Vec<PrintedSample>,
     /// Whether it read all of the recording; it stops at what it does not know.
     pub read_all: bool,
     /// Fields that this recording does not have.
@@ -95,7 +95,7 @@ pub struct ByPerf {
 }
 
 /// By `perf script`; without the fields that it says the samples do not have.
-pub fn by_perf(recording: &Path) -> ByPerf {
+pub fn by_perf(recording: &Path) -> PerfScript {
     let mut without = Vec::new();
     loop {
         let fields = ["comm", "pid", "tid", "cpu", "time", "period", "event"];
@@ -107,13 +107,13 @@ pub fn by_perf(recording: &Path) -> ByPerf {
         });
         match missing {
             Some(field) => without.push(field),
-            None => return ByPerf { samples, read_all, without },
+            None => return PerfScript { samples, read_all, without },
         }
     }
 }
 
 /// The dump of a record, and after it a line for each sample that it is.
-fn dump(recording: &Path, fields: &str) -> (Vec<Printed>, String, bool) {
+fn dump(recording: &Path, fields: &str) -> (Vec<PrintedSample>, String, bool) {
     let output = Command::new("perf")
         .args(["script", "-D", "--ns", "-F", fields, "-i"])
         .arg(recording)
@@ -138,7 +138,7 @@ fn dump(recording: &Path, fields: &str) -> (Vec<Printed>, String, bool) {
             }
         } else if let (Some(pointer), Some(sample)) = (pointer, head(line)) {
             let addresses = if chain.is_empty() { vec![pointer] } else { chain.clone() };
-            samples.push(Printed { addresses, ..sample });
+            samples.push(PrintedSample { addresses, ..sample });
         }
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 
 /// A program of several tasks with names of their own: `workload` with the threads `worker` and
 /// `other worker`, and the process `helper`. They sort, recurse and read files.

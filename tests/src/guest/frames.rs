@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 use crate::perftab_binary;
 
 /// A sample.

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 
 const FOLDER: u32 = 0o040_755;
 const FILE: u32 = 0o100_644;

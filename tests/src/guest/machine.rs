@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::ended::{Ended, bound_to_this_thread, status_within};
+use crate::child_process::{LimitedCommand, bound_to_this_thread, status_within};
 
 /// A boot and all that is done in it must be over by then; it takes 15 s where nothing else runs.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -20,7 +20,7 @@ pub use frames::{NamedFrame, NamedSample, samples};
 pub use kernel::GuestKernel;
 pub use symbols::{GuestModule, Snapshot};
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 use crate::{perftab_binary, program};
 use initramfs::Initramfs;
 

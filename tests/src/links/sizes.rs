@@ -19,7 +19,7 @@ pub fn within(budget: usize, times: Times) -> ShareOptions {
 }
 
 /// A link beside the plain encoding of what it holds.
-pub struct Compared {
+pub struct LinkSizes {
     /// Characters of the link, without the address.
     pub link: usize,
     /// Characters of the plain encoding.
@@ -28,7 +28,7 @@ pub struct Compared {
     pub opened: Snapshot,
 }
 
-impl Compared {
+impl LinkSizes {
     /// Compares a link.
     pub fn new(payload: &str) -> Self {
         let opened = decode(payload).expect("a link opens");

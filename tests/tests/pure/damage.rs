@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use perftab_core::error::WarningKind;
-use perftab_tests::alone::{alone, peak_memory};
 use perftab_tests::fixtures;
 use perftab_tests::open::open;
-use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, When};
+use perftab_tests::own_process::{in_own_process, peak_memory};
+use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, RecordStamp};
 use perftab_tests::tier::part_of;
 
 /// A recording of every record that the smallest writer here has, and a few features.
 fn recording() -> PerfData {
-    let when = |time| When { pid: 40, tid: 40, time };
+    let when = |time| RecordStamp { pid: 40, tid: 40, time };
     PerfData::new()
         .mmap_kernel(0xffff_ffff_8100_0000..0xffff_ffff_8200_0000, &[7; 20])
         .comm(0, when(0), "sh")
@@ -22,10 +22,10 @@ fn recording() -> PerfData {
         .sample(when(20), 1000, &[IN_KERNEL, 0xffff_ffff_8100_1234, IN_USER, 0x40_1000])
         .sample(when(30), 1000, &[IN_USER, 0x40_1010, 0x7f00_1010])
         .round()
-        .fork(When { pid: 41, tid: 41, time: 35 }, 40)
-        .comm(1 << 13, When { pid: 41, tid: 41, time: 36 }, "work")
+        .fork(RecordStamp { pid: 41, tid: 41, time: 35 }, 40)
+        .comm(1 << 13, RecordStamp { pid: 41, tid: 41, time: 36 }, "work")
         .lost(when(40), 5)
-        .sample(When { pid: 41, tid: 41, time: 45 }, 1000, &[IN_USER, 0x40_1020])
+        .sample(RecordStamp { pid: 41, tid: 41, time: 45 }, 1000, &[IN_USER, 0x40_1020])
         .round()
         .feature_string(3, "host")
         .feature_string(4, "6.1.0")
@@ -79,7 +79,7 @@ fn an_unfinished_recording_cut_at_every_byte_is_said() {
 
 #[test]
 fn every_byte_may_be_any_other() {
-    alone("damage::every_byte_may_be_any_other", || {
+    in_own_process("damage::every_byte_may_be_any_other", || {
         let whole = recording().finish();
         let mut file = whole.clone();
         for at in part_of(0..whole.len(), 400, "bytes") {
@@ -95,7 +95,7 @@ fn every_byte_may_be_any_other() {
 
 #[test]
 fn every_length_may_be_any_other() {
-    alone("damage::every_length_may_be_any_other", || {
+    in_own_process("damage::every_length_may_be_any_other", || {
         let whole = recording().finish();
         let places = [2, 4, 8].into_iter().flat_map(|width| {
             (0..whole.len() + 1 - width).step_by(width).map(move |at| (at, width))
@@ -147,7 +147,7 @@ fn ends_of_records(file: &[u8]) -> BTreeSet<usize> {
 
 #[test]
 fn fixtures_may_be_cut_and_changed_anywhere() {
-    alone("damage::fixtures_may_be_cut_and_changed_anywhere", || {
+    in_own_process("damage::fixtures_may_be_cut_and_changed_anywhere", || {
         let fixtures: Vec<_> = fixtures::recordings()
             .into_iter()
             .filter(|path| path.is_file())

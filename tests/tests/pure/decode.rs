@@ -6,13 +6,13 @@ use perftab_core::views::Query;
 use perftab_core::views::flame_graph::Unnamed;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_tests::open::{open, open_in_blocks};
-use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, When};
+use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, RecordStamp};
 
 const ID_A: [u8; 20] = [0xaa; 20];
 const ID_B: [u8; 20] = [0xbb; 20];
 
-fn at(pid: u32, time: u64) -> When {
-    When { pid, tid: pid, time }
+fn at(pid: u32, time: u64) -> RecordStamp {
+    RecordStamp { pid, tid: pid, time }
 }
 
 /// Two processes, kernel and user code, two rounds, losses and a build-id table.

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use linux_perf_data::linux_perf_event_reader::RecordType;
 use linux_perf_data::{Error, PerfFileReader, PerfFileRecord};
-use perftab_tests::alone;
 use perftab_tests::expectation;
 use perftab_tests::fixtures;
 use perftab_tests::open::open_path;
+use perftab_tests::own_process;
 use perftab_tests::synth::Order;
 
 /// Recordings in which it does not find the same, by the end of their path, and why.
@@ -69,7 +69,7 @@ impl Records {
 /// What linux-perf-data finds, in a process of its own: version 0.13 takes some lengths at their
 /// word, and ends the process where memory does not suffice. `None` if it reads nothing.
 fn by_linux_perf_data(path: &Path) -> Option<Records> {
-    let output = alone::run("oracle::counts", path.to_str().expect("UTF-8"));
+    let output = own_process::run("oracle::counts", path.to_str().expect("UTF-8"));
     let text = String::from_utf8_lossy(&output.stdout);
     let mut lines = text.lines().skip_while(|line| *line != "counts:").skip(1);
     let stopped = lines.next()?.to_owned();
@@ -83,7 +83,7 @@ fn by_linux_perf_data(path: &Path) -> Option<Records> {
 /// The process that [`by_linux_perf_data`] starts; without a recording named, a test of that.
 #[test]
 fn counts() {
-    let named = alone::input();
+    let named = own_process::input();
     let bytes = match &named {
         Some(path) => std::fs::read(path).expect("readable"),
         None => fixtures::story(Order::Little).file(),

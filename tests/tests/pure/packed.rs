@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use perftab_core::decode::compressed::ZstdStream;
 use perftab_core::decode::unpack::UnpackErrorKind;
 use perftab_core::decode::wrapper::{UnpackError, Unwrap, Wrapper};
-use perftab_tests::ended::end_of;
+use perftab_tests::child_process::end_of;
 
 /// `input` through a tool; `None`, said loudly, where there is no such tool.
 fn pack(test: &str, command: &str, input: &[u8]) -> Option<Vec<u8>> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is in the repository")
@@ -176,9 +176,11 @@ fn core_does_no_input_or_output() {
 fn tests_wait_for_children_with_a_limit() {
     let mut files = sources("tests", &[".rs"]);
     // What has the limits, and this list.
-    files.retain(|(file, _)| !file.ends_with("/src/ended.rs") && !file.ends_with("/pure/tidy.rs"));
+    files.retain(|(file, _)| {
+        !file.ends_with("/src/child_process.rs") && !file.ends_with("/pure/tidy.rs")
+    });
     let words = [".output()", ".status()", ".wait()", ".wait_with_output()"];
-    never(&files, &words, "perftab_tests::ended waits with a limit");
+    never(&files, &words, "perftab_tests::child_process waits with a limit");
 }
 
 #[test]

@@ -9,13 +9,13 @@ use std::process::{Command, Output, Stdio};
 use perftab_core::session::Session;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::{Group, Query};
-use perftab_tests::ended::{self, Ended, end_of};
+use perftab_tests::child_process::{self, LimitedCommand, end_of};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::compile;
-use perftab_tests::served::{Debuginfod, Viewer};
+use perftab_tests::servers::{Debuginfod, Viewer};
 
 const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 const OTHER: &str = "41b7e2c041b7e2c041b7e2c041b7e2c041b7e2c0";
@@ -30,13 +30,13 @@ int main(void) { spin(50000000); return 0; }
 ";
 
 /// A recording of a program, in a folder of its own.
-struct Recorded {
+struct RecordedProgram {
     folder: TestFolder,
     program: PathBuf,
     recording: PathBuf,
 }
 
-impl Recorded {
+impl RecordedProgram {
     fn new(test: &str) -> Option<Self> {
         Self::named(test, "spinner")
     }
@@ -83,7 +83,9 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn report_names_what_the_build_id_allows() {
-    let Some(recorded) = Recorded::new("report_names_what_the_build_id_allows") else { return };
+    let Some(recorded) = RecordedProgram::new("report_names_what_the_build_id_allows") else {
+        return;
+    };
     assert!(recorded.named_functions(&[]).contains("spin"), "found by its recorded path");
     assert_eq!(recorded.named_functions(&["--no-local"]), BTreeSet::new());
 
@@ -106,7 +108,7 @@ fn report_names_what_the_build_id_allows() {
 
 #[test]
 fn report_prints_a_table_or_callers() {
-    let Some(recorded) = Recorded::new("report_prints_a_table_or_callers") else { return };
+    let Some(recorded) = RecordedProgram::new("report_prints_a_table_or_callers") else { return };
     let table = text(&recorded.perftab(&["report", "--limit", "1"]).stdout);
     let rows: Vec<&str> = table.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(rows.len(), 1, "{table}");
@@ -125,7 +127,7 @@ fn report_prints_a_table_or_callers() {
 #[test]
 fn names_come_from_a_real_debuginfod() {
     let test = "names_come_from_a_real_debuginfod";
-    let Some(recorded) = Recorded::new(test) else { return };
+    let Some(recorded) = RecordedProgram::new(test) else { return };
     let served = TestFolder::new();
     fs::rename(&recorded.program, served.join("program")).expect("it is moved");
     let Some(server) = Debuginfod::start(&served) else {
@@ -141,7 +143,7 @@ fn names_come_from_a_real_debuginfod() {
 
 #[test]
 fn a_false_debuginfod_gives_no_names() {
-    let Some(recorded) = Recorded::new("a_false_debuginfod_gives_no_names") else { return };
+    let Some(recorded) = RecordedProgram::new("a_false_debuginfod_gives_no_names") else { return };
     let other = fs::read(compile(&recorded.folder, "spinner", OTHER, SOURCE)).expect("it");
     let server = FakeServer::start([(format!("/buildid/{ID}/debuginfo"), other)]);
     let output = recorded.perftab(&["report", "--no-local", "--debuginfod", &server.url()]);
@@ -153,7 +155,9 @@ fn a_false_debuginfod_gives_no_names() {
 
 #[test]
 fn a_server_that_is_down_is_named_once() {
-    let Some(recorded) = Recorded::new("a_server_that_is_down_is_named_once") else { return };
+    let Some(recorded) = RecordedProgram::new("a_server_that_is_down_is_named_once") else {
+        return;
+    };
     let down = http::down();
     let output = recorded.perftab(&["report", "--no-local", "--debuginfod", &down]);
     assert_eq!(output.status.code(), Some(0));
@@ -163,7 +167,7 @@ fn a_server_that_is_down_is_named_once() {
 
 #[test]
 fn b27_buildid_list_agrees_with_perf() {
-    let Some(recorded) = Recorded::new("b27_buildid_list_agrees_with_perf") else { return };
+    let Some(recorded) = RecordedProgram::new("b27_buildid_list_agrees_with_perf") else { return };
     let ours = recorded.perftab(&["buildid", "list", "-H"]);
     assert_eq!(ours.status.code(), Some(0), "{}", text(&ours.stderr));
     let ours = text(&ours.stdout);
@@ -186,7 +190,7 @@ fn b27_buildid_list_agrees_with_perf() {
 
 #[test]
 fn b34_the_kernels_id_alone() {
-    let Some(recorded) = Recorded::new("b34_the_kernels_id_alone") else { return };
+    let Some(recorded) = RecordedProgram::new("b34_the_kernels_id_alone") else { return };
     let all = text(&recorded.perftab(&["buildid", "list"]).stdout);
     let kernel = all.lines().find(|line| line.contains("[kernel.kallsyms]")).expect("the kernel");
     let alone = text(&recorded.perftab(&["buildid", "list", "--kernel"]).stdout);
@@ -195,7 +199,9 @@ fn b34_the_kernels_id_alone() {
 
 #[test]
 fn collapsed_stacks_hold_the_whole_weight() {
-    let Some(recorded) = Recorded::new("collapsed_stacks_hold_the_whole_weight") else { return };
+    let Some(recorded) = RecordedProgram::new("collapsed_stacks_hold_the_whole_weight") else {
+        return;
+    };
     let info = recorded.perftab(&["info", "--json"]);
     let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
     let weight = info["events"][0]["weight"].as_u64().expect("a weight");
@@ -209,7 +215,7 @@ fn collapsed_stacks_hold_the_whole_weight() {
 
 #[test]
 fn a_link_holds_the_profile() {
-    let Some(recorded) = Recorded::new("a_link_holds_the_profile") else { return };
+    let Some(recorded) = RecordedProgram::new("a_link_holds_the_profile") else { return };
     let output = recorded.perftab(&["share", "--budget", "slack", "--base", "https://host/page"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains(" of 4,000"), "{}", text(&output.stderr));
@@ -240,7 +246,7 @@ fn a_link_holds_the_profile() {
 
 #[test]
 fn a_page_carries_the_profile() {
-    let Some(recorded) = Recorded::new("a_page_carries_the_profile") else { return };
+    let Some(recorded) = RecordedProgram::new("a_page_carries_the_profile") else { return };
     let output = recorded.perftab(&["export", "--to", "html", "-o", "profile.html"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let page = fs::read_to_string(recorded.folder.join("profile.html")).expect("the page");
@@ -255,7 +261,7 @@ fn a_page_carries_the_profile() {
 
 #[test]
 fn an_export_does_not_overwrite_its_recording() {
-    let Some(recorded) = Recorded::new("an_export_does_not_overwrite_its_recording") else {
+    let Some(recorded) = RecordedProgram::new("an_export_does_not_overwrite_its_recording") else {
         return;
     };
     let before = fs::read(&recorded.recording).expect("the recording");
@@ -267,7 +273,9 @@ fn an_export_does_not_overwrite_its_recording() {
 
 #[test]
 fn a_recording_is_read_from_standard_input() {
-    let Some(recorded) = Recorded::new("a_recording_is_read_from_standard_input") else { return };
+    let Some(recorded) = RecordedProgram::new("a_recording_is_read_from_standard_input") else {
+        return;
+    };
     let input = fs::File::open(&recorded.recording).expect("the recording");
     let piped = recorded.command(&["report", "--json", "-"]).ended_with(input).expect("it runs");
     let named = recorded.perftab(&["report", "--json", "perf.data"]);
@@ -277,7 +285,9 @@ fn a_recording_is_read_from_standard_input() {
 
 #[test]
 fn a_reader_that_has_enough_is_no_failure() {
-    let Some(recorded) = Recorded::new("a_reader_that_has_enough_is_no_failure") else { return };
+    let Some(recorded) = RecordedProgram::new("a_reader_that_has_enough_is_no_failure") else {
+        return;
+    };
     let mut child = recorded
         .command(&["info", "--json"])
         .stdout(Stdio::piped())
@@ -294,7 +304,7 @@ fn a_reader_that_has_enough_is_no_failure() {
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
     let test = "control_characters_do_not_reach_the_terminal";
-    let Some(recorded) = Recorded::named(test, "spin\x1b]0;title\x07ner") else { return };
+    let Some(recorded) = RecordedProgram::named(test, "spin\x1b]0;title\x07ner") else { return };
     for command in [&["report"][..], &["report", "--inverted"], &["info"], &["buildid", "list"]] {
         let output = recorded.perftab(command);
         let shown = text(&output.stdout) + &text(&output.stderr);
@@ -307,7 +317,7 @@ fn control_characters_do_not_reach_the_terminal() {
 #[test]
 fn what_was_lost_decides_the_exit_code_under_strict() {
     let test = "what_was_lost_decides_the_exit_code_under_strict";
-    let Some(recorded) = Recorded::new(test) else { return };
+    let Some(recorded) = RecordedProgram::new(test) else { return };
     assert_eq!(recorded.perftab(&["report", "--strict"]).status.code(), Some(0));
     let whole = fs::read(&recorded.recording).expect("the recording");
     recorded.folder.write("cut.data", &whole[..whole.len() / 2]);
@@ -354,7 +364,7 @@ fn failures_are_one_line_and_usage_is_told_apart() {
 #[test]
 fn view_finds_files_by_the_paths_of_the_recording() {
     let test = "view_finds_files_by_the_paths_of_the_recording";
-    let Some(recorded) = Recorded::new(test) else { return };
+    let Some(recorded) = RecordedProgram::new(test) else { return };
     let bytes = fs::read(&recorded.program).expect("the program");
     let viewer = Viewer::start(&[recorded.recording.to_str().expect("UTF-8")]);
     for artifact in ["executable", "debuginfo"] {
@@ -380,7 +390,8 @@ fn spooling_ends_when_the_writer_does() {
     let mut stdin = child.stdin.take().expect("its standard input");
     stdin.write_all(b"PERF").expect("it reads");
     drop(stdin);
-    let line = ended::line_of(&mut child.stderr.take().expect("a pipe"), "perftab report -");
+    let line =
+        child_process::line_of(&mut child.stderr.take().expect("a pipe"), "perftab report -");
     assert!(line.contains("standard input"), "{line}");
-    assert_eq!(ended::wait(&mut child, "perftab report -").code(), Some(1));
+    assert_eq!(child_process::wait(&mut child, "perftab report -").code(), Some(1));
 }

@@ -12,8 +12,8 @@ use std::process::Command;
 
 use perftab_core::profile::{Dso, DsoKind, Thread};
 use perftab_core::session::Session;
-use perftab_tests::ended::Ended;
-use perftab_tests::expectation::{self, Expectation, Expected};
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::expectation::{self, Expectation, ExpectedRecording};
 use perftab_tests::open::open;
 use perftab_tests::perftab_binary;
 use serde_json::Value;
@@ -60,7 +60,7 @@ const EXCEPTIONS: &[(&str, Aspect, &str)] = &[
 /// Where ours is not what perf says.
 type Difference = (Aspect, String);
 
-fn differences(expected: &Expected, best: &Expectation, info: &Value) -> Vec<Difference> {
+fn differences(expected: &ExpectedRecording, best: &Expectation, info: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     let samples = info["samples"].as_u64().expect("a number");
     if samples != best.samples {
@@ -78,7 +78,7 @@ fn event_names(info: &Value) -> Vec<String> {
 
 /// `perf evlist` reads of a pipe what comes before the first record that is no attr; where names
 /// come later (EVENT_UPDATE, EVENT_DESC), only `perf report` has them.
-fn events(expected: &Expected, best: &Expectation, info: &Value) -> Option<String> {
+fn events(expected: &ExpectedRecording, best: &Expectation, info: &Value) -> Option<String> {
     let ours = event_names(info);
     let mut perfs = vec![best.events.clone()];
     if info["format"]["mode"] == "pipe" {
@@ -278,7 +278,7 @@ fn counts_branches(file: &[u8]) -> bool {
 }
 
 /// What differs in a recording, and nothing where nothing is expected: perf may have read nothing.
-fn compare(corpus: &Path, expected: &Expected) -> Vec<Difference> {
+fn compare(corpus: &Path, expected: &ExpectedRecording) -> Vec<Difference> {
     let path = corpus.join(&expected.path);
     let Some(best) = expected.best() else { return Vec::new() };
     let info = match info(&path) {

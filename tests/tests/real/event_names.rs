@@ -8,13 +8,13 @@ use perf_event_open_sys::bindings::{
     PERF_RECORD_FORK, PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP, PERF_TYPE_BREAKPOINT,
     PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW, PERF_TYPE_SOFTWARE, perf_event_attr,
 };
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open;
 
 /// What decides an event's name.
 #[derive(Clone, Copy, Default)]
-struct Asked {
+struct EventRequest {
     event_type: u32,
     config: u64,
     flags: u64,
@@ -28,7 +28,7 @@ const PRECISE_IP: u32 = 15;
 const EXCLUDE_HOST: u64 = 1 << 19;
 const EXCLUDE_GUEST: u64 = 1 << 20;
 
-fn attr(asked: Asked) -> Vec<u8> {
+fn attr(asked: EventRequest) -> Vec<u8> {
     let mut bytes = vec![0; size_of::<perf_event_attr>()];
     let mut put = |offset: usize, field: &[u8]| {
         bytes[offset..offset + field.len()].copy_from_slice(field);
@@ -48,7 +48,7 @@ fn attr(asked: Asked) -> Vec<u8> {
 }
 
 /// A file of these events, each with an id, that does not name them.
-fn file(events: &[Asked]) -> Vec<u8> {
+fn file(events: &[EventRequest]) -> Vec<u8> {
     const STRIDE: usize = 128 + 16;
     let ids_at = 104;
     let attrs_at = ids_at + 8 * events.len();
@@ -70,14 +70,18 @@ fn file(events: &[Asked]) -> Vec<u8> {
     file
 }
 
-fn our_names(events: &[Asked]) -> Vec<String> {
+fn our_names(events: &[EventRequest]) -> Vec<String> {
     let session = open(&file(events)).expect("it opens");
     session.info().events.into_iter().map(|event| event.name).collect()
 }
 
 /// Type and config of every event that has a name, and of some that have none.
-fn kinds() -> impl Iterator<Item = Asked> {
-    let of = |event_type: u32, config: u64| Asked { event_type, config, ..Asked::default() };
+fn kinds() -> impl Iterator<Item = EventRequest> {
+    let of = |event_type: u32, config: u64| EventRequest {
+        event_type,
+        config,
+        ..EventRequest::default()
+    };
     let hardware = (0..12).map(move |config| of(PERF_TYPE_HARDWARE, config));
     // perf 6.1 has names for the first ten, and finds those of the next two elsewhere.
     let software = (0..10).chain(12..14).map(move |config| of(PERF_TYPE_SOFTWARE, config));
@@ -85,7 +89,7 @@ fn kinds() -> impl Iterator<Item = Asked> {
         of(PERF_TYPE_HW_CACHE, (index % 8) | ((index / 8 % 4) << 8) | ((index / 32) << 16))
     });
     let raw = [0, 0x1a2, 0xffff_ffff].map(move |config| of(PERF_TYPE_RAW, config));
-    let breakpoints = (1..8).map(move |access| Asked {
+    let breakpoints = (1..8).map(move |access| EventRequest {
         breakpoint: (access, 0x5510_0000),
         ..of(PERF_TYPE_BREAKPOINT, 0)
     });
@@ -97,18 +101,19 @@ fn kinds() -> impl Iterator<Item = Asked> {
 #[test]
 fn unnamed_events_are_called_what_perf_calls_them() {
     let user = EXCLUDE_KERNEL | EXCLUDE_HV;
-    let plain = kinds().map(|kind| Asked { flags: user, ..kind });
+    let plain = kinds().map(|kind| EventRequest { flags: user, ..kind });
     let modified = (0..8 * 4 * 3).map(|index: u64| {
         let excluded = [EXCLUDE_USER, EXCLUDE_KERNEL, EXCLUDE_HV];
         let excluded = (0..3).filter(|bit| index >> bit & 1 == 1).map(|bit| excluded[bit]);
         let guest = [0, EXCLUDE_HOST, EXCLUDE_GUEST][(index / 32) as usize];
         let flags = excluded.sum::<u64>() | (index / 8 % 4) << PRECISE_IP | guest;
-        Asked { flags, ..Asked::default() }
+        EventRequest { flags, ..EventRequest::default() }
     });
-    let is_plain = |asked: &Asked| {
+    let is_plain = |asked: &EventRequest| {
         asked.flags & (EXCLUDE_USER | EXCLUDE_KERNEL | EXCLUDE_HV | 3 << PRECISE_IP) == 0
     };
-    let events: Vec<Asked> = plain.chain(modified.filter(|asked| !is_plain(asked))).collect();
+    let events: Vec<EventRequest> =
+        plain.chain(modified.filter(|asked| !is_plain(asked))).collect();
 
     let folder = TestFolder::new();
     let path = folder.join("perf.data");
@@ -126,7 +131,7 @@ fn unnamed_events_are_called_what_perf_calls_them() {
 /// As perf 7.2 lists them.
 #[test]
 fn modifiers_are_what_is_excluded() {
-    let name = |flags| our_names(&[Asked { flags, ..Asked::default() }]).concat();
+    let name = |flags| our_names(&[EventRequest { flags, ..EventRequest::default() }]).concat();
     assert_eq!(name(0), "cycles");
     assert_eq!(name(EXCLUDE_GUEST), "cycles:H");
     assert_eq!(name(EXCLUDE_HOST), "cycles:G");
@@ -137,7 +142,7 @@ fn modifiers_are_what_is_excluded() {
 
 #[test]
 fn events_of_unknown_units_say_their_number() {
-    let of = |event_type, config| Asked { event_type, config, ..Asked::default() };
+    let of = |event_type, config| EventRequest { event_type, config, ..EventRequest::default() };
     assert_eq!(our_names(&[of(95, 0x4000)]), ["unknown event PMU=95 config=0x4000"]);
     assert_eq!(our_names(&[of(2, 17)]), ["unknown tracepoint"]);
 }

@@ -10,7 +10,7 @@ use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::session::{ExportStep, Session};
 use perftab_core::snapshot::ShareOptions;
 use perftab_core::views::Query;
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::{TASKS, compile};
 use perftab_tests::{perf, perftab_binary};

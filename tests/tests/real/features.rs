@@ -9,14 +9,14 @@ use std::process::Command;
 use perftab_core::error::WarningKind;
 use perftab_core::session::{ProfileInfo, Session};
 use perftab_core::symbolize::Status;
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open;
 use perftab_tests::perf::until_the_kernel_lets;
-use perftab_tests::perf_data::{IN_USER, PerfData, When};
+use perftab_tests::perf_data::{IN_USER, PerfData, RecordStamp};
 
 const ID: [u8; 20] = [0xaa; 20];
-const AT: When = When { pid: 7, tid: 7, time: 100 };
+const AT: RecordStamp = RecordStamp { pid: 7, tid: 7, time: 100 };
 
 /// Runs perf; what it prints, or `None` if it fails or is not there, which is said for `test`.
 fn perf(test: &str, folder: &Path, arguments: &[&str]) -> Option<String> {

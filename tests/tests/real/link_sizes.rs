@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
 use perftab_core::snapshot::Times;
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::links::calls::{check_fidelity, check_kept};
-use perftab_tests::links::sizes::{BASE, BUDGETS, Compared, down_to, within};
+use perftab_tests::links::sizes::{BASE, BUDGETS, LinkSizes, down_to, within};
 use perftab_tests::links::{Calls, crowd};
 use perftab_tests::open::open_path;
 use perftab_tests::tier::part_of;
@@ -94,8 +94,8 @@ fn a_link_is_shorter_than_the_plain_encoding_of_what_it_holds() {
         (format!("all from {threshold}"), link.payload)
     });
     for (name, payload) in of_budgets.into_iter().chain(of_thresholds) {
-        let compared = Compared::new(&payload);
-        let Compared { link, plain, .. } = compared;
+        let compared = LinkSizes::new(&payload);
+        let LinkSizes { link, plain, .. } = compared;
         println!("{name}: {link} of {plain} characters");
         assert!(link * 100 <= plain * OF_PLAIN, "{name}: {link} of {plain} characters");
     }

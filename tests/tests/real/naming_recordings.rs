@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::fixtures::story::{SERVER, at, sample, story, usual_events};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;

@@ -8,19 +8,19 @@ use std::process::Command;
 
 use perftab_core::profile::DsoKind;
 use perftab_core::snapshot::{Snapshot, decode};
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_at;
 use perftab_tests::program::{TASKS, compile, is_installed};
 
 const ID: &str = "7ab1e7ab1e7ab1e7ab1e7ab1e7ab1e7ab1e7ab1e";
 
-struct Recorded {
+struct RecordedProgram {
     folder: TestFolder,
     program: PathBuf,
 }
 
-impl Recorded {
+impl RecordedProgram {
     fn new() -> Self {
         let folder = TestFolder::new();
         let program = compile(&folder, "workload", ID, TASKS);
@@ -62,7 +62,7 @@ fn instructions(link: &Snapshot, dso: &str) -> BTreeMap<u64, String> {
 
 #[test]
 fn lines_are_those_that_were_compiled() {
-    let recorded = Recorded::new();
+    let recorded = RecordedProgram::new();
     let (link, said) = recorded.link(&["--include", "source"]);
     assert!(said.contains("workload.c: not checked: no MD5"), "{said}");
     let found = lines(&link, "workload.c");
@@ -84,7 +84,7 @@ fn lines_are_those_that_were_compiled() {
 
 #[test]
 fn sources_that_were_changed_or_are_no_sources_are_not_read() {
-    let recorded = Recorded::new();
+    let recorded = RecordedProgram::new();
     let path = recorded.folder.join("workload.c");
     fs::write(&path, TASKS).expect("it is written again");
     let program = fs::metadata(&recorded.program).expect("it is there").modified().expect("a time");
@@ -184,7 +184,7 @@ fn the_md5_of_a_source_decides_where_it_was_noted() {
         // Written after the program: only the MD5 speaks for it.
         let other = content.replace("n > 0", "n > 1");
         fs::write(&source, if is_right { content } else { other.as_str() }).expect("it is written");
-        let recorded = Recorded::of(folder, program);
+        let recorded = RecordedProgram::of(folder, program);
         let (link, said) = recorded.link(&["--include", "source"]);
         let found = lines(&link, "loop.c");
         match is_right {
@@ -249,7 +249,7 @@ fn instructions_are_those_of_objdump() {
     if !is_installed("instructions_are_those_of_objdump", "objdump") {
         return;
     }
-    let recorded = Recorded::new();
+    let recorded = RecordedProgram::new();
     let (link, said) = recorded.link(&["--include", "assembly"]);
     // Where the kernel may be sampled.
     let has_kernel = link.profile.dsos.iter().any(|(_, dso)| dso.kind == DsoKind::Kernel);
@@ -286,7 +286,7 @@ fn libc() -> PathBuf {
 
 #[test]
 fn a_file_of_another_build_gives_no_instructions() {
-    let recorded = Recorded::new();
+    let recorded = RecordedProgram::new();
     let other = ID.replace('7', "8");
     compile(&recorded.folder, "workload", &other, TASKS);
     let (link, _) = recorded.link(&["--include", "source,assembly"]);
@@ -296,7 +296,7 @@ fn a_file_of_another_build_gives_no_instructions() {
 
 #[test]
 fn a_page_and_a_link_of_a_link_pass_on_what_they_are_told() {
-    let recorded = Recorded::new();
+    let recorded = RecordedProgram::new();
     let told = ["--include", "source,assembly"];
     let (link, _) = recorded.link(&told);
     let run = |arguments: &[&str]| {

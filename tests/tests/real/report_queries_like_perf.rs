@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_at;
@@ -24,7 +24,7 @@ use serde_json::Value;
 /// Samples and weight by the texts of a row.
 type Rows = BTreeMap<Vec<String>, (u64, u64)>;
 
-struct Recorded {
+struct RecordedProgram {
     folder: TestFolder,
     recording: PathBuf,
 }
@@ -32,14 +32,14 @@ struct Recorded {
 /// What a recording was made by. perf notes CPUs if asked to, but where it notes build-ids as files
 /// are mapped it does not note when the first and the last sample were, which it asks for later.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum RecordedWith {
     Perf,
     Perftab,
 }
 
-impl Recorded {
+impl RecordedProgram {
     /// `None` if perf is not installed.
-    fn new(test: &str, by: By) -> Option<Self> {
+    fn new(test: &str, by: RecordedWith) -> Option<Self> {
         if !is_installed(test, "perf") {
             return None;
         }
@@ -49,8 +49,8 @@ impl Recorded {
         let recording = folder.join("perf.data");
         let event = ["record", "-e", "cpu-clock", "-F", "1999", "-g"];
         let mut command = match by {
-            By::Perftab => perftab_at(&folder, &event),
-            By::Perf => {
+            RecordedWith::Perftab => perftab_at(&folder, &event),
+            RecordedWith::Perf => {
                 let mut command = Command::new("perf");
                 let arguments = ["-q", "--sample-cpu", "--buildid-mmap"];
                 command.args(event).args(arguments).env("HOME", &*folder);
@@ -231,7 +231,7 @@ fn assert_same(ours: &Rows, perfs: &Rows, asked: &[&str]) {
 #[test]
 fn the_same_filters_leave_the_same_samples() {
     let test = "the_same_filters_leave_the_same_samples";
-    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let Some(recorded) = RecordedProgram::new(test, RecordedWith::Perf) else { return };
     let all = recorded.threads_and_times();
     let tid_of = |name: &str| {
         let found = all.iter().find(|(comm, _, _)| comm == name);
@@ -271,7 +271,7 @@ fn the_same_filters_leave_the_same_samples() {
 #[test]
 fn parts_of_the_time_are_those_of_perf() {
     let test = "parts_of_the_time_are_those_of_perf";
-    let Some(recorded) = Recorded::new(test, By::Perftab) else { return };
+    let Some(recorded) = RecordedProgram::new(test, RecordedWith::Perftab) else { return };
     let all = recorded.threads_and_times().len();
     let of = |part: &str| recorded.left_by(&["--time", part], all);
     let quarters: u64 = ["25%/1", "25%/2", "25%/3", "25%/4"].into_iter().map(of).sum();
@@ -284,7 +284,7 @@ fn parts_of_the_time_are_those_of_perf() {
 #[test]
 fn the_same_sort_keys_have_the_same_rows() {
     let test = "the_same_sort_keys_have_the_same_rows";
-    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let Some(recorded) = RecordedProgram::new(test, RecordedWith::Perf) else { return };
     let all = recorded.threads_and_times();
     let time = format!("{},{}", all[all.len() / 5].2, all[all.len() * 4 / 5].2);
     // What a thread's number is called by perf is `pid`.
@@ -322,7 +322,7 @@ fn the_same_sort_keys_have_the_same_rows() {
 #[test]
 fn callees_count_for_their_callers_as_in_perf() {
     let test = "callees_count_for_their_callers_as_in_perf";
-    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let Some(recorded) = RecordedProgram::new(test, RecordedWith::Perf) else { return };
     let report = recorded.ours(&["--children"]);
     let whole = report["weight"].as_u64().expect("a weight");
     let functions = report["functions"].as_array().expect("functions");
@@ -362,7 +362,7 @@ fn callees_count_for_their_callers_as_in_perf() {
 #[test]
 fn ways_to_a_function_are_those_of_perf() {
     let test = "ways_to_a_function_are_those_of_perf";
-    let Some(recorded) = Recorded::new(test, By::Perf) else { return };
+    let Some(recorded) = RecordedProgram::new(test, RecordedWith::Perf) else { return };
     for filter in [&[][..], &["--comm", "worker"], &["--comm", "helper,worker"]] {
         let report = recorded.ours(&[&["--inverted"], filter].concat());
         let mut ours = Rows::new();

@@ -4,11 +4,11 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use perftab_tests::ended::{self, end_of};
+use perftab_tests::child_process::{self, end_of};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_binary;
-use perftab_tests::printed::{Printed, by_perf, by_perftab, head};
+use perftab_tests::printed::{PrintedSample, by_perf, by_perftab, head};
 use perftab_tests::program::compile;
 
 const SOURCE: &str = r#"
@@ -87,7 +87,7 @@ fn recordings_through_a_pipe_agree() {
 }
 
 /// Records, compares, and returns what both say; nothing if perf cannot do it here.
-fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
+fn agrees(test: &str, options: &[&str]) -> Vec<PrintedSample> {
     let folder = TestFolder::new();
     let id = "5c419700000000000000000000000000000000aa";
     let program = compile(&folder, "worker", id, SOURCE);
@@ -118,7 +118,7 @@ fn agrees(test: &str, options: &[&str]) -> Vec<Printed> {
     let ours = by_perftab(&recording);
     assert!(perf.len() > 10, "perf prints {} samples", perf.len());
     assert!(ours.is_sorted_by_key(|sample| sample.nanoseconds), "ours are in the order of time");
-    let in_order = |mut printed: Vec<Printed>| {
+    let in_order = |mut printed: Vec<PrintedSample>| {
         // Of one time either may be first.
         printed.sort();
         printed
@@ -147,7 +147,7 @@ fn a_reader_that_has_enough_ends_it_quietly() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("perftab runs");
-    let first = ended::line_of(&mut child.stdout.take().expect("a pipe"), "perftab script");
+    let first = child_process::line_of(&mut child.stdout.take().expect("a pipe"), "perftab script");
     assert!(head(&first).is_some(), "{first}");
     let output = end_of(child, "perftab script without a reader");
     assert_eq!(output.status.code(), Some(0));

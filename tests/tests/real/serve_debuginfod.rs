@@ -7,11 +7,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::mpsc;
 
-use perftab_tests::ended::PATIENCE;
+use perftab_tests::child_process::PATIENCE;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::program::compile;
-use perftab_tests::served::{Debuginfod, Viewer};
+use perftab_tests::servers::{Debuginfod, Viewer};
 
 const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 const OTHER: &str = "41b7e2c041b7e2c041b7e2c041b7e2c041b7e2c0";

@@ -2,10 +2,10 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perftab_binary;
-use perftab_tests::served::Viewer;
+use perftab_tests::servers::Viewer;
 
 const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use perftab_tests::folder::TestFolder;
-use perftab_tests::served::Viewer;
+use perftab_tests::servers::Viewer;
 use perftab_tests::tier::Tier;
 
 fn numbered_bytes(count: usize) -> Vec<u8> {

@@ -13,21 +13,21 @@ use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
 use perftab_core::views::transform::Transform;
 use perftab_core::views::{Direction, Group, Inlines, Query};
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perftab_at;
 use perftab_tests::program::{TASKS, compile};
 use serde_json::Value;
 
-struct Recorded {
+struct RecordedProgram {
     folder: TestFolder,
     recording: PathBuf,
     program: PathBuf,
     session: Session,
 }
 
-impl Recorded {
+impl RecordedProgram {
     fn new() -> Self {
         let folder = TestFolder::new();
         let id = "71ab1e5171ab1e5171ab1e5171ab1e5171ab1e51";
@@ -105,7 +105,7 @@ fn function_text(row: &Value) -> (String, String) {
 }
 
 /// Checks all views of a query against what the command line says of the same.
-fn check(recorded: &mut Recorded, query: &Query, arguments: &[&str]) {
+fn check(recorded: &mut RecordedProgram, query: &Query, arguments: &[&str]) {
     let report = recorded.report(arguments);
     let (samples, weight) = (report["samples"].as_u64(), report["weight"].as_u64());
     let weight = weight.expect("a weight");
@@ -168,7 +168,7 @@ fn check(recorded: &mut Recorded, query: &Query, arguments: &[&str]) {
 
 #[test]
 fn views_have_the_numbers_of_the_report() {
-    let mut recorded = Recorded::new();
+    let mut recorded = RecordedProgram::new();
     let mut all = Query { group: Group::None, inlines: Inlines::Shown, ..Query::default() };
     let events = &recorded.session.profile().events;
     all.event = events.iter().position(|event| event.samples > 0).expect("samples") as u32;
@@ -216,7 +216,7 @@ fn views_have_the_numbers_of_the_report() {
 
 #[test]
 fn the_time_order_has_all_samples_of_a_thread() {
-    let mut recorded = Recorded::new();
+    let mut recorded = RecordedProgram::new();
     let event = recorded.session.profile().events.iter().position(|event| event.samples > 0);
     let all = Query { event: event.expect("samples") as u32, ..Query::default() };
     let focused = Query {
@@ -250,7 +250,7 @@ fn the_time_order_has_all_samples_of_a_thread() {
 
 #[test]
 fn the_band_of_a_function_has_its_row_s_numbers() {
-    let mut recorded = Recorded::new();
+    let mut recorded = RecordedProgram::new();
     let query = Query::default();
     let report = recorded.report(&[]);
     for name in ["compare", "descend", "sorts", "main"] {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use perftab_core::decode::SliceSource;
 use perftab_core::session::{OfferReport, OfferStep, Session};
 use perftab_core::symbolize::Rejection;
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perf;
@@ -23,7 +23,7 @@ int main(void) { spin(60000000); return 0; }
 ";
 
 /// A program that was recorded, and another build of it.
-struct Recorded {
+struct RecordedProgram {
     /// Removed at the end, which a static never meets; the system's cleaner of temporary files does.
     _folder: TestFolder,
     program: PathBuf,
@@ -32,15 +32,15 @@ struct Recorded {
 }
 
 /// One recording for all tests here; `None`, said for `test`, without perf.
-fn recorded(test: &str) -> Option<&'static Recorded> {
-    static RECORDED: OnceLock<Option<Recorded>> = OnceLock::new();
+fn recorded(test: &str) -> Option<&'static RecordedProgram> {
+    static RECORDED: OnceLock<Option<RecordedProgram>> = OnceLock::new();
     let recorded = RECORDED.get_or_init(|| {
         let folder = TestFolder::new();
         let program = compile(&folder, "spinner", ID, SOURCE);
         fs::create_dir(folder.join("other")).expect("a folder");
         let other = compile(&folder.join("other"), "spinner", OTHER, SOURCE);
         let recording = perf::record(test, &program, &folder.join("perf.data"))?;
-        Some(Recorded { _folder: folder, program, other, recording })
+        Some(RecordedProgram { _folder: folder, program, other, recording })
     });
     if recorded.is_none() {
         println!("SKIPPED: {test}: perf is not installed");
@@ -85,7 +85,7 @@ fn shell(test: &str, folder: &Path, command: &str) -> bool {
 }
 
 /// A folder with the program below a few folders, another build of it, text and an empty file.
-fn tree(recorded: &Recorded) -> TestFolder {
+fn tree(recorded: &RecordedProgram) -> TestFolder {
     let folder = TestFolder::new();
     let deep = format!("in/usr/{}/lib", "long-name-of-a-folder/".repeat(8));
     folder.write("in/README", b"not an image\n");

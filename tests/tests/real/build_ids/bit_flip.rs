@@ -11,7 +11,7 @@ use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
 use perftab_core::snapshot::{Privacy, ShareOptions};
 use perftab_core::symbolize::Rejection;
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open;
 use perftab_tests::tier::part_of;
 use serde_json::Value;

@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use perftab_tests::ended::{self, Ended, PATIENCE, end_of};
+use perftab_tests::child_process::{self, LimitedCommand, PATIENCE, end_of};
 use perftab_tests::fixtures::story;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{FakeServer, write_head};
 use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
-use perftab_tests::served::Viewer;
+use perftab_tests::servers::Viewer;
 use perftab_tests::synth::{
     BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context,
 };
@@ -133,7 +133,7 @@ fn files_are_fetched_side_by_side_most_samples_first() {
         order.entry(build.to_owned()).or_default().push(artifact.to_owned());
         request.not_found();
     }
-    assert!(ended::wait(&mut child, "perftab report").success());
+    assert!(child_process::wait(&mut child, "perftab report").success());
     assert!(requests.try_recv().is_err(), "nothing is asked twice");
     for (number, id) in ids.iter().enumerate() {
         let rest = if number < 5 { &["debuginfo", "executable"][..] } else { &["executable"] };

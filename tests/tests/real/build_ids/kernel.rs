@@ -16,7 +16,7 @@ use perftab_core::format::BuildId;
 use perftab_core::profile::DsoKind;
 use perftab_core::session::Session;
 use perftab_core::symbolize::{Image, Rejection, Status, stamped_kallsyms};
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::guest::Guest;
 use perftab_tests::open::{open, open_path};
@@ -71,13 +71,13 @@ fn vmlinux(guest: &Guest) -> &'static Path {
 }
 
 /// The guest's kernel as it says itself.
-pub struct Booted {
+pub struct GuestKernelFacts {
     id: BuildId,
     notes: Vec<u8>,
     kallsyms: String,
 }
 
-impl Booted {
+impl GuestKernelFacts {
     pub fn of(guest: &Guest) -> Self {
         let notes = fs::read(guest.file("notes")).expect("the guest's notes");
         // NT_GNU_BUILD_ID, wherever it stands: found by readelf's rules, not by ours.
@@ -163,7 +163,7 @@ fn check_kernel(session: &Session, truth: &Names) {
 fn b24_b32_a_real_kernel_moved_by_kaslr_is_named_by_its_vmlinux() {
     let test = "b24_b32_a_real_kernel_moved_by_kaslr_is_named_by_its_vmlinux";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let truth = kallsyms_functions(&booted.kallsyms);
     for file in ["perf.data", "perf-buildid-mmap.data"] {
         let mut session = open_path(&guest.file(file)).expect("it opens");
@@ -178,7 +178,7 @@ fn b24_b32_a_real_kernel_moved_by_kaslr_is_named_by_its_vmlinux() {
 fn b14_b15_b16_an_entry_under_any_path_is_the_kernels_and_both_are_shown() {
     let test = "b14_b15_b16_an_entry_under_any_path_is_the_kernels_and_both_are_shown";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let truth = kallsyms_functions(&booted.kallsyms);
     let (start, end) = (booted.address_of("_text"), booted.address_of("_etext"));
     let module = [7; 20];
@@ -219,7 +219,7 @@ fn b14_b15_b16_an_entry_under_any_path_is_the_kernels_and_both_are_shown() {
 fn b24_the_symbol_that_was_recorded_is_the_one_that_moves_the_kernel() {
     let test = "b24_the_symbol_that_was_recorded_is_the_one_that_moves_the_kernel";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let (text, end) = (booted.address_of("_text"), booted.address_of("_etext"));
     let truth = kallsyms_functions(&booted.kallsyms);
     let id = booted.id.as_bytes();
@@ -257,7 +257,7 @@ fn b24_the_symbol_that_was_recorded_is_the_one_that_moves_the_kernel() {
 fn b23_kallsyms_are_those_of_the_id_in_the_notes_wherever_it_stands() {
     let test = "b23_kallsyms_are_those_of_the_id_in_the_notes_wherever_it_stands";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let truth = kallsyms_functions(&booted.kallsyms);
     let own = own_note(&booted.id);
     let other = [&b"\x04\0\0\0\x14\0\0\0\x03\0\0\0Xen\0"[..], &[9; 20]].concat();
@@ -295,7 +295,7 @@ fn check_if(admitted: bool, session: &Session, truth: &Names) {
 fn b20_b32_copies_of_kallsyms_name_their_own_kernel_and_no_other() {
     let test = "b20_b32_copies_of_kallsyms_name_their_own_kernel_and_no_other";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let truth = kallsyms_functions(&booted.kallsyms);
     let offer = |image: Result<Image, _>| {
         let mut session = open_path(&guest.file("perf.data")).expect("it opens");
@@ -342,7 +342,7 @@ fn b20_b32_copies_of_kallsyms_name_their_own_kernel_and_no_other() {
 }
 
 /// The guest's vmlinux with one bit of its note changed: another build.
-fn rebuilt(guest: &Guest, booted: &Booted) -> Vec<u8> {
+fn rebuilt(guest: &Guest, booted: &GuestKernelFacts) -> Vec<u8> {
     let mut rebuilt = fs::read(vmlinux(guest)).expect("the kernel");
     let note = own_note(&booted.id);
     let at = rebuilt.windows(note.len()).position(|it| it == note).expect("its note");
@@ -355,7 +355,7 @@ fn rebuilt(guest: &Guest, booted: &Booted) -> Vec<u8> {
 fn b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused() {
     let test = "b21_b22_b30_a_vmlinux_that_was_rebuilt_behind_its_link_is_refused";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let folder = TestFolder::new();
     let link = folder.join("vmlinux");
     std::os::unix::fs::symlink(vmlinux(guest), &link).expect("a link");
@@ -379,7 +379,7 @@ fn b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missi
     let test =
         "b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missing_is_said";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let home = TestFolder::new();
     let perftab = |arguments: &[&str]| {
         let mut command = Command::new(perftab_binary());
@@ -411,7 +411,7 @@ fn b20_b28_b33_elsewhere_nothing_of_the_running_kernel_is_used_and_what_is_missi
 fn b25_a_vmlinux_that_is_named_skips_the_search_and_is_marked_unless_it_matches() {
     let test = "b25_a_vmlinux_that_is_named_skips_the_search_and_is_marked_unless_it_matches";
     let Some(guest) = Guest::get(test) else { return };
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let home = TestFolder::new();
     let id = booted.id.to_string();
     // What a search would find, and take.

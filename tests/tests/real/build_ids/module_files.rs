@@ -10,7 +10,7 @@ use perftab_tests::guest::{Guest, GuestModule, Snapshot};
 use perftab_tests::synth::Recording;
 
 use crate::build_ids::kernel::{
-    Booted, UNKNOWN_END, admit, map, named, names, opened, output, recording, samples,
+    GuestKernelFacts, UNKNOWN_END, admit, map, named, names, opened, output, recording, samples,
 };
 
 /// A recording with a sample at every function of a module that is loaded at `places`.
@@ -163,7 +163,7 @@ fn b32_modules_whose_addresses_were_hidden_name_nothing() {
     let test = "b32_modules_whose_addresses_were_hidden_name_nothing";
     let Some(guest) = Guest::get(test) else { return };
     let snapshot = Snapshot::read(guest, "at-rest");
-    let booted = Booted::of(guest);
+    let booted = GuestKernelFacts::of(guest);
     let names_of = |start: u64, end: u64| {
         let mut it = recording();
         let ids = ["wp512", "rmd160"].map(|name| (name, snapshot.module(name).expect("loaded")));

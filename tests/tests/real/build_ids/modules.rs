@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::guest::{Guest, NamedSample, REBUILT_ID, RENAMED, Snapshot, samples};
 use perftab_tests::http;
 use perftab_tests::perftab_binary;
-use perftab_tests::served::Debuginfod;
+use perftab_tests::servers::Debuginfod;
 
 /// The modules that the load runs in, where each spends most of its time, and how.
 const HOT: [(&str, &str); 4] = [

@@ -11,7 +11,7 @@ use std::process::Command;
 use crate::build_ids::builds::{Builds, Ids, NEWER, NEWER_ID, OLDER, is_installed, stderr, text};
 use crate::build_ids::requirements::{root, row};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::tier::part_of;
 
 /// What a tool shows of the older build's samples.
@@ -45,7 +45,7 @@ impl Outcome {
 
 /// When and how the newer build takes the older one's place.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+enum ReplacementTime {
     /// Once the recording is complete, by a rename.
     AfterByRename,
     /// Then too, with `cp`.
@@ -62,7 +62,7 @@ struct Situation {
     ids: Ids,
     /// Options of `perf record`.
     options: &'static [&'static str],
-    when: When,
+    when: ReplacementTime,
     /// What perftab shows; nothing may be wrong.
     perftab: Outcome,
 }
@@ -72,56 +72,56 @@ const SITUATIONS: [Situation; 8] = [
         letter: 'A',
         ids: Ids::Different,
         options: &["-N"],
-        when: When::AfterByRename,
+        when: ReplacementTime::AfterByRename,
         perftab: Outcome::Hex,
     },
     Situation {
         letter: 'B',
         ids: Ids::Different,
         options: &[],
-        when: When::AfterByRename,
+        when: ReplacementTime::AfterByRename,
         perftab: Outcome::Right,
     },
     Situation {
         letter: 'C',
         ids: Ids::Different,
         options: &[],
-        when: When::AfterInPlace,
+        when: ReplacementTime::AfterInPlace,
         perftab: Outcome::Hex,
     },
     Situation {
         letter: 'D',
         ids: Ids::Different,
         options: &["-B"],
-        when: When::AfterByRename,
+        when: ReplacementTime::AfterByRename,
         perftab: Outcome::Hex,
     },
     Situation {
         letter: 'E',
         ids: Ids::None,
         options: &["-N"],
-        when: When::AfterByRename,
+        when: ReplacementTime::AfterByRename,
         perftab: Outcome::Hex,
     },
     Situation {
         letter: 'F',
         ids: Ids::Different,
         options: &["-N"],
-        when: When::DuringByRename,
+        when: ReplacementTime::DuringByRename,
         perftab: Outcome::Hex,
     },
     Situation {
         letter: 'G',
         ids: Ids::Different,
         options: &["-N"],
-        when: When::DuringInPlace,
+        when: ReplacementTime::DuringInPlace,
         perftab: Outcome::Hex,
     },
     Situation {
         letter: 'H',
         ids: Ids::Different,
         options: &["--buildid-mmap"],
-        when: When::DuringByRename,
+        when: ReplacementTime::DuringByRename,
         perftab: Outcome::Hex,
     },
 ];
@@ -133,10 +133,10 @@ fn record(situation: &Situation) -> (Builds, PathBuf) {
     let rename = format!("cp {newer} {program}.new && mv {program}.new {program}");
     let copy = format!("cat {newer} > {program}");
     let (during, after) = match situation.when {
-        When::AfterByRename => ("true", rename.as_str()),
-        When::AfterInPlace => ("true", copy.as_str()),
-        When::DuringByRename => (rename.as_str(), "true"),
-        When::DuringInPlace => (copy.as_str(), "true"),
+        ReplacementTime::AfterByRename => ("true", rename.as_str()),
+        ReplacementTime::AfterInPlace => ("true", copy.as_str()),
+        ReplacementTime::DuringByRename => (rename.as_str(), "true"),
+        ReplacementTime::DuringInPlace => (copy.as_str(), "true"),
     };
     let script = format!("{program} 150 && {during}");
     let recording = builds.record_by_perf(situation.options, &["sh", "-c", &script]);

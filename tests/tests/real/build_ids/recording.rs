@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use perftab_tests::ended::{self, Ended};
+use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
-use perftab_tests::served::Viewer;
+use perftab_tests::servers::Viewer;
 use serde_json::{Value, json};
 
 use crate::build_ids::builds::{
@@ -388,20 +388,20 @@ fn opens(folder: &TestFolder, files: &[&Path], work: impl FnOnce()) -> Vec<u32> 
         .spawn()
         .expect("it runs");
     let mut said = watcher.stdout.take().expect("a pipe");
-    let mut line = || ended::line_of(&mut said, "what counts how often files are opened");
+    let mut line = || child_process::line_of(&mut said, "what counts how often files are opened");
     assert_eq!(line(), "ready\n");
     work();
     drop(watcher.stdin.take());
     let counts: Vec<u32> = files.iter().map(|_| line().trim().parse().expect("a number")).collect();
-    ended::wait(&mut watcher, "what counts how often files are opened");
+    child_process::wait(&mut watcher, "what counts how often files are opened");
     assert_eq!(counts.len(), files.len());
     counts
 }
 
 /// Processes that end with the test.
-struct Running(Vec<Child>);
+struct RunningProcesses(Vec<Child>);
 
-impl Running {
+impl RunningProcesses {
     /// Starts the program so many times and waits until it has taken the place of the shell.
     fn start(program: &Path, count: usize) -> Self {
         let start = || Command::new(program).spawn().expect("it runs");
@@ -415,10 +415,10 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcesses {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            ended::kill(child);
+            child_process::kill(child);
         }
     }
 }
@@ -428,7 +428,8 @@ impl Drop for Running {
 fn b02_a_dso_is_looked_at_once_however_many_processes_map_it() {
     let with_id = Builds::new(Ids::Different);
     let without = Builds::new(Ids::None);
-    let running = [&with_id.program, &without.program].map(|program| Running::start(program, 6));
+    let running =
+        [&with_id.program, &without.program].map(|program| RunningProcesses::start(program, 6));
     let pids = [running[0].pids(), running[1].pids()].concat().join(",");
     let files = [with_id.program.as_path(), without.program.as_path()];
     let mut recorded = None;

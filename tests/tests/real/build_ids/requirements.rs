@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 
 /// b01 to b48.
 const COUNT: u32 = 48;

@@ -9,13 +9,13 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use perftab_tests::ended::{self, Ended, PATIENCE};
+use perftab_tests::child_process::{self, LimitedCommand, PATIENCE};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
 use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
-use perftab_tests::served::Debuginfod;
+use perftab_tests::servers::Debuginfod;
 use serde_json::Value;
 
 const ID: &str = "6b11c07ad05e9f31c07ad05e9f31c07ad05e9f31";
@@ -27,7 +27,7 @@ int main(void) { spin(60000000); return 0; }
 ";
 
 /// A recording of a program that is no longer where it ran.
-struct Recorded {
+struct RecordedProgram {
     folder: TestFolder,
     /// Where it ran; nothing is there.
     path: PathBuf,
@@ -39,8 +39,8 @@ struct Recorded {
 }
 
 /// One recording for all tests here; `None`, said for `test`, without perf.
-fn recorded(test: &str) -> Option<&'static Recorded> {
-    static RECORDED: OnceLock<Option<Recorded>> = OnceLock::new();
+fn recorded(test: &str) -> Option<&'static RecordedProgram> {
+    static RECORDED: OnceLock<Option<RecordedProgram>> = OnceLock::new();
     let recorded = RECORDED.get_or_init(|| {
         let folder = TestFolder::new();
         let path = compile(&folder, "spinner", ID, SOURCE);
@@ -52,7 +52,7 @@ fn recorded(test: &str) -> Option<&'static Recorded> {
         fs::remove_file(&path).expect("the program is there");
         // perf kept a copy in what it took for the home folder.
         let _ = fs::remove_dir_all(folder.join(".debug"));
-        Some(Recorded { folder, path, program, other, recording })
+        Some(RecordedProgram { folder, path, program, other, recording })
     });
     if recorded.is_none() {
         println!("SKIPPED: {test}: perf is not installed");
@@ -78,7 +78,7 @@ fn names_in(output: &Output, path: &Path) -> BTreeSet<String> {
     of_dso.filter_map(|f| f["name"].as_str().map(str::to_owned)).collect()
 }
 
-impl Recorded {
+impl RecordedProgram {
     fn report(&self, home: &Path, arguments: &[&str]) -> Command {
         let recording = self.recording.to_str().expect("UTF-8");
         perftab_at(home, &[&["report", "--json", recording], arguments].concat())
@@ -258,7 +258,7 @@ fn b12_another_build_at_the_recorded_path_is_said_with_its_id() {
     let program = fs::read(&path).expect("the program");
     fs::write(&path, &shared.other).expect("it is upgraded");
     let home = TestFolder::new();
-    let own = Recorded { folder, path, program, other: Vec::new(), recording };
+    let own = RecordedProgram { folder, path, program, other: Vec::new(), recording };
     let tried = own.tried(&home, &[]);
     let path = own.path.to_string_lossy().into_owned();
     assert!(tried.contains(&(path, format!("another build, {OTHER}"))), "{tried:?}");
@@ -431,9 +431,10 @@ fn a_process_with_mounts_of_its_own_is_looked_into() {
         .args(perf::until_it_ran(child.id(), 10))
         .env("HOME", &*folder);
     let recorded = perf::until_the_kernel_lets(&mut perf).expect("perf runs");
-    let own = Recorded { folder, path: app, program: Vec::new(), other: Vec::new(), recording };
+    let own =
+        RecordedProgram { folder, path: app, program: Vec::new(), other: Vec::new(), recording };
     let while_it_runs = own.is_named(&home, &[]);
-    ended::kill(&mut child);
+    child_process::kill(&mut child);
     assert!(recorded.status.success(), "{}", text(&recorded.stderr));
     assert!(while_it_runs, "its files are looked at while it runs");
     assert!(!own.is_named(&home, &[]), "and not any more");

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use perftab_tests::ended::{self, Ended};
+use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
-    Recorder, Running, busy, data_size, is_installed, is_root, wait_for,
+    Recorder, RunningProcess, busy, data_size, is_installed, is_root, wait_for,
 };
 
 #[test]
@@ -111,10 +111,10 @@ fn a_killed_recorder_leaves_what_it_had() {
         return;
     }
     let recorder = Recorder::new();
-    let process = Running::program(&busy(&recorder.folder), &[]);
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
     let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
     wait_for("samples", || data_size(&recorder.file) > 20_000);
-    ended::kill(&mut recording.0);
+    child_process::kill(&mut recording.0);
     assert!(recorder.samples_by_perf() > 10);
     assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"));
 }

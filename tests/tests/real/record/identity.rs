@@ -7,7 +7,7 @@ use perftab_core::format::feature::Feature;
 use perftab_tests::perf::until_it_ran;
 
 use crate::record::recorder::{
-    BUSY_ID, Recorder, Running, busy, busy_again, is_installed, is_root, wait_for,
+    BUSY_ID, Recorder, RunningProcess, busy, busy_again, is_installed, is_root, wait_for,
 };
 
 const OTHER_ID: &str = "b0551e5b0551e5b0551e5b0551e5b0551e500002";
@@ -55,7 +55,7 @@ fn b07_a_running_process_has_the_id_of_its_inode() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let running = Running::program(&program, &[]);
+    let running = RunningProcess::program(&program, &[]);
     wait_for("exec", || {
         fs::read_link(format!("/proc/{}/exe", running.pid())).is_ok_and(|exe| exe == program)
     });

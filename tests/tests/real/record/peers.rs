@@ -9,7 +9,7 @@ use perftab_core::format::perftab_section::{self, KernelImage};
 
 use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 
 #[test]
 fn perf_finds_every_sample_id_and_feature() {
@@ -76,7 +76,7 @@ fn the_system_is_recorded_with_what_ran_before() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let before = crate::record::recorder::Running::program(&program, &[]);
+    let before = crate::record::recorder::RunningProcess::program(&program, &[]);
     let recorded = recorder.run(&["-a", "-g", "--", program.to_str().unwrap(), "200"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     assert_eq!(recorder.samples_by_perf(), recorded.samples());
@@ -174,7 +174,7 @@ fn linux_perf_data_parses_every_record() {
 
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let process = crate::record::recorder::Running::program(&program, &[]);
+    let process = crate::record::recorder::RunningProcess::program(&program, &[]);
     let recorded = recorder.run(&["-g", "-p", &process.pid(), "--duration", "300ms"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
 

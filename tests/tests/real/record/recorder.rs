@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 use perftab_core::format::feature::Feature;
-use perftab_tests::ended::{self, Ended, PATIENCE};
+use perftab_tests::child_process::{self, LimitedCommand, PATIENCE};
 use perftab_tests::folder::TestFolder;
 pub use perftab_tests::program::is_installed;
 use perftab_tests::{perftab_binary, program};
@@ -87,13 +87,13 @@ impl Recorder {
     }
 
     /// Runs it to its end.
-    pub fn run<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Recorded {
-        Recorded::of(self.command(arguments).ended().expect("perftab runs"))
+    pub fn run<T: AsRef<OsStr>>(&self, arguments: &[T]) -> RecorderOutput {
+        RecorderOutput::of(self.command(arguments).ended().expect("perftab runs"))
     }
 
     /// Starts it and returns once samples are in the file.
-    pub fn start<T: AsRef<OsStr>>(&self, arguments: &[T]) -> Running {
-        let running = Running(self.command(arguments).spawn().expect("perftab runs"));
+    pub fn start<T: AsRef<OsStr>>(&self, arguments: &[T]) -> RunningProcess {
+        let running = RunningProcess(self.command(arguments).spawn().expect("perftab runs"));
         wait_for("the first records", || data_size(&self.file) > 0);
         running
     }
@@ -147,12 +147,12 @@ pub fn data_size(file: &Path) -> u64 {
 
 /// A recorder that has ended.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecorderOutput {
     pub exit_code: Option<i32>,
     pub said: String,
 }
 
-impl Recorded {
+impl RecorderOutput {
     fn of(output: Output) -> Self {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         Self { exit_code: output.status.code(), said }
@@ -179,9 +179,9 @@ impl Recorded {
 }
 
 /// A child process that does not outlive the test.
-pub struct Running(pub Child);
+pub struct RunningProcess(pub Child);
 
-impl Running {
+impl RunningProcess {
     /// Starts a program.
     pub fn program(program: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
@@ -214,23 +214,23 @@ impl Running {
     }
 
     /// Waits for its end; for a recorder.
-    pub fn end(mut self) -> Recorded {
+    pub fn end(mut self) -> RecorderOutput {
         let mut said = Vec::new();
         if let Some(mut stderr) = self.0.stderr.take() {
-            while let line = ended::line_of(&mut stderr, "perftab record")
+            while let line = child_process::line_of(&mut stderr, "perftab record")
                 && !line.is_empty()
             {
                 said.extend(line.into_bytes());
             }
         }
-        let status = ended::wait(&mut self.0, "perftab record");
-        Recorded::of(Output { status, stdout: Vec::new(), stderr: said })
+        let status = child_process::wait(&mut self.0, "perftab record");
+        RecorderOutput::of(Output { status, stdout: Vec::new(), stderr: said })
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
-        ended::kill(&mut self.0);
+        child_process::kill(&mut self.0);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::record::recorder::{
-    Recorder, Running, busy, data_size, is_installed, is_root, wait_for,
+    Recorder, RunningProcess, busy, data_size, is_installed, is_root, wait_for,
 };
 
 #[test]
@@ -42,7 +42,8 @@ fn several_processes_are_recorded_until_all_have_ended() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let processes = [Running::program(&program, &[]), Running::program(&program, &[])];
+    let processes =
+        [RunningProcess::program(&program, &[]), RunningProcess::program(&program, &[])];
     let pids = format!("{},{}", processes[0].pid(), processes[1].pid());
     let recording = recorder.start(&["-g", "-p", &pids]);
     for process in &processes {
@@ -62,7 +63,7 @@ fn several_processes_are_recorded_until_all_have_ended() {
 #[test]
 fn a_process_is_recorded_until_the_command_ends() {
     let recorder = Recorder::new();
-    let process = Running::program(&busy(&recorder.folder), &[]);
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
     let recorded = recorder.run(&["-p", &process.pid(), "--", "sh", "-c", "exit 3"]);
     assert_eq!(recorded.exit_code, Some(3), "{}", recorded.said);
 }
@@ -70,7 +71,7 @@ fn a_process_is_recorded_until_the_command_ends() {
 #[test]
 fn one_thread_and_a_time_limit() {
     let recorder = Recorder::new();
-    let process = Running::program(&busy(&recorder.folder), &[]);
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
     // On a busy machine the thread may have no time on the CPU while it is recorded.
     for duration in ["300ms", "3s", "30s"] {
         let begun = process.ticks();

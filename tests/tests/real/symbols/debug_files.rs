@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 
 use crate::symbols::oracle::Code;

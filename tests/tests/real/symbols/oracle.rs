@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use perftab_tests::ended::end_of;
+use perftab_tests::child_process::end_of;
 
 use crate::symbols::workbench::{run, text};
 

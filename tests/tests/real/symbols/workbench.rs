@@ -12,7 +12,7 @@ use perftab_core::symbolize::{
     AddedImage, DsoImages, Function, Image, MatchedImage, RecordedIdentities, Rejection, Symbols,
 };
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 
 /// Runs a command and returns what it prints; it must succeed.
 pub fn run(program: &str, arguments: &[&str]) -> String {

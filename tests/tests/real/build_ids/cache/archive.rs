@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::home::{Home, ID, OTHER, lines, text};
 
-use perftab_tests::ended::{Ended, PATIENCE, end_of};
+use perftab_tests::child_process::{LimitedCommand, PATIENCE, end_of};
 
 /// Names of the files and links in an archive, as tar lists them.
 fn members(archive: &Path) -> BTreeSet<String> {

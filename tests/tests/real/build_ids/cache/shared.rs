@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use perftab_tests::ended::end_of;
+use perftab_tests::child_process::end_of;
 use perftab_tests::perftab_binary;
 use perftab_tests::program::compile;
 

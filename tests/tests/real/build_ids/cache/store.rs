@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::program::compile;
 
 use super::home::{Home, ID, OTHER, lines, source};

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::home::{Home, ID, OTHER, lines};
 
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 
 /// Both ways to fill a cache with the program.
 fn fill(home: &Home, by: &str) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use perftab_tests::ended::end_of;
+use perftab_tests::child_process::end_of;
 use perftab_tests::perftab_binary;
 
 use super::home::{Home, ID, OTHER, lines, text};

@@ -5,7 +5,7 @@ import { afterScenes, beforeScenes } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
 
 /** Made at the top of a file of tests; the recording is there when its tests run. */
-export class Telling {
+export class PrivateRecording {
   parts = new Parts();
   host;
   program;
@@ -34,4 +34,4 @@ export class Telling {
 }
 
 /** Where a word stands by itself: kernels have functions with the names of hosts in theirs. */
-export const standing = (word) => new RegExp(`.{0,40}(?<![A-Za-z0-9_])${word}(?![A-Za-z0-9_]).{0,40}`);
+export const wholeWord = (word) => new RegExp(`.{0,40}(?<![A-Za-z0-9_])${word}(?![A-Za-z0-9_]).{0,40}`);

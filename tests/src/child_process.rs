@@ -17,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Commands that are run to their end.
-pub trait Ended {
+pub trait LimitedCommand {
     /// As [`Command::output`], with a limit, without standard input, and in English: what tools
     /// print is read. An error is that of a command that cannot be started.
     fn ended(&mut self) -> io::Result<Output>;
@@ -29,7 +29,7 @@ pub trait Ended {
     fn exit_status(&mut self) -> io::Result<ExitStatus>;
 }
 
-impl Ended for Command {
+impl LimitedCommand for Command {
     fn ended(&mut self) -> io::Result<Output> {
         self.ended_with(Stdio::null())
     }

@@ -13,11 +13,11 @@ use perf_event_open_sys::bindings::PERF_RECORD_MISC_KERNEL;
 use perftab_core::format::BuildId;
 use perftab_core::profile::DsoKind;
 use perftab_core::symbolize::{Rejection, Status, stamped_kallsyms};
-use perftab_tests::ended::Ended;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http;
 use perftab_tests::perftab_at;
-use perftab_tests::served::Debuginfod;
+use perftab_tests::servers::Debuginfod;
 use perftab_tests::synth::{At, BuildIdEntry, MappedFile, Mapping, Recording, Sample, TableLayout};
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::ended::{self, Ended, PATIENCE, bound_to_this_thread};
+use crate::child_process::{self, LimitedCommand, PATIENCE, bound_to_this_thread};
 use crate::folder::TestFolder;
 use crate::http::{self, Answer};
 use crate::perftab_binary;
@@ -48,7 +48,7 @@ impl Viewer {
         stdin.write_all(input).expect("it reads its standard input");
         drop(stdin);
         let mut stdout = child.stdout.take().expect("its standard output");
-        let line = ended::line_of(&mut stdout, "perftab view");
+        let line = child_process::line_of(&mut stdout, "perftab view");
         let (port, token) = line
             .trim()
             .strip_prefix("http://127.0.0.1:")
@@ -95,13 +95,13 @@ impl Viewer {
         let sent =
             Command::new("kill").args(["-s", signal, &pid]).exit_status().expect("kill runs");
         assert!(sent.success(), "kill -s {signal} {pid}");
-        ended::wait(&mut self.child, "perftab view after a signal")
+        child_process::wait(&mut self.child, "perftab view after a signal")
     }
 }
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        ended::kill(&mut self.child);
+        child_process::kill(&mut self.child);
     }
 }
 
@@ -174,6 +174,6 @@ impl Debuginfod {
 
 impl Drop for Debuginfod {
     fn drop(&mut self) {
-        ended::kill(&mut self.child);
+        child_process::kill(&mut self.child);
     }
 }

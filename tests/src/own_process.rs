@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 
-use crate::ended::Ended;
+use crate::child_process::LimitedCommand;
 
 const VARIABLE: &str = "PERFTAB_TEST_ALONE";
 
@@ -28,7 +28,7 @@ pub fn input() -> Option<String> {
 
 /// Runs the body of a test in a process of its own, in which nothing else is run. `test` is the
 /// whole name of the test that this is the body of.
-pub fn alone(test: &str, body: impl FnOnce()) {
+pub fn in_own_process(test: &str, body: impl FnOnce()) {
     if input().is_some() {
         return body();
     }
@@ -41,7 +41,7 @@ pub fn alone(test: &str, body: impl FnOnce()) {
     assert!(output.status.success(), "{test} in a process of its own: {}\n{said}", output.status);
 }
 
-/// The most memory that this process ever had, in bytes. Of a test's own only within [`alone`].
+/// The most memory that this process ever had, in bytes. Of a test's own only within [`in_own_process`].
 pub fn peak_memory() -> u64 {
     assert!(input().is_some(), "the memory of all tests of this program");
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
