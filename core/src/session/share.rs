@@ -9,8 +9,8 @@ use crate::profile::WallClockTime;
 use crate::session::trees::Trees;
 use crate::session::{FormatInfo, Scan, ScanStep, Session};
 use crate::snapshot::{
-    self, CarriedPayload, Carrier, Contents, Fidelity, LinkBuilder, LinkCache, LinkStep,
-    ShareOptions, Shared, SharedTexts, SnapshotError, Times, TooSmall,
+    self, CarriedPayload, Carrier, Contents, EncodedSnapshot, Fidelity, LinkBuilder, LinkCache,
+    LinkStep, ShareOptions, SharedTexts, SnapshotError, Times, TooSmall,
 };
 use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
 use crate::text::printable;
@@ -56,9 +56,9 @@ pub struct FidelityInfo {
     pub times: Times,
 }
 
-impl From<Shared> for SharedLink {
-    fn from(shared: Shared) -> Self {
-        let Shared { payload, fidelity, texts } = shared;
+impl From<EncodedSnapshot> for SharedLink {
+    fn from(shared: EncodedSnapshot) -> Self {
+        let EncodedSnapshot { payload, fidelity, texts } = shared;
         Self { payload, fidelity: fidelity.into(), texts }
     }
 }

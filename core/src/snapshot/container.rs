@@ -12,7 +12,7 @@
 //! Modelling makes them a third shorter than deflating does, and takes half a microsecond a byte. So
 //! links of a limited length are modelled, and what may be of any length, as saved pages, only if it
 //! is small. Else they are deflated: numbers and texts apart from each other, because each has its
-//! own Huffman code. Both take long, so [`Packing`]
+//! own Huffman code. Both take long, so [`PackingTask`]
 //! does it in steps.
 
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use super::coder::{Coding, Encoder};
+use super::coder::{Encoder, EncodingTask};
 use super::fields::{Field, Kind, Streams, put_varint, take_varint};
 use super::{MAX_INFLATED, SnapshotError, VERSION, carrier, coder};
 
@@ -50,16 +50,16 @@ impl Method {
 }
 
 /// Streams that are becoming a payload.
-pub(super) enum Packing {
-    Modelled(Coding),
-    Deflated(Deflating),
+pub(super) enum PackingTask {
+    Modelled(EncodingTask),
+    Deflated(DeflatingTask),
 }
 
-impl Packing {
+impl PackingTask {
     pub fn new(streams: Streams, method: Method, encoder: &mut Encoder) -> Self {
         match method {
             Method::Modelled => Self::Modelled(encoder.begin(streams)),
-            Method::Deflated => Self::Deflated(Deflating::new(&streams)),
+            Method::Deflated => Self::Deflated(DeflatingTask::new(&streams)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Packing {
             Self::Modelled(coding) => {
                 let (bytes, streams) = encoder.step(coding, symbols)?;
                 if streams.len() > coder::most_symbols(bytes.len()) {
-                    *self = Self::Deflated(Deflating::new(&streams));
+                    *self = Self::Deflated(DeflatingTask::new(&streams));
                     return None;
                 }
                 (Method::Modelled, bytes)
@@ -87,7 +87,7 @@ impl Packing {
 /// The payload of streams, at once.
 pub(super) fn pack(streams: &Streams, method: Method) -> String {
     let mut encoder = Encoder::default();
-    let mut packing = Packing::new(streams.clone(), method, &mut encoder);
+    let mut packing = PackingTask::new(streams.clone(), method, &mut encoder);
     loop {
         if let Some(payload) = packing.step(&mut encoder, usize::MAX) {
             return payload;
@@ -149,7 +149,7 @@ const DEFLATED_IN_A_SYMBOL: usize = 16;
 
 /// A body that is being deflated. The numbers begin with the number of streams and their lengths. The
 /// streams of a part stand one after the other.
-pub(super) struct Deflating {
+pub(super) struct DeflatingTask {
     /// Numbers, then texts; those that are left.
     parts: VecDeque<Vec<u8>>,
     /// Bytes of the first one that are written.
@@ -160,7 +160,7 @@ pub(super) struct Deflating {
     bytes: Vec<u8>,
 }
 
-impl Deflating {
+impl DeflatingTask {
     fn new(streams: &Streams) -> Self {
         let (mut numbers, mut texts, mut noise) = (Vec::new(), Vec::new(), Vec::new());
         put_varint(&mut numbers, Field::COUNT as u64);

@@ -133,7 +133,7 @@ impl Contents<'_> {
 
 /// A payload and what of the profile it holds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shared {
+pub struct EncodedSnapshot {
     /// `p1.…`, ready to follow `#`.
     pub payload: String,
     /// What it holds.

@@ -55,7 +55,7 @@ impl RandomProfile {
         Contents { profile, symbols, ledger, facts, warnings }
     }
 
-    pub fn encode(&self, characters: usize) -> Result<Shared, TooSmall> {
+    pub fn encode(&self, characters: usize) -> Result<EncodedSnapshot, TooSmall> {
         encode(&self.contents(), &ShareOptions { characters, ..ShareOptions::default() })
     }
 }

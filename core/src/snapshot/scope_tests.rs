@@ -29,7 +29,7 @@ fn table(profile: &Profile, symbols: &Symbols, query: &Query) -> BTreeMap<Vec<St
     table
 }
 
-fn share(made: &RandomProfile, query: &Query, characters: usize) -> Shared {
+fn share(made: &RandomProfile, query: &Query, characters: usize) -> EncodedSnapshot {
     let options =
         ShareOptions { characters, query: Some(query.clone()), ..ShareOptions::default() };
     encode(&made.contents(), &options).expect("it fits")

@@ -151,13 +151,13 @@ enum Stage {
     /// The tree of the event after those that were added.
     Begin,
     Building(Box<(Query, CallTreeBuilder)>),
-    Adding(Box<Adding>),
+    Adding(Box<EventTreeAddition>),
     /// All events are in it.
     Done,
 }
 
 /// The tree of an event that is being added.
-struct Adding {
+struct EventTreeAddition {
     tree: CallTree,
     made: EventNodes,
 }
@@ -207,7 +207,7 @@ impl TreeBuilder {
                         let (built, ends) = *done;
                         let nodes = Vec::with_capacity(built.tree.len());
                         let made = EventNodes { query, ends, nodes };
-                        Stage::Adding(Box::new(Adding { tree: built.tree, made }))
+                        Stage::Adding(Box::new(EventTreeAddition { tree: built.tree, made }))
                     }
                 }
             }
@@ -231,9 +231,14 @@ impl TreeBuilder {
     }
 
     /// Adds so many more call nodes; true when there are none left.
-    fn add(&mut self, contents: &Contents<'_>, adding: &mut Adding, count: usize) -> bool {
+    fn add(
+        &mut self,
+        contents: &Contents<'_>,
+        adding: &mut EventTreeAddition,
+        count: usize,
+    ) -> bool {
         let Self { addresses, tree: ours, index, .. } = self;
-        let Adding { tree, made } = adding;
+        let EventTreeAddition { tree, made } = adding;
         let event = made.query.event as usize;
         let from = made.nodes.len();
         let to = from.saturating_add(count).min(tree.len());

@@ -12,7 +12,7 @@ fn in_slices(
     options: &ShareOptions,
     link_cache: &mut LinkCache,
     rows: usize,
-) -> (Result<Shared, TooSmall>, usize) {
+) -> (Result<EncodedSnapshot, TooSmall>, usize) {
     let mut builder = LinkBuilder::new(options);
     let mut before = 0;
     for steps in 1.. {

@@ -79,7 +79,7 @@ enum Stage {
     /// Samples are summed by stack.
     Taking(FilteringSamples),
     /// The stacks' call nodes are made.
-    Growing(Growing, Account),
+    Growing(CallNodeGrower, Account),
     /// They go through the steps from this one on.
     Rewriting(CallTree, Account, Option<Ends>),
     /// What is left is put in order.
@@ -136,7 +136,7 @@ impl CallTreeBuilder {
                     let steps = Vec::new();
                     let account = Account { left: taken.sum, by_filter: taken.removed, steps };
                     Stage::Growing(
-                        Growing::new(profile, query.inlines, ends_tracking, taken),
+                        CallNodeGrower::new(profile, query.inlines, ends_tracking, taken),
                         account,
                     )
                 }
@@ -223,7 +223,7 @@ fn numbers(query: &Query) -> Numbers {
 
 /// Grows the call nodes of stacks, group after group. Each stack's call node is a descendant of its
 /// prefix's, so each prefix is looked up once.
-struct Growing {
+struct CallNodeGrower {
     inlines: Inlines,
     tree: GrowingTree,
     /// Each below its root.
@@ -242,7 +242,7 @@ struct Growing {
 /// Not made yet.
 const NONE: CallNodeId = CallNodeId(u32::MAX);
 
-impl Growing {
+impl CallNodeGrower {
     fn new(
         profile: &Profile,
         inlines: Inlines,

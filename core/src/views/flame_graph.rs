@@ -17,7 +17,7 @@ use crate::symbolize::Symbols;
 use crate::views::boxes::{BoxContent, Boxes, Drawing, Edges, Weights};
 pub use crate::views::boxes::{FlameGraph, NONE};
 use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::grouping::{Grouping, Shared};
+use crate::views::grouping::{Grouping, SharedBox};
 use crate::views::label::Kind;
 use crate::views::search::Pattern;
 
@@ -195,20 +195,20 @@ enum RowBox<P> {
 enum Calls<P> {
     One(CallNodeId),
     /// Unnamed siblings of one DSO, or calls of one function from those. Never fewer than two.
-    Several(Shared<P>),
+    Several(SharedBox<P>),
 }
 
 /// The boxes below one box, while they are being found.
 struct ChildBoxes<P> {
-    finding: Finding<P>,
+    finding: ChildSearch<P>,
     boxes: Vec<(Calls<P>, u64, CallNodeId)>,
     /// Unnamed calls that share a box, by DSO.
-    unnamed: Vec<(DsoId, Shared<P>)>,
+    unnamed: Vec<(DsoId, SharedBox<P>)>,
     folded: Amount,
 }
 
 /// How far the children of a box have been found.
-enum Finding<P> {
+enum ChildSearch<P> {
     /// Of one call node: those from this place on are left.
     One(CallNodeId, usize),
     /// Of several: their children are put together by label.
@@ -283,9 +283,9 @@ impl<P: Copy> FlameGraphLayout<P> {
 impl<P: Copy> ChildBoxes<P> {
     fn of(calls: Calls<P>) -> Self {
         let finding = match calls {
-            Calls::One(id) => Finding::One(id, 0),
+            Calls::One(id) => ChildSearch::One(id, 0),
             Calls::Several(shared) => {
-                Finding::Grouping(shared.parts.into_iter(), Grouping::default())
+                ChildSearch::Grouping(shared.parts.into_iter(), Grouping::default())
             }
         };
         let (boxes, unnamed) = (Vec::new(), Vec::new());
@@ -293,10 +293,10 @@ impl<P: Copy> ChildBoxes<P> {
     }
 
     /// Those that share the box of a DSO.
-    fn shared(&mut self, dso: DsoId) -> &mut Shared<P> {
+    fn shared(&mut self, dso: DsoId) -> &mut SharedBox<P> {
         let known = self.unnamed.iter().position(|(known, _)| *known == dso);
         let at = known.unwrap_or_else(|| {
-            self.unnamed.push((dso, Shared::default()));
+            self.unnamed.push((dso, SharedBox::default()));
             self.unnamed.len() - 1
         });
         &mut self.unnamed[at].1
@@ -314,7 +314,7 @@ impl<S: Source> Layout<'_, S> {
     /// Goes on with finding the boxes below a box; true when all are found.
     fn find(&mut self, below: &mut ChildBoxes<S::Part>, left: &mut usize) -> bool {
         match &mut below.finding {
-            &mut Finding::One(id, from) => {
+            &mut ChildSearch::One(id, from) => {
                 if !self.source.open(id, left) {
                     return false;
                 }
@@ -325,21 +325,21 @@ impl<S: Source> Layout<'_, S> {
                     self.put_one(below, child);
                 }
                 *left = left.saturating_sub(to - from);
-                below.finding = Finding::One(id, to);
+                below.finding = ChildSearch::One(id, to);
                 to == count
             }
-            Finding::Grouping(parts, grouping) => {
+            ChildSearch::Grouping(parts, grouping) => {
                 let before = parts.len();
                 for part in parts.take((*left).max(1)) {
                     grouping.add_below(&*self.source, part);
                 }
                 *left = left.saturating_sub(before - parts.len());
                 if parts.len() == 0 {
-                    below.finding = Finding::Grouped(std::mem::take(grouping), 0);
+                    below.finding = ChildSearch::Grouped(std::mem::take(grouping), 0);
                 }
                 false
             }
-            Finding::Grouped(grouping, place) => {
+            ChildSearch::Grouped(grouping, place) => {
                 let grouping = std::mem::take(grouping);
                 let from = *place;
                 let to = from.saturating_add((*left).max(1)).min(grouping.len());
@@ -349,7 +349,7 @@ impl<S: Source> Layout<'_, S> {
                     self.put_several(below, group);
                 }
                 let is_done = to == grouping.len();
-                below.finding = Finding::Grouped(grouping, to);
+                below.finding = ChildSearch::Grouped(grouping, to);
                 is_done
             }
         }
@@ -403,7 +403,7 @@ impl<S: Source> Layout<'_, S> {
     }
 
     /// The same for calls of one label.
-    fn put_several(&mut self, below: &mut ChildBoxes<S::Part>, group: Shared<S::Part>) {
+    fn put_several(&mut self, below: &mut ChildBoxes<S::Part>, group: SharedBox<S::Part>) {
         let label = self.source.label(group.parts[0]);
         match self.shares(label, group.amount.total) {
             Some(dso) => {
@@ -417,7 +417,7 @@ impl<S: Source> Layout<'_, S> {
     }
 
     /// A box, unless it would be too narrow.
-    fn put_box(&mut self, below: &mut ChildBoxes<S::Part>, shared: Shared<S::Part>) {
+    fn put_box(&mut self, below: &mut ChildBoxes<S::Part>, shared: SharedBox<S::Part>) {
         let amount = shared.amount;
         if (amount.total as f64 * self.scale) < self.window.min_width {
             let nodes = self.source.count(amount);
@@ -442,7 +442,7 @@ impl<S: Source> Layout<'_, S> {
 
     fn push(&mut self, calls: &Calls<S::Part>, start: f64) {
         let edges = |weight: u64| Edges { start, end: start + weight as f64 * self.scale };
-        let Shared { parts, amount, found } = match calls {
+        let SharedBox { parts, amount, found } = match calls {
             Calls::One(id) => {
                 let tree = self.source.tree();
                 let (total, own) = (tree.total(*id).weight, tree.self_sum(*id).weight);

@@ -5,20 +5,20 @@ use crate::views::flame_graph::{Amount, Source};
 
 /// Parts that share a box.
 #[derive(Clone, Debug)]
-pub(super) struct Shared<P> {
+pub(super) struct SharedBox<P> {
     pub parts: Vec<P>,
     pub amount: Amount,
     /// [`super::label::mark::MATCH`] if a search finds any of their labels, else nothing.
     pub found: u8,
 }
 
-impl<P> Default for Shared<P> {
+impl<P> Default for SharedBox<P> {
     fn default() -> Self {
         Self { parts: Vec::new(), amount: Amount::default(), found: 0 }
     }
 }
 
-impl<P> Shared<P> {
+impl<P> SharedBox<P> {
     /// Notes what was added to the parts: all that there is of one label.
     pub fn note(&mut self, amount: Amount, found: u8) {
         self.amount.add(amount);
@@ -109,11 +109,11 @@ impl<P: Copy> Grouping<P> {
     }
 
     /// The parts of a label.
-    pub fn take(&self, place: usize) -> Shared<P> {
+    pub fn take(&self, place: usize) -> SharedBox<P> {
         let (_, last, amount) = self.groups[place];
         let way = std::iter::successors(Some(last), |&at| self.before.get(at as usize).copied());
         let mut parts: Vec<P> = way.map_while(|at| self.parts.get(at as usize).copied()).collect();
         parts.reverse();
-        Shared { parts, amount, found: 0 }
+        SharedBox { parts, amount, found: 0 }
     }
 }

@@ -40,7 +40,7 @@ pub struct Inverted {
     tree: CallTree,
     opened: Vec<CallNodeId>,
     /// What was begun and is not open yet.
-    opening: Option<Box<Opening>>,
+    opening: Option<Box<CallNodeOpening>>,
 }
 
 /// A call node before it has a number.
@@ -53,18 +53,18 @@ struct Child {
 }
 
 /// A call node whose children are being made.
-struct Opening {
+struct CallNodeOpening {
     id: CallNodeId,
     children: Vec<Child>,
     /// Finds the child of a label.
     of_label: IdTable,
-    /// Of the cursors so far: which child it goes to, or [`Opening::ENDS`], and where it is then.
+    /// Of the cursors so far: which child it goes to, or [`CallNodeOpening::ENDS`], and where it is then.
     passed: Vec<(u32, Cursor)>,
     /// Cursors that end in the call node.
     ends: u32,
 }
 
-impl Opening {
+impl CallNodeOpening {
     const ENDS: u32 = u32::MAX;
 
     fn new(id: CallNodeId) -> Self {
@@ -212,7 +212,7 @@ impl Inverted {
         }
         let range = self.of_node[id.0 as usize].clone();
         let begun = self.opening.take().filter(|opening| opening.id == id);
-        let mut opening = begun.unwrap_or_else(|| Box::new(Opening::new(id)));
+        let mut opening = begun.unwrap_or_else(|| Box::new(CallNodeOpening::new(id)));
         let from = range.start as usize + opening.passed.len();
         let to = from.saturating_add((*left).max(1)).min(range.end as usize);
         for at in from..to {
@@ -228,10 +228,10 @@ impl Inverted {
     }
 
     /// Follows a cursor to the next call, which is of one of the children.
-    fn pass(&self, opening: &mut Opening, cursor: Cursor) {
+    fn pass(&self, opening: &mut CallNodeOpening, cursor: Cursor) {
         let Some(at) = self.next(cursor) else {
             opening.ends += 1;
-            opening.passed.push((Opening::ENDS, cursor));
+            opening.passed.push((CallNodeOpening::ENDS, cursor));
             return;
         };
         let cursor = Cursor { at, ..cursor };
@@ -247,8 +247,8 @@ impl Inverted {
     }
 
     /// Puts the cursors of each child together, in the order that they had, behind those that end.
-    fn hand_out(&mut self, opening: Opening, start: u32) {
-        let Opening { id, mut children, passed, ends, .. } = opening;
+    fn hand_out(&mut self, opening: CallNodeOpening, start: u32) {
+        let CallNodeOpening { id, mut children, passed, ends, .. } = opening;
         let mut next = start + ends;
         for child in &mut children {
             let count = child.cursors.end;

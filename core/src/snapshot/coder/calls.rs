@@ -28,7 +28,7 @@ pub(super) struct Calls {
 }
 
 /// A call node whose calls are not complete.
-struct Open {
+struct OpenCallNode {
     code: u64,
     caller: u64,
     calls: u64,
@@ -49,7 +49,7 @@ pub(super) async fn carry<L: Line>(
     let [mut children, mut pairs, mut functions] = given.map(|numbers| numbers.iter().copied());
     let mut carried = Calls { children: vec![], pairs: vec![], functions: vec![], nodes: vec![] };
     let mut met: HashMap<u64, Vec<u64>> = HashMap::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenCallNode> = Vec::new();
     let (mut last_code, mut last_calls) = (0, 0);
     loop {
         let depth = open.len() as u32;
@@ -128,7 +128,7 @@ pub(super) async fn carry<L: Line>(
             open.pop();
         }
         if count > 0 {
-            open.push(Open { code, caller, calls: count, left: count, pair: 0 });
+            open.push(OpenCallNode { code, caller, calls: count, left: count, pair: 0 });
         }
         if open.is_empty() {
             return Ok(carried);

@@ -8,7 +8,7 @@
 //! Both directions are one code: carrying streams over a [`Line`](arithmetic::Line) that sends
 //! makes bytes, carrying nothing over one that receives makes the streams. It is asynchronous, though
 //! nothing is waited for: what carries can be let go of between two symbols, and goes on where it
-//! was ([`Coding`]), without a place for each of its loops being kept by hand.
+//! was ([`EncodingTask`]), without a place for each of its loops being kept by hand.
 
 mod arithmetic;
 mod calls;
@@ -86,7 +86,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     /// Begins to encode streams.
-    pub fn begin(&mut self, streams: Streams) -> Coding {
+    pub fn begin(&mut self, streams: Streams) -> EncodingTask {
         let size = size_of(streams.len());
         let known = self.primed.iter().position(|primed| primed.size == size);
         let primed = match known {
@@ -106,32 +106,36 @@ impl Encoder {
         };
         self.primed.push(primed);
         let slice = Slice::default();
-        Coding { future: Box::pin(encode(streams, mixer, slice.clone())), slice }
+        EncodingTask { future: Box::pin(encode(streams, mixer, slice.clone())), slice }
     }
 
     /// Goes on for so many symbols; the bytes, and what they were made of, when that was all.
-    pub fn step(&mut self, coding: &mut Coding, symbols: usize) -> Option<(Vec<u8>, Streams)> {
+    pub fn step(
+        &mut self,
+        coding: &mut EncodingTask,
+        symbols: usize,
+    ) -> Option<(Vec<u8>, Streams)> {
         coding.slice.begin(symbols);
-        let Coded { bytes, streams, mixer } = poll(coding.future.as_mut())?;
+        let EncodedStreams { bytes, streams, mixer } = poll(coding.future.as_mut())?;
         self.spare = Some(mixer);
         Some((bytes, streams))
     }
 }
 
 /// Streams that are being encoded.
-pub(super) struct Coding {
-    future: Pin<Box<dyn Future<Output = Coded>>>,
+pub(super) struct EncodingTask {
+    future: Pin<Box<dyn Future<Output = EncodedStreams>>>,
     slice: Slice,
 }
 
-struct Coded {
+struct EncodedStreams {
     bytes: Vec<u8>,
     streams: Streams,
     /// It has served.
     mixer: Mixer,
 }
 
-async fn encode(streams: Streams, mixer: Mixer, slice: Slice) -> Coded {
+async fn encode(streams: Streams, mixer: Mixer, slice: Slice) -> EncodedStreams {
     let mut bytes = Vec::new();
     put_varint(&mut bytes, streams.len() as u64);
     let mut carrier = Symbols::new(Sender::new(), mixer, usize::MAX).in_slices(slice);
@@ -139,7 +143,7 @@ async fn encode(streams: Streams, mixer: Mixer, slice: Slice) -> Coded {
     let _ = carry(&mut carrier, &streams).await;
     let (line, mixer) = carrier.into_parts();
     bytes.extend(line.finish());
-    Coded { bytes, streams, mixer }
+    EncodedStreams { bytes, streams, mixer }
 }
 
 /// The streams that were encoded.

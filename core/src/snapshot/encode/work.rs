@@ -10,10 +10,10 @@ use super::search::{Densities, Fit, Search};
 use super::texts::{SharedTexts, Texts};
 use super::times::Room;
 use crate::snapshot::coder::Encoder;
-use crate::snapshot::container::{Method, Packing};
+use crate::snapshot::container::{Method, PackingTask};
 use crate::snapshot::selection::Order;
 use crate::snapshot::{
-    Contents, Fidelity, MAX_DSOS, MAX_INFLATED, ShareOptions, Shared, Times, TooSmall,
+    Contents, EncodedSnapshot, Fidelity, MAX_DSOS, MAX_INFLATED, ShareOptions, Times, TooSmall,
 };
 
 /// One part in so many is for bins of time, where calls have to be left out.
@@ -65,7 +65,7 @@ pub enum LinkStep {
         total: usize,
     },
     /// That was all.
-    Done(Result<Shared, TooSmall>),
+    Done(Result<EncodedSnapshot, TooSmall>),
 }
 
 impl LinkBuilder {
@@ -155,8 +155,8 @@ struct LinkAttempts {
     /// That of the context, until a call node is given up.
     order: Arc<Order>,
     next: Next,
-    packing: Option<(Attempt, Packing)>,
-    best: Option<Shared>,
+    packing: Option<(Attempt, PackingTask)>,
+    best: Option<EncodedSnapshot>,
 }
 
 /// What is tried next.
@@ -218,7 +218,7 @@ impl LinkAttempts {
         options: &ShareOptions,
         tools: &mut Tools,
         symbols: usize,
-    ) -> Option<Result<Shared, TooSmall>> {
+    ) -> Option<Result<EncodedSnapshot, TooSmall>> {
         if let Some((attempt, mut packing)) = self.packing.take() {
             match packing.step(&mut tools.encoder, symbols) {
                 Some(payload) => return self.judge(options, attempt, Some(payload), tools),
@@ -265,7 +265,7 @@ impl LinkAttempts {
         options: &ShareOptions,
         tools: &mut Tools,
         Plan { call_nodes, most, bytes, heat_bytes }: Plan,
-    ) -> Option<Result<Shared, TooSmall>> {
+    ) -> Option<Result<EncodedSnapshot, TooSmall>> {
         let LinkContext { tree, scope, finest, heat, .. } = &*self.context;
         let finest = finest.as_ref().filter(|_| options.times != Times::None);
         let heat = Some(heat).filter(|_| heat_bytes > 0);
@@ -282,7 +282,7 @@ impl LinkAttempts {
             return self.judge(options, attempt, None, tools);
         }
         let method = Method::of(length, options.characters);
-        self.packing = Some((attempt, Packing::new(streams, method, &mut tools.encoder)));
+        self.packing = Some((attempt, PackingTask::new(streams, method, &mut tools.encoder)));
         None
     }
 
@@ -293,12 +293,12 @@ impl LinkAttempts {
         attempt: Attempt,
         payload: Option<String>,
         tools: &Tools,
-    ) -> Option<Result<Shared, TooSmall>> {
+    ) -> Option<Result<EncodedSnapshot, TooSmall>> {
         let characters = payload.as_ref().map_or(usize::MAX, String::len);
         let fits = characters <= options.characters;
         let call_nodes = attempt.call_nodes;
         let Attempt { fidelity, texts, .. } = attempt;
-        let made = payload.map(|payload| Shared { payload, fidelity, texts });
+        let made = payload.map(|payload| EncodedSnapshot { payload, fidelity, texts });
         self.next = match std::mem::replace(&mut self.next, Next::Nothing) {
             Next::Samples | Next::SamplesAlone if fits => return made.map(Ok),
             Next::Samples => Next::SamplesAlone,
