@@ -102,9 +102,10 @@ function fill({ main, worker, style, wasm, kind }) {
   const icon = `data:image/svg+xml,${encodeURIComponent(svg().trim())}`;
   const elements = {
     csp: `<meta http-equiv="Content-Security-Policy" content="${policy(main, style, kind)}">`,
-    icon: kind === "hosted"
-      ? '<link rel="manifest" href="manifest.webmanifest">\n<link rel="icon" href="icon.svg">'
-      : `<link rel="icon" href="${icon}">`,
+    icon:
+      kind === "hosted"
+        ? '<link rel="manifest" href="manifest.webmanifest">\n<link rel="icon" href="icon.svg">'
+        : `<link rel="icon" href="${icon}">`,
     style: `<style>${rawText("style", style)}</style>`,
     sample: `<script type="application/octet-stream" id="sample">${sample()}</script>`,
     wasm: `<script type="application/octet-stream" id="wasm">${wasm.toString("base64")}</script>`,
@@ -126,8 +127,10 @@ function fill({ main, worker, style, wasm, kind }) {
 
 // The sample profile and the program that it is of, xz in base64: a name and a file in every pair.
 function sample() {
-  const files = ["mill.perf.data", "mill"].map((name) =>
-    [name, readFileSync(join(www, "sample", `${name}.xz`)).toString("base64")]);
+  const files = ["mill.perf.data", "mill"].map((name) => [
+    name,
+    readFileSync(join(www, "sample", `${name}.xz`)).toString("base64"),
+  ]);
   return JSON.stringify(files);
 }
 
@@ -142,7 +145,7 @@ function writeSite(folder, html) {
     "icon-512.png": png(512),
   };
   // For hosts that read them. GitHub Pages passes over files that Jekyll would not take, unless told so.
-  const forHosts = { "_headers": readFileSync(join(www, "site/_headers")), ".nojekyll": "" };
+  const forHosts = { _headers: readFileSync(join(www, "site/_headers")), ".nojekyll": "" };
   mkdirSync(folder, { recursive: true });
   for (const [name, content] of Object.entries(forHosts)) writeFileSync(join(folder, name), content);
   const hash = createHash("sha256");

@@ -130,12 +130,19 @@ describe("what the page says of a profile", () => {
     assert.equal(glyphs.size, 6, "six glyphs, told apart by shape");
 
     const said = await legend(tab);
-    assert.deepEqual(Object.keys(said).sort(), ["forced", "mismatched", "missing", "named", "no identity", "no symbol"].filter((word) => word in said).sort());
-    assert.equal(Object.values(said).reduce((sum, part) => sum + inTenths(part), 0), 1000);
+    assert.deepEqual(
+      Object.keys(said).sort(),
+      ["forced", "mismatched", "missing", "named", "no identity", "no symbol"].filter((word) => word in said).sort(),
+    );
+    assert.equal(
+      Object.values(said).reduce((sum, part) => sum + inTenths(part), 0),
+      1000,
+    );
     assert.equal(inTenths(Number.parseFloat(await tab.page.locator(".coverage-line").innerText())), inTenths(said.named));
     await tab.pictures("a03-statuses", { sheet: "full" });
     await tab.page.getByRole("button", { name: /\d+ of \d+ named/ }).click();
-    for (const head of ["Status", "DSO", "Recorded build-id", "Self", "Total"]) await tab.page.getByRole("columnheader", { name: head, exact: true }).waitFor();
+    for (const head of ["Status", "DSO", "Recorded build-id", "Self", "Total"])
+      await tab.page.getByRole("columnheader", { name: head, exact: true }).waitFor();
     await tab.pictures("a03-full-width");
     await tab.close();
   });
@@ -144,7 +151,9 @@ describe("what the page says of a profile", () => {
     const tab = await opened();
     await force(tab, "eddy");
     const { page } = tab;
-    const forced = (await tab.functions()).filter(({ flags, dso }) => flags & 2 && dso === "eddy").sort((a, b) => b.total - a.total);
+    const forced = (await tab.functions())
+      .filter(({ flags, dso }) => flags & 2 && dso === "eddy")
+      .sort((a, b) => b.total - a.total);
     const name = forced[0].name;
     const panel = await tab.select(name);
     assert.match(await panel.locator("h2").innerText(), /^≠ /);
@@ -164,10 +173,16 @@ describe("what the page says of a profile", () => {
     const canvas = page.locator(".flame-sticky");
     const { matches } = await tab.ask("search", { query: QUERY, text: name });
     const { width: widthPx } = await canvas.boundingBox();
-    const graph = await tab.ask("flameGraph", { query: QUERY, window: { root: 0, widthPx, minPx: 0.5, search: "", unnamed: "each-address" } });
+    const graph = await tab.ask("flameGraph", {
+      query: QUERY,
+      window: { root: 0, widthPx, minPx: 0.5, search: "", unnamed: "each-address" },
+    });
     const box = graph.callNode.findIndex((node, box) => matches.includes(node) && graph.end[box] - graph.start[box] > 4);
     assert.ok(box >= 0, `${name} is somewhere in the graph`);
-    const place = { row: graph.rowStart.findLastIndex((first) => first <= box), across: (graph.start[box] + graph.end[box]) / 2 / widthPx };
+    const place = {
+      row: graph.rowStart.findLastIndex((first) => first <= box),
+      across: (graph.start[box] + graph.end[box]) / 2 / widthPx,
+    };
     const pointAtIt = async (high) => {
       const { x, y, width } = await canvas.boundingBox();
       await page.mouse.move(x + place.across * width, y + (place.row + 0.4) * high);
@@ -200,7 +215,10 @@ describe("where filters act", () => {
     const perf = parts.leaves(recording, "tides");
     assert.ok(!("ripple" in part) && "tides" in part);
     assert.equal(part.tides.share.replace(/\s/g, ""), `${((perf.tides / perf.all) * 100).toFixed(1)}%`);
-    assert.equal(Object.values(await legend(tab)).reduce((sum, each) => sum + inTenths(each), 0), 1000);
+    assert.equal(
+      Object.values(await legend(tab)).reduce((sum, each) => sum + inTenths(each), 0),
+      1000,
+    );
     await tab.picture("ledger-of-a-part");
     await scope.click();
     await scope.getByText("whole profile").waitFor();
@@ -210,52 +228,62 @@ describe("where filters act", () => {
 });
 
 describe("without colour", () => {
-  for (const [colorScheme, tier] of [["light", "fast"], ["dark", "all"]]) {
-    scene(`a20 statuses and unnamed code are told apart in grey, ${colorScheme}`, async () => {
-      const tab = await opened({ colorScheme });
-      const { page } = tab;
-      await tab.drop(files.tides);
-      await tab.status("tides", "matched");
-      await force(tab, "eddy");
-      await tab.drop(files["other ripple"]);
-      await tab.status("ripple", "mismatched");
-      await tab.settled();
-      const browser = await page.context().newCDPSession(page);
-      await browser.send("Emulation.setEmulatedVisionDeficiency", { type: "achromatopsia" });
-      // Grey lasts for as long as this window: both themes are taken in one.
-      if (colorScheme === "light") await tab.pictures("a20-grey", { sheet: "full" });
-      const looks = new Map();
-      for (const status of ["matched", "embedded", "missing", "mismatched", "no-identity", "forced"]) {
-        const row = page.locator(`.dso-row[data-status="${status}"]`).first();
-        await row.scrollIntoViewIfNeeded();
-        const glyph = row.locator(".status-glyph");
-        looks.set(status, (await glyph.screenshot({ animations: "disabled" })).toString("base64"));
-        assert.notEqual((await row.locator(".dso-status").innerText()).trim(), "");
-      }
-      assert.equal(new Set(looks.values()).size, 6, "six pictures of six glyphs");
-      // What has no name is hatched: its ground and its lines both cover much of it, and differ in lightness too.
-      const grey = await page.evaluate(() => {
-        const token = (name) => {
-          const probe = Object.assign(document.createElement("i"), { style: `color: var(--${name})` });
-          document.body.append(probe);
-          const [red, green, blue] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
-          probe.remove();
-          return [red, green, blue];
-        };
-        const canvas = document.querySelector(".view canvas");
-        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        return ["g-unk", "hatch"].map((name) => {
-          const [red, green, blue] = token(name);
-          let count = 0;
-          for (let at = 0; at < data.length; at += 4) if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
-          return { count, light: 0.2126 * red + 0.7152 * green + 0.0722 * blue };
+  for (const [colorScheme, tier] of [
+    ["light", "fast"],
+    ["dark", "all"],
+  ]) {
+    scene(
+      `a20 statuses and unnamed code are told apart in grey, ${colorScheme}`,
+      async () => {
+        const tab = await opened({ colorScheme });
+        const { page } = tab;
+        await tab.drop(files.tides);
+        await tab.status("tides", "matched");
+        await force(tab, "eddy");
+        await tab.drop(files["other ripple"]);
+        await tab.status("ripple", "mismatched");
+        await tab.settled();
+        const browser = await page.context().newCDPSession(page);
+        await browser.send("Emulation.setEmulatedVisionDeficiency", { type: "achromatopsia" });
+        // Grey lasts for as long as this window: both themes are taken in one.
+        if (colorScheme === "light") await tab.pictures("a20-grey", { sheet: "full" });
+        const looks = new Map();
+        for (const status of ["matched", "embedded", "missing", "mismatched", "no-identity", "forced"]) {
+          const row = page.locator(`.dso-row[data-status="${status}"]`).first();
+          await row.scrollIntoViewIfNeeded();
+          const glyph = row.locator(".status-glyph");
+          looks.set(status, (await glyph.screenshot({ animations: "disabled" })).toString("base64"));
+          assert.notEqual((await row.locator(".dso-status").innerText()).trim(), "");
+        }
+        assert.equal(new Set(looks.values()).size, 6, "six pictures of six glyphs");
+        // What has no name is hatched: its ground and its lines both cover much of it, and differ in lightness too.
+        const grey = await page.evaluate(() => {
+          const token = (name) => {
+            const probe = Object.assign(document.createElement("i"), { style: `color: var(--${name})` });
+            document.body.append(probe);
+            const [red, green, blue] = getComputedStyle(probe)
+              .color.match(/[\d.]+/g)
+              .map(Number);
+            probe.remove();
+            return [red, green, blue];
+          };
+          const canvas = document.querySelector(".view canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return ["g-unk", "hatch"].map((name) => {
+            const [red, green, blue] = token(name);
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4)
+              if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+            return { count, light: 0.2126 * red + 0.7152 * green + 0.0722 * blue };
+          });
         });
-      });
-      const [ground, line] = grey;
-      assert.ok(ground.count > 1000 && line.count > 200, JSON.stringify(grey));
-      assert.ok(Math.abs(ground.light - line.light) > 15, JSON.stringify(grey));
-      await tab.close();
-    }, { tier });
+        const [ground, line] = grey;
+        assert.ok(ground.count > 1000 && line.count > 200, JSON.stringify(grey));
+        assert.ok(Math.abs(ground.light - line.light) > 15, JSON.stringify(grey));
+        await tab.close();
+      },
+      { tier },
+    );
   }
 });
 
@@ -302,7 +330,10 @@ describe("by touch alone", () => {
     await page.getByRole("button", { name: "By name" }).tap();
     await eventually(async () => {
       const names = await sheet.locator(".dso-name").allInnerTexts();
-      assert.deepEqual(names, [...names].sort((a, b) => a.localeCompare(b)));
+      assert.deepEqual(
+        names,
+        [...names].sort((a, b) => a.localeCompare(b)),
+      );
     });
 
     // Fetching asks first, as everywhere.
@@ -311,20 +342,26 @@ describe("by touch alone", () => {
     await ask.getByRole("checkbox", { name: /automatically/ }).waitFor();
     await ask.getByRole("button", { name: "Not now" }).tap();
 
-    const small = () => page.evaluate(() => {
-      const bad = [];
-      for (const element of document.querySelectorAll(":is(.sheet, .top-bar, .full-head) :is(button, select, input, a[href])")) {
-        const box = element.getBoundingClientRect();
-        if (box.width === 0 || box.bottom <= 0 || box.top >= innerHeight || getComputedStyle(element).visibility === "hidden") continue;
-        const after = getComputedStyle(element, "::after");
-        const grown = after.content !== "none" && after.position === "absolute" ? Number.parseFloat(after.inset.split(" ")[0]) : 0;
-        // A target that fills its row counts as high as the row.
-        const row = element.classList.contains("dso-name") ? element.closest(".dso-row").getBoundingClientRect().height : 0;
-        const high = Math.max(row, box.height - 2 * Math.min(0, grown));
-        if (high < 43.5) bad.push(`${element.className || element.tagName}: ${element.textContent.trim().slice(0, 30)} ${high.toFixed(0)}`);
-      }
-      return bad;
-    });
+    const small = () =>
+      page.evaluate(() => {
+        const bad = [];
+        for (const element of document.querySelectorAll(
+          ":is(.sheet, .top-bar, .full-head) :is(button, select, input, a[href])",
+        )) {
+          const box = element.getBoundingClientRect();
+          if (box.width === 0 || box.bottom <= 0 || box.top >= innerHeight || getComputedStyle(element).visibility === "hidden")
+            continue;
+          const after = getComputedStyle(element, "::after");
+          const grown =
+            after.content !== "none" && after.position === "absolute" ? Number.parseFloat(after.inset.split(" ")[0]) : 0;
+          // A target that fills its row counts as high as the row.
+          const row = element.classList.contains("dso-name") ? element.closest(".dso-row").getBoundingClientRect().height : 0;
+          const high = Math.max(row, box.height - 2 * Math.min(0, grown));
+          if (high < 43.5)
+            bad.push(`${element.className || element.tagName}: ${element.textContent.trim().slice(0, 30)} ${high.toFixed(0)}`);
+        }
+        return bad;
+      });
     assert.deepEqual(await small(), []);
     await sheet.getByRole("button", { name: "All DSOs" }).tap();
     await page.getByRole("combobox", { name: "Sort DSOs" }).waitFor();
@@ -338,10 +375,14 @@ describe("by touch alone", () => {
     const tab = await opened({ width: 420, height: 900, touch: true });
     const { page } = tab;
     /** Whether the middle of an element shows something that lies above it. */
-    const covered = (selector, within) => page.evaluate(([selector, within]) => {
-      const box = document.querySelector(selector).getBoundingClientRect();
-      return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.closest(within) !== null;
-    }, [selector, within]);
+    const covered = (selector, within) =>
+      page.evaluate(
+        ([selector, within]) => {
+          const box = document.querySelector(selector).getBoundingClientRect();
+          return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.closest(within) !== null;
+        },
+        [selector, within],
+      );
     await page.getByRole("button", { name: "Search", exact: true }).tap();
     await page.locator(".search-box input:focus").waitFor();
     await page.keyboard.type(">");

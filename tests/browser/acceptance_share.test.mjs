@@ -18,11 +18,22 @@ describe("a link", () => {
   scene("a17 holds no folder, host or command line unless they were ticked", async () => {
     const tab = await privateRecording.opened();
     for (const ticked of [false, true]) {
-      const { payload } = await tab.ask("share", { budget: 65_536, base: "", options: { privacy: Object.fromEntries(["folders", "commandLine", "host"].map((part) => [part, ticked ? "included" : "left-out"])) } });
+      const { payload } = await tab.ask("share", {
+        budget: 65_536,
+        base: "",
+        options: {
+          privacy: Object.fromEntries(["folders", "commandLine", "host"].map((part) => [part, ticked ? "included" : "left-out"])),
+        },
+      });
       const fresh = await Tab.open(`${privateRecording.host}#${payload}`, { offline: true });
       await fresh.opened();
       const info = await fresh.ask("info");
-      const texts = JSON.stringify([info, await fresh.functions(), [...(await fresh.said())], await fresh.everythingInAllViews()]);
+      const texts = JSON.stringify([
+        info,
+        await fresh.functions(),
+        [...(await fresh.said())],
+        await fresh.everythingInAllViews(),
+      ]);
       assert.ok(texts.includes("rolling_sea"), "the names came along");
       for (const secret of Object.values(secrets)) {
         const found = wholeWord(secret).exec(texts);
@@ -38,7 +49,8 @@ describe("a link", () => {
     const tab = await privateRecording.opened();
     await tab.page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
-    for (const what of [/^Folders/, /^Host name/]) assert.ok(!(await dialog.getByRole("checkbox", { name: what }).isChecked()), String(what));
+    for (const what of [/^Folders/, /^Host name/])
+      assert.ok(!(await dialog.getByRole("checkbox", { name: what }).isChecked()), String(what));
     await dialog.getByText(/A link cannot be taken back/).waitFor();
     await tab.pictures("a17-unticked");
     await tab.close();
@@ -73,7 +85,10 @@ describe("what was shared, as a file", () => {
     const saved = parts.path("saved.html");
     parts.perftab("export", privateRecording.recording, "--to", "html", "-o", saved);
     const { samples } = parts.json("report", privateRecording.recording, "--json");
-    for (const [file, tag] of [[message, "Link"], [saved, "Page"]]) {
+    for (const [file, tag] of [
+      [message, "Link"],
+      [saved, "Page"],
+    ]) {
       const tab = await Tab.open(privateRecording.host);
       await tab.drop(file);
       await tab.opened();

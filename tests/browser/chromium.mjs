@@ -18,9 +18,19 @@ const { chromium } = require("playwright-core");
  * are its own menus of suggestions: each window draws them as pages, which costs as much as the page that is tested.
  */
 const WITHOUT = [
-  "WebUIOmniboxPopup", "WebUIOmniboxFullPopup", "WebUIOmniboxAimPopup",
-  "PaintHolding", "HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "DestroyProfileOnBrowserClose", "MediaRouter",
-  "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch", "LensOverlay",
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxFullPopup",
+  "WebUIOmniboxAimPopup",
+  "PaintHolding",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "DestroyProfileOnBrowserClose",
+  "MediaRouter",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
+  "LensOverlay",
 ];
 
 const FLAGS = [
@@ -34,11 +44,12 @@ const FLAGS = [
   `--disable-features=${WITHOUT.join(",")}`,
 ];
 
-const start = () => chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: FLAGS,
-  timeout: limits.preparation,
-});
+const start = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: FLAGS,
+    timeout: limits.preparation,
+  });
 
 /** Tabs that are open. */
 export const tabs = new Set();
@@ -71,7 +82,11 @@ export async function endVisits() {
   await (await shared)?.close();
 }
 
-async function opened(browser, { width = 1440, height = 900, scale = 1, colorScheme = "light", reducedMotion = "reduce", touch = false }, end) {
+async function opened(
+  browser,
+  { width = 1440, height = 900, scale = 1, colorScheme = "light", reducedMotion = "reduce", touch = false },
+  end,
+) {
   const context = await browser.newContext({
     viewport: { width, height },
     deviceScaleFactor: scale,

@@ -31,7 +31,7 @@ function selfByPerf(recording, name) {
   const lines = run("perf", ["report", ...options]).split("\n");
   const rows = lines.filter((line) => /^\s*\d+\s*\|/.test(line)).map((line) => line.split("|"));
   const sum = (rows) => rows.reduce((sum, [period]) => sum + Number(period), 0);
-  return 100 * sum(rows.filter(([, symbol]) => symbol.trim().endsWith(`] ${name}`))) / sum(rows);
+  return (100 * sum(rows.filter(([, symbol]) => symbol.trim().endsWith(`] ${name}`)))) / sum(rows);
 }
 
 /** The share of samples with a function anywhere on their stack, in percent, as perf counts it. */
@@ -58,9 +58,12 @@ async function compared(first, second, options = {}, fragment = "") {
 async function changes(tab) {
   await tab.view(/Functions/);
   await tab.settled();
-  const rows = await tab.page.locator(".changes .row:not(.loading)").evaluateAll((rows) =>
-    rows.map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent)));
-  return new Map(rows.map(([change, before, after, name, dso, certainty]) => [`${name} ${dso}`, { change, before, after, certainty }]));
+  const rows = await tab.page
+    .locator(".changes .row:not(.loading)")
+    .evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent)));
+  return new Map(
+    rows.map(([change, before, after, name, dso, certainty]) => [`${name} ${dso}`, { change, before, after, certainty }]),
+  );
 }
 
 /** "+3.2" → 3.2 */
@@ -93,16 +96,20 @@ describe("comparison", () => {
     await tab.close();
   });
 
-  scene("a16 on a phone the bar says what is compared, and how to stop", async () => {
-    const tab = await compared(lowData, raisedData, { height: 900 });
-    await tab.page.setViewportSize({ width: 420, height: 900 });
-    const title = tab.page.getByRole("heading", { name: "Comparing two profiles" });
-    assert.ok(await title.evaluate((heading) => heading.scrollWidth <= heading.clientWidth), "the title is whole");
-    await tab.pictures("a16-compared");
-    await tab.page.getByRole("button", { name: "Stop comparing" }).click();
-    await title.waitFor({ state: "detached" });
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a16 on a phone the bar says what is compared, and how to stop",
+    async () => {
+      const tab = await compared(lowData, raisedData, { height: 900 });
+      await tab.page.setViewportSize({ width: 420, height: 900 });
+      const title = tab.page.getByRole("heading", { name: "Comparing two profiles" });
+      assert.ok(await title.evaluate((heading) => heading.scrollWidth <= heading.clientWidth), "the title is whole");
+      await tab.pictures("a16-compared");
+      await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+      await title.waitFor({ state: "detached" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a16 swap negates every change", async () => {
     const tab = await compared(lowData, raisedData);
@@ -137,45 +144,60 @@ describe("comparison", () => {
     await tab.close();
   });
 
-  scene("a16 the call tree of both says of each call what changed", async () => {
-    const tab = await compared(lowData, raisedData, { initPath: axe, height: 900 });
-    await tab.page.keyboard.press("4");
-    const tree = tab.page.getByRole("treegrid", { name: "Call tree of both profiles" });
-    await tree.getByRole("row", { name: /canals/ }).first().waitFor();
-    await tab.page.getByRole("button", { name: "Expand to the largest change" }).click();
-    await tree.locator(".row.selected", { hasText: "drain_lock" }).waitFor();
-    const rows = await tree.locator(".rows-body .row").evaluateAll((rows) =>
-      rows.map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent)));
-    for (const name of ["dig_canal", "flood_lock", "drain_lock"]) {
-      const [change, before, after] = rows.find(([, , , call]) => call.startsWith(name));
-      const [then, now] = [lowData, raisedData].map((data) => totalByPerf(data, name));
-      assert.ok(Math.abs(percent(before) - then) < 0.06 && Math.abs(percent(after) - now) < 0.06, `${name} ${before} ${after}, by perf ${then} ${now}`);
-      assert.ok(Math.abs(number(change) - (now - then)) < 0.06, `${name} ${change}`);
-    }
-    await tree.focus();
-    for (const key of ["Home", "ArrowLeft"]) await tab.page.keyboard.press(key);
-    await tab.page.waitForFunction(() => document.querySelectorAll("[role=treegrid] .rows-body .row").length === 1);
-    await tab.page.keyboard.press("ArrowRight");
-    await tree.getByRole("row", { name: /main/ }).waitFor();
-    assert.deepEqual(await tab.findings(), []);
-    await tab.pictures("a16-compare-tree");
-    // The selection is that of the graph.
-    await tab.view(/Flame graph/);
-    await tab.page.locator('[role=treeitem][aria-selected="true"][aria-label^="canals"]').waitFor();
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a16 the call tree of both says of each call what changed",
+    async () => {
+      const tab = await compared(lowData, raisedData, { initPath: axe, height: 900 });
+      await tab.page.keyboard.press("4");
+      const tree = tab.page.getByRole("treegrid", { name: "Call tree of both profiles" });
+      await tree
+        .getByRole("row", { name: /canals/ })
+        .first()
+        .waitFor();
+      await tab.page.getByRole("button", { name: "Expand to the largest change" }).click();
+      await tree.locator(".row.selected", { hasText: "drain_lock" }).waitFor();
+      const rows = await tree
+        .locator(".rows-body .row")
+        .evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent)));
+      for (const name of ["dig_canal", "flood_lock", "drain_lock"]) {
+        const [change, before, after] = rows.find(([, , , call]) => call.startsWith(name));
+        const [then, now] = [lowData, raisedData].map((data) => totalByPerf(data, name));
+        assert.ok(
+          Math.abs(percent(before) - then) < 0.06 && Math.abs(percent(after) - now) < 0.06,
+          `${name} ${before} ${after}, by perf ${then} ${now}`,
+        );
+        assert.ok(Math.abs(number(change) - (now - then)) < 0.06, `${name} ${change}`);
+      }
+      await tree.focus();
+      for (const key of ["Home", "ArrowLeft"]) await tab.page.keyboard.press(key);
+      await tab.page.waitForFunction(() => document.querySelectorAll("[role=treegrid] .rows-body .row").length === 1);
+      await tab.page.keyboard.press("ArrowRight");
+      await tree.getByRole("row", { name: /main/ }).waitFor();
+      assert.deepEqual(await tab.findings(), []);
+      await tab.pictures("a16-compare-tree");
+      // The selection is that of the graph.
+      await tab.view(/Flame graph/);
+      await tab.page.locator('[role=treeitem][aria-selected="true"][aria-label^="canals"]').waitFor();
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("a16 where two are compared, what cannot be had says why", async () => {
-    const tab = await compared(lowData, raisedData, { height: 900 });
-    await tab.page.getByText("Time order and heat map show a single profile").waitFor();
-    await tab.page.getByRole("button", { name: "Stop comparing" }).click();
-    await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
-    await tab.page.getByRole("button", { name: "Compare…" }).click();
-    const item = tab.page.getByRole("button", { name: /The range with the rest/ });
-    await item.getByText("select a range in the timeline first").waitFor();
-    assert.ok(await item.isDisabled());
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a16 where two are compared, what cannot be had says why",
+    async () => {
+      const tab = await compared(lowData, raisedData, { height: 900 });
+      await tab.page.getByText("Time order and heat map show a single profile").waitFor();
+      await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+      await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
+      await tab.page.getByRole("button", { name: "Compare…" }).click();
+      const item = tab.page.getByRole("button", { name: /The range with the rest/ });
+      await item.getByText("select a range in the timeline first").waitFor();
+      assert.ok(await item.isDisabled());
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a16 filters act on both by name, and the bar says which are of the first only", async () => {
     // Half of a graph is enough to be another than all of it.
@@ -196,7 +218,10 @@ describe("comparison", () => {
     assert.ok(named.length > 0, JSON.stringify(said.functions));
     for (const { name, before, after } of named) {
       const row = rowOf(table, `${name} canals`);
-      assert.ok(Math.abs(percent(row.before) - before) < 0.06 && Math.abs(percent(row.after) - after) < 0.06, `${name} ${JSON.stringify(row)}`);
+      assert.ok(
+        Math.abs(percent(row.before) - before) < 0.06 && Math.abs(percent(row.after) - after) < 0.06,
+        `${name} ${JSON.stringify(row)}`,
+      );
     }
     const boxes = await tab.page.locator(".side-box").allTextContents();
     for (const [index, side] of [said.before, said.after].entries()) {
@@ -206,52 +231,73 @@ describe("comparison", () => {
     await tab.close();
   });
 
-  scene("a16 a range and the rest add up to the whole, and the address holds them", async () => {
-    const address = await parts.view(lowData);
-    const tab = await Tab.open(`${address}#s2&range=0.05-0.2&compare=rest.raw.both`);
-    await tab.page.getByRole("heading", { name: "Comparing a range with the rest" }).waitFor();
-    await tab.page.locator(".changes .row", { hasText: "dig_canal" }).waitFor();
-    await tab.settled();
-    const boxes = await tab.page.locator(".side-box").allTextContents();
-    assert.match(boxes[0], /Before.*The rest/);
-    assert.match(boxes[1], /After.*The range.*150 ms|After.*The range.*0\.15 s/);
-    const samples = boxes.map((text) => Number(/([\d,]+)$/.exec(text)[1].replaceAll(",", "")));
-    const { samples: all } = await tab.ask("info");
-    assert.equal(samples[0] + samples[1], all);
-    assert.ok(samples.every((count) => count > 0));
-    assert.equal(await tab.page.locator(".pair", { hasText: "canals" }).getByText("same build").count(), 1);
-    // Without the range there is nothing to compare with the rest.
-    await tab.page.getByRole("button", { name: /^Remove|^Clear/ }).first().click();
-    await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a16 a range and the rest add up to the whole, and the address holds them",
+    async () => {
+      const address = await parts.view(lowData);
+      const tab = await Tab.open(`${address}#s2&range=0.05-0.2&compare=rest.raw.both`);
+      await tab.page.getByRole("heading", { name: "Comparing a range with the rest" }).waitFor();
+      await tab.page.locator(".changes .row", { hasText: "dig_canal" }).waitFor();
+      await tab.settled();
+      const boxes = await tab.page.locator(".side-box").allTextContents();
+      assert.match(boxes[0], /Before.*The rest/);
+      assert.match(boxes[1], /After.*The range.*150 ms|After.*The range.*0\.15 s/);
+      const samples = boxes.map((text) => Number(/([\d,]+)$/.exec(text)[1].replaceAll(",", "")));
+      const { samples: all } = await tab.ask("info");
+      assert.equal(samples[0] + samples[1], all);
+      assert.ok(samples.every((count) => count > 0));
+      assert.equal(await tab.page.locator(".pair", { hasText: "canals" }).getByText("same build").count(), 1);
+      // Without the range there is nothing to compare with the rest.
+      await tab.page
+        .getByRole("button", { name: /^Remove|^Clear/ })
+        .first()
+        .click();
+      await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("a16 a comparison is read by keyboard and screen reader", async () => {
-    const tab = await compared(lowData, raisedData, { initPath: axe });
-    await tab.page.getByRole("tree").focus();
-    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await tab.page.keyboard.press(key);
-    const words = tab.page.locator('[role=treeitem][aria-selected="true"]');
-    await tab.page.waitForFunction(() =>
-      / percent, after /.test(document.querySelector('[role=treeitem][aria-selected="true"]')?.getAttribute("aria-label") ?? ""));
-    assert.match(await words.getAttribute("aria-label"), /before [\d.]+ percent, after [\d.]+ percent, change .* points, (beyond|within) noise/);
-    await tab.page.keyboard.press("Enter");
-    await tab.page.locator(".breadcrumb .crumb").first().waitFor();
-    await tab.page.keyboard.press("Backspace");
-    await tab.page.waitForFunction(() => document.querySelectorAll(".breadcrumb .crumb").length <= 1);
-    await tab.page.keyboard.press("3");
-    await tab.page.getByRole("grid", { name: "Changes by function" }).waitFor();
-    assert.deepEqual(await tab.findings(), []);
-    await tab.page.getByRole("button", { name: "Stop comparing" }).click();
-    await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a16 a comparison is read by keyboard and screen reader",
+    async () => {
+      const tab = await compared(lowData, raisedData, { initPath: axe });
+      await tab.page.getByRole("tree").focus();
+      for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await tab.page.keyboard.press(key);
+      const words = tab.page.locator('[role=treeitem][aria-selected="true"]');
+      await tab.page.waitForFunction(() =>
+        / percent, after /.test(
+          document.querySelector('[role=treeitem][aria-selected="true"]')?.getAttribute("aria-label") ?? "",
+        ),
+      );
+      assert.match(
+        await words.getAttribute("aria-label"),
+        /before [\d.]+ percent, after [\d.]+ percent, change .* points, (beyond|within) noise/,
+      );
+      await tab.page.keyboard.press("Enter");
+      await tab.page.locator(".breadcrumb .crumb").first().waitFor();
+      await tab.page.keyboard.press("Backspace");
+      await tab.page.waitForFunction(() => document.querySelectorAll(".breadcrumb .crumb").length <= 1);
+      await tab.page.keyboard.press("3");
+      await tab.page.getByRole("grid", { name: "Changes by function" }).waitFor();
+      assert.deepEqual(await tab.findings(), []);
+      await tab.page.getByRole("button", { name: "Stop comparing" }).click();
+      await tab.page.getByRole("heading", { name: "low.data" }).waitFor();
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("a16 perftab view serves two and both get their names", async () => {
-    const address = await parts.view(lowData, raisedData);
-    const tab = await Tab.open(address);
-    await tab.page.getByRole("button", { name: "Open both to compare" }).click();
-    await tab.page.locator(".changes .row", { hasText: "flood_lock" }).waitFor();
-    assert.match(await tab.page.locator(".status-network").textContent(), /Nothing was sent/);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a16 perftab view serves two and both get their names",
+    async () => {
+      const address = await parts.view(lowData, raisedData);
+      const tab = await Tab.open(address);
+      await tab.page.getByRole("button", { name: "Open both to compare" }).click();
+      await tab.page.locator(".changes .row", { hasText: "flood_lock" }).waitFor();
+      assert.match(await tab.page.locator(".status-network").textContent(), /Nothing was sent/);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });

@@ -99,22 +99,42 @@ describe("a debuginfod asked by the page itself", () => {
   for (const [what, tier, code, headers, body, words, name] of [
     ["not found", "fast", 404, READABLE, () => "", /^Not on 127\.0\.0\.1:\d+$/, "not-found"],
     ["another build", "fast", 200, READABLE, () => rebuilt, "It sent another build; not used", "wrong-bytes"],
-    ["no binary", "all", 200, READABLE, () => "<html>", /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/, "no-binary"],
+    [
+      "no binary",
+      "all",
+      200,
+      READABLE,
+      () => "<html>",
+      /^127\.0\.0\.1:\d+ sent a file that could not be read: .*3c 68 74 6d/,
+      "no-binary",
+    ],
     ["too large", "all", 200, { ...READABLE, "content-length": 5e9 }, null, /has a file over 4 GB; not fetched$/, "too-large"],
     ["failed", "all", 500, READABLE, () => "", /: answered 500$/, "fails"],
     // It answers, and a page may not read it: a 404 and a file look the same.
-    ["unreadable", "fast", 404, {}, () => "", /^127\.0\.0\.1:\d+ does not let web pages read its answers \(no CORS\)\. Use perftab view\.$/, "unreadable"],
+    [
+      "unreadable",
+      "fast",
+      404,
+      {},
+      () => "",
+      /^127\.0\.0\.1:\d+ does not let web pages read its answers \(no CORS\)\. Use perftab view\.$/,
+      "unreadable",
+    ],
     ["an unreadable file", "all", 200, {}, () => program, /\(no CORS\)/],
   ]) {
-    scene(`a07 11b ${what} has words of its own`, async () => {
-      const server = await serve((_, response) => {
-        response.writeHead(code, headers);
-        if (body === null) response.write("a beginning");
-        else response.end(body());
-      });
-      await answered(server.address, "missing", words, name);
-      server.end();
-    }, { tier });
+    scene(
+      `a07 11b ${what} has words of its own`,
+      async () => {
+        const server = await serve((_, response) => {
+          response.writeHead(code, headers);
+          if (body === null) response.write("a beginning");
+          else response.end(body());
+        });
+        await answered(server.address, "missing", words, name);
+        server.end();
+      },
+      { tier },
+    );
   }
 
   scene("a07 11b a server that is down has words of its own", async () => {
@@ -123,28 +143,35 @@ describe("a debuginfod asked by the page itself", () => {
     await answered(gone.address, "missing", "Server did not answer. If the browser blocks it, use perftab view", "down");
   });
 
-  scene("11c by perftab view, a server that fails is named with its reason, and nothing found says where it looked", async () => {
-    const answers = [
-      [500, (address) => `${address} answered 500 Internal Server Error`],
-      [404, (address) => `Not on this machine, nor on ${new URL(address).host}`],
-    ];
-    for (const [code, words] of answers) {
-      const server = await serve((_, response) => {
-        response.writeHead(code);
-        response.end();
-      });
-      const tab = await Tab.open(await parts.view(recording, "--no-local", "--debuginfod", server.address));
-      await tab.opened();
-      const row = await tab.status("tides", "missing");
-      await row.getByRole("button", { name: "Fetch tides" }).click();
-      await tab.page.getByRole("dialog", { name: "Fetch from debuginfod" }).getByRole("button", { name: /^Fetch/ }).click();
-      await row.getByText(words(server.address), { exact: true }).waitFor();
-      // The console names failed requests; that is the browser's own remark, not a fault of the page.
-      tab.browser.errors.length = 0;
-      await tab.close();
-      server.end();
-    }
-  }, { tier: "all" });
+  scene(
+    "11c by perftab view, a server that fails is named with its reason, and nothing found says where it looked",
+    async () => {
+      const answers = [
+        [500, (address) => `${address} answered 500 Internal Server Error`],
+        [404, (address) => `Not on this machine, nor on ${new URL(address).host}`],
+      ];
+      for (const [code, words] of answers) {
+        const server = await serve((_, response) => {
+          response.writeHead(code);
+          response.end();
+        });
+        const tab = await Tab.open(await parts.view(recording, "--no-local", "--debuginfod", server.address));
+        await tab.opened();
+        const row = await tab.status("tides", "missing");
+        await row.getByRole("button", { name: "Fetch tides" }).click();
+        await tab.page
+          .getByRole("dialog", { name: "Fetch from debuginfod" })
+          .getByRole("button", { name: /^Fetch/ })
+          .click();
+        await row.getByText(words(server.address), { exact: true }).waitFor();
+        // The console names failed requests; that is the browser's own remark, not a fault of the page.
+        tab.browser.errors.length = 0;
+        await tab.close();
+        server.end();
+      }
+    },
+    { tier: "all" },
+  );
 
   scene("a07 11d a fetch says how much has come, and Cancel ends it at the server", async () => {
     let closed;
@@ -167,160 +194,190 @@ describe("a debuginfod asked by the page itself", () => {
     server.end();
   });
 
-  scene("11e of several servers each is asked in turn, and says what came of it; asked again only by hand", async () => {
-    const nothing = (_, response) => {
-      response.writeHead(404, READABLE);
-      response.end();
-    };
-    const [first, second] = [await serve(nothing), await serve(nothing)];
-    const gone = await serve(() => {});
-    gone.end();
-    const host = ({ address }) => new URL(address).host;
-    const { tab, row } = await ask([first, gone, second].map(({ address }) => address).join("  "));
-    const { page } = tab;
-    await row.getByText(`${host(gone)} did not answer`, { exact: true }).waitFor();
-    assert.deepEqual(first.asked, [`/buildid/${wanted}/debuginfo`, `/buildid/${wanted}/executable`]);
-    assert.deepEqual(second.asked, first.asked, "the one that is down keeps nobody from the next");
-    const network = page.locator(".status-network");
-    await eventually(async () => {
-      assert.equal((await network.innerText()).trim(), `Sent 1 build-id to ${[first, gone, second].map(host).join(", ")}`);
-    });
+  scene(
+    "11e of several servers each is asked in turn, and says what came of it; asked again only by hand",
+    async () => {
+      const nothing = (_, response) => {
+        response.writeHead(404, READABLE);
+        response.end();
+      };
+      const [first, second] = [await serve(nothing), await serve(nothing)];
+      const gone = await serve(() => {});
+      gone.end();
+      const host = ({ address }) => new URL(address).host;
+      const { tab, row } = await ask([first, gone, second].map(({ address }) => address).join("  "));
+      const { page } = tab;
+      await row.getByText(`${host(gone)} did not answer`, { exact: true }).waitFor();
+      assert.deepEqual(first.asked, [`/buildid/${wanted}/debuginfo`, `/buildid/${wanted}/executable`]);
+      assert.deepEqual(second.asked, first.asked, "the one that is down keeps nobody from the next");
+      const network = page.locator(".status-network");
+      await eventually(async () => {
+        assert.equal((await network.innerText()).trim(), `Sent 1 build-id to ${[first, gone, second].map(host).join(", ")}`);
+      });
 
-    await row.locator(".dso-name").click();
-    await page.getByTitle("Show DSOs at full width").click();
-    const tried = page.getByRole("region", { name: "Tried" });
-    const said = Object.fromEntries(await tried.locator("dt").evaluateAll((terms) =>
-      terms.map((term) => [term.textContent, term.nextElementSibling.textContent])));
-    assert.deepEqual(said, {
-      [host(first)]: "does not have it", [host(gone)]: "did not answer", [host(second)]: "does not have it",
-    });
-    await tab.pictures("a07-tried");
-    await page.keyboard.press("Escape");
+      await row.locator(".dso-name").click();
+      await page.getByTitle("Show DSOs at full width").click();
+      const tried = page.getByRole("region", { name: "Tried" });
+      const said = Object.fromEntries(
+        await tried
+          .locator("dt")
+          .evaluateAll((terms) => terms.map((term) => [term.textContent, term.nextElementSibling.textContent])),
+      );
+      assert.deepEqual(said, {
+        [host(first)]: "does not have it",
+        [host(gone)]: "did not answer",
+        [host(second)]: "does not have it",
+      });
+      await tab.pictures("a07-tried");
+      await page.keyboard.press("Escape");
 
-    // Those that answered are not asked again with all others, the one that was down is.
-    await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
-    await page.locator(".status-work").waitFor({ state: "detached" });
-    assert.equal(first.asked.filter((path) => path.includes(wanted)).length, 2);
-    assert.equal(second.asked.filter((path) => path.includes(wanted)).length, 2);
-    await row.getByRole("button", { name: "Fetch tides" }).click();
-    await row.getByText(`${host(gone)} did not answer`, { exact: true }).waitFor();
-    assert.equal(second.asked.filter((path) => path.includes(wanted)).length, 4);
-    tab.browser.errors.length = 0;
-    await tab.close();
-    first.end();
-    second.end();
-  }, { tier: "all" });
+      // Those that answered are not asked again with all others, the one that was down is.
+      await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
+      await page.locator(".status-work").waitFor({ state: "detached" });
+      assert.equal(first.asked.filter((path) => path.includes(wanted)).length, 2);
+      assert.equal(second.asked.filter((path) => path.includes(wanted)).length, 2);
+      await row.getByRole("button", { name: "Fetch tides" }).click();
+      await row.getByText(`${host(gone)} did not answer`, { exact: true }).waitFor();
+      assert.equal(second.asked.filter((path) => path.includes(wanted)).length, 4);
+      tab.browser.errors.length = 0;
+      await tab.close();
+      first.end();
+      second.end();
+    },
+    { tier: "all" },
+  );
 
-  scene("11f the second server has what the first has not", async () => {
-    const empty = await serve((_, response) => {
-      response.writeHead(404, READABLE);
-      response.end();
-    });
-    const full = await serve((_, response) => {
-      response.writeHead(200, READABLE);
-      response.end(program);
-    });
-    const { tab } = await ask(`${empty.address} ${full.address}`);
-    await tab.status("tides", "matched");
-    assert.equal(empty.asked.length, 2);
-    assert.deepEqual(full.asked, [`/buildid/${wanted}/debuginfo`]);
-    tab.browser.errors.length = 0;
-    await tab.close();
-    empty.end();
-    full.end();
-  }, { tier: "all" });
+  scene(
+    "11f the second server has what the first has not",
+    async () => {
+      const empty = await serve((_, response) => {
+        response.writeHead(404, READABLE);
+        response.end();
+      });
+      const full = await serve((_, response) => {
+        response.writeHead(200, READABLE);
+        response.end(program);
+      });
+      const { tab } = await ask(`${empty.address} ${full.address}`);
+      await tab.status("tides", "matched");
+      assert.equal(empty.asked.length, 2);
+      assert.deepEqual(full.asked, [`/buildid/${wanted}/debuginfo`]);
+      tab.browser.errors.length = 0;
+      await tab.close();
+      empty.end();
+      full.end();
+    },
+    { tier: "all" },
+  );
 
-  scene("a07 11g two at a time, most samples first, and Cancel all ends them", async () => {
-    const closed = [];
-    let bothAsked;
-    const both = new Promise((done) => (bothAsked = done));
-    const server = await serve((_, response) => {
-      response.writeHead(200, { ...READABLE, "content-length": program.length });
-      response.write(program.subarray(0, 4096));
-      if (closed.push(once(response, "close")) === 2) bothAsked();
-    });
-    const tab = await Tab.open(host);
-    const { page } = tab;
-    await tab.drop(recording);
-    await tab.opened();
-    const ledger = Object.values(await tab.ledger()).filter(({ status }) => status === "missing").map(({ buildId }) => buildId);
-    assert.ok(ledger.length > 2, "more are missing than are fetched at once");
-    await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
-    const dialog = page.getByRole("dialog", { name: "Fetch from debuginfod" });
-    await dialog.getByRole("textbox").fill(server.address);
-    await dialog.getByRole("button", { name: /^Fetch/ }).click();
-    await both;
-    assert.deepEqual(server.asked.map((path) => path.split("/")[2]), ledger.slice(0, 2));
-    const work = page.locator(".status-work");
-    await work.filter({ hasText: new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`) }).waitFor();
-    await tab.pictures("a07-fetching");
-    await work.getByRole("button", { name: "Cancel all" }).click();
-    await Promise.all(closed);
-    await work.waitFor({ state: "detached" });
-    assert.equal(server.asked.length, 2, "what waited was never asked for");
-    tab.browser.errors.length = 0;
-    await tab.close();
-    server.end();
-  }, { tier: "all" });
-
-  scene("11i once ticked, a server is asked as soon as a profile opens, until the tick or the server goes", async () => {
-    const server = await serve((path, response) => {
-      response.writeHead(path === `/buildid/${wanted}/debuginfo` ? 200 : 404, READABLE);
-      response.end(path === `/buildid/${wanted}/debuginfo` ? program : "");
-    });
-    const tab = await Tab.open(host);
-    const { page } = tab;
-    const askAll = async () => {
-      await page.getByRole("button", { name: /^Sort DSOs: / }).click();
-      await page.getByRole("button", { name: "debuginfod servers…" }).click();
-      return page.getByRole("dialog", { name: "Fetch from debuginfod" });
-    };
-    const again = async () => {
-      await page.reload();
-      await page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
-      server.asked.length = 0;
+  scene(
+    "a07 11g two at a time, most samples first, and Cancel all ends them",
+    async () => {
+      const closed = [];
+      let bothAsked;
+      const both = new Promise((done) => (bothAsked = done));
+      const server = await serve((_, response) => {
+        response.writeHead(200, { ...READABLE, "content-length": program.length });
+        response.write(program.subarray(0, 4096));
+        if (closed.push(once(response, "close")) === 2) bothAsked();
+      });
+      const tab = await Tab.open(host);
+      const { page } = tab;
       await tab.drop(recording);
       await tab.opened();
-    };
-    await tab.drop(recording);
-    await tab.opened();
-    const dialog = await askAll();
-    await dialog.getByRole("textbox").fill(server.address);
-    await dialog.getByRole("checkbox", { name: /^Fetch automatically/ }).check();
-    await tab.settled();
-    assert.deepEqual(server.asked, [], "nothing before the button that says what is sent");
-    await dialog.getByRole("button", { name: /^Fetch \d/ }).click();
-    await tab.status("tides", "matched");
-    await again();
-    await tab.status("tides", "matched");
-    assert.ok(server.asked.length > 0);
+      const ledger = Object.values(await tab.ledger())
+        .filter(({ status }) => status === "missing")
+        .map(({ buildId }) => buildId);
+      assert.ok(ledger.length > 2, "more are missing than are fetched at once");
+      await page.getByRole("button", { name: /^Fetch \d+ from debuginfod$/ }).click();
+      const dialog = page.getByRole("dialog", { name: "Fetch from debuginfod" });
+      await dialog.getByRole("textbox").fill(server.address);
+      await dialog.getByRole("button", { name: /^Fetch/ }).click();
+      await both;
+      assert.deepEqual(
+        server.asked.map((path) => path.split("/")[2]),
+        ledger.slice(0, 2),
+      );
+      const work = page.locator(".status-work");
+      await work.filter({ hasText: new RegExp(`^Fetching 1 of ${ledger.length} from 127.0.0.1:\\d+`) }).waitFor();
+      await tab.pictures("a07-fetching");
+      await work.getByRole("button", { name: "Cancel all" }).click();
+      await Promise.all(closed);
+      await work.waitFor({ state: "detached" });
+      assert.equal(server.asked.length, 2, "what waited was never asked for");
+      tab.browser.errors.length = 0;
+      await tab.close();
+      server.end();
+    },
+    { tier: "all" },
+  );
 
-    const second = await askAll();
-    await second.getByRole("checkbox", { name: /^Fetch automatically/ }).uncheck();
-    await second.getByRole("button", { name: "Not now" }).click();
-    await again();
-    await tab.settled();
-    assert.deepEqual(server.asked, []);
-    assert.equal((await tab.ledger()).tides.status, "missing");
-    tab.browser.errors.length = 0;
-    await tab.close();
-    server.end();
-  }, { tier: "all" });
+  scene(
+    "11i once ticked, a server is asked as soon as a profile opens, until the tick or the server goes",
+    async () => {
+      const server = await serve((path, response) => {
+        response.writeHead(path === `/buildid/${wanted}/debuginfo` ? 200 : 404, READABLE);
+        response.end(path === `/buildid/${wanted}/debuginfo` ? program : "");
+      });
+      const tab = await Tab.open(host);
+      const { page } = tab;
+      const askAll = async () => {
+        await page.getByRole("button", { name: /^Sort DSOs: / }).click();
+        await page.getByRole("button", { name: "debuginfod servers…" }).click();
+        return page.getByRole("dialog", { name: "Fetch from debuginfod" });
+      };
+      const again = async () => {
+        await page.reload();
+        await page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
+        server.asked.length = 0;
+        await tab.drop(recording);
+        await tab.opened();
+      };
+      await tab.drop(recording);
+      await tab.opened();
+      const dialog = await askAll();
+      await dialog.getByRole("textbox").fill(server.address);
+      await dialog.getByRole("checkbox", { name: /^Fetch automatically/ }).check();
+      await tab.settled();
+      assert.deepEqual(server.asked, [], "nothing before the button that says what is sent");
+      await dialog.getByRole("button", { name: /^Fetch \d/ }).click();
+      await tab.status("tides", "matched");
+      await again();
+      await tab.status("tides", "matched");
+      assert.ok(server.asked.length > 0);
 
-  scene("11h elfutils' own server does not let web pages read it, and that is said", async (t) => {
-    if (!isInstalled("debuginfod")) {
-      console.log("SKIPPED: a real debuginfod asked by a page: debuginfod is not installed");
-      return t.skip();
-    }
-    writeFileSync(parts.path("served", "bin", "any-name"), program);
-    const address = await parts.debuginfod(parts.path("served"));
-    const reply = await fetch(`${address}/buildid/${wanted}/debuginfo`);
-    if (reply.headers.has("access-control-allow-origin")) {
-      console.log("SKIPPED: a real debuginfod asked by a page: this one lets pages read its answers");
-      return t.skip();
-    }
-    await answered(address, "missing", /does not let web pages read its answers \(no CORS\)\. Use perftab view\.$/);
-  }, { tier: "all" });
+      const second = await askAll();
+      await second.getByRole("checkbox", { name: /^Fetch automatically/ }).uncheck();
+      await second.getByRole("button", { name: "Not now" }).click();
+      await again();
+      await tab.settled();
+      assert.deepEqual(server.asked, []);
+      assert.equal((await tab.ledger()).tides.status, "missing");
+      tab.browser.errors.length = 0;
+      await tab.close();
+      server.end();
+    },
+    { tier: "all" },
+  );
+
+  scene(
+    "11h elfutils' own server does not let web pages read it, and that is said",
+    async (t) => {
+      if (!isInstalled("debuginfod")) {
+        console.log("SKIPPED: a real debuginfod asked by a page: debuginfod is not installed");
+        return t.skip();
+      }
+      writeFileSync(parts.path("served", "bin", "any-name"), program);
+      const address = await parts.debuginfod(parts.path("served"));
+      const reply = await fetch(`${address}/buildid/${wanted}/debuginfo`);
+      if (reply.headers.has("access-control-allow-origin")) {
+        console.log("SKIPPED: a real debuginfod asked by a page: this one lets pages read its answers");
+        return t.skip();
+      }
+      await answered(address, "missing", /does not let web pages read its answers \(no CORS\)\. Use perftab view\.$/);
+    },
+    { tier: "all" },
+  );
 });
 
 describe("a page whose worker cannot start", () => {

@@ -58,7 +58,10 @@ describe("b30 another build is refused", () => {
     await (await tab.status("tides", "mismatched")).getByRole("button", { name: "Why? tides" }).click();
     const pane = page.getByRole("complementary", { name: "tides is a different build" });
     const shown = await pane.locator(".id-groups").allInnerTexts();
-    assert.deepEqual(shown.map((text) => text.replace(/\s/g, "")), [ids.right, ids.rebuilt]);
+    assert.deepEqual(
+      shown.map((text) => text.replace(/\s/g, "")),
+      [ids.right, ids.rebuilt],
+    );
     await pane.getByText("by mmap event").waitFor();
     await pane.getByText(/ kB, modified /).waitFor();
     const ways = await pane.locator(".ways li strong:first-child").allInnerTexts();
@@ -85,8 +88,8 @@ describe("b04 one path, two builds", () => {
     assert.equal(await rows.count(), 2);
     const shown = await rows.locator("code").evaluateAll((codes) => codes.map((code) => code.title));
     assert.deepEqual(new Set(shown), new Set([ids.right, ids.rebuilt]));
-    const statuses = () => rows.evaluateAll((rows) =>
-      Object.fromEntries(rows.map((row) => [row.querySelector("code").title, row.dataset.status])));
+    const statuses = () =>
+      rows.evaluateAll((rows) => Object.fromEntries(rows.map((row) => [row.querySelector("code").title, row.dataset.status])));
 
     await tab.drop(files.rebuilt);
     await page.locator(".dso-row[data-status=matched]", { hasText: "tides" }).waitFor();
@@ -125,63 +128,82 @@ describe("b45 archives are opened by drag and drop", () => {
   });
 
   for (const [ending, pack] of Object.entries(PACKERS)) {
-    scene(`b45a ${ending}: the members are counted, and the right one names`, async (t) => {
-      if (!isInstalled(NEEDS[ending])) {
-        console.log(`SKIPPED: a binary in a ${ending}: ${NEEDS[ending]} is not installed`);
-        return t.skip();
-      }
-      const archive = parts.path("archives", `tree.${ending}`);
-      pack(tree(), archive);
-      const tab = await opened(recording);
-      await tab.drop(archive);
-      await tab.status("tides", "matched");
-      assert.match(await toast(tab, "Used"), /^Used 1 of 3 files: .*any-name/);
-      assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
-      await tab.close();
-    }, { tier: ending === "tar.gz" ? "fast" : "all" });
+    scene(
+      `b45a ${ending}: the members are counted, and the right one names`,
+      async (t) => {
+        if (!isInstalled(NEEDS[ending])) {
+          console.log(`SKIPPED: a binary in a ${ending}: ${NEEDS[ending]} is not installed`);
+          return t.skip();
+        }
+        const archive = parts.path("archives", `tree.${ending}`);
+        pack(tree(), archive);
+        const tab = await opened(recording);
+        await tab.drop(archive);
+        await tab.status("tides", "matched");
+        assert.match(await toast(tab, "Used"), /^Used 1 of 3 files: .*any-name/);
+        assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
+        await tab.close();
+      },
+      { tier: ending === "tar.gz" ? "fast" : "all" },
+    );
   }
 
-  scene("b43a a packed binary that comes first waits for its profile", async () => {
-    const packed = parts.pack("xz", files.right, "xz");
-    const tab = await Tab.open(host);
-    await tab.drop(packed);
-    await tab.page.getByText(/^tides\.xz may contain binaries\. Add a perf\.data too/).waitFor();
-    await tab.drop(recording);
-    await tab.opened();
-    await tab.status("tides", "matched");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "b43a a packed binary that comes first waits for its profile",
+    async () => {
+      const packed = parts.pack("xz", files.right, "xz");
+      const tab = await Tab.open(host);
+      await tab.drop(packed);
+      await tab.page.getByText(/^tides\.xz may contain binaries\. Add a perf\.data too/).waitFor();
+      await tab.drop(recording);
+      await tab.opened();
+      await tab.status("tides", "matched");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("b45b of an archive with another build the reason is listed, and no name comes from it", async () => {
-    const other = dirname(parts.path("other", "README"));
-    mkdirSync(other, { recursive: true });
-    copyFileSync(files.rebuilt, parts.path("other", "bin", "tides"));
-    const archive = parts.path("archives", "other.tar");
-    run("tar", ["-cf", archive, "-C", other, "."]);
-    const tab = await opened(recording);
-    await tab.drop(archive);
-    await tab.status("tides", "mismatched");
-    await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
-    await tab.page.getByRole("dialog", { name: "Not used" }).getByText(`Another build: the file has ${ids.rebuilt}, the profile has ${ids.right}.`).waitFor();
-    await tab.picture("b45-not-used");
-    await tab.page.keyboard.press("Escape");
-    assert.ok((await tab.functions()).filter(({ dso }) => dso === "tides").every(isAddress));
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "b45b of an archive with another build the reason is listed, and no name comes from it",
+    async () => {
+      const other = dirname(parts.path("other", "README"));
+      mkdirSync(other, { recursive: true });
+      copyFileSync(files.rebuilt, parts.path("other", "bin", "tides"));
+      const archive = parts.path("archives", "other.tar");
+      run("tar", ["-cf", archive, "-C", other, "."]);
+      const tab = await opened(recording);
+      await tab.drop(archive);
+      await tab.status("tides", "mismatched");
+      await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
+      await tab.page
+        .getByRole("dialog", { name: "Not used" })
+        .getByText(`Another build: the file has ${ids.rebuilt}, the profile has ${ids.right}.`)
+        .waitFor();
+      await tab.picture("b45-not-used");
+      await tab.page.keyboard.press("Escape");
+      assert.ok((await tab.functions()).filter(({ dso }) => dso === "tides").every(isAddress));
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("b45 what `perftab buildid archive` packs", () => {
-  scene("b45c names what the recording hit", async () => {
-    const archive = parts.path("archives", "binaries.tar.gz");
-    parts.perftab("buildid", "archive", recording, "-o", archive);
-    const tab = await opened(recording);
-    await tab.drop(archive);
-    await tab.status("tides", "matched");
-    await tab.status("libc.so.6", "matched");
-    assert.match(await toast(tab, "Used"), /^Used \d of \d+ files: /);
-    await tab.picture("b45-archive");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "b45c names what the recording hit",
+    async () => {
+      const archive = parts.path("archives", "binaries.tar.gz");
+      parts.perftab("buildid", "archive", recording, "-o", archive);
+      const tab = await opened(recording);
+      await tab.drop(archive);
+      await tab.status("tides", "matched");
+      await tab.status("libc.so.6", "matched");
+      assert.match(await toast(tab, "Used"), /^Used \d of \d+ files: /);
+      await tab.picture("b45-archive");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("b29 lists of symbols", () => {
@@ -198,14 +220,21 @@ describe("b29 lists of symbols", () => {
     await tab.close();
   });
 
-  scene("b29a of a JIT compiler are refused, with the reason", async () => {
-    const map = parts.path("maps", "perf-4121.map");
-    writeFileSync(map, "7f00a000 1c0 LazyCompile:*render\n7f00a200 80 Builtin:call\n");
-    const tab = await opened(recording);
-    await tab.drop(map);
-    await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
-    await tab.page.getByRole("dialog", { name: "Not used" }).getByText(/perf map/i).waitFor();
-    assert.ok(!(await tab.functions()).some(({ name }) => name.includes("render")));
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "b29a of a JIT compiler are refused, with the reason",
+    async () => {
+      const map = parts.path("maps", "perf-4121.map");
+      writeFileSync(map, "7f00a000 1c0 LazyCompile:*render\n7f00a200 80 Builtin:call\n");
+      const tab = await opened(recording);
+      await tab.drop(map);
+      await tab.page.locator(".toast").getByRole("button", { name: "Details" }).click();
+      await tab.page
+        .getByRole("dialog", { name: "Not used" })
+        .getByText(/perf map/i)
+        .waitFor();
+      assert.ok(!(await tab.functions()).some(({ name }) => name.includes("render")));
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });

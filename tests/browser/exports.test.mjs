@@ -56,13 +56,25 @@ function assertSame(found, expected) {
 describe("pprof", () => {
   const hasGo = isInstalled("go");
   const pprof = (...options) =>
-    run("go", ["tool", "pprof", ...options], { env: { ...process.env, HOME: parts.folder }, stdio: ["ignore", "pipe", "ignore"] });
+    run("go", ["tool", "pprof", ...options], {
+      env: { ...process.env, HOME: parts.folder },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
   const top = (file, event, unit, ...options) => {
-    const table = pprof("-top", "-nodecount=1000000", "-nodefraction=0", `-sample_index=${event}`, `-unit=${unit}`, ...options, file);
+    const table = pprof(
+      "-top",
+      "-nodecount=1000000",
+      "-nodefraction=0",
+      `-sample_index=${event}`,
+      `-unit=${unit}`,
+      ...options,
+      file,
+    );
     const total = Number(/^Showing nodes accounting for .* of ([\d.]+)\D* total$/m.exec(table)[1]);
     const self = new Map();
     for (const [, flat, name] of table.matchAll(/^ *([\d.]+)[a-z]* +[\d.<]+% +[\d.]+% +\S+ +[\d.<]+% {2}(.+)$/gm)) {
-      if (Number(flat) > 0 && !name.startsWith("[") && name !== "<unknown>") self.set(name.replace(/ \(inline\)$/, ""), Number(flat));
+      if (Number(flat) > 0 && !name.startsWith("[") && name !== "<unknown>")
+        self.set(name.replace(/ \(inline\)$/, ""), Number(flat));
     }
     return { total, self };
   };
@@ -70,7 +82,10 @@ describe("pprof", () => {
   scene("go tool pprof adds up what perftab reports, event by event", (t) => {
     if (!hasGo) return skip(t, "pprof of the Go tools: go is not installed");
     const file = exported("pprof", recording);
-    for (const [event, unit] of [["cpu-clock", "ns"], ["page-faults", "count"]]) {
+    for (const [event, unit] of [
+      ["cpu-clock", "ns"],
+      ["page-faults", "count"],
+    ]) {
       const { total, self } = top(file, event, unit, "-symbolize=none");
       assert.equal(total, parts.json("report", "--json", recording, "--event", event).weight, event);
       assertSame(self, selfByName(recording, event));
@@ -95,7 +110,9 @@ describe("Firefox Profiler", () => {
     // The path of a socket has to be short.
     const session = { ...process.env, PROFILER_CLI_SESSION_DIR: `${parts.path("ff")}-s` };
     const ask = (...words) =>
-      promisify(execFile)("node", [importer, ...words], { env: session, encoding: "utf8", maxBuffer: 1 << 28 }).then(({ stdout }) => stdout);
+      promisify(execFile)("node", [importer, ...words], { env: session, encoding: "utf8", maxBuffer: 1 << 28 }).then(
+        ({ stdout }) => stdout,
+      );
     const json = async (...words) => JSON.parse(await ask(...words, "--json"));
     const named = parts.path("phases.json.gz");
     copyFileSync(file, named);
@@ -145,7 +162,9 @@ describe("speedscope", () => {
       await page.locator("input[type=file]").first().setInputFiles(file);
       await page.getByText("Sandwich").click();
       await page.getByText("Symbol Name").waitFor();
-      const rows = await page.locator("tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.innerText)));
+      const rows = await page
+        .locator("tr")
+        .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.innerText)));
       const milliseconds = (text) => /^([\d.]+)(ms|s) /.exec(text)?.slice(1) ?? [NaN];
       const found = rows.flatMap(([, self, name]) => {
         const [number, unit] = milliseconds(self ?? "");
@@ -158,7 +177,10 @@ describe("speedscope", () => {
         assert.ok(Math.abs(self - expected.get(name) / 1e6) <= (self >= 1000 ? 5.001 : 0.00501), `${name}: ${self}`);
       }
       const [heaviest] = [...expected].sort(([, a], [, b]) => b - a)[0];
-      assert.ok(found.some(([name]) => name === heaviest), heaviest);
+      assert.ok(
+        found.some(([name]) => name === heaviest),
+        heaviest,
+      );
       assert.deepEqual(errors, []);
       await keepPicture(page, "export-speedscope");
     } finally {
@@ -177,7 +199,11 @@ describe("the picture", () => {
         const { boxes, names, outside } = await page.evaluate(() => {
           const boxes = [...document.querySelectorAll("svg svg")].map((box) => {
             const text = box.querySelector("text");
-            return { title: box.querySelector("title").textContent, width: box.width.baseVal.value, text: text?.getComputedTextLength() ?? 0 };
+            return {
+              title: box.querySelector("title").textContent,
+              width: box.width.baseVal.value,
+              text: text?.getComputedTextLength() ?? 0,
+            };
           });
           return {
             boxes,
@@ -192,7 +218,10 @@ describe("the picture", () => {
         const { functions, weight } = parts.json("report", "--json", recording, "--event", "cpu-clock");
         const { name, self } = functions[0];
         const share = `${((self / weight) * 100).toFixed(1)}\u2009%`;
-        assert.ok(boxes.some(({ title }) => title.startsWith(`${name}\n`) && title.includes(`self ${share}`)), `${name} ${share}`);
+        assert.ok(
+          boxes.some(({ title }) => title.startsWith(`${name}\n`) && title.includes(`self ${share}`)),
+          `${name} ${share}`,
+        );
         assert.deepEqual(errors, []);
         await keepPicture(page, `export-svg-${colorScheme}`);
       } finally {
@@ -226,12 +255,10 @@ describe("the page", () => {
       ["Save as text", "collapsed", "collapsed.txt"],
     ];
     for (const [label, format, ending] of saved) {
-      const [download] = await Promise.all([
-        page.waitForEvent("download"),
-        dialog.getByRole("button", { name: label }).click(),
-      ]);
+      const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: label }).click()]);
       assert.equal(download.suggestedFilename(), `tides.perf.${ending}`);
-      const unpacked = (file) => (ending.endsWith(".gz") ? gunzipSync(readFileSync(file)) : readFileSync(file)).toString("latin1");
+      const unpacked = (file) =>
+        (ending.endsWith(".gz") ? gunzipSync(readFileSync(file)) : readFileSync(file)).toString("latin1");
       const command = exported(format, tidesRecording, "--no-local", "--image", tides);
       assert.equal(unpacked(await download.path()), unpacked(command), format);
     }
@@ -241,7 +268,9 @@ describe("the page", () => {
 
 describe("the command", () => {
   scene("says what a format cannot hold, and that a terminal is no place for a binary file", () => {
-    const said = spawnSync(binary, ["export", tidesRecording, "--to", "pprof", "--no-local"], { env: { ...process.env, HOME: parts.folder } });
+    const said = spawnSync(binary, ["export", tidesRecording, "--to", "pprof", "--no-local"], {
+      env: { ...process.env, HOME: parts.folder },
+    });
     assert.match(said.stderr.toString(), /pprof has no sample times and no CPUs\./);
     assert.deepEqual([...said.stdout.subarray(0, 2)], [0x1f, 0x8b]);
     // script(1) gives it a terminal.

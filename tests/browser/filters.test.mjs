@@ -46,39 +46,50 @@ describe("context bar", () => {
     await tab.opened();
     await tab.drop(frame.program);
     await frame.showing(tab, frame.stacks.length - dropped);
-    await chip(tab, "Drop function rolling_sea").getByRole("button", { name: /^Remove/ }).click();
+    await chip(tab, "Drop function rolling_sea")
+      .getByRole("button", { name: /^Remove/ })
+      .click();
     await frame.showing(tab, frame.stacks.length);
     await tab.close();
   });
 
-  scene("a toast that offers to undo a step goes with its step", async () => {
-    // Only what ends its step takes one away.
-    const tab = await frame.opened({ toasts: "stay" });
-    const { page } = tab;
-    const toasts = page.locator(".toast-undo");
-    const drop = async (name) => {
-      await selectIn(tab, name);
-      await page.keyboard.press("d");
-      await toasts.filter({ hasText: `Dropped function ${name}` }).waitFor();
-    };
-    const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null);
-    for (const leave of [
-      () => page.keyboard.press("Control+z"),
-      () => page.goBack(),
-      () => page.getByRole("tab", { name: /Call tree/ }).click(),
-      () => page.evaluate(() => { location.hash = "#s2&direction=inverted"; }),
-    ]) {
+  scene(
+    "a toast that offers to undo a step goes with its step",
+    async () => {
+      // Only what ends its step takes one away.
+      const tab = await frame.opened({ toasts: "stay" });
+      const { page } = tab;
+      const toasts = page.locator(".toast-undo");
+      const drop = async (name) => {
+        await selectIn(tab, name);
+        await page.keyboard.press("d");
+        await toasts.filter({ hasText: `Dropped function ${name}` }).waitFor();
+      };
+      const gone = () => page.waitForFunction(() => document.querySelector(".toast-undo") === null);
+      for (const leave of [
+        () => page.keyboard.press("Control+z"),
+        () => page.goBack(),
+        () => page.getByRole("tab", { name: /Call tree/ }).click(),
+        () =>
+          page.evaluate(() => {
+            location.hash = "#s2&direction=inverted";
+          }),
+      ]) {
+        await drop("rolling_sea");
+        await leave();
+        await gone();
+        await page.evaluate(() => {
+          location.hash = "#s2&view=flame";
+        });
+        await frame.showing(tab, frame.stacks.length);
+      }
       await drop("rolling_sea");
-      await leave();
+      await tab.drop(frame.recording);
       await gone();
-      await page.evaluate(() => { location.hash = "#s2&view=flame"; });
-      await frame.showing(tab, frame.stacks.length);
-    }
-    await drop("rolling_sea");
-    await tab.drop(frame.recording);
-    await gone();
-    await tab.close();
-  }, { tier: "all" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("each transform by its key, in order of effect, each removed alone", async () => {
     const tab = await frame.opened();
@@ -94,14 +105,23 @@ describe("context bar", () => {
       await selectIn(tab, name);
       await page.keyboard.press(key);
       expected.push(words);
-      await chips(tab).nth(expected.length - 1).waitFor();
+      await chips(tab)
+        .nth(expected.length - 1)
+        .waitFor();
       await eventually(async () => {
-        assert.deepEqual(await chips(tab).evaluateAll((all) => all.map((each) => each.querySelector(".chip-main").innerText.replace(/\s+/g, " ").trim())), expected);
+        assert.deepEqual(
+          await chips(tab).evaluateAll((all) =>
+            all.map((each) => each.querySelector(".chip-main").innerText.replace(/\s+/g, " ").trim()),
+          ),
+          expected,
+        );
       });
     }
     await frame.showing(tab, frame.withFunction("rolling_sea"));
     await tab.pictures("shell-chips");
-    await chip(tab, "Focus subtree").getByRole("button", { name: /^Remove/ }).click();
+    await chip(tab, "Focus subtree")
+      .getByRole("button", { name: /^Remove/ })
+      .click();
     await frame.showing(tab, frame.withFunction("main"));
     await chip(tab, "Focus main").locator(".chip-main").click();
     await page.getByRole("button", { name: "Clear all" }).click();
@@ -110,62 +130,83 @@ describe("context bar", () => {
     await tab.close();
   });
 
-  scene("what has no effect is struck through, and what does not fit is counted", async () => {
-    const steps = Array.from({ length: 12 }, (_, i) => `&step=drop;nothing_is_called_like_this_${i};0`).join("");
-    const tab = await frame.opened({}, `#s2&files=/nowhere/tides${steps}`);
-    const { page } = tab;
-    await frame.showing(tab, frame.stacks.length);
-    await page.locator(".chip-inert").first().waitFor();
-    await tab.settled();
-    const drawn = await page.locator(".chips > .filter-chip").count();
-    assert.ok(drawn > 0 && drawn < 12, `${drawn} of 12 fit`);
-    const more = page.locator(".chips").getByRole("button", { name: `${12 - drawn} more filters` });
-    await more.click();
-    await eventually(async () => assert.equal(await chips(tab).count(), 12));
-    const row = await page.locator(".context-bar").boundingBox();
-    for (const box of await page.locator(".context-bar > *, .chips > *").evaluateAll((all) => all.map((each) => each.getBoundingClientRect().right))) {
-      assert.ok(box <= row.x + row.width + 0.5, "nothing leaves the bar");
-    }
-    const chipsDrawn = (least, most) => page.waitForFunction(([least, most]) => {
-      const now = document.querySelectorAll(".chips > .filter-chip").length;
-      return least <= now && now <= most;
-    }, [least, most]);
-    const gap = () => page.evaluate(() => document.querySelector(".undo-button").getBoundingClientRect().left
-      - document.querySelector(".chips").lastElementChild.getBoundingClientRect().right);
-    await page.keyboard.press("Escape");
-    await page.getByRole("button", { name: /^Remove / }).first().click();
-    await frame.showing(tab, frame.stacks.length);
-    await page.locator(".undo-button:enabled").waitFor();
-    const size = page.viewportSize();
-    await chipsDrawn(drawn, drawn);
-    await eventually(async () => {
-      const pixels = await gap();
-      assert.ok(pixels >= 0 && pixels < 16, `Undo stands ${pixels} px behind the chips`);
-    });
-    await page.setViewportSize({ width: 1030, height: size.height });
-    await chipsDrawn(0, drawn - 1);
-    await page.setViewportSize(size);
-    await chipsDrawn(drawn, drawn);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "what has no effect is struck through, and what does not fit is counted",
+    async () => {
+      const steps = Array.from({ length: 12 }, (_, i) => `&step=drop;nothing_is_called_like_this_${i};0`).join("");
+      const tab = await frame.opened({}, `#s2&files=/nowhere/tides${steps}`);
+      const { page } = tab;
+      await frame.showing(tab, frame.stacks.length);
+      await page.locator(".chip-inert").first().waitFor();
+      await tab.settled();
+      const drawn = await page.locator(".chips > .filter-chip").count();
+      assert.ok(drawn > 0 && drawn < 12, `${drawn} of 12 fit`);
+      const more = page.locator(".chips").getByRole("button", { name: `${12 - drawn} more filters` });
+      await more.click();
+      await eventually(async () => assert.equal(await chips(tab).count(), 12));
+      const row = await page.locator(".context-bar").boundingBox();
+      for (const box of await page
+        .locator(".context-bar > *, .chips > *")
+        .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().right))) {
+        assert.ok(box <= row.x + row.width + 0.5, "nothing leaves the bar");
+      }
+      const chipsDrawn = (least, most) =>
+        page.waitForFunction(
+          ([least, most]) => {
+            const now = document.querySelectorAll(".chips > .filter-chip").length;
+            return least <= now && now <= most;
+          },
+          [least, most],
+        );
+      const gap = () =>
+        page.evaluate(
+          () =>
+            document.querySelector(".undo-button").getBoundingClientRect().left -
+            document.querySelector(".chips").lastElementChild.getBoundingClientRect().right,
+        );
+      await page.keyboard.press("Escape");
+      await page
+        .getByRole("button", { name: /^Remove / })
+        .first()
+        .click();
+      await frame.showing(tab, frame.stacks.length);
+      await page.locator(".undo-button:enabled").waitFor();
+      const size = page.viewportSize();
+      await chipsDrawn(drawn, drawn);
+      await eventually(async () => {
+        const pixels = await gap();
+        assert.ok(pixels >= 0 && pixels < 16, `Undo stands ${pixels} px behind the chips`);
+      });
+      await page.setViewportSize({ width: 1030, height: size.height });
+      await chipsDrawn(0, drawn - 1);
+      await page.setViewportSize(size);
+      await chipsDrawn(drawn, drawn);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("the menu of the selection has every transform, and gives the focus back", async () => {
-    const tab = await frame.opened();
-    const { page } = tab;
-    await selectIn(tab, "rolling_sea");
-    await page.getByRole("button", { name: "More actions" }).click();
-    const menu = page.getByRole("menu", { name: "rolling_sea" });
-    await menu.waitFor();
-    await tab.picture("shell-menu-of-selection");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Escape");
-    await menu.waitFor({ state: "detached" });
-    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More actions");
-    await page.keyboard.press("Enter");
-    await menu.getByRole("menuitem", { name: /^Drop function/ }).click();
-    await frame.showing(tab, frame.stacks.length - frame.withFunction("rolling_sea"));
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "the menu of the selection has every transform, and gives the focus back",
+    async () => {
+      const tab = await frame.opened();
+      const { page } = tab;
+      await selectIn(tab, "rolling_sea");
+      await page.getByRole("button", { name: "More actions" }).click();
+      const menu = page.getByRole("menu", { name: "rolling_sea" });
+      await menu.waitFor();
+      await tab.picture("shell-menu-of-selection");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Escape");
+      await menu.waitFor({ state: "detached" });
+      await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "More actions");
+      await page.keyboard.press("Enter");
+      await menu.getByRole("menuitem", { name: /^Drop function/ }).click();
+      await frame.showing(tab, frame.stacks.length - frame.withFunction("rolling_sea"));
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("filters", () => {
@@ -192,7 +233,9 @@ describe("filters", () => {
     await page.getByRole("button", { name: `Processes 2 of ${byPid.size}` }).waitFor();
     await page.keyboard.press("Control+z");
     await frame.showing(tab, byPid.get(first).length);
-    await chip(tab, "Process").getByRole("button", { name: /^Remove/ }).click();
+    await chip(tab, "Process")
+      .getByRole("button", { name: /^Remove/ })
+      .click();
     await frame.showing(tab, frame.stacks.length);
 
     // One thread after the other, the heaviest first.
@@ -206,83 +249,112 @@ describe("filters", () => {
     await tab.close();
   });
 
-  scene("where nothing is left, the page says why and leads back", async () => {
-    const tab = await frame.opened({}, "#s2&range=999-1000");
-    const { page } = tab;
-    await page.getByText("No samples from 999.0 s to 1000.0 s.").waitFor();
-    await page.getByRole("button", { name: "Clear the range" }).click();
-    await frame.showing(tab, frame.stacks.length);
-    await tab.close();
-
-    const other = await frame.opened({}, "#s2&range=0-500&comms=nobody&step=collapse-recursion");
-    await other.page.getByText("Nothing is left after 3 filters.").waitFor();
-    for (const [view, row] of [[/Functions/, "functions"], [/Call tree/, "tree"]]) {
-      await other.view(view);
-      await other.page.getByText("Nothing is left after 3 filters.").waitFor();
-      await other.picture(`shell-nothing-left-${row}`);
-    }
-    await other.page.getByRole("button", { name: "Remove the last" }).click();
-    await other.page.getByText("Nothing is left after 2 filters.").waitFor();
-    await other.page.getByRole("button", { name: "Clear all" }).click();
-    await frame.showing(other, frame.stacks.length);
-    await other.close();
-  }, { tier: "all" });
-
-  scene("a step that names what has no name yet says so, until it has one", async () => {
-    const tab = await Tab.open(frame.host);
-    await tab.drop(frame.recording);
-    await tab.opened();
-    const { page } = tab;
-    const { build_id } = (await tab.ask("info")).dsos.find(({ path }) => path === frame.program);
-    await page.evaluate((address) => { location.hash = address; }, `#s2&files=${frame.program};${build_id}&step=drop;not_there;0&step=focus;rolling_sea;0`);
-    await page.getByText(/No function in tides is called “rolling_sea” here\. [\d.]+\s% of samples have no name yet\./).waitFor();
-    assert.match(await chip(tab, "Drop").getAttribute("title"), /has no effect here: no function in tides is called “not_there” here$/);
-    assert.match(await chip(tab, "Focus").getAttribute("title"), /samples: no function in tides is called “rolling_sea” here$/);
-    await tab.drop(frame.program);
-    await frame.showing(tab, frame.withFunction("rolling_sea"));
-    assert.ok(!(await chip(tab, "Focus").getAttribute("title")).includes("no function"));
-    await tab.close();
-  }, { tier: "all" });
-
-  scene("an address that nobody's page wrote breaks nothing", async () => {
-    const deep = ",;f;0".repeat(1000);
-    const addresses = [
-      `#s2&range=9-1&cpus=99999,-1&processes=${"1,".repeat(5000)}&files=;,%,/a&dsos=0,7&step=fly&step=drop;x;9&around=up;x;0&event=77&view=source`,
-      `#s2&files=/a&${`step=focus-subtree;inverted${deep}&`.repeat(70)}`,
-      `#s2&step=search;/(a%2B)%2B$/&step=search;/(/&search=/(&group=%00&around=callers;${"x".repeat(4000)};0&files=/a`,
-    ];
-    for (const address of addresses) {
-      const tab = await Tab.open(frame.host + address);
-      await tab.drop(frame.recording);
-      await tab.page.locator(".showing", { hasText: `of ${count(frame.stacks.length)} samples` }).waitFor();
-      await tab.settled();
-      await tab.page.keyboard.press("3");
-      await tab.page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
-      await tab.settled();
+  scene(
+    "where nothing is left, the page says why and leads back",
+    async () => {
+      const tab = await frame.opened({}, "#s2&range=999-1000");
+      const { page } = tab;
+      await page.getByText("No samples from 999.0 s to 1000.0 s.").waitFor();
+      await page.getByRole("button", { name: "Clear the range" }).click();
+      await frame.showing(tab, frame.stacks.length);
       await tab.close();
-    }
-  }, { tier: "all" });
 
-  scene("a part of an address that is cut off or unknown is said, and the rest holds", async () => {
-    const tab = await frame.opened({ toasts: "stay" });
-    const { page } = tab;
-    const go = (fragment) => page.evaluate((fragment) => { location.hash = fragment; }, fragment);
-    const told = (text) => page.locator(".toast", { hasText: text }).waitFor();
-    await go("#s2&files=/a&view=functions&step=collapse-recursion&step=focus;lo");
-    await told("The address has an unknown part: step=focus;lo");
-    await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
-    await chip(tab, "Collapse recursion").waitFor();
-    await go("#s2&pie=1&view=pie");
-    await told("The address has 2 unknown parts: view=pie, pie=1");
-    await tab.picture("address-unknown-part");
-    // What is well is taken without a word.
-    await page.locator(".toast button[aria-label]").first().click();
-    await go("#s2&view=tree");
-    await page.getByRole("tab", { name: /Call tree/, selected: true }).waitFor();
-    await tab.settled();
-    assert.equal(await page.locator(".toast", { hasText: "does not know" }).count(), 0);
-    await tab.close();
-  }, { tier: "all" });
+      const other = await frame.opened({}, "#s2&range=0-500&comms=nobody&step=collapse-recursion");
+      await other.page.getByText("Nothing is left after 3 filters.").waitFor();
+      for (const [view, row] of [
+        [/Functions/, "functions"],
+        [/Call tree/, "tree"],
+      ]) {
+        await other.view(view);
+        await other.page.getByText("Nothing is left after 3 filters.").waitFor();
+        await other.picture(`shell-nothing-left-${row}`);
+      }
+      await other.page.getByRole("button", { name: "Remove the last" }).click();
+      await other.page.getByText("Nothing is left after 2 filters.").waitFor();
+      await other.page.getByRole("button", { name: "Clear all" }).click();
+      await frame.showing(other, frame.stacks.length);
+      await other.close();
+    },
+    { tier: "all" },
+  );
+
+  scene(
+    "a step that names what has no name yet says so, until it has one",
+    async () => {
+      const tab = await Tab.open(frame.host);
+      await tab.drop(frame.recording);
+      await tab.opened();
+      const { page } = tab;
+      const { build_id } = (await tab.ask("info")).dsos.find(({ path }) => path === frame.program);
+      await page.evaluate((address) => {
+        location.hash = address;
+      }, `#s2&files=${frame.program};${build_id}&step=drop;not_there;0&step=focus;rolling_sea;0`);
+      await page
+        .getByText(/No function in tides is called “rolling_sea” here\. [\d.]+\s% of samples have no name yet\./)
+        .waitFor();
+      assert.match(
+        await chip(tab, "Drop").getAttribute("title"),
+        /has no effect here: no function in tides is called “not_there” here$/,
+      );
+      assert.match(await chip(tab, "Focus").getAttribute("title"), /samples: no function in tides is called “rolling_sea” here$/);
+      await tab.drop(frame.program);
+      await frame.showing(tab, frame.withFunction("rolling_sea"));
+      assert.ok(!(await chip(tab, "Focus").getAttribute("title")).includes("no function"));
+      await tab.close();
+    },
+    { tier: "all" },
+  );
+
+  scene(
+    "an address that nobody's page wrote breaks nothing",
+    async () => {
+      const deep = ",;f;0".repeat(1000);
+      const addresses = [
+        `#s2&range=9-1&cpus=99999,-1&processes=${"1,".repeat(5000)}&files=;,%,/a&dsos=0,7&step=fly&step=drop;x;9&around=up;x;0&event=77&view=source`,
+        `#s2&files=/a&${`step=focus-subtree;inverted${deep}&`.repeat(70)}`,
+        `#s2&step=search;/(a%2B)%2B$/&step=search;/(/&search=/(&group=%00&around=callers;${"x".repeat(4000)};0&files=/a`,
+      ];
+      for (const address of addresses) {
+        const tab = await Tab.open(frame.host + address);
+        await tab.drop(frame.recording);
+        await tab.page.locator(".showing", { hasText: `of ${count(frame.stacks.length)} samples` }).waitFor();
+        await tab.settled();
+        await tab.page.keyboard.press("3");
+        await tab.page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
+        await tab.settled();
+        await tab.close();
+      }
+    },
+    { tier: "all" },
+  );
+
+  scene(
+    "a part of an address that is cut off or unknown is said, and the rest holds",
+    async () => {
+      const tab = await frame.opened({ toasts: "stay" });
+      const { page } = tab;
+      const go = (fragment) =>
+        page.evaluate((fragment) => {
+          location.hash = fragment;
+        }, fragment);
+      const told = (text) => page.locator(".toast", { hasText: text }).waitFor();
+      await go("#s2&files=/a&view=functions&step=collapse-recursion&step=focus;lo");
+      await told("The address has an unknown part: step=focus;lo");
+      await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
+      await chip(tab, "Collapse recursion").waitFor();
+      await go("#s2&pie=1&view=pie");
+      await told("The address has 2 unknown parts: view=pie, pie=1");
+      await tab.picture("address-unknown-part");
+      // What is well is taken without a word.
+      await page.locator(".toast button[aria-label]").first().click();
+      await go("#s2&view=tree");
+      await page.getByRole("tab", { name: /Call tree/, selected: true }).waitFor();
+      await tab.settled();
+      assert.equal(await page.locator(".toast", { hasText: "does not know" }).count(), 0);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("zoom and selection stay where their call is still there", async () => {
     const tab = await frame.opened();
@@ -295,9 +367,10 @@ describe("filters", () => {
     await chip(tab, "Collapse recursion").waitFor();
     await zoomed.waitFor();
     await tab.settled();
-    const isSpoken = (pattern) => eventually(async () => {
-      assert.match(await page.locator('[role=treeitem][aria-selected="true"]').getAttribute("aria-label"), pattern);
-    });
+    const isSpoken = (pattern) =>
+      eventually(async () => {
+        assert.match(await page.locator('[role=treeitem][aria-selected="true"]').getAttribute("aria-label"), pattern);
+      });
     await isSpoken(/^rolling_sea, /);
     await page.goBack();
     await chips(tab).first().waitFor({ state: "detached" });

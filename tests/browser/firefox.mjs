@@ -32,7 +32,9 @@ const PREFERENCES = {
 /** Starts Firefox and opens a session. */
 export async function launch({ width = 1440, height = 900 } = {}) {
   const profile = mkdtempSync(join(tmpdir(), "perftab-firefox-"));
-  const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`);
+  const lines = Object.entries(PREFERENCES).map(
+    ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
+  );
   writeFileSync(join(profile, "user.js"), lines.join(""));
   const child = spawn(command, ["--headless", "--no-remote", "--marionette", "--profile", profile, "about:blank"], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -28,10 +28,13 @@ scene("firefox opens a recording from a page on disk and paints its flame graph"
     });
     await firefox.click(".drop-box button");
     await firefox.choose("input[type=file]", recording);
-    await firefox.evaluate(() => new Promise((resolve) => {
-      const painted = (entries) => entries.getEntriesByName("perftab:flame-graph").length > 0 && resolve(null);
-      new PerformanceObserver(painted).observe({ type: "mark", buffered: true });
-    }));
+    await firefox.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const painted = (entries) => entries.getEntriesByName("perftab:flame-graph").length > 0 && resolve(null);
+          new PerformanceObserver(painted).observe({ type: "mark", buffered: true });
+        }),
+    );
     const samples = await firefox.evaluate(() => document.querySelector(".fact-samples").textContent);
     assert.equal(samples, `${wanted} samples`);
     if (process.env.PERFTAB_PICTURES !== undefined) await firefox.screenshot(pictureOf("firefox"));

@@ -25,7 +25,9 @@ async function open(t, query, options = {}) {
 }
 
 const painted = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done)))),
+  );
 
 /** Pictures in both themes and at all widths, once each is painted. */
 const pictures = (page, name) => picturesOf(page, name, { arrange: () => painted(page) });
@@ -97,37 +99,42 @@ for (const scale of [1, 1.5, 2]) {
     assert.deepEqual(errors, []);
   });
 
-  scene(`a10 labels stay in their boxes at ${scale}×`, async (t) => {
-    const { page, errors } = await open(t, "nodes=6000", { scale });
-    const found = await page.evaluate(async () => {
-      const { prototype } = CanvasRenderingContext2D;
-      const { fillRect, fillText } = prototype;
-      const boxes = [];
-      const labels = [];
-      prototype.fillRect = function (x, y, width, height) {
-        if (this.canvas === document.querySelector(".flame-sticky canvas")) boxes.push({ x, y, width, height });
-        fillRect.call(this, x, y, width, height);
-      };
-      prototype.fillText = function (text, x, y) {
-        const { width } = this.measureText(text);
-        labels.push({ text, left: x, right: x + width, y });
-        fillText.call(this, text, x, y);
-      };
-      // Scrolling paints all of it again.
-      document.querySelector(".flame-scroller").dispatchEvent(new Event("scroll"));
-      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))));
-      Object.assign(prototype, { fillRect, fillText });
-      return { boxes, labels };
-    });
-    assert.ok(found.labels.length > 30, `${found.labels.length} labels`);
-    for (const { text, left, right, y } of found.labels) {
-      const inside = found.boxes.some((box) =>
-        box.y < y && y < box.y + box.height && left >= box.x && right <= box.x + box.width + 0.5);
-      assert.ok(inside, `“${text}” from ${left} to ${right} at ${y}`);
-    }
-    await pictures(page, `a10-labels-${scale}x`);
-    assert.deepEqual(errors, []);
-  }, { tier: scale === 1 ? "fast" : "all" });
+  scene(
+    `a10 labels stay in their boxes at ${scale}×`,
+    async (t) => {
+      const { page, errors } = await open(t, "nodes=6000", { scale });
+      const found = await page.evaluate(async () => {
+        const { prototype } = CanvasRenderingContext2D;
+        const { fillRect, fillText } = prototype;
+        const boxes = [];
+        const labels = [];
+        prototype.fillRect = function (x, y, width, height) {
+          if (this.canvas === document.querySelector(".flame-sticky canvas")) boxes.push({ x, y, width, height });
+          fillRect.call(this, x, y, width, height);
+        };
+        prototype.fillText = function (text, x, y) {
+          const { width } = this.measureText(text);
+          labels.push({ text, left: x, right: x + width, y });
+          fillText.call(this, text, x, y);
+        };
+        // Scrolling paints all of it again.
+        document.querySelector(".flame-scroller").dispatchEvent(new Event("scroll"));
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))));
+        Object.assign(prototype, { fillRect, fillText });
+        return { boxes, labels };
+      });
+      assert.ok(found.labels.length > 30, `${found.labels.length} labels`);
+      for (const { text, left, right, y } of found.labels) {
+        const inside = found.boxes.some(
+          (box) => box.y < y && y < box.y + box.height && left >= box.x && right <= box.x + box.width + 0.5,
+        );
+        assert.ok(inside, `“${text}” from ${left} to ${right} at ${y}`);
+      }
+      await pictures(page, `a10-labels-${scale}x`);
+      assert.deepEqual(errors, []);
+    },
+    { tier: scale === 1 ? "fast" : "all" },
+  );
 }
 
 scene("a11 every box is reached by keys, and each is spoken", async (t) => {
@@ -161,27 +168,31 @@ scene("a11 every box is reached by keys, and each is spoken", async (t) => {
   await page.keyboard.press("End");
   await pictures(page, "a11-reached-by-keys");
   for (const [box, label] of words) {
-    assert.match(label, graph.callNode[box] === SEVERAL
-      ? /^(\d+ narrow calls?|\d+ addresses|.+), total (less than )?[\d.]+ percent$/
-      : /^.+(, .+, (matched|missing|forced)(, inlined)?)?, total (less than )?[\d.]+ percent, self (less than )?[\d.]+ percent, [\d,]+ samples?$/);
+    assert.match(
+      label,
+      graph.callNode[box] === SEVERAL
+        ? /^(\d+ narrow calls?|\d+ addresses|.+), total (less than )?[\d.]+ percent$/
+        : /^.+(, .+, (matched|missing|forced)(, inlined)?)?, total (less than )?[\d.]+ percent, self (less than )?[\d.]+ percent, [\d,]+ samples?$/,
+    );
   }
   assert.deepEqual(errors, []);
 });
 
 /** From where to where the map's frame goes, as parts of the width. */
-const framed = (page) => page.evaluate(async () => {
-  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-  const canvas = document.querySelector(".minimap");
-  const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1);
-  const probe = document.createElement("span");
-  probe.style.color = "var(--accent)";
-  document.body.append(probe);
-  const accent = getComputedStyle(probe).color.match(/\d+/g).map(Number);
-  probe.remove();
-  const is = (x) => accent.every((channel, at) => data[4 * x + at] === channel);
-  const xs = [...Array(width).keys()].filter(is);
-  return [xs[0] / width, (xs.at(-1) + 1) / width];
-});
+const framed = (page) =>
+  page.evaluate(async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const canvas = document.querySelector(".minimap");
+    const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, 1);
+    const probe = document.createElement("span");
+    probe.style.color = "var(--accent)";
+    document.body.append(probe);
+    const accent = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+    probe.remove();
+    const is = (x) => accent.every((channel, at) => data[4 * x + at] === channel);
+    const xs = [...Array(width).keys()].filter(is);
+    return [xs[0] / width, (xs.at(-1) + 1) / width];
+  });
 
 scene("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
   const { page, errors } = await open(t, "");
@@ -198,15 +209,18 @@ scene("a12 breadcrumb, minimap, Backspace and 0 say the same", async (t) => {
     if (depth === 0) await page.keyboard.press("ArrowDown");
     [box] = childrenOf(whole, box);
     const wanted = whole.callNode[box];
-    const label = await page.waitForFunction((wanted) =>
-      document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${wanted}"]`)?.ariaLabel, wanted);
+    const label = await page.waitForFunction(
+      (wanted) => document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${wanted}"]`)?.ariaLabel,
+      wanted,
+    );
     path.push((await label.jsonValue()).split(", ")[0]);
   }
-  const expectFrame = (box) => eventually(async () => {
-    const wanted = [whole.start[box] / whole.end[0], whole.end[box] / whole.end[0]];
-    const actual = await framed(page);
-    actual.forEach((edge, at) => assert.ok(Math.abs(edge - wanted[at]) < 0.004, `${actual} is not ${wanted}`));
-  });
+  const expectFrame = (box) =>
+    eventually(async () => {
+      const wanted = [whole.start[box] / whole.end[0], whole.end[box] / whole.end[0]];
+      const actual = await framed(page);
+      actual.forEach((edge, at) => assert.ok(Math.abs(edge - wanted[at]) < 0.004, `${actual} is not ${wanted}`));
+    });
   await page.keyboard.press("Enter");
   await rootIs(path[3]);
   assert.deepEqual(await crumbs(), path);
@@ -261,61 +275,75 @@ scene("two fingers magnify about what lies between them", async (t) => {
   assert.deepEqual(errors, []);
 });
 
-scene("the root stands at the bottom where that is chosen, and keys go the way that is seen", async (t) => {
-  const { page, errors } = await open(t, "");
-  const graph = await graphOf(page);
-  await page.getByRole("button", { name: "More options" }).click();
-  await page.getByRole("combobox", { name: "Root" }).selectOption("bottom");
-  await page.getByRole("combobox", { name: "Row height" }).selectOption("22");
-  await page.keyboard.press("Escape");
-  await painted(page);
-  const place = await page.locator(".flame-scroller").boundingBox();
-  const at = (row) => [place.x + 10, place.y + place.height - (row + 0.5) * 22];
-  const selected = (callNode) => page.waitForFunction((callNode) =>
-    document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${callNode}"]`) !== null, callNode);
-  await page.mouse.click(...at(0));
-  await selected(graph.callNode[0]);
-  const [child] = childrenOf(graph, 0);
-  await page.keyboard.press("ArrowUp");
-  await selected(graph.callNode[child]);
-  await page.mouse.click(...at(2));
-  await selected(graph.callNode[childrenOf(graph, child)[0]]);
-  await page.keyboard.press("ArrowDown");
-  await selected(graph.callNode[child]);
-  await keepPicture(page, "flame-root-at-bottom");
-  assert.deepEqual(errors, []);
-}, { tier: "all" });
+scene(
+  "the root stands at the bottom where that is chosen, and keys go the way that is seen",
+  async (t) => {
+    const { page, errors } = await open(t, "");
+    const graph = await graphOf(page);
+    await page.getByRole("button", { name: "More options" }).click();
+    await page.getByRole("combobox", { name: "Root" }).selectOption("bottom");
+    await page.getByRole("combobox", { name: "Row height" }).selectOption("22");
+    await page.keyboard.press("Escape");
+    await painted(page);
+    const place = await page.locator(".flame-scroller").boundingBox();
+    const at = (row) => [place.x + 10, place.y + place.height - (row + 0.5) * 22];
+    const selected = (callNode) =>
+      page.waitForFunction(
+        (callNode) => document.querySelector(`[role=treeitem][aria-selected="true"][id$="node-${callNode}"]`) !== null,
+        callNode,
+      );
+    await page.mouse.click(...at(0));
+    await selected(graph.callNode[0]);
+    const [child] = childrenOf(graph, 0);
+    await page.keyboard.press("ArrowUp");
+    await selected(graph.callNode[child]);
+    await page.mouse.click(...at(2));
+    await selected(graph.callNode[childrenOf(graph, child)[0]]);
+    await page.keyboard.press("ArrowDown");
+    await selected(graph.callNode[child]);
+    await keepPicture(page, "flame-root-at-bottom");
+    assert.deepEqual(errors, []);
+  },
+  { tier: "all" },
+);
 
-scene("colours tell what is chosen: whose code it is, its DSO, or what it costs by itself", async (t) => {
-  const { page, errors } = await open(t, "nodes=400");
-  /** The share of the canvas that has the colour of a token, as it stands or one of its two shades. */
-  const share = (tokens) => page.evaluate((tokens) => {
-    const canvas = document.querySelector(".flame-sticky canvas");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    const probe = document.body.appendChild(document.createElement("span"));
-    const wanted = new Set(tokens.flatMap((token) => {
-      probe.style.color = `var(--${token})`;
-      const channels = getComputedStyle(probe).color.match(/\d+/g).map(Number);
-      return [0, 0.05, 0.1].map((black) => channels.map((channel) => Math.round(channel * (1 - black))).join());
-    }));
-    probe.remove();
-    let count = 0;
-    for (let i = 0; i < data.length; i += 4) count += wanted.has(`${data[i]},${data[i + 1]},${data[i + 2]}`) ? 1 : 0;
-    return count / (data.length / 4);
-  }, tokens);
-  const colours = {
-    kind: ["g-own", "g-sys", "g-ker", "g-jit"],
-    dso: ["k1", "k2", "k3", "k4", "k5", "k6"],
-    heat: ["h1", "h2", "h3", "h4", "h5"],
-  };
-  for (const [chosen, own] of Object.entries(colours)) {
-    await page.getByRole("combobox", { name: "Colour" }).selectOption(chosen);
-    await eventually(async () => assert.ok((await share(own)) > 0.05, `by ${chosen} there are its colours`));
-    for (const [other, tokens] of Object.entries(colours)) {
-      // Heat's last steps and the kinds have no colour in common.
-      if (other !== chosen) assert.ok((await share(tokens)) < 0.001, `by ${chosen} there are none of ${other}`);
+scene(
+  "colours tell what is chosen: whose code it is, its DSO, or what it costs by itself",
+  async (t) => {
+    const { page, errors } = await open(t, "nodes=400");
+    /** The share of the canvas that has the colour of a token, as it stands or one of its two shades. */
+    const share = (tokens) =>
+      page.evaluate((tokens) => {
+        const canvas = document.querySelector(".flame-sticky canvas");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const probe = document.body.appendChild(document.createElement("span"));
+        const wanted = new Set(
+          tokens.flatMap((token) => {
+            probe.style.color = `var(--${token})`;
+            const channels = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+            return [0, 0.05, 0.1].map((black) => channels.map((channel) => Math.round(channel * (1 - black))).join());
+          }),
+        );
+        probe.remove();
+        let count = 0;
+        for (let i = 0; i < data.length; i += 4) count += wanted.has(`${data[i]},${data[i + 1]},${data[i + 2]}`) ? 1 : 0;
+        return count / (data.length / 4);
+      }, tokens);
+    const colours = {
+      kind: ["g-own", "g-sys", "g-ker", "g-jit"],
+      dso: ["k1", "k2", "k3", "k4", "k5", "k6"],
+      heat: ["h1", "h2", "h3", "h4", "h5"],
+    };
+    for (const [chosen, own] of Object.entries(colours)) {
+      await page.getByRole("combobox", { name: "Colour" }).selectOption(chosen);
+      await eventually(async () => assert.ok((await share(own)) > 0.05, `by ${chosen} there are its colours`));
+      for (const [other, tokens] of Object.entries(colours)) {
+        // Heat's last steps and the kinds have no colour in common.
+        if (other !== chosen) assert.ok((await share(tokens)) < 0.001, `by ${chosen} there are none of ${other}`);
+      }
+      await keepPicture(page, `flame-by-${chosen}`);
     }
-    await keepPicture(page, `flame-by-${chosen}`);
-  }
-  assert.deepEqual(errors, []);
-}, { tier: "all" });
+    assert.deepEqual(errors, []);
+  },
+  { tier: "all" },
+);

@@ -63,7 +63,10 @@ async function coverage(tab) {
   await tab.settled();
   const said = await tab.page.locator(".coverage-line").innerText();
   const legend = await tab.page.locator(".coverage-block .legend li").allInnerTexts();
-  return { headline: Number(/^([\d.]+)\s%/.exec(said)[1]), parts: Object.fromEntries(legend.map((text) => [text.replace(/ [\d.]+$/, ""), Number(/[\d.]+$/.exec(text)[0])])) };
+  return {
+    headline: Number(/^([\d.]+)\s%/.exec(said)[1]),
+    parts: Object.fromEntries(legend.map((text) => [text.replace(/ [\d.]+$/, ""), Number(/[\d.]+$/.exec(text)[0])])),
+  };
 }
 
 /** The number of pixels of the flame graph that have exactly this colour. */
@@ -71,15 +74,18 @@ async function pixels(tab, [red, green, blue]) {
   // The graph has no size until it is laid out again.
   await tab.page.waitForFunction(() => (document.querySelector(".flame-sticky canvas")?.width ?? 0) > 0);
   await tab.settled();
-  return tab.page.evaluate(([red, green, blue]) => {
-    const canvas = document.querySelector(".flame-sticky canvas");
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    let count = 0;
-    for (let at = 0; at < data.length; at += 4) {
-      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
-    }
-    return count;
-  }, [red, green, blue]);
+  return tab.page.evaluate(
+    ([red, green, blue]) => {
+      const canvas = document.querySelector(".flame-sticky canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) count++;
+      }
+      return count;
+    },
+    [red, green, blue],
+  );
 }
 
 const GURU_SOFT = [0xf9, 0xdf, 0xf4];
@@ -94,13 +100,17 @@ async function assertMarked(tab) {
     if (symbols.has(name) && flags & FORCED) assert.ok(named.some((each) => each.name === name));
   }
   const { page } = tab;
-  await page.getByRole("region", { name: "Unsafe names" }).getByText(/^Unsafe: names in tides come from a file/).waitFor();
+  await page
+    .getByRole("region", { name: "Unsafe names" })
+    .getByText(/^Unsafe: names in tides come from a file/)
+    .waitFor();
 
   await tab.view(/Functions/);
   const rows = page.locator(".row:not(.loading)", { has: page.locator(".dso", { hasText: /^tides$/ }) });
   await rows.first().waitFor();
-  for (const [mark, name] of await rows.evaluateAll((rows) => rows.map((row) => [
-    row.querySelector(".forced-mark")?.textContent ?? "", row.querySelector(".frame-name").textContent]))) {
+  for (const [mark, name] of await rows.evaluateAll((rows) =>
+    rows.map((row) => [row.querySelector(".forced-mark")?.textContent ?? "", row.querySelector(".frame-name").textContent]),
+  )) {
     assert.equal(mark.trim(), /^0x/.test(name) ? "" : "≠", name);
   }
   const first = rows.filter({ has: page.locator(".forced-mark") }).first();
@@ -119,13 +129,23 @@ async function assertMarked(tab) {
   assert.equal(await panel.locator("dt:text-is('Source') + dd").innerText(), "not shown for forced names");
   const stack = await panel.locator(".stack li").allInnerTexts();
   assert.match(stack.at(-1), /≠\s/);
-  assert.ok(stack.every((text) => !symbols.has(text.trim())), "no step without its mark");
+  assert.ok(
+    stack.every((text) => !symbols.has(text.trim())),
+    "no step without its mark",
+  );
 
   await tab.view(/Call tree/);
   await page.getByRole("button", { name: "Expand hottest path" }).click();
   await page.locator(".call-tree .row .forced-mark").first().waitFor();
-  const tree = await page.locator(".call-tree .row").evaluateAll((rows) => rows.map((row) => [
-    row.querySelector(".forced-mark") !== null, row.querySelector(".frame-name")?.textContent ?? "", row.querySelector(".dso")?.textContent]));
+  const tree = await page
+    .locator(".call-tree .row")
+    .evaluateAll((rows) =>
+      rows.map((row) => [
+        row.querySelector(".forced-mark") !== null,
+        row.querySelector(".frame-name")?.textContent ?? "",
+        row.querySelector(".dso")?.textContent,
+      ]),
+    );
   for (const [marked, name, dso] of tree) if (dso === "tides") assert.equal(marked, !/^0x/.test(name), name);
 
   await tab.view(/Flame graph/);
@@ -146,7 +166,8 @@ async function assertMarked(tab) {
 }
 
 /** Waits until keys go to this element. */
-const focused = (locator) => eventually(async () => assert.ok(await locator.evaluate((element) => element === document.activeElement)));
+const focused = (locator) =>
+  eventually(async () => assert.ok(await locator.evaluate((element) => element === document.activeElement)));
 
 describe("b31 a mismatched file is used only by force, and every name of it is marked", () => {
   scene("a08 b31a the name is typed first, the names are marked, coverage does not grow, and Stop ends it", async () => {
@@ -203,130 +224,154 @@ describe("b31 a mismatched file is used only by force, and every name of it is m
     await tab.close();
   });
 
-  scene("b31b the right file takes the place of the forced one", async () => {
-    const tab = await explained();
-    await force(tab);
-    await tab.drop(right);
-    await tab.page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
-    await backToViews(tab);
-    await tab.status("tides", "matched");
-    for (const { flags } of await tab.functions()) assert.equal(flags & FORCED, 0);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "b31b the right file takes the place of the forced one",
+    async () => {
+      const tab = await explained();
+      await force(tab);
+      await tab.drop(right);
+      await tab.page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
+      await backToViews(tab);
+      await tab.status("tides", "matched");
+      for (const { flags } of await tab.functions()) assert.equal(flags & FORCED, 0);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("a08 b31c whoever opens a link or a saved page of it sees the banner and the marks; text says [forced]", async () => {
-    const tab = await explained();
-    const { page } = tab;
-    await force(tab);
-    await backToViews(tab);
-    const forced = ofTides(await tab.functions()).filter(({ flags }) => flags & FORCED).map(({ name }) => name);
+  scene(
+    "a08 b31c whoever opens a link or a saved page of it sees the banner and the marks; text says [forced]",
+    async () => {
+      const tab = await explained();
+      const { page } = tab;
+      await force(tab);
+      await backToViews(tab);
+      const forced = ofTides(await tab.functions())
+        .filter(({ flags }) => flags & FORCED)
+        .map(({ name }) => name);
 
-    await page.getByRole("button", { name: "Share" }).click();
-    const dialog = page.getByRole("dialog", { name: "Share this profile" });
-    await dialog.getByText(/Names in tides are forced/).waitFor();
-    await dialog.getByRole("radio", { name: /GitHub/ }).check();
-    await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
-    await tab.pictures("a08-share");
-    const link = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
-    await page.getByRole("button", { name: "Page", exact: true }).click();
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: "Save as HTML" }).click(),
-    ]);
-    const saved = parts.path("saved", download.suggestedFilename());
-    await download.saveAs(saved);
-    await page.getByRole("button", { name: "Export", exact: true }).click();
-    await tab.pictures("a08-export");
-    const [text] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name: "Save as text" }).click(),
-    ]);
-    await text.saveAs(parts.path("saved", "stacks.txt"));
-    await tab.close();
+      await page.getByRole("button", { name: "Share" }).click();
+      const dialog = page.getByRole("dialog", { name: "Share this profile" });
+      await dialog.getByText(/Names in tides are forced/).waitFor();
+      await dialog.getByRole("radio", { name: /GitHub/ }).check();
+      await dialog.getByText(/of [\d,]+ call nodes/).waitFor();
+      await tab.pictures("a08-share");
+      const link = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
+      await page.getByRole("button", { name: "Page", exact: true }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Save as HTML" }).click(),
+      ]);
+      const saved = parts.path("saved", download.suggestedFilename());
+      await download.saveAs(saved);
+      await page.getByRole("button", { name: "Export", exact: true }).click();
+      await tab.pictures("a08-export");
+      const [text] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Save as text" }).click(),
+      ]);
+      await text.saveAs(parts.path("saved", "stacks.txt"));
+      await tab.close();
 
-    const lines = readFileSync(parts.path("saved", "stacks.txt"), "utf8").trim().split("\n");
-    const frames = new Set(lines.flatMap((line) => line.replace(/ \d+$/, "").split(";")));
-    for (const name of forced) {
-      assert.ok(frames.has(`[forced] ${name}`), name);
-      assert.ok(!frames.has(name), `${name} without its mark`);
-    }
-    for (const address of [host + link.slice(link.indexOf("#")), pathToFileURL(saved).href]) {
-      const fresh = await Tab.open(address, { offline: true });
-      await fresh.opened();
-      await fresh.status("tides", "forced");
-      await assertMarked(fresh);
-      await fresh.pictures(address.startsWith("file:") ? "a08-page" : "a08-link");
-      await fresh.close();
-    }
-  }, { tier: "all" });
+      const lines = readFileSync(parts.path("saved", "stacks.txt"), "utf8").trim().split("\n");
+      const frames = new Set(lines.flatMap((line) => line.replace(/ \d+$/, "").split(";")));
+      for (const name of forced) {
+        assert.ok(frames.has(`[forced] ${name}`), name);
+        assert.ok(!frames.has(name), `${name} without its mark`);
+      }
+      for (const address of [host + link.slice(link.indexOf("#")), pathToFileURL(saved).href]) {
+        const fresh = await Tab.open(address, { offline: true });
+        await fresh.opened();
+        await fresh.status("tides", "forced");
+        await assertMarked(fresh);
+        await fresh.pictures(address.startsWith("file:") ? "a08-page" : "a08-link");
+        await fresh.close();
+      }
+    },
+    { tier: "all" },
+  );
 
   for (const colorScheme of ["light", "dark"]) {
-    scene(`b31d by keys alone, and axe finds nothing serious, ${colorScheme}`, async () => {
-      const tab = await explained({ initPath: axe, colorScheme });
-      const { page } = tab;
-      assert.deepEqual(await tab.findings(), []);
-      const tabTo = async (locator) => {
-        for (let steps = 0; steps < 80; steps++) {
-          await page.keyboard.press("Tab");
-          if (await locator.evaluate((element) => element === document.activeElement)) return;
-        }
-        assert.fail(`Tab never reaches ${locator}`);
-      };
-      await tabTo(page.getByRole("button", { name: "Force…" }));
-      await page.keyboard.press("Enter");
-      await page.getByRole("dialog").getByRole("textbox").waitFor();
-      await page.keyboard.press("Escape");
-      await page.getByRole("dialog").waitFor({ state: "detached" });
-      await focused(page.getByRole("button", { name: "Force…" }));
-      await page.keyboard.press("Enter");
-      await page.getByRole("dialog").getByRole("textbox").waitFor();
-      assert.deepEqual(await tab.findings(), []);
-      await page.keyboard.type("tides");
-      await page.keyboard.press("Enter");
-      await page.getByRole("region", { name: "Unsafe names" }).waitFor();
-      assert.deepEqual(await tab.findings(), []);
-      const stop = page.locator(".explanation").getByRole("button", { name: "Stop using this file" });
-      await stop.waitFor();
-      await focused(stop);
-      await page.keyboard.press("Escape");
-      assert.deepEqual(await tab.findings(), []);
-      await tabTo(page.getByRole("region", { name: "Unsafe names" }).getByRole("button"));
-      await page.keyboard.press("Enter");
-      await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
-      await tab.close();
-    }, { tier: "all" });
+    scene(
+      `b31d by keys alone, and axe finds nothing serious, ${colorScheme}`,
+      async () => {
+        const tab = await explained({ initPath: axe, colorScheme });
+        const { page } = tab;
+        assert.deepEqual(await tab.findings(), []);
+        const tabTo = async (locator) => {
+          for (let steps = 0; steps < 80; steps++) {
+            await page.keyboard.press("Tab");
+            if (await locator.evaluate((element) => element === document.activeElement)) return;
+          }
+          assert.fail(`Tab never reaches ${locator}`);
+        };
+        await tabTo(page.getByRole("button", { name: "Force…" }));
+        await page.keyboard.press("Enter");
+        await page.getByRole("dialog").getByRole("textbox").waitFor();
+        await page.keyboard.press("Escape");
+        await page.getByRole("dialog").waitFor({ state: "detached" });
+        await focused(page.getByRole("button", { name: "Force…" }));
+        await page.keyboard.press("Enter");
+        await page.getByRole("dialog").getByRole("textbox").waitFor();
+        assert.deepEqual(await tab.findings(), []);
+        await page.keyboard.type("tides");
+        await page.keyboard.press("Enter");
+        await page.getByRole("region", { name: "Unsafe names" }).waitFor();
+        assert.deepEqual(await tab.findings(), []);
+        const stop = page.locator(".explanation").getByRole("button", { name: "Stop using this file" });
+        await stop.waitFor();
+        await focused(stop);
+        await page.keyboard.press("Escape");
+        assert.deepEqual(await tab.findings(), []);
+        await tabTo(page.getByRole("region", { name: "Unsafe names" }).getByRole("button"));
+        await page.keyboard.press("Enter");
+        await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
+        await tab.close();
+      },
+      { tier: "all" },
+    );
   }
 });
 
 describe("b31 a DSO that has no identity", () => {
-  scene("b31e is named by force alone, with a file that the user chooses", async () => {
-    // perf looks up build-ids when it ends: of two files that were at one path it cannot tell which ran.
-    const path = parts.path("swapped", "tides");
-    copyFileSync(right, path);
-    const swap = `${path} 12; cp ${rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 12`;
-    const ambiguous = parts.perf("ambiguous.perf.data", ["-F", "999"], ["sh", "-c", swap]);
-    const tab = await Tab.open(host);
-    const { page } = tab;
-    await tab.drop(ambiguous);
-    await tab.opened();
-    await (await tab.status("tides", "no-identity")).getByRole("button", { name: "Why? tides" }).first().click();
-    await page.locator(".explanation").getByText(/No file can be verified as the one that ran/).waitFor();
-    await tab.pictures("a08-ambiguous");
-    assert.ok(ofTides(await tab.functions()).every(isAddress), "addresses until then");
-    await tab.pick(() => page.getByRole("button", { name: "Force…" }).click(), rebuilt);
-    const dialog = page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
-    await dialog.getByText(/^Nothing shows that tides is the tides that ran/).waitFor();
-    await dialog.getByRole("textbox").fill("tides");
-    await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "Unsafe names" }).getByText(/a file that could not be verified/).waitFor();
-    const named = ofTides(await tab.functions()).filter((each) => !isAddress(each));
-    assert.ok(named.length > 0);
-    for (const { name, flags } of named) assert.equal(flags & FORCED, FORCED, name);
-    await page.locator(".explanation").getByRole("button", { name: "Stop using this file" }).click();
-    await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
-    assert.ok(ofTides(await tab.functions()).every(isAddress));
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "b31e is named by force alone, with a file that the user chooses",
+    async () => {
+      // perf looks up build-ids when it ends: of two files that were at one path it cannot tell which ran.
+      const path = parts.path("swapped", "tides");
+      copyFileSync(right, path);
+      const swap = `${path} 12; cp ${rebuilt} ${path}.new; mv ${path}.new ${path}; ${path} 12`;
+      const ambiguous = parts.perf("ambiguous.perf.data", ["-F", "999"], ["sh", "-c", swap]);
+      const tab = await Tab.open(host);
+      const { page } = tab;
+      await tab.drop(ambiguous);
+      await tab.opened();
+      await (await tab.status("tides", "no-identity")).getByRole("button", { name: "Why? tides" }).first().click();
+      await page
+        .locator(".explanation")
+        .getByText(/No file can be verified as the one that ran/)
+        .waitFor();
+      await tab.pictures("a08-ambiguous");
+      assert.ok(ofTides(await tab.functions()).every(isAddress), "addresses until then");
+      await tab.pick(() => page.getByRole("button", { name: "Force…" }).click(), rebuilt);
+      const dialog = page.getByRole("dialog", { name: "Use this file anyway (unsafe)" });
+      await dialog.getByText(/^Nothing shows that tides is the tides that ran/).waitFor();
+      await dialog.getByRole("textbox").fill("tides");
+      await page.keyboard.press("Enter");
+      await page
+        .getByRole("region", { name: "Unsafe names" })
+        .getByText(/a file that could not be verified/)
+        .waitFor();
+      const named = ofTides(await tab.functions()).filter((each) => !isAddress(each));
+      assert.ok(named.length > 0);
+      for (const { name, flags } of named) assert.equal(flags & FORCED, FORCED, name);
+      await page.locator(".explanation").getByRole("button", { name: "Stop using this file" }).click();
+      await page.getByRole("region", { name: "Unsafe names" }).waitFor({ state: "detached" });
+      assert.ok(ofTides(await tab.functions()).every(isAddress));
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("b33 without any build-id", () => {

@@ -53,11 +53,23 @@ export class Frame {
 
 function stacksByPerf(file) {
   const output = run("perf", ["script", "-i", file, "--no-inline", "-F", "comm,pid,ip,sym"]);
-  return output.split(/\n\s*\n/).filter((block) => block.trim() !== "").map((block) => {
-    const [head, ...frames] = block.trim().split("\n");
-    const [, comm, pid] = /^(.*?)\s+(\d+)$/.exec(head.trim());
-    return { comm, pid: Number(pid), names: frames.map((line) => line.trim().replace(/^[0-9a-f]+ /, "").replace(/\+0x[0-9a-f]+$/, "")) };
-  });
+  return output
+    .split(/\n\s*\n/)
+    .filter((block) => block.trim() !== "")
+    .map((block) => {
+      const [head, ...frames] = block.trim().split("\n");
+      const [, comm, pid] = /^(.*?)\s+(\d+)$/.exec(head.trim());
+      return {
+        comm,
+        pid: Number(pid),
+        names: frames.map((line) =>
+          line
+            .trim()
+            .replace(/^[0-9a-f]+ /, "")
+            .replace(/\+0x[0-9a-f]+$/, ""),
+        ),
+      };
+    });
 }
 
 /** Selects a function's heaviest call, and gives the focus to the graph. */

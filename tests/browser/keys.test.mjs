@@ -73,8 +73,48 @@ describe("a14 keys", () => {
     }
     await press("?");
     const keys = await page.getByRole("dialog").locator("kbd").allInnerTexts();
-    for (const key of ["1", "2", "3", "4", "6", "/", "Ctrl F", "Ctrl P", "Ctrl K", "Ctrl O", "Ctrl S", "?", "l", "e", "t", "n", "p", "Ctrl Z", "Ctrl Shift Z", "Esc",
-      "w", "s", "a", "d", "+", "−", "0", "f", "F", "m", "M", "c", "C", "r", "*", "i", "[", "]", "Enter", "Backspace"]) {
+    for (const key of [
+      "1",
+      "2",
+      "3",
+      "4",
+      "6",
+      "/",
+      "Ctrl F",
+      "Ctrl P",
+      "Ctrl K",
+      "Ctrl O",
+      "Ctrl S",
+      "?",
+      "l",
+      "e",
+      "t",
+      "n",
+      "p",
+      "Ctrl Z",
+      "Ctrl Shift Z",
+      "Esc",
+      "w",
+      "s",
+      "a",
+      "d",
+      "+",
+      "−",
+      "0",
+      "f",
+      "F",
+      "m",
+      "M",
+      "c",
+      "C",
+      "r",
+      "*",
+      "i",
+      "[",
+      "]",
+      "Enter",
+      "Backspace",
+    ]) {
       assert.ok(keys.includes(key), `${key} is listed`);
     }
     assert.ok(!keys.includes("5"), "there is no view of sources");
@@ -82,26 +122,31 @@ describe("a14 keys", () => {
     await tab.close();
   });
 
-  scene("a14 where time has the focus, letters are moves in time and change no stack", async () => {
-    const tab = await frame.opened();
-    const { page } = tab;
-    await selectIn(tab, "rolling_sea");
-    for (const [key, view, place] of [
-      ["2", /Flame graph/, '.timeline-region [role="row"][tabindex="0"]'],
-      ["6", /Heat map/, '.heat-map [role="grid"]'],
-    ]) {
-      await page.keyboard.press(key);
-      await page.getByRole("tab", { name: view, selected: true }).waitFor();
-      await page.locator(place).first().focus();
-      for (const move of ["d", "a", "w", "s", "+", "-", "0", "[", "]", "m", "M", "c", "C", "r", "F", "i"]) await page.keyboard.press(move);
-      await tab.settled();
-      assert.equal(await chips(tab).count(), 0, `${place}: nothing is dropped or merged`);
-      assert.doesNotMatch(page.url(), /direction|step/);
-      await page.keyboard.press("3");
-      await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
-    }
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a14 where time has the focus, letters are moves in time and change no stack",
+    async () => {
+      const tab = await frame.opened();
+      const { page } = tab;
+      await selectIn(tab, "rolling_sea");
+      for (const [key, view, place] of [
+        ["2", /Flame graph/, '.timeline-region [role="row"][tabindex="0"]'],
+        ["6", /Heat map/, '.heat-map [role="grid"]'],
+      ]) {
+        await page.keyboard.press(key);
+        await page.getByRole("tab", { name: view, selected: true }).waitFor();
+        await page.locator(place).first().focus();
+        for (const move of ["d", "a", "w", "s", "+", "-", "0", "[", "]", "m", "M", "c", "C", "r", "F", "i"])
+          await page.keyboard.press(move);
+        await tab.settled();
+        assert.equal(await chips(tab).count(), 0, `${place}: nothing is dropped or merged`);
+        assert.doesNotMatch(page.url(), /direction|step/);
+        await page.keyboard.press("3");
+        await page.getByRole("tab", { name: /Functions/, selected: true }).waitFor();
+      }
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a14 inside text fields a key is a letter, and keys without Ctrl can be switched off", async () => {
     const tab = await frame.opened();
@@ -137,29 +182,35 @@ describe("a14 keys", () => {
     await tab.close();
   });
 
-  scene("a14 the palette finds buttons and options by name", async () => {
-    const tab = await frame.opened();
-    const { page } = tab;
-    await page.keyboard.press("Control+p");
-    const list = page.getByRole("listbox", { name: "Commands" });
-    await list.waitFor();
-    const all = await list.getByRole("option").count();
-    assert.ok(all > 20, `${all} commands`);
-    await tab.pictures("a14-palette");
-    await page.keyboard.type("call tr");
-    await page.waitForFunction((all) => document.querySelectorAll("[role=option]").length < all, all);
-    await eventually(async () => {
-      const active = await page.getByRole("combobox", { name: "Commands" }).getAttribute("aria-activedescendant");
-      assert.match(await page.locator(`[id="${active}"]`).innerText(), /^Call tree/);
-    });
-    await page.keyboard.press("Enter");
-    await page.getByRole("tab", { name: /Call tree/, selected: true }).waitFor();
-    await eventually(async () => assert.equal(await page.locator(".search input").inputValue(), "", "the field is a search again"));
-    await page.keyboard.press("Control+k");
-    await page.keyboard.type("no such command at all");
-    await page.getByText(/No command matches/).waitFor();
-    await page.keyboard.press("Escape");
-    await list.waitFor({ state: "detached" });
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a14 the palette finds buttons and options by name",
+    async () => {
+      const tab = await frame.opened();
+      const { page } = tab;
+      await page.keyboard.press("Control+p");
+      const list = page.getByRole("listbox", { name: "Commands" });
+      await list.waitFor();
+      const all = await list.getByRole("option").count();
+      assert.ok(all > 20, `${all} commands`);
+      await tab.pictures("a14-palette");
+      await page.keyboard.type("call tr");
+      await page.waitForFunction((all) => document.querySelectorAll("[role=option]").length < all, all);
+      await eventually(async () => {
+        const active = await page.getByRole("combobox", { name: "Commands" }).getAttribute("aria-activedescendant");
+        assert.match(await page.locator(`[id="${active}"]`).innerText(), /^Call tree/);
+      });
+      await page.keyboard.press("Enter");
+      await page.getByRole("tab", { name: /Call tree/, selected: true }).waitFor();
+      await eventually(async () =>
+        assert.equal(await page.locator(".search input").inputValue(), "", "the field is a search again"),
+      );
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("no such command at all");
+      await page.getByText(/No command matches/).waitFor();
+      await page.keyboard.press("Escape");
+      await list.waitFor({ state: "detached" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });

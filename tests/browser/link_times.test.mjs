@@ -63,7 +63,11 @@ describe("times of a link", () => {
     assert.deepEqual((await link.ask("heatMap", heatMap)).samples, (await tab.ask("heatMap", heatMap)).samples);
     for (const each of [tab, link]) {
       await dragRange(each);
-      await each.page.locator(".context-bar").getByText(/\d s to \d/).first().waitFor();
+      await each.page
+        .locator(".context-bar")
+        .getByText(/\d s to \d/)
+        .first()
+        .waitFor();
       await each.settled();
     }
     await eventually(async () => {
@@ -114,11 +118,15 @@ describe("times of a link", () => {
     await link.close();
   });
 
-  scene("a24 a link without times has no timeline", async () => {
-    const { tab, link, fidelity } = await share(() => 20_000, "none");
-    assert.equal(fidelity.times, "none");
-    assert.equal(await link.page.getByRole("region", { name: "Timeline" }).count(), 0);
-    await tab.close();
-    await link.close();
-  }, { tier: "all" });
+  scene(
+    "a24 a link without times has no timeline",
+    async () => {
+      const { tab, link, fidelity } = await share(() => 20_000, "none");
+      assert.equal(fidelity.times, "none");
+      assert.equal(await link.page.getByRole("region", { name: "Timeline" }).count(), 0);
+      await tab.close();
+      await link.close();
+    },
+    { tier: "all" },
+  );
 });

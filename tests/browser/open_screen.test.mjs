@@ -56,119 +56,147 @@ describe("what was opened lately", () => {
   const rows = (tab) => tab.page.getByRole("region", { name: "Recent" }).locator("li");
 
   /** What the database has of them, once it is there. */
-  const stored = (tab) => tab.page.evaluate(() => new Promise((resolve) => {
-    const open = indexedDB.open("perftab");
-    open.onsuccess = () => {
-      const all = open.result.transaction("recent").objectStore("recent").getAll();
-      all.onsuccess = () => resolve(all.result.map(({ name, when, handles }) => ({ name, when, handles: handles.length })));
-    };
-  }));
+  const stored = (tab) =>
+    tab.page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const open = indexedDB.open("perftab");
+          open.onsuccess = () => {
+            const all = open.result.transaction("recent").objectStore("recent").getAll();
+            all.onsuccess = () => resolve(all.result.map(({ name, when, handles }) => ({ name, when, handles: handles.length })));
+          };
+        }),
+    );
 
   /** Opens the page again once it has written down what is open since `before`, and with so many handles. */
   async function reloaded(tab, before, handles) {
     await tab.opened();
     await eventually(async () => {
       const all = await stored(tab);
-      assert.ok(all.some((file) => file.when > before && file.handles === handles), JSON.stringify(all));
+      assert.ok(
+        all.some((file) => file.when > before && file.handles === handles),
+        JSON.stringify(all),
+      );
     });
     await tab.page.reload();
     await rows(tab).first().waitFor();
   }
 
-  scene("stands on the open screen with its size and samples, and is chosen again where there is no handle", async () => {
-    const tab = await opened();
-    assert.equal(await tab.page.getByRole("region", { name: "Recent" }).count(), 0);
-    // A file that a script made, as Playwright's are, has no handle.
-    await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), recording);
-    await reloaded(tab, 0, 0);
-    const samples = Object.values(samplesByPerf(recording)).reduce((sum, count) => sum + count, 0);
-    const text = await rows(tab).first().innerText();
-    assert.match(text, /^ebb\.perf\.data/);
-    assert.match(text, new RegExp(`${samples.toLocaleString("en-US")} samples · cpu-clock`));
-    assert.match(text, /choose the file again/);
-    assert.match(text, /today \d\d:\d\d|yesterday/); // Which it is where a day ends in between.
-    await tab.pictures("a-open");
-    const [{ when }] = await stored(tab);
-    await tab.pick(() => rows(tab).getByRole("button", { name: "ebb.perf.data" }).click(), recording);
-    await reloaded(tab, when, 0);
-    assert.equal(await rows(tab).count(), 1, "what is opened twice stands there once");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "stands on the open screen with its size and samples, and is chosen again where there is no handle",
+    async () => {
+      const tab = await opened();
+      assert.equal(await tab.page.getByRole("region", { name: "Recent" }).count(), 0);
+      // A file that a script made, as Playwright's are, has no handle.
+      await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), recording);
+      await reloaded(tab, 0, 0);
+      const samples = Object.values(samplesByPerf(recording)).reduce((sum, count) => sum + count, 0);
+      const text = await rows(tab).first().innerText();
+      assert.match(text, /^ebb\.perf\.data/);
+      assert.match(text, new RegExp(`${samples.toLocaleString("en-US")} samples · cpu-clock`));
+      assert.match(text, /choose the file again/);
+      assert.match(text, /today \d\d:\d\d|yesterday/); // Which it is where a day ends in between.
+      await tab.pictures("a-open");
+      const [{ when }] = await stored(tab);
+      await tab.pick(() => rows(tab).getByRole("button", { name: "ebb.perf.data" }).click(), recording);
+      await reloaded(tab, when, 0);
+      assert.equal(await rows(tab).count(), 1, "what is opened twice stands there once");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("opens again by its handle, and Clear forgets all of it", async () => {
-    const tab = await opened({ pickers: true });
-    // A picker cannot be driven; a file in the page's own storage has a handle of the same kind.
-    const choose = async (bytes) => {
-      const folder = await navigator.storage.getDirectory();
-      const handle = await folder.getFileHandle("flood.perf.data", { create: true });
-      const writer = await handle.createWritable();
-      await writer.write(Uint8Array.from(bytes));
-      await writer.close();
-      window.showOpenFilePicker = async () => [handle];
-    };
-    const flood = join(dirname(recording), "flood.perf.data");
-    copyFileSync(recording, flood);
-    await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), flood);
-    await reloaded(tab, 0, 0);
-    await tab.page.evaluate(choose, [...readFileSync(recording)]);
-    await rows(tab).getByRole("button", { name: "flood.perf.data" }).click(); // Chosen again, now with a handle.
-    await reloaded(tab, 0, 1);
-    assert.doesNotMatch(await rows(tab).first().innerText(), /choose the file again/);
-    const [{ when }] = await stored(tab);
-    await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
-    await reloaded(tab, when, 1);
-    await tab.page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry("flood.perf.data"));
-    await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
-    await tab.page.locator(".toast", { hasText: /^flood\.perf\.data could not be read: .* Choose the file again\./ }).waitFor();
-    await tab.page.getByRole("button", { name: "Clear" }).click();
-    await rows(tab).first().waitFor({ state: "detached" });
-    await tab.page.reload();
-    await tab.page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
-    assert.deepEqual(await stored(tab), []);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "opens again by its handle, and Clear forgets all of it",
+    async () => {
+      const tab = await opened({ pickers: true });
+      // A picker cannot be driven; a file in the page's own storage has a handle of the same kind.
+      const choose = async (bytes) => {
+        const folder = await navigator.storage.getDirectory();
+        const handle = await folder.getFileHandle("flood.perf.data", { create: true });
+        const writer = await handle.createWritable();
+        await writer.write(Uint8Array.from(bytes));
+        await writer.close();
+        window.showOpenFilePicker = async () => [handle];
+      };
+      const flood = join(dirname(recording), "flood.perf.data");
+      copyFileSync(recording, flood);
+      await tab.pick(() => tab.page.getByRole("button", { name: /Choose files/ }).click(), flood);
+      await reloaded(tab, 0, 0);
+      await tab.page.evaluate(choose, [...readFileSync(recording)]);
+      await rows(tab).getByRole("button", { name: "flood.perf.data" }).click(); // Chosen again, now with a handle.
+      await reloaded(tab, 0, 1);
+      assert.doesNotMatch(await rows(tab).first().innerText(), /choose the file again/);
+      const [{ when }] = await stored(tab);
+      await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
+      await reloaded(tab, when, 1);
+      await tab.page.evaluate(async () => (await navigator.storage.getDirectory()).removeEntry("flood.perf.data"));
+      await rows(tab).getByRole("button", { name: "flood.perf.data" }).click();
+      await tab.page.locator(".toast", { hasText: /^flood\.perf\.data could not be read: .* Choose the file again\./ }).waitFor();
+      await tab.page.getByRole("button", { name: "Clear" }).click();
+      await rows(tab).first().waitFor({ state: "detached" });
+      await tab.page.reload();
+      await tab.page.getByRole("heading", { name: "Drag files or a folder here" }).waitFor();
+      assert.deepEqual(await stored(tab), []);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("the open screen", () => {
-  scene("says what may be dropped while files hover, also while a profile is open", async () => {
-    const tab = await opened();
-    const hover = (type) => tab.page.evaluate((type) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File(["x"], "x"));
-      window.dispatchEvent(new DragEvent(type, { dataTransfer, cancelable: true }));
-    }, type);
-    const frame = tab.page.getByText("Release to open a profile or add binaries");
-    for (const state of ["empty", "open"]) {
-      if (state === "open") {
-        await tab.drop(recording);
-        await tab.opened();
+  scene(
+    "says what may be dropped while files hover, also while a profile is open",
+    async () => {
+      const tab = await opened();
+      const hover = (type) =>
+        tab.page.evaluate((type) => {
+          const dataTransfer = new DataTransfer();
+          dataTransfer.items.add(new File(["x"], "x"));
+          window.dispatchEvent(new DragEvent(type, { dataTransfer, cancelable: true }));
+        }, type);
+      const frame = tab.page.getByText("Release to open a profile or add binaries");
+      for (const state of ["empty", "open"]) {
+        if (state === "open") {
+          await tab.drop(recording);
+          await tab.opened();
+        }
+        await hover("dragenter");
+        await frame.waitFor();
+        await hover("dragleave");
+        await frame.waitFor({ state: "detached" });
       }
-      await hover("dragenter");
-      await frame.waitFor();
-      await hover("dragleave");
-      await frame.waitFor({ state: "detached" });
-    }
-    await tab.close();
-  }, { tier: "all" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("counts the files that wait for a profile", async () => {
-    const tab = await opened();
-    const [one, other] = ["one", "other"].map((name) => parts.path(name, "tides"));
-    for (const path of [one, other]) copyFileSync(parts.path("tides"), path);
-    await tab.drop(one, other);
-    await tab.page.getByText("2 files are waiting for a profile").waitFor();
-    await tab.page.getByRole("button", { name: "Remove" }).click();
-    await tab.page.getByText("2 files waiting").waitFor({ state: "detached" });
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "counts the files that wait for a profile",
+    async () => {
+      const tab = await opened();
+      const [one, other] = ["one", "other"].map((name) => parts.path(name, "tides"));
+      for (const path of [one, other]) copyFileSync(parts.path("tides"), path);
+      await tab.drop(one, other);
+      await tab.page.getByText("2 files are waiting for a profile").waitFor();
+      await tab.page.getByRole("button", { name: "Remove" }).click();
+      await tab.page.getByText("2 files waiting").waitFor({ state: "detached" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   for (const colorScheme of ["light", "dark"]) {
-    scene(`axe finds nothing serious, ${colorScheme}`, async () => {
-      const tab = await opened({ initPath: axe, colorScheme });
-      await tab.page.getByRole("button", { name: "Formats" }).click();
-      assert.deepEqual(await tab.findings(), []);
-      await tab.close();
-    }, { tier: "all" });
+    scene(
+      `axe finds nothing serious, ${colorScheme}`,
+      async () => {
+        const tab = await opened({ initPath: axe, colorScheme });
+        await tab.page.getByRole("button", { name: "Formats" }).click();
+        assert.deepEqual(await tab.findings(), []);
+        await tab.close();
+      },
+      { tier: "all" },
+    );
   }
 });
 
@@ -183,12 +211,13 @@ describe("a hosted copy", () => {
     return folder;
   }
 
-  const controlled = (page) => page.evaluate(async () => {
-    await navigator.serviceWorker.ready;
-    if (navigator.serviceWorker.controller === null) {
-      await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
-    }
-  });
+  const controlled = (page) =>
+    page.evaluate(async () => {
+      await navigator.serviceWorker.ready;
+      if (navigator.serviceWorker.controller === null) {
+        await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
+      }
+    });
 
   scene("works without network once it was visited, and keeps nothing but its own files", async () => {
     const folder = copied("hosted");
@@ -199,7 +228,9 @@ describe("a hosted copy", () => {
     await tab.page.evaluate(() => fetch("other.txt").then((reply) => reply.text()));
     const kept = await tab.page.evaluate(async () => {
       const names = await caches.keys();
-      const requests = await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map(({ url }) => url)));
+      const requests = await Promise.all(
+        names.map(async (name) => (await (await caches.open(name)).keys()).map(({ url }) => url)),
+      );
       return requests.flat();
     });
     const own = ["", ...files.filter((file) => !["index.html", "sw.js"].includes(file))].map((file) => site.address + file);
@@ -215,44 +246,66 @@ describe("a hosted copy", () => {
     await tab.close();
   });
 
-  scene("opens the newer page with the reload after it came", async () => {
-    const folder = copied("updated");
-    const site = await parts.site(folder);
-    const tab = await Tab.open(site.address);
-    await controlled(tab.page);
-    const title = (text) => readFileSync(join(folder, "index.html"), "utf8").replace("<title>perftab</title>", `<title>${text}</title>`);
-    writeFileSync(join(folder, "index.html"), title("newer"));
-    writeFileSync(join(folder, "sw.js"), readFileSync(join(folder, "sw.js"), "utf8").replace(/VERSION = "\w+"/, 'VERSION = "newer"'));
-    await tab.page.reload();
-    assert.equal(await tab.page.title(), "perftab");
-    await tab.page.locator(".toast", { hasText: "A new version of perftab is ready. Reload to use it." }).waitFor();
-    await tab.page.reload();
-    assert.equal(await tab.page.title(), "newer");
-    const caches = await tab.page.evaluate(() => caches.keys());
-    assert.deepEqual(caches.map((name) => name.split(" ").at(-1)), ["newer"]);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "opens the newer page with the reload after it came",
+    async () => {
+      const folder = copied("updated");
+      const site = await parts.site(folder);
+      const tab = await Tab.open(site.address);
+      await controlled(tab.page);
+      const title = (text) =>
+        readFileSync(join(folder, "index.html"), "utf8").replace("<title>perftab</title>", `<title>${text}</title>`);
+      writeFileSync(join(folder, "index.html"), title("newer"));
+      writeFileSync(
+        join(folder, "sw.js"),
+        readFileSync(join(folder, "sw.js"), "utf8").replace(/VERSION = "\w+"/, 'VERSION = "newer"'),
+      );
+      await tab.page.reload();
+      assert.equal(await tab.page.title(), "perftab");
+      await tab.page.locator(".toast", { hasText: "A new version of perftab is ready. Reload to use it." }).waitFor();
+      await tab.page.reload();
+      assert.equal(await tab.page.title(), "newer");
+      const caches = await tab.page.evaluate(() => caches.keys());
+      assert.deepEqual(
+        caches.map((name) => name.split(" ").at(-1)),
+        ["newer"],
+      );
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("has what a browser wants before it installs a page", async () => {
-    const site = await parts.site(copied("installable"));
-    const tab = await Tab.open(site.address);
-    await controlled(tab.page);
-    const browser = await tab.page.context().newCDPSession(tab.page);
-    const { errors } = await browser.send("Page.getAppManifest");
-    assert.deepEqual(errors, []);
-    const { installabilityErrors } = await browser.send("Page.getInstallabilityErrors");
-    // A private window installs nothing; those of tests are private.
-    assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== "in-incognito"), []);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "has what a browser wants before it installs a page",
+    async () => {
+      const site = await parts.site(copied("installable"));
+      const tab = await Tab.open(site.address);
+      await controlled(tab.page);
+      const browser = await tab.page.context().newCDPSession(tab.page);
+      const { errors } = await browser.send("Page.getAppManifest");
+      assert.deepEqual(errors, []);
+      const { installabilityErrors } = await browser.send("Page.getInstallabilityErrors");
+      // A private window installs nothing; those of tests are private.
+      assert.deepEqual(
+        installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== "in-incognito"),
+        [],
+      );
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("is the only form of the page that looks for files beside it", async () => {
-    const site = await parts.site(dirname(html));
-    const tab = await Tab.open(`${site.address}perftab.html`);
-    await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
-    await tab.opened();
-    assert.deepEqual(site.asked, ["/perftab.html"]);
-    assert.equal(await tab.page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "is the only form of the page that looks for files beside it",
+    async () => {
+      const site = await parts.site(dirname(html));
+      const tab = await Tab.open(`${site.address}perftab.html`);
+      await tab.page.getByRole("region", { name: "Sample profile" }).getByRole("button", { name: "Open" }).click();
+      await tab.opened();
+      assert.deepEqual(site.asked, ["/perftab.html"]);
+      assert.equal(await tab.page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });

@@ -9,7 +9,11 @@ const folder = isAbsolute(wanted) ? wanted : fileURLToPath(new URL("../../target
 
 /** The width of a phone's window. */
 export const PHONE = 420;
-const SIZES = [[1440, 900], [1280, 800], [PHONE, 900]];
+const SIZES = [
+  [1440, 900],
+  [1280, 800],
+  [PHONE, 900],
+];
 
 /** For tests that are of a phone alone. */
 export const ON_PHONE = { sizes: [[PHONE, 900]] };

@@ -13,7 +13,11 @@ const root = new URL("../../", import.meta.url);
 /** The scenes of every file of this folder, this one apart: `[{ file, name, tier }]`. */
 async function listScenes() {
   const folders = ["tests/browser/", "tests/browser/timing/"].map((folder) => fileURLToPath(new URL(folder, root)));
-  const files = folders.flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => folder + name));
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".test.mjs"))
+      .map((name) => folder + name),
+  );
   const workerData = files.filter((file) => file !== fileURLToPath(import.meta.url));
   // Its own runner of tests, which has none to run, prints the names of suites.
   const worker = new Worker(new URL("list_scenes.mjs", import.meta.url), { workerData, stdout: true });
@@ -25,8 +29,14 @@ async function listScenes() {
 /** Unit tests of the page, as far as they name a point: those are in both tiers. */
 function listUnits() {
   const folder = new URL("www/test/", root);
-  return readdirSync(folder).filter((name) => name.endsWith(".test.ts")).flatMap((file) =>
-    [...readFileSync(new URL(file, folder), "utf8").matchAll(/\btest\(\s*["`](a\d\d .*?)["`]/g)].map(([, name]) => ({ file, name })));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".test.ts"))
+    .flatMap((file) =>
+      [...readFileSync(new URL(file, folder), "utf8").matchAll(/\btest\(\s*["`](a\d\d .*?)["`]/g)].map(([, name]) => ({
+        file,
+        name,
+      })),
+    );
 }
 
 const scenes = await listScenes();
@@ -39,7 +49,10 @@ const rows = [...table.matchAll(/^\| (a\d\d) \| .+ \| (.+) \|$/gm)].map(([, poin
 
 test("the table has all points, in order", () => {
   const all = Array.from({ length: 24 }, (_, index) => `a${String(index + 1).padStart(2, "0")}`);
-  assert.deepEqual(rows.map(({ point }) => point), all);
+  assert.deepEqual(
+    rows.map(({ point }) => point),
+    all,
+  );
 });
 
 test("each point has a test in every file that the table names for it, and in no other", () => {
@@ -52,10 +65,16 @@ test("each point has a test in every file that the table names for it, and in no
 
 test("each point has a scene in the fast tier", () => {
   const fast = new Set(scenes.filter(({ tier }) => tier === "fast").map(pointOf));
-  assert.deepEqual(rows.map(({ point }) => point).filter((point) => !fast.has(point)), []);
+  assert.deepEqual(
+    rows.map(({ point }) => point).filter((point) => !fast.has(point)),
+    [],
+  );
 });
 
 test("no test is of a point that there is not", () => {
   const known = new Set(rows.map(({ point }) => point));
-  assert.deepEqual(tests.filter((each) => pointOf(each) !== undefined && !known.has(pointOf(each))), []);
+  assert.deepEqual(
+    tests.filter((each) => pointOf(each) !== undefined && !known.has(pointOf(each))),
+    [],
+  );
 });

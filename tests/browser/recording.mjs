@@ -167,7 +167,13 @@ export class Parts {
 
   /** Serves a folder below `path` as a static host does; answers its address, and the paths that were asked for. */
   async site(folder, path = "/") {
-    const types = { html: "text/html", js: "text/javascript", webmanifest: "application/manifest+json", svg: "image/svg+xml", png: "image/png" };
+    const types = {
+      html: "text/html",
+      js: "text/javascript",
+      webmanifest: "application/manifest+json",
+      svg: "image/svg+xml",
+      png: "image/png",
+    };
     const asked = [];
     const server = createServer((request, response) => {
       const { pathname } = new URL(request.url, "http://localhost");
@@ -179,10 +185,11 @@ export class Parts {
       response.end(found ? readFileSync(file) : "");
     });
     await new Promise((done) => server.listen(0, "127.0.0.1", done));
-    const end = () => new Promise((done) => {
-      server.close(done);
-      server.closeAllConnections();
-    });
+    const end = () =>
+      new Promise((done) => {
+        server.close(done);
+        server.closeAllConnections();
+      });
     this.#ends.push(end);
     return { address: `http://127.0.0.1:${server.address().port}${path}`, asked, end };
   }
@@ -196,10 +203,13 @@ export class Parts {
       response.end(isPage ? page : "");
     });
     await new Promise((done) => server.listen(0, "127.0.0.1", done));
-    this.#ends.push(() => new Promise((done) => {
-      server.close(done);
-      server.closeAllConnections();
-    }));
+    this.#ends.push(
+      () =>
+        new Promise((done) => {
+          server.close(done);
+          server.closeAllConnections();
+        }),
+    );
     return `http://127.0.0.1:${server.address().port}/`;
   }
 
@@ -222,7 +232,10 @@ export class Parts {
       const address = `http://127.0.0.1:${port}`;
       // It has no other way to tell than to be asked. It ends if somebody else took the port in between.
       for (; child.exitCode === null && performance.now() < giveUp; await tick()) {
-        const metrics = await fetch(`${address}/metrics`).then((reply) => reply.text(), () => "");
+        const metrics = await fetch(`${address}/metrics`).then(
+          (reply) => reply.text(),
+          () => "",
+        );
         const lines = metrics.split("\n");
         const isReady = lines.includes("ready 1") && lines.includes('thread_work_pending{role="scan"} 0');
         if (isReady && child.exitCode === null) return address;
@@ -237,10 +250,13 @@ export class Parts {
       env,
       stdio: ["ignore", "pipe", "ignore"],
     });
-    this.#ends.push(() => new Promise((done) => {
-      child.once("exit", done);
-      if (child.exitCode !== null || !child.kill("SIGKILL")) done();
-    }));
+    this.#ends.push(
+      () =>
+        new Promise((done) => {
+          child.once("exit", done);
+          if (child.exitCode !== null || !child.kill("SIGKILL")) done();
+        }),
+    );
     return child;
   }
 }

@@ -53,16 +53,22 @@ async function pictureAll(name, others) {
 /** Done before the first scene of a file or of a suite, where one of the file's runs at all. */
 export function beforeScenes(body, { limit = limits.preparation } = {}) {
   if (isListing) return;
-  before(async () => {
-    // Node begins at once, before the scenes below have been seen.
-    await new Promise(setImmediate);
-    if (isWanted) await limited("What is done before the scenes", limit, async () => body());
-  }, { timeout: limit + GRACE });
+  before(
+    async () => {
+      // Node begins at once, before the scenes below have been seen.
+      await new Promise(setImmediate);
+      if (isWanted) await limited("What is done before the scenes", limit, async () => body());
+    },
+    { timeout: limit + GRACE },
+  );
 }
 
 /** Done after the last scene of a file or of a suite. */
 export function afterScenes(body) {
-  if (!isListing) after(() => limited("What is done after the scenes", limits.preparation, async () => body()), { timeout: limits.preparation + GRACE });
+  if (!isListing)
+    after(() => limited("What is done after the scenes", limits.preparation, async () => body()), {
+      timeout: limits.preparation + GRACE,
+    });
 }
 
 afterScenes(endVisits);
@@ -70,7 +76,10 @@ afterScenes(endVisits);
 /** Makes something when it is first asked for, and hands out the same from then on. `isMade` tells whether it was. */
 export function lazily(make) {
   let made = null;
-  const get = () => (made ??= { value: make() }).value;
+  const get = () => {
+    made ??= { value: make() };
+    return made.value;
+  };
   return Object.assign(get, { isMade: () => made !== null });
 }
 

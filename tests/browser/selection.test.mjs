@@ -24,14 +24,22 @@ beforeScenes(async () => {
   const said = parts.path("phases.txt");
   recording = parts.record("phases.perf.data", ["-F", "1999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
   const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "comm,pid,time"]);
-  const samples = [...lines.matchAll(/^\s*(\S+)\s+(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)]
-    .map(([, comm, pid, s, ns]) => ({ comm, pid, time: BigInt(s) * 1_000_000_000n + BigInt(ns) }));
+  const samples = [...lines.matchAll(/^\s*(\S+)\s+(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, comm, pid, s, ns]) => ({
+    comm,
+    pid,
+    time: BigInt(s) * 1_000_000_000n + BigInt(ns),
+  }));
   const first = samples.reduce((least, { time }) => (time < least ? time : least), samples[0].time);
   pids = Object.fromEntries(samples.map(({ comm, pid }) => [comm, pid]));
-  phases = Object.fromEntries(readFileSync(said, "utf8").trim().split("\n").map((line) => {
-    const [name, began, ended] = line.split(" ");
-    return [name, { start: Number(BigInt(began) - first), end: Number(BigInt(ended) - first) }];
-  }));
+  phases = Object.fromEntries(
+    readFileSync(said, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => {
+        const [name, began, ended] = line.split(" ");
+        return [name, { start: Number(BigInt(began) - first), end: Number(BigInt(ended) - first) }];
+      }),
+  );
   host = await parts.host();
 });
 
@@ -56,7 +64,8 @@ function holdGraphs() {
   window.Worker = class extends window.Worker {
     postMessage(message, ...rest) {
       const isPages = message.id < 1e9; // The test's own questions have higher numbers.
-      if (window.perftabHeld && isPages && message.method === "flameGraph") window.perftabHeld.push(() => super.postMessage(message, ...rest));
+      if (window.perftabHeld && isPages && message.method === "flameGraph")
+        window.perftabHeld.push(() => super.postMessage(message, ...rest));
       else super.postMessage(message, ...rest);
     }
   };
@@ -69,7 +78,12 @@ async function bars(panel) {
   await panel.locator(".when path").waitFor();
   return panel.locator(".when").evaluate((when) => {
     const bins = when.viewBox.baseVal.width;
-    return [...when.querySelector("path").getAttribute("d").matchAll(/M(\d+) /g)].map(([, bin]) => [bin / bins, (Number(bin) + 1) / bins]);
+    return [
+      ...when
+        .querySelector("path")
+        .getAttribute("d")
+        .matchAll(/M(\d+) /g),
+    ].map(([, bin]) => [bin / bins, (Number(bin) + 1) / bins]);
   });
 }
 
@@ -77,12 +91,17 @@ describe("selection", () => {
   scene("a call says on which thread it ran and when, and its address is of its function", async () => {
     const tab = await opened({ initPath: axe });
     const panel = await tab.select("lookout");
-    await fact(panel, "Threads").filter({ hasText: `1 of phases (pid ${pids.lookout})` }).waitFor();
+    await fact(panel, "Threads")
+      .filter({ hasText: `1 of phases (pid ${pids.lookout})` })
+      .waitFor();
     const { time } = await tab.ask("info");
     const length = time.end - time.start;
     const { start, end: ended } = phases.second_watch;
     for (const [from, to] of await bars(panel)) {
-      assert.ok(to * length > start && from * length < ended, `${from * length} to ${to * length}, not between ${start} and ${ended}`);
+      assert.ok(
+        to * length > start && from * length < ended,
+        `${from * length} to ${to * length}, not between ${start} and ${ended}`,
+      );
     }
     const [, address] = /^phases\+(0x[0-9a-f]+)$/.exec(await fact(panel, "Address").innerText());
     assert.equal(functionAt(program, address), await panel.locator("h2").innerText());
@@ -91,47 +110,64 @@ describe("selection", () => {
     await tab.close();
   });
 
-  scene("Enter before it is known what matches selects the match when it is there", async () => {
-    const tab = await opened();
-    const { keyboard } = tab.page;
-    await keyboard.press("/");
-    await tab.page.locator(".search input:focus").waitFor();
-    await keyboard.type("second_watch");
-    await keyboard.press("Enter");
-    await tab.page.getByRole("tab", { name: "Selection" }).click();
-    await tab.page.locator(".selection h2", { hasText: "second_watch" }).waitFor();
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "Enter before it is known what matches selects the match when it is there",
+    async () => {
+      const tab = await opened();
+      const { keyboard } = tab.page;
+      await keyboard.press("/");
+      await tab.page.locator(".search input:focus").waitFor();
+      await keyboard.type("second_watch");
+      await keyboard.press("Enter");
+      await tab.page.getByRole("tab", { name: "Selection" }).click();
+      await tab.page.locator(".selection h2", { hasText: "second_watch" }).waitFor();
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("a function of the table is counted wherever it was called, and a range cuts the time", async () => {
-    const { start, end } = phases.dog_watch;
-    const half = (start + end) / 2;
-    const tab = await opened({}, `#s2&range=0-${(half / 1e9).toFixed(3)}`);
-    await tab.view(/Functions/);
-    const row = tab.page.getByRole("grid", { name: "Functions" }).locator(".row", { hasText: "dog_watch" }).first();
-    await row.click();
-    await tab.page.getByRole("tab", { name: "Selection" }).click();
-    const panel = tab.page.locator(".selection");
-    await fact(panel, "Threads").filter({ hasText: `1 of dog (pid ${pids.dog})` }).waitFor();
-    const label = await panel.getByRole("img", { name: /^From 0\.0+ s to / }).getAttribute("aria-label");
-    assert.ok(Math.abs(Number(/ to ([\d.]+) s/.exec(label)[1]) - half / 1e9) < 0.01, label);
-    // It began late in the range.
-    for (const [, to] of await bars(panel)) assert.ok(to * half > start - 0.01e9, `${to}`);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a function of the table is counted wherever it was called, and a range cuts the time",
+    async () => {
+      const { start, end } = phases.dog_watch;
+      const half = (start + end) / 2;
+      const tab = await opened({}, `#s2&range=0-${(half / 1e9).toFixed(3)}`);
+      await tab.view(/Functions/);
+      const row = tab.page.getByRole("grid", { name: "Functions" }).locator(".row", { hasText: "dog_watch" }).first();
+      await row.click();
+      await tab.page.getByRole("tab", { name: "Selection" }).click();
+      const panel = tab.page.locator(".selection");
+      await fact(panel, "Threads")
+        .filter({ hasText: `1 of dog (pid ${pids.dog})` })
+        .waitFor();
+      const label = await panel.getByRole("img", { name: /^From 0\.0+ s to / }).getAttribute("aria-label");
+      assert.ok(Math.abs(Number(/ to ([\d.]+) s/.exec(label)[1]) - half / 1e9) < 0.01, label);
+      // It began late in the range.
+      for (const [, to] of await bars(panel)) assert.ok(to * half > start - 0.01e9, `${to}`);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a click that names overtake selects the same box in the next graph", async () => {
     const tab = await Tab.open(host, { init: holdGraphs });
     const { page } = tab;
     await tab.drop(recording);
     await tab.opened();
-    await page.evaluate(() => { window.perftabHeld = []; });
+    await page.evaluate(() => {
+      window.perftabHeld = [];
+    });
     await named(tab);
-    assert.ok(await page.evaluate(() => window.perftabHeld.length) > 0, "the graph of the names waits");
+    assert.ok((await page.evaluate(() => window.perftabHeld.length)) > 0, "the graph of the names waits");
     const graph = await page.locator(".flame-sticky").boundingBox();
     // Where the thread was started, in the fourth row: one address, whose box keeps its edges when it is named.
-    const { matches: [callNode] } = await tab.ask("search", { query: QUERY, text: "run_lookout" });
-    const whole = await tab.ask("flameGraph", { query: QUERY, window: { root: 0, widthPx: graph.width, minPx: 0.5, search: "", unnamed: "each-address" } });
+    const {
+      matches: [callNode],
+    } = await tab.ask("search", { query: QUERY, text: "run_lookout" });
+    const whole = await tab.ask("flameGraph", {
+      query: QUERY,
+      window: { root: 0, widthPx: graph.width, minPx: 0.5, search: "", unnamed: "each-address" },
+    });
     const box = whole.callNode.indexOf(callNode);
     const row = whole.rowStart.findLastIndex((first) => first <= box);
     await page.mouse.click(graph.x + (whole.start[box] + whole.end[box]) / 2, graph.y + 18 * (row + 0.5));
@@ -145,22 +181,35 @@ describe("selection", () => {
     await tab.close();
   });
 
-  scene("bars have the weight of the call in every direction of the tree", async () => {
-    const tab = await opened();
-    for (const direction of ["callees", "inverted"]) {
-      const query = { ...QUERY, direction };
-      let node = 0;
-      for (let depth = 0; depth < 5; depth++) {
-        const detail = await tab.ask("callNodeDetail", { query, callNode: node });
-        const [{ bins, runners }] = await tab.ask("occurrence", { query, request: { subject: { kind: "call-node", id: node }, bins: 40 } });
-        const sum = bins.reduce((sum, weight) => sum + weight, 0);
-        assert.equal(sum, detail.totalWeight, `${direction} ${detail.name}`);
-        assert.equal(runners.processes.reduce((sum, { samples }) => sum + samples, 0), detail.totalSamples);
-        if (detail.heaviestChild === null) break;
-        node = detail.heaviestChild;
+  scene(
+    "bars have the weight of the call in every direction of the tree",
+    async () => {
+      const tab = await opened();
+      for (const direction of ["callees", "inverted"]) {
+        const query = { ...QUERY, direction };
+        let node = 0;
+        for (let depth = 0; depth < 5; depth++) {
+          const detail = await tab.ask("callNodeDetail", { query, callNode: node });
+          const [{ bins, runners }] = await tab.ask("occurrence", {
+            query,
+            request: { subject: { kind: "call-node", id: node }, bins: 40 },
+          });
+          const sum = bins.reduce((sum, weight) => sum + weight, 0);
+          assert.equal(sum, detail.totalWeight, `${direction} ${detail.name}`);
+          assert.equal(
+            runners.processes.reduce((sum, { samples }) => sum + samples, 0),
+            detail.totalSamples,
+          );
+          if (detail.heaviestChild === null) break;
+          node = detail.heaviestChild;
+        }
       }
-    }
-    assert.deepEqual(await tab.ask("occurrence", { query: QUERY, request: { subject: { kind: "call-node", id: 4_000_000_000 }, bins: 4 } }), []);
-    await tab.close();
-  }, { tier: "all" });
+      assert.deepEqual(
+        await tab.ask("occurrence", { query: QUERY, request: { subject: { kind: "call-node", id: 4_000_000_000 }, bins: 4 } }),
+        [],
+      );
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });

@@ -73,59 +73,78 @@ describe("what a link tells", () => {
     await dialog.getByRole("checkbox", { name: /^Function names in own code/ }).uncheck();
     const unnamed = await link.read();
     assert.ok(!has(unnamed, "rolling_sea") && has(unnamed, "function-1"), "own code is numbered");
-    for (const tick of [/^DSO names/, /^Process and thread/, /^Source files/]) await dialog.getByRole("checkbox", { name: tick }).uncheck();
+    for (const tick of [/^DSO names/, /^Process and thread/, /^Source files/])
+      await dialog.getByRole("checkbox", { name: tick }).uncheck();
     const nameless = await link.read();
     assert.ok(!has(nameless, "tides") && has(nameless, "dso-[0-9]+"), "neither DSO nor process nor source file is told");
     await tab.close();
   });
 
-  scene("patterns rename everywhere, say what they did, and what is wrong with them", async () => {
-    const { tab, dialog, link } = await shared();
-    const pattern = dialog.getByRole("textbox", { name: "Pattern" }).first();
-    await pattern.fill("rolling");
-    await dialog.getByText(/renamed\. Equal names stay equal\./).waitFor();
-    let said = await link.read();
-    assert.ok(!said.includes("rolling") && said.includes("hidden_sea"), "it is hidden");
-    assert.ok((await listed(tab, dialog)).has("hidden_sea was rolling_sea"), "the list says what it was");
-    await dialog.getByRole("textbox", { name: "Shown as" }).first().fill("calm");
-    said = await link.read();
-    assert.ok(!said.includes("rolling") && said.includes("calm_sea"), "it is called as asked");
-    await tab.picture("share-privacy-renamed");
+  scene(
+    "patterns rename everywhere, say what they did, and what is wrong with them",
+    async () => {
+      const { tab, dialog, link } = await shared();
+      const pattern = dialog.getByRole("textbox", { name: "Pattern" }).first();
+      await pattern.fill("rolling");
+      await dialog.getByText(/renamed\. Equal names stay equal\./).waitFor();
+      let said = await link.read();
+      assert.ok(!said.includes("rolling") && said.includes("hidden_sea"), "it is hidden");
+      assert.ok((await listed(tab, dialog)).has("hidden_sea was rolling_sea"), "the list says what it was");
+      await dialog.getByRole("textbox", { name: "Shown as" }).first().fill("calm");
+      said = await link.read();
+      assert.ok(!said.includes("rolling") && said.includes("calm_sea"), "it is called as asked");
+      await tab.picture("share-privacy-renamed");
 
-    for (const [wrong, words] of [["x*", /matches the empty text/], ["(", /not a regular expression/]]) {
-      await pattern.fill(wrong);
-      await dialog.getByRole("alert").filter({ hasText: words }).waitFor();
-      await dialog.locator("button:disabled", { hasText: "Copy link" }).waitFor();
-    }
-    await pattern.fill("");
-    assert.ok((await link.read()).includes("rolling_sea"), "it is back");
-    await tab.close();
-  }, { tier: "all" });
+      for (const [wrong, words] of [
+        ["x*", /matches the empty text/],
+        ["(", /not a regular expression/],
+      ]) {
+        await pattern.fill(wrong);
+        await dialog.getByRole("alert").filter({ hasText: words }).waitFor();
+        await dialog.locator("button:disabled", { hasText: "Copy link" }).waitFor();
+      }
+      await pattern.fill("");
+      assert.ok((await link.read()).includes("rolling_sea"), "it is back");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("every text is listed, and found by keys and by those who do not see it", async () => {
-    const { tab, dialog } = await shared({ initPath: axe });
-    const texts = await listed(tab, dialog);
-    const { texts: told } = await tab.ask("share", { budget: 4_000, base: await base(dialog), options: {} });
-    const all = new Set(told.parts.flatMap((part) => part.texts));
-    for (const text of all) assert.ok(texts.has(text), `${text} is listed`);
-    const found = await tab.page.evaluate(() => window.axe.run(document.querySelector("dialog[open]")));
-    assert.deepEqual(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]), []);
-    await tab.picture("share-privacy-list");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "every text is listed, and found by keys and by those who do not see it",
+    async () => {
+      const { tab, dialog } = await shared({ initPath: axe });
+      const texts = await listed(tab, dialog);
+      const { texts: told } = await tab.ask("share", { budget: 4_000, base: await base(dialog), options: {} });
+      const all = new Set(told.parts.flatMap((part) => part.texts));
+      for (const text of all) assert.ok(texts.has(text), `${text} is listed`);
+      const found = await tab.page.evaluate(() => window.axe.run(document.querySelector("dialog[open]")));
+      assert.deepEqual(
+        found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]),
+        [],
+      );
+      await tab.picture("share-privacy-list");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("the page tab tells the same way, and a narrow window has it below", async () => {
-    const { tab, dialog } = await shared();
-    await tab.page.setViewportSize({ width: 420, height: 900 });
-    await dialog.getByRole("button", { name: "Page", exact: true }).click();
-    const ticks = dialog.getByRole("checkbox", { name: /^Folders/ });
-    await ticks.scrollIntoViewIfNeeded();
-    const { width } = await ticks.locator("xpath=ancestor::aside").boundingBox();
-    assert.ok(width <= 420, `${width} px`);
-    await dialog.getByText(/A page cannot be taken back/).scrollIntoViewIfNeeded();
-    await tab.picture("share-privacy-phone");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "the page tab tells the same way, and a narrow window has it below",
+    async () => {
+      const { tab, dialog } = await shared();
+      await tab.page.setViewportSize({ width: 420, height: 900 });
+      await dialog.getByRole("button", { name: "Page", exact: true }).click();
+      const ticks = dialog.getByRole("checkbox", { name: /^Folders/ });
+      await ticks.scrollIntoViewIfNeeded();
+      const { width } = await ticks.locator("xpath=ancestor::aside").boundingBox();
+      assert.ok(width <= 420, `${width} px`);
+      await dialog.getByText(/A page cannot be taken back/).scrollIntoViewIfNeeded();
+      await tab.picture("share-privacy-phone");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 /** The address that the link names. */

@@ -23,32 +23,40 @@ async function made() {
 }
 
 /** The page keeps itself when nothing else waits for the network. */
-const kept = (page) => page.evaluate(async () => {
-  await navigator.serviceWorker.ready;
-  if (navigator.serviceWorker.controller === null) {
-    await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
-  }
-});
+const kept = (page) =>
+  page.evaluate(async () => {
+    await navigator.serviceWorker.ready;
+    if (navigator.serviceWorker.controller === null) {
+      await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, { once: true }));
+    }
+  });
 
 describe("a copy on a static host", () => {
-  scene("opens a link below any path, asks no other host, and opens it without network the second time", async () => {
-    const payload = await made();
-    const site = await parts.site(siteFolder, "/somebody/tools/perftab/");
-    const tab = await Tab.open(site.address + payload, { offline: true });
-    await tab.opened();
-    assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
-    await kept(tab.page);
-    assert.deepEqual(tab.refused, [], "nobody else is asked");
-    assert.ok(site.asked.every((path) => path.startsWith("/somebody/tools/perftab/")), site.asked.join(" "));
-    assert.ok(!site.asked.join(" ").includes(payload.slice(1, 20)), "the profile stays in the browser");
-    await site.end();
-    await tab.page.goto("about:blank");
-    await tab.page.goto(site.address + payload);
-    await tab.opened();
-    assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
-    tab.browser.errors.length = 0; // The browser reports that it did not reach the host for a newer worker.
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "opens a link below any path, asks no other host, and opens it without network the second time",
+    async () => {
+      const payload = await made();
+      const site = await parts.site(siteFolder, "/somebody/tools/perftab/");
+      const tab = await Tab.open(site.address + payload, { offline: true });
+      await tab.opened();
+      assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
+      await kept(tab.page);
+      assert.deepEqual(tab.refused, [], "nobody else is asked");
+      assert.ok(
+        site.asked.every((path) => path.startsWith("/somebody/tools/perftab/")),
+        site.asked.join(" "),
+      );
+      assert.ok(!site.asked.join(" ").includes(payload.slice(1, 20)), "the profile stays in the browser");
+      await site.end();
+      await tab.page.goto("about:blank");
+      await tab.page.goto(site.address + payload);
+      await tab.opened();
+      assert.ok((await tab.functions()).some(({ name }) => name === "rolling_sea"));
+      tab.browser.errors.length = 0; // The browser reports that it did not reach the host for a newer worker.
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("says to browsers and hosts that nothing else may run or be told", () => {
     const page = readFileSync(join(siteFolder, "index.html"), "utf8");

@@ -11,8 +11,15 @@ import { Tab } from "./tab.mjs";
 
 /** Every function of tides.c but main, whose name stands in any page. */
 const NAMES = [
-  "lift_droplet", "raise_swell", "rolling_sea", "settle_foam", "order_by_height", "sort_the_waves", "empty_into_sea",
-  "neap_tide", "tides.c",
+  "lift_droplet",
+  "raise_swell",
+  "rolling_sea",
+  "settle_foam",
+  "order_by_height",
+  "sort_the_waves",
+  "empty_into_sea",
+  "neap_tide",
+  "tides.c",
 ];
 
 const parts = new Parts();
@@ -64,8 +71,8 @@ function assertNamed(functions) {
 }
 
 /** Rows of the ledger by name: what a reader of a link must see too. */
-const statuses = (ledger) => Object.fromEntries(
-  Object.entries(ledger).map(([name, { status, buildId, share }]) => [name, { status, buildId, share }]));
+const statuses = (ledger) =>
+  Object.fromEntries(Object.entries(ledger).map(([name, { status, buildId, share }]) => [name, { status, buildId, share }]));
 
 describe("the story", () => {
   /** One tab from the first drop to the saved page. */
@@ -89,8 +96,14 @@ describe("the story", () => {
     assert.equal(ledger.driftwood.buildId, ids.driftwood);
     assert.equal(ledger["[kernel.kallsyms]"].status, "embedded");
     const kernel = (await tab.functions()).filter(({ dso }) => dso === "[kernel.kallsyms]");
-    assert.ok(kernel.some(({ name }) => name === "ksys_read"), "the kernel's functions have names");
-    assert.ok(kernel.every(({ name }) => !name.startsWith("0x")), "all of them");
+    assert.ok(
+      kernel.some(({ name }) => name === "ksys_read"),
+      "the kernel's functions have names",
+    );
+    assert.ok(
+      kernel.every(({ name }) => !name.startsWith("0x")),
+      "all of them",
+    );
     await assertUnnamed(tab);
     await tab.pictures("1-addresses");
   });
@@ -103,7 +116,10 @@ describe("the story", () => {
     const explanation = tab.page.locator(".explanation");
     await explanation.waitFor();
     const shown = await explanation.locator(".id-groups").allInnerTexts();
-    assert.deepEqual(shown.map((text) => text.replace(/\s/g, "")), [ids.tides, ids.rebuilt]);
+    assert.deepEqual(
+      shown.map((text) => text.replace(/\s/g, "")),
+      [ids.tides, ids.rebuilt],
+    );
     await tab.pictures("a04-both-ids");
     await tab.page.keyboard.press("Escape");
     await assertUnnamed(tab);
@@ -111,7 +127,10 @@ describe("the story", () => {
 
   scene("a05 the right binary under another name: names, inlined functions, lines; the selection stays", async () => {
     await tab.view(/Functions/);
-    await tab.page.locator(".row", { has: tab.page.locator(".dso", { hasText: "tides" }) }).first().click();
+    await tab.page
+      .locator(".row", { has: tab.page.locator(".dso", { hasText: "tides" }) })
+      .first()
+      .click();
     await tab.view(/Flame graph/);
     await tab.page.getByRole("tab", { name: "Selection" }).click();
     const panel = tab.page.locator(".selection");
@@ -161,65 +180,76 @@ describe("the story", () => {
     await tab.view(/Flame graph/);
   });
 
-  scene("4 by perftab view and a real debuginfod, for a binary that only that server has", async (t) => {
-    if (!isInstalled("debuginfod")) {
-      console.log("SKIPPED: names by perftab view and debuginfod: debuginfod is not installed");
-      return t.skip();
-    }
-    mkdirSync(parts.path("served", "bin"), { recursive: true });
-    copyFileSync(files.renamed, parts.path("served", "bin", "any-name"));
-    const server = await parts.debuginfod(parts.path("served"));
-    const viewer = await Tab.open(await parts.view(recording, "--debuginfod", server));
-    const { page } = viewer;
-    await viewer.opened();
-    assert.equal((await viewer.ledger()).tides.status, "missing");
-    await assertUnnamed(viewer);
-    await page.getByRole("button", { name: /^Fetch \d from debuginfod$/ }).click();
-    const asks = page.getByRole("dialog", { name: "Fetch from debuginfod" });
-    await asks.waitFor();
-    assert.match(await asks.innerText(), new RegExp(server.replaceAll(".", "\\.")), "who is asked is said before");
-    assert.match(await page.locator(".status-network").innerText(), /^Nothing was sent/);
-    await viewer.pictures("4-before-fetching");
-    await asks.getByRole("button", { name: /^Fetch \d$/ }).click();
-    await viewer.status("tides", "matched");
-    await page.locator(".dso-row", { hasText: "driftwood" }).getByText(/^Not on /).waitFor();
-    await page.locator(".status-work").waitFor({ state: "detached" });
-    await page.locator(".status-network", { hasText: /^Sent \d build-ids/ }).waitFor();
-    const functions = await viewer.functions();
-    assertNamed(functions);
-    const driftwood = functions.filter(({ dso }) => dso === "driftwood");
-    assert.ok(driftwood.every(({ name }) => /0x/.test(name)));
-    const panel = await viewer.select("lift_droplet");
-    assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /tides\.c:\d+$/);
-    await page.keyboard.press("/");
-    await page.keyboard.press("Escape");
-    await page.getByRole("tab", { name: "DSOs" }).click();
-    await viewer.pictures("4-from-debuginfod");
-    const libc = (await viewer.ledger())["libc.so.6"];
-    assert.equal(libc.status, "matched", "this machine's own libc is found by perftab view itself");
-    await viewer.close();
-  }, { tier: "all" });
+  scene(
+    "4 by perftab view and a real debuginfod, for a binary that only that server has",
+    async (t) => {
+      if (!isInstalled("debuginfod")) {
+        console.log("SKIPPED: names by perftab view and debuginfod: debuginfod is not installed");
+        return t.skip();
+      }
+      mkdirSync(parts.path("served", "bin"), { recursive: true });
+      copyFileSync(files.renamed, parts.path("served", "bin", "any-name"));
+      const server = await parts.debuginfod(parts.path("served"));
+      const viewer = await Tab.open(await parts.view(recording, "--debuginfod", server));
+      const { page } = viewer;
+      await viewer.opened();
+      assert.equal((await viewer.ledger()).tides.status, "missing");
+      await assertUnnamed(viewer);
+      await page.getByRole("button", { name: /^Fetch \d from debuginfod$/ }).click();
+      const asks = page.getByRole("dialog", { name: "Fetch from debuginfod" });
+      await asks.waitFor();
+      assert.match(await asks.innerText(), new RegExp(server.replaceAll(".", "\\.")), "who is asked is said before");
+      assert.match(await page.locator(".status-network").innerText(), /^Nothing was sent/);
+      await viewer.pictures("4-before-fetching");
+      await asks.getByRole("button", { name: /^Fetch \d$/ }).click();
+      await viewer.status("tides", "matched");
+      await page
+        .locator(".dso-row", { hasText: "driftwood" })
+        .getByText(/^Not on /)
+        .waitFor();
+      await page.locator(".status-work").waitFor({ state: "detached" });
+      await page.locator(".status-network", { hasText: /^Sent \d build-ids/ }).waitFor();
+      const functions = await viewer.functions();
+      assertNamed(functions);
+      const driftwood = functions.filter(({ dso }) => dso === "driftwood");
+      assert.ok(driftwood.every(({ name }) => /0x/.test(name)));
+      const panel = await viewer.select("lift_droplet");
+      assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /tides\.c:\d+$/);
+      await page.keyboard.press("/");
+      await page.keyboard.press("Escape");
+      await page.getByRole("tab", { name: "DSOs" }).click();
+      await viewer.pictures("4-from-debuginfod");
+      const libc = (await viewer.ledger())["libc.so.6"];
+      assert.equal(libc.status, "matched", "this machine's own libc is found by perftab view itself");
+      await viewer.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("5 libc is named by the debug file of libc6-dbg, chosen in the picker", async (t) => {
-    const libc = (await tab.ledgerInDock())["libc.so.6"];
-    const debug = `/usr/lib/debug/.build-id/${libc.buildId.slice(0, 2)}/${libc.buildId.slice(2)}.debug`;
-    if (!existsSync(debug)) {
-      console.log(`SKIPPED: libc named from libc6-dbg: there is no ${debug}`);
-      return t.skip();
-    }
-    const isSorting = ({ name, dso }) => dso === "libc.so.6" && /^msort_with_tmp/.test(name);
-    assert.equal((await tab.functions()).find(isSorting), undefined, "static in libc: unnamed so far");
-    await tab.pick(() => tab.page.getByRole("button", { name: "Add files…" }).click(), debug);
-    await tab.status("libc.so.6", "matched");
-    seen.functions = await tab.functions();
-    const sorting = seen.functions.find(isSorting);
-    assert.ok(sorting.self > 0);
-    const panel = await tab.select("msort_with_tmp");
-    assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /msort\.c:\d+$/);
-    await tab.pictures("5-libc");
-    await tab.page.keyboard.press("/");
-    await tab.page.keyboard.press("Escape");
-  }, { tier: "all" });
+  scene(
+    "5 libc is named by the debug file of libc6-dbg, chosen in the picker",
+    async (t) => {
+      const libc = (await tab.ledgerInDock())["libc.so.6"];
+      const debug = `/usr/lib/debug/.build-id/${libc.buildId.slice(0, 2)}/${libc.buildId.slice(2)}.debug`;
+      if (!existsSync(debug)) {
+        console.log(`SKIPPED: libc named from libc6-dbg: there is no ${debug}`);
+        return t.skip();
+      }
+      const isSorting = ({ name, dso }) => dso === "libc.so.6" && /^msort_with_tmp/.test(name);
+      assert.equal((await tab.functions()).find(isSorting), undefined, "static in libc: unnamed so far");
+      await tab.pick(() => tab.page.getByRole("button", { name: "Add files…" }).click(), debug);
+      await tab.status("libc.so.6", "matched");
+      seen.functions = await tab.functions();
+      const sorting = seen.functions.find(isSorting);
+      assert.ok(sorting.self > 0);
+      const panel = await tab.select("msort_with_tmp");
+      assert.match(await panel.locator("dt:text-is('Source') + dd").innerText(), /msort\.c:\d+$/);
+      await tab.pictures("5-libc");
+      await tab.page.keyboard.press("/");
+      await tab.page.keyboard.press("Escape");
+    },
+    { tier: "all" },
+  );
 
   scene("a17 a link opens with the same names and totals where the profile was never seen", async () => {
     seen.ledger = statuses(await tab.ledgerInDock());
@@ -228,7 +258,10 @@ describe("the story", () => {
     await page.getByRole("button", { name: "Share" }).click();
     const dialog = page.getByRole("dialog", { name: "Share this profile" });
     const links = {};
-    for (const [name, most] of [["Slack", 4_000], ["GitHub", 65_536]]) {
+    for (const [name, most] of [
+      ["Slack", 4_000],
+      ["GitHub", 65_536],
+    ]) {
       await dialog.getByRole("radio", { name: new RegExp(name) }).check();
       await dialog.locator(".share-actions", { hasText: /characters/ }).waitFor();
       await dialog.getByText(/of [\d,]+ call nodes/).waitFor();

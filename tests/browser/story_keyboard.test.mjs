@@ -101,7 +101,11 @@ describe("10 keyboard and assistive technology", () => {
       matched,
     );
 
-    for (const [key, view] of [["3", page.getByRole("grid", { name: "Functions" })], ["4", page.getByRole("treegrid", { name: "Call tree" })], ["2", tab.tree()]]) {
+    for (const [key, view] of [
+      ["3", page.getByRole("grid", { name: "Functions" })],
+      ["4", page.getByRole("treegrid", { name: "Call tree" })],
+      ["2", tab.tree()],
+    ]) {
       await press(key);
       await view.waitFor();
       assert.ok(await hasFocus(view), "the focus goes with the view");
@@ -114,9 +118,13 @@ describe("10 keyboard and assistive technology", () => {
     await dialog.getByText(/of \d+ call nodes/).waitFor();
     for (let steps = 0; steps < 12; steps++) {
       await press("Tab");
-      assert.ok(await page.evaluate(() =>
-        document.activeElement === document.body || document.querySelector("dialog[open]").contains(document.activeElement)),
-      "the focus stays within the dialog");
+      assert.ok(
+        await page.evaluate(
+          () =>
+            document.activeElement === document.body || document.querySelector("dialog[open]").contains(document.activeElement),
+        ),
+        "the focus stays within the dialog",
+      );
     }
     await press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -130,93 +138,107 @@ describe("10 keyboard and assistive technology", () => {
     await tab.close();
   });
 
-  scene("10c undo ends where the profile was opened, and never leaves it", async () => {
-    const tab = await Tab.open("about:blank", { spy: false });
-    const { page } = tab;
-    await page.goto(host);
-    await tab.drop(recording);
-    await tab.opened();
-    const shown = (name) => page.getByRole("tab", { name, selected: true }).waitFor();
-    const undo = () => page.keyboard.press("Control+z");
-    const redo = () => page.keyboard.press("Control+Shift+z");
-    await redo();
-    await undo();
-    await page.keyboard.press("3");
-    await shown(/Functions/);
-    await page.keyboard.press("4");
-    await shown(/Call tree/);
-    await undo();
-    await shown(/Functions/);
-    await undo();
-    await shown(/Flame graph/);
-    for (let presses = 0; presses < 3; presses++) await undo();
-    await redo();
-    await shown(/Functions/);
-    assert.match(page.url(), /view=functions/);
-
-    // Another profile in its place: the steps of the first are not its own.
-    await tab.drop(second);
-    await page.locator(".file-name", { hasText: "second" }).waitFor();
-    const before = page.url();
-    for (let presses = 0; presses < 3; presses++) await undo();
-    await tab.settled();
-    assert.equal(page.url(), before);
-    // Back does leave it: for the first one, which the tab still has.
-    await page.goBack();
-    await page.locator(".file-name").and(page.getByText(/^(?!.*second)/)).waitFor();
-    await tab.close();
-  }, { tier: "all" });
-
-  // Of all scenes in which axe reads the page, the one that is in the fast tier: the main states, in light.
-  for (const [colorScheme, tier] of [["light", "fast"], ["dark", "all"]]) {
-    scene(`10b axe finds nothing serious, ${colorScheme}`, async () => {
-      const tab = await Tab.open(host, { colorScheme, initPath: axe });
+  scene(
+    "10c undo ends where the profile was opened, and never leaves it",
+    async () => {
+      const tab = await Tab.open("about:blank", { spy: false });
       const { page } = tab;
-      const all = {};
-      const look = async (screen) => {
-        const found = await tab.findings();
-        if (found.length > 0) all[screen] = found;
-      };
-      await look("open screen");
+      await page.goto(host);
       await tab.drop(recording);
       await tab.opened();
-      await look("flame graph");
-      await tab.drop(rebuilt);
-      await tab.status("tides", "mismatched");
-      await look("a refused binary");
-      await page.getByRole("button", { name: "Why?" }).click();
-      await page.locator(".explanation").waitFor();
-      await look("full ledger");
-      await page.keyboard.press("Escape");
-      await tab.drop(program);
-      await tab.status("tides", "matched");
-      await tab.select("rolling_sea");
-      await look("selection and search");
-      await page.keyboard.press("Escape");
-      await tab.view(/Functions/);
-      await page.locator(".row:not(.loading)").first().waitFor();
-      await look("functions");
-      await tab.view(/Call tree/);
-      await page.locator(".row").first().waitFor();
-      await look("call tree");
-      await page.getByRole("button", { name: "Share" }).click();
-      const dialog = page.getByRole("dialog", { name: "Share this profile" });
-      await dialog.getByText(/of \d+ call nodes/).waitFor();
-      await look("share: link");
-      await dialog.getByRole("button", { name: "Page", exact: true }).click();
-      await look("share: page");
-      await dialog.getByRole("button", { name: "Export", exact: true }).click();
-      await look("share: export");
-      await page.keyboard.press("Escape");
-      await page.setViewportSize({ width: 420, height: 860 });
-      await look("phone");
-      await page.setViewportSize({ width: 1440, height: 900 });
-      await page.getByRole("button", { name: "Menu" }).click();
-      await page.getByRole("button", { name: "About this profile" }).click();
-      await page.getByRole("dialog", { name: "About this profile" }).waitFor();
-      await look("about");
-      assert.deepEqual(all, {});
+      const shown = (name) => page.getByRole("tab", { name, selected: true }).waitFor();
+      const undo = () => page.keyboard.press("Control+z");
+      const redo = () => page.keyboard.press("Control+Shift+z");
+      await redo();
+      await undo();
+      await page.keyboard.press("3");
+      await shown(/Functions/);
+      await page.keyboard.press("4");
+      await shown(/Call tree/);
+      await undo();
+      await shown(/Functions/);
+      await undo();
+      await shown(/Flame graph/);
+      for (let presses = 0; presses < 3; presses++) await undo();
+      await redo();
+      await shown(/Functions/);
+      assert.match(page.url(), /view=functions/);
+
+      // Another profile in its place: the steps of the first are not its own.
+      await tab.drop(second);
+      await page.locator(".file-name", { hasText: "second" }).waitFor();
+      const before = page.url();
+      for (let presses = 0; presses < 3; presses++) await undo();
+      await tab.settled();
+      assert.equal(page.url(), before);
+      // Back does leave it: for the first one, which the tab still has.
+      await page.goBack();
+      await page
+        .locator(".file-name")
+        .and(page.getByText(/^(?!.*second)/))
+        .waitFor();
       await tab.close();
-    }, { tier, limit: seconds(180) }); // axe reads the page thirteen times.
+    },
+    { tier: "all" },
+  );
+
+  // Of all scenes in which axe reads the page, the one that is in the fast tier: the main states, in light.
+  for (const [colorScheme, tier] of [
+    ["light", "fast"],
+    ["dark", "all"],
+  ]) {
+    scene(
+      `10b axe finds nothing serious, ${colorScheme}`,
+      async () => {
+        const tab = await Tab.open(host, { colorScheme, initPath: axe });
+        const { page } = tab;
+        const all = {};
+        const look = async (screen) => {
+          const found = await tab.findings();
+          if (found.length > 0) all[screen] = found;
+        };
+        await look("open screen");
+        await tab.drop(recording);
+        await tab.opened();
+        await look("flame graph");
+        await tab.drop(rebuilt);
+        await tab.status("tides", "mismatched");
+        await look("a refused binary");
+        await page.getByRole("button", { name: "Why?" }).click();
+        await page.locator(".explanation").waitFor();
+        await look("full ledger");
+        await page.keyboard.press("Escape");
+        await tab.drop(program);
+        await tab.status("tides", "matched");
+        await tab.select("rolling_sea");
+        await look("selection and search");
+        await page.keyboard.press("Escape");
+        await tab.view(/Functions/);
+        await page.locator(".row:not(.loading)").first().waitFor();
+        await look("functions");
+        await tab.view(/Call tree/);
+        await page.locator(".row").first().waitFor();
+        await look("call tree");
+        await page.getByRole("button", { name: "Share" }).click();
+        const dialog = page.getByRole("dialog", { name: "Share this profile" });
+        await dialog.getByText(/of \d+ call nodes/).waitFor();
+        await look("share: link");
+        await dialog.getByRole("button", { name: "Page", exact: true }).click();
+        await look("share: page");
+        await dialog.getByRole("button", { name: "Export", exact: true }).click();
+        await look("share: export");
+        await page.keyboard.press("Escape");
+        await page.setViewportSize({ width: 420, height: 860 });
+        await look("phone");
+        await page.setViewportSize({ width: 1440, height: 900 });
+        await page.getByRole("button", { name: "Menu" }).click();
+        await page.getByRole("button", { name: "About this profile" }).click();
+        await page.getByRole("dialog", { name: "About this profile" }).waitFor();
+        await look("about");
+        assert.deepEqual(all, {});
+        await tab.close();
+      },
+      { tier, limit: seconds(180) },
+    ); // axe reads the page thirteen times.
   }
 });

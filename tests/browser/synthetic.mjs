@@ -103,7 +103,7 @@ class Writer {
     this.u32(112);
     this.u64(0);
     this.u64(0);
-    this.u64(1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8);
+    this.u64(1 | (1 << 1) | (1 << 2) | (1 << 5) | (1 << 7) | (1 << 8));
     this.u64(0);
     this.u64(2 ** 18 + 2 ** 10);
     for (let rest = 48; rest < 112 + 16; rest += 8) this.u64(0);
@@ -138,7 +138,7 @@ class Writer {
 
   /** MMAP2 of user code, with a build-id. */
   map(pid, library, offset, length) {
-    this.#record(10, 1 << 14 | 2, 8 + 8 + 24 + 24 + 8 + padded(library) + 24);
+    this.#record(10, (1 << 14) | 2, 8 + 8 + 24 + 24 + 8 + padded(library) + 24);
     this.u32(pid);
     this.u32(pid);
     this.u64(CODE);

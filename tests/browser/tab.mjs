@@ -74,10 +74,14 @@ export class Tab {
    * `browser` is "own" for a tab in a browser of its own. `toasts` is "stay" where a scene does something with a toast that
    * goes by itself, after six seconds in which a busy machine may have done nothing else.
    */
-  static async open(address, { browser = "shared", spy = true, offline = false, pickers = false, toasts = "go", init, initPath, ...options } = {}) {
+  static async open(
+    address,
+    { browser = "shared", spy = true, offline = false, pickers = false, toasts = "go", init, initPath, ...options } = {},
+  ) {
     const tab = new Tab(await (browser === "own" ? launch(options) : visit(options)));
     // Playwright hears of pickers that come from an input only.
-    if (!pickers) await tab.page.addInitScript(() => delete Window.prototype.showOpenFilePicker && delete window.showOpenFilePicker);
+    if (!pickers)
+      await tab.page.addInitScript(() => delete Window.prototype.showOpenFilePicker && delete window.showOpenFilePicker);
     if (spy) await tab.page.addInitScript(listenToWorker);
     if (toasts === "stay") await tab.page.addInitScript(keepToasts);
     if (init) await tab.page.addInitScript(init);
@@ -167,7 +171,7 @@ export class Tab {
     await this.page.evaluate(async () => {
       const spy = window.perftabTest;
       const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-      for (let quiet = 0; quiet < 2;) {
+      for (let quiet = 0; quiet < 2; ) {
         const before = spy?.asked();
         await spy?.ask("generation", {});
         for (let frames = 0; frames < 2; frames++) await frame();
@@ -180,12 +184,15 @@ export class Tab {
 
   /** Asks the worker; fails on an error. */
   async ask(method, args = {}) {
-    const reply = await this.page.evaluate(async ([method, args]) => {
-      const { ok: generation } = await window.perftabTest.ask("generation", {});
-      const reply = await window.perftabTest.ask(method, args, generation);
-      // Typed arrays do not cross to the test as arrays.
-      return JSON.parse(JSON.stringify(reply, (_, value) => (ArrayBuffer.isView(value) ? [...value] : value)));
-    }, [method, args]);
+    const reply = await this.page.evaluate(
+      async ([method, args]) => {
+        const { ok: generation } = await window.perftabTest.ask("generation", {});
+        const reply = await window.perftabTest.ask(method, args, generation);
+        // Typed arrays do not cross to the test as arrays.
+        return JSON.parse(JSON.stringify(reply, (_, value) => (ArrayBuffer.isView(value) ? [...value] : value)));
+      },
+      [method, args],
+    );
     assert.equal(reply.error, undefined, `${method}: ${JSON.stringify(reply.error)}`);
     return reply.ok;
   }
@@ -212,12 +219,16 @@ export class Tab {
     // Rows come a part a frame.
     await this.page.waitForFunction(() => document.querySelector(".ledger[aria-busy=true], .ledger [aria-busy=true]") === null);
     const rows = await this.page.locator(".dso-row").evaluateAll((rows) =>
-      rows.map((row) => [row.querySelector(".dso-name").textContent, {
-        status: row.dataset.status,
-        buildId: row.querySelector("code").title,
-        share: row.querySelector(".dso-share").textContent,
-        detail: row.querySelector(".dso-detail")?.textContent ?? null,
-      }]));
+      rows.map((row) => [
+        row.querySelector(".dso-name").textContent,
+        {
+          status: row.dataset.status,
+          buildId: row.querySelector("code").title,
+          share: row.querySelector(".dso-share").textContent,
+          detail: row.querySelector(".dso-detail")?.textContent ?? null,
+        },
+      ]),
+    );
     return Object.fromEntries(rows);
   }
 

@@ -24,13 +24,21 @@ beforeScenes(async () => {
   const said = parts.path("phases.txt");
   recording = parts.record("phases.perf.data", ["-F", "1999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
   const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "tid,time"]);
-  const times = [...lines.matchAll(/^\s*(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, s, ns]) => [Number(tid), BigInt(s) * 1_000_000_000n + BigInt(ns)]);
+  const times = [...lines.matchAll(/^\s*(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, s, ns]) => [
+    Number(tid),
+    BigInt(s) * 1_000_000_000n + BigInt(ns),
+  ]);
   const first = times.reduce((least, [, time]) => (time < least ? time : least), times[0][1]);
   samples = times.map(([tid, time]) => ({ tid, time: Number(time - first) }));
-  phases = Object.fromEntries(readFileSync(said, "utf8").trim().split("\n").map((line) => {
-    const [name, began, ended] = line.split(" ");
-    return [name, { start: Number(BigInt(began) - first), end: Number(BigInt(ended) - first) }];
-  }));
+  phases = Object.fromEntries(
+    readFileSync(said, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => {
+        const [name, began, ended] = line.split(" ");
+        return [name, { start: Number(BigInt(began) - first), end: Number(BigInt(ended) - first) }];
+      }),
+  );
   host = await parts.host();
 });
 
@@ -73,7 +81,11 @@ async function chipAndNumbers(tab, words) {
 }
 
 async function removeRange(tab) {
-  await tab.page.locator(".context-bar").getByRole("button", { name: /[Rr]emove.*(Range|range)/ }).first().click();
+  await tab.page
+    .locator(".context-bar")
+    .getByRole("button", { name: /[Rr]emove.*(Range|range)/ })
+    .first()
+    .click();
   await tab.page.waitForFunction(() => !/\d s to \d/.test(document.querySelector(".context-bar").textContent));
 }
 
@@ -128,7 +140,8 @@ describe("time", () => {
     await keyboard.press("Home");
     // How far a step leads depends on how long the program took; every step divides half a second.
     const goTo = async (time) => {
-      for (let i = 0; Number(await cursor.getAttribute("aria-valuenow")) < time && i < 500; i++) await keyboard.press("ArrowRight");
+      for (let i = 0; Number(await cursor.getAttribute("aria-valuenow")) < time && i < 500; i++)
+        await keyboard.press("ArrowRight");
     };
     await goTo(start);
     await keyboard.down("Shift");
@@ -150,7 +163,9 @@ describe("time", () => {
     await tab.pictures("a13-heat-map");
     const head = await tab.page.locator(".heat-head").innerText();
 
-    const showing = new RegExp(`^Showing ${expected.toLocaleString("en-US")} of ${samples.length.toLocaleString("en-US")} samples, `);
+    const showing = new RegExp(
+      `^Showing ${expected.toLocaleString("en-US")} of ${samples.length.toLocaleString("en-US")} samples, `,
+    );
     assert.match(byDrag, showing, `perf counts ${expected}`);
     assert.equal(byKeys, byDrag);
     assert.equal(byHeatMap, byDrag);
@@ -191,16 +206,20 @@ describe("time", () => {
     await tab.close();
   });
 
-  scene("what is between two phases of work says that it is empty", async () => {
-    const tab = await open();
-    const { start, end } = phases.sleep;
-    // Well within: the kernel goes to sleep and wakes up at its ends.
-    await drag(tab, start + 0.1 * S, end - 0.1 * S);
-    const words = tab.page.locator(".view-empty");
-    await words.getByText(/^No samples from [\d.]+ s to [\d.]+ s\./).waitFor();
-    await tab.picture("time-empty-range");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "what is between two phases of work says that it is empty",
+    async () => {
+      const tab = await open();
+      const { start, end } = phases.sleep;
+      // Well within: the kernel goes to sleep and wakes up at its ends.
+      await drag(tab, start + 0.1 * S, end - 0.1 * S);
+      const words = tab.page.locator(".view-empty");
+      await words.getByText(/^No samples from [\d.]+ s to [\d.]+ s\./).waitFor();
+      await tab.picture("time-empty-range");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("the graph follows while a range is dragged, and is the exact one afterwards", async (t) => {
     const tab = await open({ init: noteCalls });
@@ -213,7 +232,11 @@ describe("time", () => {
     await tab.picture("time-dragged");
     const previews = (await answered()).filter(({ method }) => method === "rangePreview");
     await tab.page.mouse.up();
-    await tab.page.locator(".context-bar").getByText(/\d s to \d/).first().waitFor();
+    await tab.page
+      .locator(".context-bar")
+      .getByText(/\d s to \d/)
+      .first()
+      .waitFor();
     await tab.settled();
     await tab.settled();
     const [, start, end] = /([\d.]+) s to ([\d.]+) s/.exec(await tab.page.locator(".context-bar").innerText());
@@ -230,81 +253,103 @@ describe("time", () => {
     await tab.close();
   });
 
-  scene("the zoom into a call stays while a range is dragged, and afterwards", async () => {
-    const tab = await open();
-    const crumbs = () => tab.page.locator(".flame-view .breadcrumb").innerText();
-    await tab.tree().focus();
-    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) {
-      await tab.page.keyboard.press(key);
+  scene(
+    "the zoom into a call stays while a range is dragged, and afterwards",
+    async () => {
+      const tab = await open();
+      const crumbs = () => tab.page.locator(".flame-view .breadcrumb").innerText();
+      await tab.tree().focus();
+      for (const key of ["ArrowDown", "ArrowDown", "Enter"]) {
+        await tab.page.keyboard.press(key);
+        await tab.settled();
+      }
+      const zoomed = await crumbs();
+      assert.match(zoomed, /phases/);
+      await drag(tab, 0.2 * S, 0.5 * S, { release: false });
       await tab.settled();
-    }
-    const zoomed = await crumbs();
-    assert.match(zoomed, /phases/);
-    await drag(tab, 0.2 * S, 0.5 * S, { release: false });
-    await tab.settled();
-    assert.equal(await crumbs(), zoomed);
-    await tab.page.mouse.up();
-    await tab.page.locator(".context-bar").getByText(/\d s to \d/).first().waitFor();
-    await tab.settled();
-    await tab.settled();
-    assert.equal(await crumbs(), zoomed);
-    await tab.close();
-  }, { tier: "all" });
+      assert.equal(await crumbs(), zoomed);
+      await tab.page.mouse.up();
+      await tab.page
+        .locator(".context-bar")
+        .getByText(/\d s to \d/)
+        .first()
+        .waitFor();
+      await tab.settled();
+      await tab.settled();
+      assert.equal(await crumbs(), zoomed);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("time off the CPU is an event like any other, and its weight is time", async (t) => {
-    if (!isInstalled("perf")) return t.skip("perf is not installed");
-    const none = await open();
-    await none.view(/Heat map/);
-    const without = none.page.getByRole("button", { name: "Off-CPU" });
-    assert.ok(await without.isDisabled());
-    assert.equal(await without.getAttribute("title"), "No context switches were recorded. Record with perf record --off-cpu or --switch-events.");
-    await none.close();
+  scene(
+    "time off the CPU is an event like any other, and its weight is time",
+    async (t) => {
+      if (!isInstalled("perf")) return t.skip("perf is not installed");
+      const none = await open();
+      await none.view(/Heat map/);
+      const without = none.page.getByRole("button", { name: "Off-CPU" });
+      assert.ok(await without.isDisabled());
+      assert.equal(
+        await without.getAttribute("title"),
+        "No context switches were recorded. Record with perf record --off-cpu or --switch-events.",
+      );
+      await none.close();
 
-    const options = ["-e", "cpu-clock", "-F", "999", "--switch-events"];
-    const switches = parts.perf("switches.perf.data", options, [parts.path("phases"), ...LENGTHS.map(String)]);
-    const tab = await Tab.open(host);
-    await tab.drop(switches);
-    await tab.opened();
-    await tab.view(/Heat map/);
-    await tab.page.getByRole("button", { name: "Off-CPU" }).click();
-    await tab.page.locator(".event-chip", { hasText: "offcpu-time" }).waitFor();
-    await tab.settled();
-    const { derived_events } = await tab.ask("info");
-    const waits = derived_events.find(({ name }) => name === "offcpu-time");
-    const words = new RegExp(`, ${waits.samples} samples?, [\\d.]+ threads off-CPU on average$`);
-    await tab.page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".heat-head").innerText), words.source);
-    await tab.picture("time-off-cpu-heat-map");
-    await tab.view(/Flame graph/);
-    await tab.page.locator(".timeline-row").first().waitFor();
-    const cursor = tab.page.getByRole("slider", { name: "Time cursor" });
-    await cursor.focus();
-    await tab.page.keyboard.press("End");
-    assert.match(await cursor.getAttribute("aria-valuetext"), /^[\d.]+ s, All CPUs, [\d.]+ (s|ms|µs)$/);
-    await tab.picture("time-off-cpu");
-    await tab.close();
-  }, { tier: "all" });
+      const options = ["-e", "cpu-clock", "-F", "999", "--switch-events"];
+      const switches = parts.perf("switches.perf.data", options, [parts.path("phases"), ...LENGTHS.map(String)]);
+      const tab = await Tab.open(host);
+      await tab.drop(switches);
+      await tab.opened();
+      await tab.view(/Heat map/);
+      await tab.page.getByRole("button", { name: "Off-CPU" }).click();
+      await tab.page.locator(".event-chip", { hasText: "offcpu-time" }).waitFor();
+      await tab.settled();
+      const { derived_events } = await tab.ask("info");
+      const waits = derived_events.find(({ name }) => name === "offcpu-time");
+      const words = new RegExp(`, ${waits.samples} samples?, [\\d.]+ threads off-CPU on average$`);
+      await tab.page.waitForFunction(
+        (source) => new RegExp(source).test(document.querySelector(".heat-head").innerText),
+        words.source,
+      );
+      await tab.picture("time-off-cpu-heat-map");
+      await tab.view(/Flame graph/);
+      await tab.page.locator(".timeline-row").first().waitFor();
+      const cursor = tab.page.getByRole("slider", { name: "Time cursor" });
+      await cursor.focus();
+      await tab.page.keyboard.press("End");
+      assert.match(await cursor.getAttribute("aria-valuetext"), /^[\d.]+ s, All CPUs, [\d.]+ (s|ms|µs)$/);
+      await tab.picture("time-off-cpu");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("axe finds nothing in the timeline, with a range and opened, and in the heat map", async () => {
-    const tab = await open({ initPath: axe });
-    assert.deepEqual(await tab.findings(), []);
-    await drag(tab, 0.5 * S, 1.5 * S);
-    await tab.page.locator(".timeline-row[aria-expanded]").first().focus();
-    await tab.page.keyboard.press("ArrowRight");
-    await tab.page.locator('.timeline-row[aria-level="2"]').first().waitFor();
-    assert.deepEqual(await tab.findings(), []);
-    await tab.page.getByRole("button", { name: "Timeline options" }).click();
-    assert.deepEqual(await tab.findings(), []);
-    await tab.page.keyboard.press("Escape");
-    await tab.view(/Heat map/);
-    await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
-    assert.deepEqual(await tab.findings(), []);
-    await tab.page.setViewportSize({ width: 420, height: 900 });
-    assert.deepEqual(await tab.findings(), []);
-    await tab.view(/Flame graph/);
-    await tab.page.locator(".timeline-phone").waitFor();
-    assert.deepEqual(await tab.findings(), []);
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "axe finds nothing in the timeline, with a range and opened, and in the heat map",
+    async () => {
+      const tab = await open({ initPath: axe });
+      assert.deepEqual(await tab.findings(), []);
+      await drag(tab, 0.5 * S, 1.5 * S);
+      await tab.page.locator(".timeline-row[aria-expanded]").first().focus();
+      await tab.page.keyboard.press("ArrowRight");
+      await tab.page.locator('.timeline-row[aria-level="2"]').first().waitFor();
+      assert.deepEqual(await tab.findings(), []);
+      await tab.page.getByRole("button", { name: "Timeline options" }).click();
+      assert.deepEqual(await tab.findings(), []);
+      await tab.page.keyboard.press("Escape");
+      await tab.view(/Heat map/);
+      await tab.page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+      assert.deepEqual(await tab.findings(), []);
+      await tab.page.setViewportSize({ width: 420, height: 900 });
+      assert.deepEqual(await tab.findings(), []);
+      await tab.view(/Flame graph/);
+      await tab.page.locator(".timeline-phone").waitFor();
+      assert.deepEqual(await tab.findings(), []);
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a22 no task is over 50 ms while ranges are dragged, time is zoomed, and the heat map is moved over", async (t) => {
     // Chromium traces all of a browser.

@@ -55,8 +55,10 @@ const range = async (words) => {
 const noRange = () => tab.waitForFunction(() => !/\d s to \d/.test(document.querySelector(".context-bar").textContent));
 
 /** What the two ends of the range are for a screen reader, at the first track. */
-const edges = () => tab.locator('.timeline-row.active [role="slider"], .timeline-row:first-child [role="slider"]')
-  .evaluateAll((all) => all.slice(0, 2).map((each) => each.getAttribute("aria-valuetext")));
+const edges = () =>
+  tab
+    .locator('.timeline-row.active [role="slider"], .timeline-row:first-child [role="slider"]')
+    .evaluateAll((all) => all.slice(0, 2).map((each) => each.getAttribute("aria-valuetext")));
 
 describe("timeline", () => {
   scene("a drag selects, Shift and drag extend, a handle moves one edge, Back undoes each", async () => {
@@ -180,7 +182,11 @@ describe("timeline", () => {
     // Ruler 20, all CPUs 40, the process 26, then its first thread.
     await tab.mouse.dblclick(await xOf(30), y + 20 + 40 + 26 + 12);
     await tab.locator('.timeline-row[aria-level="2"][aria-selected="true"]').waitFor();
-    await tab.locator(".context-bar").getByText(/nginx.* 812/).first().waitFor();
+    await tab
+      .locator(".context-bar")
+      .getByText(/nginx.* 812/)
+      .first()
+      .waitFor();
     await tab.goBack();
     await tab.locator('.timeline-row[aria-level="2"][aria-selected="true"]').waitFor({ state: "detached" });
   });
@@ -284,10 +290,11 @@ describe("timeline on a phone", () => {
 
 describe("heat map", () => {
   const grid = () => tab.getByRole("grid", { name: /Heat map/ });
-  const cell = () => tab.evaluate(() => {
-    const grid = document.querySelector(".heat-mirror");
-    return document.getElementById(grid.getAttribute("aria-activedescendant")).getAttribute("aria-label");
-  });
+  const cell = () =>
+    tab.evaluate(() => {
+      const grid = document.querySelector(".heat-mirror");
+      return document.getElementById(grid.getAttribute("aria-activedescendant")).getAttribute("aria-label");
+    });
   /** The middle of the cell at a second and a row of 20 ms. */
   async function cellAt(second, row) {
     const place = await tab.locator(".heat-content").evaluate((el) => {
@@ -307,7 +314,10 @@ describe("heat map", () => {
     await tab.locator(".heat-head", { hasText: "26.140 s to 28.420 s" }).waitFor();
     await tab.mouse.up();
     await range("26.140 s to 28.420 s");
-    assert.match(await tab.locator(".heat-head").innerText(), /^26\.140 s to 28\.420 s 2\.280 s, [\d,]+ samples, [\d.]+ CPUs busy on average \(whole profile: [\d.]+\)/);
+    assert.match(
+      await tab.locator(".heat-head").innerText(),
+      /^26\.140 s to 28\.420 s 2\.280 s, [\d,]+ samples, [\d.]+ CPUs busy on average \(whole profile: [\d.]+\)/,
+    );
     await tab.keyboard.down("Shift");
     await tab.mouse.move(...(await cellAt(30, 0)));
     await tab.mouse.down();
@@ -343,7 +353,10 @@ describe("heat map", () => {
     await open("view=heat-map", "perftab:heat-map");
     await tab.mouse.move(...(await cellAt(28, 20)));
     await tab.locator(".heat-card").waitFor();
-    assert.match(await tab.locator(".heat-card").innerText(), /28\.400 s to 28\.420 s[\s\S]*Samples[\s\S]*CPUs busy[\s\S]* of 16[\s\S]*Mostly/);
+    assert.match(
+      await tab.locator(".heat-card").innerText(),
+      /28\.400 s to 28\.420 s[\s\S]*Samples[\s\S]*CPUs busy[\s\S]* of 16[\s\S]*Mostly/,
+    );
     await tab.getByRole("button", { name: "10 ms" }).click();
     await tab.waitForFunction(() => document.querySelector(".heat-mirror").ariaRowCount === "100");
     await tab.getByRole("button", { name: "20 ms" }).click();

@@ -45,8 +45,7 @@ async function spoken(pattern) {
 }
 
 const crumbs = async () => (await tab.locator(".breadcrumb").innerText()).split(/\s*›\s*/);
-const rootIs = (name) =>
-  tab.waitForFunction((name) => document.querySelector(".breadcrumb strong")?.textContent === name, name);
+const rootIs = (name) => tab.waitForFunction((name) => document.querySelector(".breadcrumb strong")?.textContent === name, name);
 
 /** The middle of a frame of the fixed graph: rows are 18 high, the first process is the widest. */
 async function onGraph(xShare, row) {
@@ -80,15 +79,22 @@ describe("flame graph", () => {
     await tree().focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown"]) await tab.keyboard.press(key);
     await spoken(/matched/);
-    const items = await tab.getByRole("treeitem").evaluateAll((all) =>
-      all.map((item) => [item.ariaLevel, item.ariaSelected, item.ariaPosInSet, item.ariaSetSize]));
+    const items = await tab
+      .getByRole("treeitem")
+      .evaluateAll((all) => all.map((item) => [item.ariaLevel, item.ariaSelected, item.ariaPosInSet, item.ariaSetSize]));
     const selected = items.find(([, isSelected]) => isSelected === "true");
     assert.equal(selected[0], "3");
     assert.equal(selected[2], "1");
     assert.equal(items[0][0], "1", "the path begins at the root");
     const siblings = items.filter(([level]) => level === "3").map(([, , place]) => Number(place));
-    assert.deepEqual(siblings, [...siblings].sort((a, b) => a - b));
-    assert.ok(items.some(([level]) => level === "4"), "its children are there");
+    assert.deepEqual(
+      siblings,
+      [...siblings].sort((a, b) => a - b),
+    );
+    assert.ok(
+      items.some(([level]) => level === "4"),
+      "its children are there",
+    );
   });
 
   scene("Enter zooms in, Backspace goes up one, 0 shows all, Back undoes", async () => {
@@ -256,7 +262,10 @@ describe("functions", () => {
     await tab.getByRole("button", { name: "Function", exact: true }).click();
     await tab.waitForFunction((first) => document.querySelector(".row .frame-name")?.textContent !== first, bySelf[0]);
     const byName = await names();
-    assert.deepEqual(byName, [...byName].sort((a, b) => a.localeCompare(b)));
+    assert.deepEqual(
+      byName,
+      [...byName].sort((a, b) => a.localeCompare(b)),
+    );
     assert.equal(await header("Function").getAttribute("aria-sort"), "ascending");
     assert.equal(await header("Self").getAttribute("aria-sort"), "none");
   });

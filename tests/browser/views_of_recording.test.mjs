@@ -74,40 +74,47 @@ describe("functions", () => {
     await tab.close();
   });
 
-  scene("the selected function stands between its callers and callees, whichever way they are drawn", async () => {
-    const tab = await open({});
-    const { page } = tab;
-    await tab.view(/Functions/);
-    await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
-    const band = page.locator(".sandwich-band", { hasText: "rolling_sea" });
-    await band.waitFor();
-    const row = page.locator(".functions .row.selected");
-    const [self, total] = await row.locator(".number").allInnerTexts();
-    assert.match(await band.innerText(), new RegExp(`Self ${self}\\s+Total ${total}`.replaceAll(/\s/g, "\\s+")));
-    assert.match(await band.innerText(), /Matched:\s*tides/);
-    assert.match(await band.textContent(), /tides\.c:\d+/);
-    // Its own frame is 100 % of both graphs, and next to the band.
-    const callers = page.getByRole("tree", { name: "Callers of rolling_sea" });
-    await callers.focus();
-    await page.keyboard.press("Home");
-    const spoken = async (pattern) => (await page.waitForFunction((source) => {
-      const words = document.activeElement.querySelector('[aria-selected="true"]')?.ariaLabel ?? "";
-      return new RegExp(source).test(words) && words;
-    }, pattern.source)).jsonValue();
-    await spoken(/^rolling_sea, tides, matched, total 100\.0 percent/);
-    // Callers grow upwards: up is where they are.
-    await page.keyboard.press("ArrowUp");
-    const caller = (await spoken(/^(?!rolling_sea)/)).split(", ")[0];
-    await page.keyboard.press("Enter");
-    await page.locator(".sandwich-band", { hasText: caller }).waitFor();
-    await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
-    await page.getByRole("treegrid", { name: `Callees of ${caller}` }).waitFor();
-    await tab.pictures("e-sandwich-tree");
-    await page.getByRole("combobox", { name: "Show as" }).selectOption("flame");
-    await page.getByRole("tree", { name: `Callees of ${caller}` }).waitFor();
-    await tab.pictures("e-sandwich");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "the selected function stands between its callers and callees, whichever way they are drawn",
+    async () => {
+      const tab = await open({});
+      const { page } = tab;
+      await tab.view(/Functions/);
+      await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
+      const band = page.locator(".sandwich-band", { hasText: "rolling_sea" });
+      await band.waitFor();
+      const row = page.locator(".functions .row.selected");
+      const [self, total] = await row.locator(".number").allInnerTexts();
+      assert.match(await band.innerText(), new RegExp(`Self ${self}\\s+Total ${total}`.replaceAll(/\s/g, "\\s+")));
+      assert.match(await band.innerText(), /Matched:\s*tides/);
+      assert.match(await band.textContent(), /tides\.c:\d+/);
+      // Its own frame is 100 % of both graphs, and next to the band.
+      const callers = page.getByRole("tree", { name: "Callers of rolling_sea" });
+      await callers.focus();
+      await page.keyboard.press("Home");
+      const spoken = async (pattern) =>
+        (
+          await page.waitForFunction((source) => {
+            const words = document.activeElement.querySelector('[aria-selected="true"]')?.ariaLabel ?? "";
+            return new RegExp(source).test(words) && words;
+          }, pattern.source)
+        ).jsonValue();
+      await spoken(/^rolling_sea, tides, matched, total 100\.0 percent/);
+      // Callers grow upwards: up is where they are.
+      await page.keyboard.press("ArrowUp");
+      const caller = (await spoken(/^(?!rolling_sea)/)).split(", ")[0];
+      await page.keyboard.press("Enter");
+      await page.locator(".sandwich-band", { hasText: caller }).waitFor();
+      await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
+      await page.getByRole("treegrid", { name: `Callees of ${caller}` }).waitFor();
+      await tab.pictures("e-sandwich-tree");
+      await page.getByRole("combobox", { name: "Show as" }).selectOption("flame");
+      await page.getByRole("tree", { name: `Callees of ${caller}` }).waitFor();
+      await tab.pictures("e-sandwich");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("names that arrive leave the selected function where it is", async () => {
     const tab = await Tab.open(host);
@@ -129,38 +136,56 @@ describe("functions", () => {
     await tab.close();
   });
 
-  scene("what was inlined into a function is shown as parts of its own code", async () => {
-    const tab = await open({});
-    const { page } = tab;
-    await tab.view(/Functions/);
-    await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
-    const inlined = page.getByRole("list", { name: /Code of rolling_sea/ });
-    await inlined.waitFor();
-    const words = await inlined.getByRole("listitem").allInnerTexts();
-    assert.match(words[0], /^rolling_sea \d/);
-    assert.ok(words.slice(1).some((each) => /^(raise_swell|lift_droplet) \(inlined\) \d/.test(each)), words.join("; "));
-    const sum = words.reduce((sum, each) => sum + Number(/([\d.]+)\s%/.exec(each)?.[1] ?? 0), 0);
-    assert.ok(Math.abs(sum - 100) < 0.3, `${sum}`);
-    await page.getByRole("combobox", { name: "Inlines" }).selectOption("merged");
-    await inlined.waitFor({ state: "detached" });
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "what was inlined into a function is shown as parts of its own code",
+    async () => {
+      const tab = await open({});
+      const { page } = tab;
+      await tab.view(/Functions/);
+      await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
+      const inlined = page.getByRole("list", { name: /Code of rolling_sea/ });
+      await inlined.waitFor();
+      const words = await inlined.getByRole("listitem").allInnerTexts();
+      assert.match(words[0], /^rolling_sea \d/);
+      assert.ok(
+        words.slice(1).some((each) => /^(raise_swell|lift_droplet) \(inlined\) \d/.test(each)),
+        words.join("; "),
+      );
+      const sum = words.reduce((sum, each) => sum + Number(/([\d.]+)\s%/.exec(each)?.[1] ?? 0), 0);
+      assert.ok(Math.abs(sum - 100) < 0.3, `${sum}`);
+      await page.getByRole("combobox", { name: "Inlines" }).selectOption("merged");
+      await inlined.waitFor({ state: "detached" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("rows can be source files, DSOs or threads, and one of those all that is shown", async () => {
-    const tab = await open({});
-    const { page } = tab;
-    await tab.view(/Functions/);
-    const first = page.locator(".functions .row:not(.loading) .frame-name").first();
-    for (const [group, pattern, header] of [["Source files", /tides\.c$/, "Source file"], ["DSOs", /^tides$/, "DSO"], ["Threads", /tides/, "Thread"]]) {
-      await page.getByRole("button", { name: group, exact: true }).click();
-      await page.getByRole("columnheader", { name: header, exact: true }).first().waitFor();
-      await first.filter({ hasText: pattern }).waitFor();
-    }
-    await page.locator(".functions .row").first().click();
-    await page.getByRole("button", { name: "Show only this thread" }).click();
-    await page.locator(".filter-chip", { hasText: /Thread/ }).first().waitFor();
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "rows can be source files, DSOs or threads, and one of those all that is shown",
+    async () => {
+      const tab = await open({});
+      const { page } = tab;
+      await tab.view(/Functions/);
+      const first = page.locator(".functions .row:not(.loading) .frame-name").first();
+      for (const [group, pattern, header] of [
+        ["Source files", /tides\.c$/, "Source file"],
+        ["DSOs", /^tides$/, "DSO"],
+        ["Threads", /tides/, "Thread"],
+      ]) {
+        await page.getByRole("button", { name: group, exact: true }).click();
+        await page.getByRole("columnheader", { name: header, exact: true }).first().waitFor();
+        await first.filter({ hasText: pattern }).waitFor();
+      }
+      await page.locator(".functions .row").first().click();
+      await page.getByRole("button", { name: "Show only this thread" }).click();
+      await page
+        .locator(".filter-chip", { hasText: /Thread/ })
+        .first()
+        .waitFor();
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("time order", () => {
@@ -170,10 +195,13 @@ describe("time order", () => {
     await page.keyboard.press("1");
     const tree = page.getByRole("tree", { name: "Time order" });
     await tree.waitFor();
-    const spoken = async (pattern) => (await page.waitForFunction((source) => {
-      const words = document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel ?? "";
-      return new RegExp(source).test(words) && words;
-    }, pattern.source)).jsonValue();
+    const spoken = async (pattern) =>
+      (
+        await page.waitForFunction((source) => {
+          const words = document.querySelector('[role=treeitem][aria-selected="true"]')?.ariaLabel ?? "";
+          return new RegExp(source).test(words) && words;
+        }, pattern.source)
+      ).jsonValue();
     // A key that comes before the graph moves nothing.
     await tree.getByRole("treeitem").first().waitFor({ state: "attached" });
     await tree.focus();
@@ -185,7 +213,10 @@ describe("time order", () => {
     const [, from, to] = / ([\d.]+) s to ([\d.]+) s/.exec(leaf);
     await page.keyboard.press("Enter");
     const where = page.locator(".time-order .breadcrumb strong");
-    await page.waitForFunction((from) => document.querySelector(".time-order .breadcrumb strong").textContent.includes(from), from);
+    await page.waitForFunction(
+      (from) => document.querySelector(".time-order .breadcrumb strong").textContent.includes(from),
+      from,
+    );
     assert.ok((await where.innerText()).includes(to), `${await where.innerText()} is not ${leaf}`);
     await page.waitForSelector(".minimap");
     // Of several narrow frames drawn as one, the room now shows the first.
@@ -204,33 +235,37 @@ describe("time order", () => {
 
 describe("assistive technology", () => {
   for (const colorScheme of ["light", "dark"]) {
-    scene(`axe finds nothing serious in any view, ${colorScheme}`, async () => {
-      const tab = await open({ initPath: axe, colorScheme });
-      const { page } = tab;
-      const nothing = async (where) => assert.deepEqual(await tab.findings(), [], where);
-      await page.getByRole("button", { name: "More options" }).click();
-      await nothing("options of the flame graph");
-      await page.keyboard.press("Escape");
-      await tab.tree().focus();
-      for (const key of ["Home", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
-      await page.waitForSelector(".minimap");
-      await nothing("zoomed flame graph");
-      await page.keyboard.press("3");
-      await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
-      await page.locator(".sandwich-band").waitFor();
-      await nothing("functions with callers and callees");
-      await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
-      await page.getByRole("treegrid", { name: /^Callers of/ }).waitFor();
-      await nothing("callers and callees as trees");
-      await page.getByRole("button", { name: "Source files" }).click();
-      await nothing("source files");
-      await tab.view(/Call tree/);
-      await page.locator(".call-tree .row").first().waitFor();
-      await nothing("call tree");
-      await tab.view(/Time order/);
-      await page.getByRole("tree", { name: "Time order" }).waitFor();
-      await nothing("time order");
-      await tab.close();
-    }, { tier: "all" });
+    scene(
+      `axe finds nothing serious in any view, ${colorScheme}`,
+      async () => {
+        const tab = await open({ initPath: axe, colorScheme });
+        const { page } = tab;
+        const nothing = async (where) => assert.deepEqual(await tab.findings(), [], where);
+        await page.getByRole("button", { name: "More options" }).click();
+        await nothing("options of the flame graph");
+        await page.keyboard.press("Escape");
+        await tab.tree().focus();
+        for (const key of ["Home", "ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+        await page.waitForSelector(".minimap");
+        await nothing("zoomed flame graph");
+        await page.keyboard.press("3");
+        await page.locator(".functions .row", { hasText: "rolling_sea" }).first().click();
+        await page.locator(".sandwich-band").waitFor();
+        await nothing("functions with callers and callees");
+        await page.getByRole("combobox", { name: "Show as" }).selectOption("tree");
+        await page.getByRole("treegrid", { name: /^Callers of/ }).waitFor();
+        await nothing("callers and callees as trees");
+        await page.getByRole("button", { name: "Source files" }).click();
+        await nothing("source files");
+        await tab.view(/Call tree/);
+        await page.locator(".call-tree .row").first().waitFor();
+        await nothing("call tree");
+        await tab.view(/Time order/);
+        await page.getByRole("tree", { name: "Time order" }).waitFor();
+        await nothing("time order");
+        await tab.close();
+      },
+      { tier: "all" },
+    );
   }
 });

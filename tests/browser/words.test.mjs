@@ -66,21 +66,27 @@ describe("files that do not open", () => {
     await tab.close();
   });
 
-  scene("a19 a binary that comes first waits", async () => {
-    const tab = await Tab.open(host);
-    copyFileSync(program, parts.path("written", "nginx"));
-    await tab.drop(parts.path("written", "nginx"));
-    await tab.page.getByText("nginx is a binary. Add a perf.data too; the file is used if its build-id was recorded.", { exact: true }).waitFor();
-    await tab.pictures("a19-binary-first");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 a binary that comes first waits",
+    async () => {
+      const tab = await Tab.open(host);
+      copyFileSync(program, parts.path("written", "nginx"));
+      await tab.drop(parts.path("written", "nginx"));
+      await tab.page
+        .getByText("nginx is a binary. Add a perf.data too; the file is used if its build-id was recorded.", { exact: true })
+        .waitFor();
+      await tab.pictures("a19-binary-first");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a19 a link of a newer version, and one that is cut off", async () => {
     const tab = await opened(recording);
     const { payload } = await tab.ask("share", { budget: 65_536, base: "", parts: { folders: false, host: false } });
     await tab.close();
     const newer = await Tab.open(`${host}#p2.AAAA`);
-    assert.equal((await line(newer, "[role=alert] span", "perftab 2")), "This link needs perftab 2. This is perftab 1.");
+    assert.equal(await line(newer, "[role=alert] span", "perftab 2"), "This link needs perftab 2. This is perftab 1.");
     await newer.pictures("a19-newer-link");
     await newer.close();
     const cut = await Tab.open(`${host}#${payload.slice(0, -300)}`);
@@ -102,11 +108,15 @@ describe("files that open in part", () => {
     const words = await line(tab, ".banner", "could not be read");
     const before = records.filter((record) => record.at < at && record.type === SAMPLE).length;
     const size = at < 10_000 ? `${grouped(at)} B` : `${(at / 1000).toPrecision(3)} kB`;
-    assert.equal(words, `Read up to ${size}; the rest could not be read (record size 0 at 0x${at.toString(16)}). ${grouped(before)} samples are shown.`);
+    assert.equal(
+      words,
+      `Read up to ${size}; the rest could not be read (record size 0 at 0x${at.toString(16)}). ${grouped(before)} samples are shown.`,
+    );
     await tab.pictures("a19-damaged");
     await tab.page.locator(".warnings-button").click();
     const panel = tab.page.locator(".warnings-panel");
-    for (const head of ["Kind", "Count", "File offset", "Consequence", "Remedy"]) await panel.getByRole("columnheader", { name: head }).waitFor();
+    for (const head of ["Kind", "Count", "File offset", "Consequence", "Remedy"])
+      await panel.getByRole("columnheader", { name: head }).waitFor();
     const funnel = (await panel.locator(".funnel").innerText()).replace(/\s+/g, " ");
     assert.match(funnel, /recorded [\d,]+ → lost [\d,]+ → unreadable [\d,]+ → truncated stacks [\d,]+ → shown [\d,]+/);
     assert.match(funnel, new RegExp(`shown ${grouped(before)}`));
@@ -122,47 +132,62 @@ describe("files that open in part", () => {
     await tab.close();
   });
 
-  scene("a19 a recorder that died, as a header without sizes tells", async () => {
-    const bytes = readFileSync(recording);
-    // perf writes the size of the data, and which features follow, when it ends.
-    bytes.fill(0, 48, 56);
-    bytes.fill(0, 72, 104);
-    const tab = await opened(written("died.perf.data", bytes));
-    const said = await line(tab, ".banner", "recorder");
-    assert.equal(said, "The recorder did not finish. Host, events and build-ids from the end of the file are absent.");
-    await tab.pictures("a19-recorder-died");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 a recorder that died, as a header without sizes tells",
+    async () => {
+      const bytes = readFileSync(recording);
+      // perf writes the size of the data, and which features follow, when it ends.
+      bytes.fill(0, 48, 56);
+      bytes.fill(0, 72, 104);
+      const tab = await opened(written("died.perf.data", bytes));
+      const said = await line(tab, ".banner", "recorder");
+      assert.equal(said, "The recorder did not finish. Host, events and build-ids from the end of the file are absent.");
+      await tab.pictures("a19-recorder-died");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("nothing to show", () => {
   const state = (fields) => `${host}#s2&${fields}`;
 
-  scene("a19 an event without samples leads to one that has some", async () => {
-    const tab = await opened(fixture("perf-dummy"));
-    // Nobody can choose it from the menu; an address can name it.
-    await tab.page.evaluate(() => {
-      location.hash = "#s2&event=0&view=functions";
-      location.hash = "#s2&event=0";
-    });
-    const counted = samplesByPerf(fixture("perf-dummy"));
-    const [[name, samples]] = Object.entries(counted);
-    const empty = tab.page.locator(".view-empty");
-    await empty.waitFor();
-    await tab.settled();
-    assert.match((await empty.innerText()).replace(/\s+/g, " "), new RegExp(`^This file has 0 samples of dummy\\. It has ${grouped(samples)} of ${name}\\.`));
-    await tab.pictures("a19-no-samples");
-    await empty.getByRole("button", { name: `Show ${name}` }).click();
-    await empty.waitFor({ state: "detached" });
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 an event without samples leads to one that has some",
+    async () => {
+      const tab = await opened(fixture("perf-dummy"));
+      // Nobody can choose it from the menu; an address can name it.
+      await tab.page.evaluate(() => {
+        location.hash = "#s2&event=0&view=functions";
+        location.hash = "#s2&event=0";
+      });
+      const counted = samplesByPerf(fixture("perf-dummy"));
+      const [[name, samples]] = Object.entries(counted);
+      const empty = tab.page.locator(".view-empty");
+      await empty.waitFor();
+      await tab.settled();
+      assert.match(
+        (await empty.innerText()).replace(/\s+/g, " "),
+        new RegExp(`^This file has 0 samples of dummy\\. It has ${grouped(samples)} of ${name}\\.`),
+      );
+      await tab.pictures("a19-no-samples");
+      await empty.getByRole("button", { name: `Show ${name}` }).click();
+      await empty.waitFor({ state: "detached" });
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
-  scene("a19 a recording without call chains says so", async () => {
-    const tab = await opened(fixture("perf-several"));
-    await tab.page.getByText("Recorded without call chains. Record with -g to get stacks.").waitFor();
-    await tab.pictures("a19-one-level");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 a recording without call chains says so",
+    async () => {
+      const tab = await opened(fixture("perf-several"));
+      await tab.page.getByText("Recorded without call chains. Record with -g to get stacks.").waitFor();
+      await tab.pictures("a19-one-level");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a19 filters that leave nothing can be undone one by one, or all", async () => {
     const tab = await opened(recording, state("processes=1&threads=2&comms=nobody"));
@@ -176,12 +201,16 @@ describe("nothing to show", () => {
     await tab.close();
   });
 
-  scene("a19 a range without samples names its limits", async () => {
-    const tab = await opened(recording, state("range=35.1-35.5"));
-    await tab.page.locator(".view-empty").getByText("No samples from 35.1 s to 35.5 s.").waitFor();
-    await tab.pictures("a19-empty-range");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 a range without samples names its limits",
+    async () => {
+      const tab = await opened(recording, state("range=35.1-35.5"));
+      await tab.page.locator(".view-empty").getByText("No samples from 35.1 s to 35.5 s.").waitFor();
+      await tab.pictures("a19-empty-range");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 
   scene("a19 a search that finds nothing says how much has no name, and leads to the DSOs", async () => {
     const tab = await opened(recording);
@@ -191,7 +220,10 @@ describe("nothing to show", () => {
     await panel.waitFor();
     const unnamed = (100 - Number.parseFloat(await tab.page.locator(".coverage-line").innerText())).toFixed(1);
     await eventually(async () => {
-      assert.match((await panel.innerText()).replace(/\s+/g, " "), new RegExp(`^Nothing named “foo_that_is_not”\\. ${unnamed} % of samples have no name yet\\. Show DSOs`));
+      assert.match(
+        (await panel.innerText()).replace(/\s+/g, " "),
+        new RegExp(`^Nothing named “foo_that_is_not”\\. ${unnamed} % of samples have no name yet\\. Show DSOs`),
+      );
     });
     await tab.pictures("a19-search");
     await panel.getByRole("button", { name: "Show DSOs" }).click();
@@ -199,13 +231,19 @@ describe("nothing to show", () => {
     await tab.close();
   });
 
-  scene("a19 without context switches the event menu says how to record them", async () => {
-    const tab = await opened(fixture("perf-several"));
-    await tab.page.locator(".event-chip").click();
-    await tab.page.getByText("No context switches were recorded. Record with perf record --off-cpu or --switch-events.").waitFor();
-    await tab.pictures("a19-no-off-cpu");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 without context switches the event menu says how to record them",
+    async () => {
+      const tab = await opened(fixture("perf-several"));
+      await tab.page.locator(".event-chip").click();
+      await tab.page
+        .getByText("No context switches were recorded. Record with perf record --off-cpu or --switch-events.")
+        .waitFor();
+      await tab.pictures("a19-no-off-cpu");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("a worker that ends", () => {
@@ -223,7 +261,10 @@ describe("a worker that ends", () => {
     await tab.drop(recording);
     const died = tab.page.locator(".died");
     await died.waitFor();
-    assert.match((await died.innerText()).replace(/\s+/g, " "), /^perftab stopped working on this file\. Your files are unchanged\. Reload Copy report$/);
+    assert.match(
+      (await died.innerText()).replace(/\s+/g, " "),
+      /^perftab stopped working on this file\. Your files are unchanged\. Reload Copy report$/,
+    );
     await tab.pictures("a19-died");
     assert.match(await tab.copied(() => died.getByRole("button", { name: "Copy report" }).click()), /unreachable executed/);
     await died.getByRole("button", { name: "Reload" }).click();
@@ -231,14 +272,21 @@ describe("a worker that ends", () => {
     await tab.close();
   });
 
-  scene("a19 says where its memory ended, and what opens the file all the same", async () => {
-    const tab = await Tab.open(host, { init: dying("unreachable executed\nthe session held 3100 MB"), spy: false });
-    await tab.drop(recording);
-    const words = await line(tab, ".died p", "memory");
-    assert.equal(words, "This tab ran out of memory at 3.1 GB. Open it with perftab view tides.perf.data, or summarize it with perftab report.");
-    await tab.pictures("a19-out-of-memory");
-    await tab.close();
-  }, { tier: "all" });
+  scene(
+    "a19 says where its memory ended, and what opens the file all the same",
+    async () => {
+      const tab = await Tab.open(host, { init: dying("unreachable executed\nthe session held 3100 MB"), spy: false });
+      await tab.drop(recording);
+      const words = await line(tab, ".died p", "memory");
+      assert.equal(
+        words,
+        "This tab ran out of memory at 3.1 GB. Open it with perftab view tides.perf.data, or summarize it with perftab report.",
+      );
+      await tab.pictures("a19-out-of-memory");
+      await tab.close();
+    },
+    { tier: "all" },
+  );
 });
 
 describe("work that takes a while", () => {
@@ -247,7 +295,9 @@ describe("work that takes a while", () => {
     const { postMessage } = Worker.prototype;
     Worker.prototype.postMessage = function hold(data, ...rest) {
       if (data.method !== "open") return postMessage.call(this, data, ...rest);
-      this.onmessage(new MessageEvent("message", { data: { id: data.id, progress: { stage: "reading", done: 61.3e6, total: 182e6 } } }));
+      this.onmessage(
+        new MessageEvent("message", { data: { id: data.id, progress: { stage: "reading", done: 61.3e6, total: 182e6 } } }),
+      );
     };
   };
 

@@ -147,10 +147,12 @@ class Model {
     const p = Math.max(24, Math.min(65512, Math.trunc((squash(both) + between(row, both)) / 2)));
     const bit = known ?? this.line.bit(p);
     const truth = bit === 1 ? 65535 : 0;
-    weights.forEach((own, side) => inputs.forEach(([input, trust], i) => {
-      const learned = Math.floor((input * (truth - squash(said[side])) * 45) / 262144);
-      own[i][trust] = clamp(own[i][trust] + learned, 2 ** 20);
-    }));
+    weights.forEach((own, side) =>
+      inputs.forEach(([input, trust], i) => {
+        const learned = Math.floor((input * (truth - squash(said[side])) * 45) / 262144);
+        own[i][trust] = clamp(own[i][trust] + learned, 2 ** 20);
+      }),
+    );
     for (const at of places) {
       const rate = Math.trunc(655360 / (10 * this.mets[at] + 16));
       this.chances[at] += Math.floor((((bit === 1 ? 2 ** 22 - 1 : 0) - this.chances[at]) * rate) / 65536);
@@ -195,8 +197,9 @@ class Model {
     for (;;) {
       const differs = bytes.length === shared ? 256 + (other[shared] ?? 0) : 0;
       const lastByte = Number(last & 255n);
-      const contexts = [hash(stream, 0), ...[1, 2, 3, 4, 6].map(newest), word, hash(hash(differs, stream), lastByte)]
-        .map((context, i) => hash(context, 4096 + i));
+      const contexts = [hash(stream, 0), ...[1, 2, 3, 4, 6].map(newest), word, hash(hash(differs, stream), lastByte)].map(
+        (context, i) => hash(context, 4096 + i),
+      );
       const byte = this.byte(contexts, lastByte, known && (known[bytes.length] ?? 0));
       if (byte === 0) return Buffer.from(bytes).toString();
       push(byte);
@@ -230,7 +233,8 @@ function modelled(bytes) {
     const times = (read) => Array.from({ length: Number(model.number(63, [0, stream + 1])) }, (_, i) => read(i));
     if (stream === PAIRS || stream === FUNCTIONS || SORTED.has(stream)) continue;
     if (TEXTS.has(stream)) streams[stream] = times(() => model.text(stream, "", 0));
-    else if (NOISE.has(stream)) streams[stream] = times(() => Array.from({ length: 8 }).reduce((byte) => (byte << 1) | model.line.bit(32768), 0));
+    else if (NOISE.has(stream))
+      streams[stream] = times(() => Array.from({ length: 8 }).reduce((byte) => (byte << 1) | model.line.bit(32768), 0));
     else if (SHARED.has(stream)) readSorted(model, stream, streams, times);
     else if (stream === TREE) nodes = readTree(model, streams);
     else if (stream === LINES) streams[stream] = readLines(model, streams, nodes);
@@ -270,7 +274,9 @@ function readSorted(model, stream, streams, times) {
 
 /** For each function, from number 2: the position of its DSO, and whether it has a name. */
 function functionsOf(streams) {
-  return streams[16].flatMap((count, at) => Array.from({ length: Number(count) }, () => ({ dso: at >> 1, isNamed: at % 2 === 0 })));
+  return streams[16].flatMap((count, at) =>
+    Array.from({ length: Number(count) }, () => ({ dso: at >> 1, isNamed: at % 2 === 0 })),
+  );
 }
 
 function readTree(model, streams) {
@@ -289,21 +295,47 @@ function readTree(model, streams) {
       if (!met.has(from)) met.set(from, []);
       const known = met.get(from);
       const count = Math.min(known.length, 40);
-      const pair = model.number(PAIRS, [0, hash(from32, above.pair), hash(from32, hash(of32, 1)), hash(count, Math.min(left, 20)), hash(above.pair, calls), hash(count, above.pair)]);
+      const pair = model.number(PAIRS, [
+        0,
+        hash(from32, above.pair),
+        hash(from32, hash(of32, 1)),
+        hash(count, Math.min(left, 20)),
+        hash(above.pair, calls),
+        hash(count, above.pair),
+      ]);
       pairs.push(pair);
       above.pair = Number(pair) + 1;
       if (pair === 0n) {
         isNew = 1;
         const own = functions[Number(from) - 2];
         const dso = own ? 1 + 2 * own.dso + (own.isNamed ? 0 : 1) : from < 2n ? 1 : 0;
-        const call = model.number(FUNCTIONS, [0, dso, from32, from32 >>> 2, from32 >>> 4, known.length > 0 ? low32(known.at(-1)) + 1 : 0, low32(before.code)]);
+        const call = model.number(FUNCTIONS, [
+          0,
+          dso,
+          from32,
+          from32 >>> 2,
+          from32 >>> 4,
+          known.length > 0 ? low32(known.at(-1)) + 1 : 0,
+          low32(before.code),
+        ]);
         news.push(call);
         known.push(call);
       }
       code = known.at(pair === 0n ? -1 : Number(pair) - 1) >> 1n;
     }
     const code32 = low32(code);
-    const count = Number(model.number(TREE, [0, code32, hash(code32, from32), hash(isNew, Math.min(left, 10)), hash(isNew, before.calls), hash(depth, isNew), hash(calls, left), hash(code32, hash(isNew, 1))]));
+    const count = Number(
+      model.number(TREE, [
+        0,
+        code32,
+        hash(code32, from32),
+        hash(isNew, Math.min(left, 10)),
+        hash(isNew, before.calls),
+        hash(depth, isNew),
+        hash(calls, left),
+        hash(code32, hash(isNew, 1)),
+      ]),
+    );
     children.push(BigInt(count));
     nodes.push({ code, from, calls: count, callsOfCaller: calls, isNew });
     while (open.at(-1)?.left === 0) open.pop();
@@ -324,13 +356,15 @@ function hasFile(streams) {
 function readLines(model, streams, nodes) {
   const last = new Map();
   const isPlaced = hasFile(streams);
-  return nodes.filter(({ code }) => isPlaced(code)).map(({ code, from }) => {
-    const [before, code32] = [low32(last.get(code) ?? 0n), low32(code)];
-    const contexts = [0, hash(code32, before), code32, before === 0 ? 1 : 0, hash(code32, low32(from)), before];
-    const line = model.number(LINES, contexts);
-    last.set(code, line);
-    return line;
-  });
+  return nodes
+    .filter(({ code }) => isPlaced(code))
+    .map(({ code, from }) => {
+      const [before, code32] = [low32(last.get(code) ?? 0n), low32(code)];
+      const contexts = [0, hash(code32, before), code32, before === 0 ? 1 : 0, hash(code32, low32(from)), before];
+      const line = model.number(LINES, contexts);
+      last.set(code, line);
+      return line;
+    });
 }
 
 function readSums(model, stream, nodes, times) {
@@ -338,7 +372,16 @@ function readSums(model, stream, nodes, times) {
   return times((at) => {
     const { code, from, calls, callsOfCaller, isNew } = nodes[at % nodes.length];
     const [code32, c, around] = [low32(code), Math.min(calls, 4), 2 * Math.min(callsOfCaller, 9) + isNew];
-    const contexts = [0, code32, hash(code32, c), hash(c, last), hash(c, hash(around, 1)), hash(c, hash(code32, low32(from))), c, hash(last, code32)];
+    const contexts = [
+      0,
+      code32,
+      hash(code32, c),
+      hash(c, last),
+      hash(c, hash(around, 1)),
+      hash(c, hash(code32, low32(from))),
+      c,
+      hash(last, code32),
+    ];
     const number = model.number(stream, contexts);
     last = low32(number);
     return number;
@@ -401,7 +444,9 @@ export function callsOf(streams) {
 /** Places of the first event: `function: file line address samples weight`, ` inlined`, and after tabs what stands there. */
 export function placesOf(streams) {
   const texts = labels(streams);
-  const [head, marks, addresses, files, lines, counts, weights] = [49, 50, 51, 52, 53, 54, 55].map((stream) => streams[stream] ?? []);
+  const [head, marks, addresses, files, lines, counts, weights] = [49, 50, 51, 52, 53, 54, 55].map(
+    (stream) => streams[stream] ?? [],
+  );
   const [, , , unit, regular] = streams[4];
   const signed = (number) => (number >> 1n) ^ -(number & 1n);
   const [sources, assembly] = [[...(streams[56] ?? [])], streams[57] ?? []];

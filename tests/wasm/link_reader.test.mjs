@@ -17,9 +17,17 @@ for (const name of readdirSync(folder).filter((name) => /^v1-(sums|folded|deflat
     assert.deepEqual(found.filter((line) => !/ 0 0$/.test(line)).sort(), expected.filter((line) => !/ 0 0$/.test(line)).sort());
     assert.equal(found.length, expected.length);
     const places = lines.filter((line) => line.startsWith("place "));
-    assert.deepEqual(placesOf(streams).map((place) => `place ${place}`).sort(), places);
+    assert.deepEqual(
+      placesOf(streams)
+        .map((place) => `place ${place}`)
+        .sort(),
+      places,
+    );
     assert.equal(places.length > 0, /heat|texts/.test(name));
-    assert.equal(places.some((place) => place.includes("\t")), name === "v1-texts.txt");
+    assert.equal(
+      places.some((place) => place.includes("\t")),
+      name === "v1-texts.txt",
+    );
     const [, kept] = /kept_nodes: (\d+)/.exec(lines[0]);
     assert.equal(streams[0][7], BigInt(kept));
   });

@@ -10,8 +10,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { admit, open } from "./session.mjs";
 
-const perftab =
-  process.env.PERFTAB_BIN ?? fileURLToPath(new URL("../../target/release/perftab", import.meta.url));
+const perftab = process.env.PERFTAB_BIN ?? fileURLToPath(new URL("../../target/release/perftab", import.meta.url));
 const source = fileURLToPath(new URL("../workloads/textstat.c", import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "perftab-parity-"));
@@ -72,7 +71,10 @@ compare("parity: functions that have no names", () => {
 compare("parity: functions with names, inline frames shown and merged", () => {
   const session = open(recording);
   assert.equal(admit(session, "any other name", program).outcome, "used");
-  for (const [inlines, words] of [["shown", []], ["merged", ["--no-inline"]]]) {
+  for (const [inlines, words] of [
+    ["shown", []],
+    ["merged", ["--no-inline"]],
+  ]) {
     const images = ["--no-local", "--image", program];
     const report = native("report", recording, "--json", ...images, ...words);
     const named = report.functions.map((row) => row.name);

@@ -2,9 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const wasm =
-  process.env.PERFTAB_WASM ??
-  fileURLToPath(new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url));
+const wasm = process.env.PERFTAB_WASM ?? fileURLToPath(new URL("../../target/wasm-bound/perftab_web_bg.wasm", import.meta.url));
 // Its JavaScript is of one build with it, and lies beside it.
 const facade = await import(new URL("perftab_web.js", pathToFileURL(wasm)));
 facade.initSync({ module: readFileSync(wasm) });

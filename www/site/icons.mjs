@@ -16,8 +16,9 @@ const SHAPES = [
 ];
 
 export function svg() {
-  const rects = SHAPES.map(([x, y, width, height, fill]) =>
-    `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"/>`);
+  const rects = SHAPES.map(
+    ([x, y, width, height, fill]) => `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${fill}"/>`,
+  );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${GRID} ${GRID}">${rects.join("")}</svg>\n`;
 }
 
@@ -40,7 +41,12 @@ export function png(size) {
   head.writeUInt32BE(size, 4);
   head.set([8, 2], 8); // 8 bits, RGB
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([signature, chunk("IHDR", head), chunk("IDAT", deflateSync(pixels, { level: 9 })), chunk("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([
+    signature,
+    chunk("IHDR", head),
+    chunk("IDAT", deflateSync(pixels, { level: 9 })),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
 }
 
 function chunk(type, data) {

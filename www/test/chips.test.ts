@@ -9,7 +9,8 @@ const libz = { path: "/usr/lib/libz.so.1", buildId: null };
 const deflate: FunctionRef = { dso: libz, name: "deflate", address: null };
 const unnamed: FunctionRef = { dso: libz, name: null, address: "0x1b8f70" };
 
-const words = (change: Partial<Query>): string[] => chipsOf({ ...DEFAULT_QUERY, ...change }).map(({ word, text }) => `${word} ${text}`.trim());
+const words = (change: Partial<Query>): string[] =>
+  chipsOf({ ...DEFAULT_QUERY, ...change }).map(({ word, text }) => `${word} ${text}`.trim());
 
 test("nothing that filters, no chip", () => {
   assert.deepEqual(words({}), []);
@@ -32,8 +33,15 @@ test("filters come before steps, and steps in order of effect", () => {
       dsos: [libz],
     }),
     [
-      "Range 21.60 s to 31.85 s", "CPUs 0–2, 7", "Ends in libz.so.1", "Drop function deflate", "Merge libz.so.1+0x1b8f70",
-      "Collapse libz.so.1", "Collapse recursion", "Focus subtree nginx", "Matching “zlib”",
+      "Range 21.60 s to 31.85 s",
+      "CPUs 0–2, 7",
+      "Ends in libz.so.1",
+      "Drop function deflate",
+      "Merge libz.so.1+0x1b8f70",
+      "Collapse libz.so.1",
+      "Collapse recursion",
+      "Focus subtree nginx",
+      "Matching “zlib”",
     ],
   );
 });

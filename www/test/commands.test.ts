@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Command, PressedKey } from "../src/state/commands.ts";
 import {
-  commandFor, commands, findCommands, fuzzyScore, isKey, isSwitchedOff, keyOf, keyWords, registerCommands, withKey,
+  commandFor,
+  commands,
+  findCommands,
+  fuzzyScore,
+  isKey,
+  isSwitchedOff,
+  keyOf,
+  keyWords,
+  registerCommands,
+  withKey,
 } from "../src/state/commands.ts";
 import { singleKeys } from "../src/state/single_keys.ts";
 
@@ -69,7 +78,14 @@ test("a command that is registered again takes its own place", () => {
 });
 
 test("keys are written as they are called", () => {
-  assert.deepEqual(["Mod+Shift+z", "Shift+ArrowLeft", "F", "+", "-", "Escape"].map(keyWords), ["Ctrl Shift Z", "Shift ←", "F", "+", "−", "Esc"]);
+  assert.deepEqual(["Mod+Shift+z", "Shift+ArrowLeft", "F", "+", "-", "Escape"].map(keyWords), [
+    "Ctrl Shift Z",
+    "Shift ←",
+    "F",
+    "+",
+    "−",
+    "Esc",
+  ]);
 });
 
 test("a key that is switched off is in no tooltip, and those with Ctrl stay", () => {

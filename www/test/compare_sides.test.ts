@@ -9,19 +9,33 @@ import { DEFAULT_QUERY } from "../src/state/query_text.ts";
 const row = (path: string, id: string | null): DsoRow => ({ path, build_id: id }) as DsoRow;
 const THERE = [row("/opt/server", "22"), row("/usr/lib/libc.so.6", "33"), row("/srv/run/tool", null)];
 
-const called = (path: string, buildId: string | null, name: string | null): FunctionRef =>
-  ({ dso: { path, buildId }, name, address: name === null ? "0x10" : null });
+const called = (path: string, buildId: string | null, name: string | null): FunctionRef => ({
+  dso: { path, buildId },
+  name,
+  address: name === null ? "0x10" : null,
+});
 const side = (asked: Partial<Query>) => secondSide({ ...DEFAULT_QUERY, ...asked }, 4, THERE);
 
 test("what goes by names is asked of the DSOs that are called alike", () => {
   const { query, left } = side({
     comms: ["worker"],
-    dsos: [{ path: "/opt/server", buildId: "11" }, { path: "/lib/libc.so.6", buildId: "33" }, { path: "/tmp/tool", buildId: null }],
+    dsos: [
+      { path: "/opt/server", buildId: "11" },
+      { path: "/lib/libc.so.6", buildId: "33" },
+      { path: "/tmp/tool", buildId: null },
+    ],
     steps: [
       { kind: "search", text: "dso:server" },
       { kind: "drop", function: called("/opt/server", "11", "wait") },
       { kind: "focus", function: called("/usr/lib/libc.so.6", "33", null) },
-      { kind: "focus-subtree", direction: "callees", path: [{ kind: "process", name: "server" }, { kind: "function", function: called("/opt/server", "11", "main") }] },
+      {
+        kind: "focus-subtree",
+        direction: "callees",
+        path: [
+          { kind: "process", name: "server" },
+          { kind: "function", function: called("/opt/server", "11", "main") },
+        ],
+      },
     ],
   });
   assert.deepEqual(left, []);
@@ -36,7 +50,14 @@ test("what goes by names is asked of the DSOs that are called alike", () => {
     { kind: "search", text: "dso:server" },
     { kind: "drop", function: called("/opt/server", "22", "wait") },
     { kind: "focus", function: called("/usr/lib/libc.so.6", "33", null) },
-    { kind: "focus-subtree", direction: "callees", path: [{ kind: "process", name: "server" }, { kind: "function", function: called("/opt/server", "22", "main") }] },
+    {
+      kind: "focus-subtree",
+      direction: "callees",
+      path: [
+        { kind: "process", name: "server" },
+        { kind: "function", function: called("/opt/server", "22", "main") },
+      ],
+    },
   ]);
 });
 

@@ -53,7 +53,12 @@ test("a20 text reads on every ground", () => {
 });
 
 test("a20 a status reads on its own soft ground", () => {
-  promise({ light: 5.56, dark: 7.09 }, [["ok", "ok-soft"], ["warn", "warn-soft"], ["bad", "bad-soft"], ["guru", "guru-soft"]]);
+  promise({ light: 5.56, dark: 7.09 }, [
+    ["ok", "ok-soft"],
+    ["warn", "warn-soft"],
+    ["bad", "bad-soft"],
+    ["guru", "guru-soft"],
+  ]);
   promise({ light: 6.22, dark: 6.69 }, [["accent", "accent-soft"]]);
   promise({ light: 4.5, dark: 4.5 }, [["accent-ink", "accent"]]);
 });
@@ -64,7 +69,12 @@ test("a20 borders of fields stand out", () => {
 
 test("a20 labels read on kinds, DSO colours, changes, matches and hatching", () => {
   promise({ light: 7, dark: 4.58 }, cross(["frame-ink"], [...CODE, "g-unk", "g-proc"]));
-  for (const [kind, ratio] of [["g-own", 4.58], ["g-jit", 4.7], ["g-ker", 6.54], ["g-sys", 7.85]] as const) {
+  for (const [kind, ratio] of [
+    ["g-own", 4.58],
+    ["g-jit", 4.7],
+    ["g-ker", 6.54],
+    ["g-sys", 7.85],
+  ] as const) {
     promise({ light: 7, dark: ratio }, [["frame-ink", kind]]);
   }
   // 9.5 and 6.3, with one decimal.
@@ -76,7 +86,8 @@ test("a20 labels read on kinds, DSO colours, changes, matches and hatching", () 
 
 test("a20 labels read on heat, with black or white where the usual ink does not", () => {
   const rgb = (hex: string): string => `rgb(${[1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(", ")})`;
-  const hex = (text: string): string => `#${(text.match(/\d+/g) ?? []).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
+  const hex = (text: string): string =>
+    `#${(text.match(/\d+/g) ?? []).map((part) => Number(part).toString(16).padStart(2, "0")).join("")}`;
   for (const theme of THEMES) {
     for (const heat of ["h1", "h2", "h3", "h4", "h5"]) {
       const ground = colour(heat, theme);
@@ -106,10 +117,12 @@ type Vision = keyof typeof VISION;
 
 /** The two colours of a set that are nearest to each other, as an eye sees them. */
 function nearest(set: readonly string[], theme: Theme, vision: Vision): { apart: number; pair: string } {
-  const pairs = set.flatMap((a, index) => set.slice(index + 1).map((b) => ({
-    apart: distance(colour(a, theme), colour(b, theme), vision),
-    pair: `${a} and ${b}`,
-  })));
+  const pairs = set.flatMap((a, index) =>
+    set.slice(index + 1).map((b) => ({
+      apart: distance(colour(a, theme), colour(b, theme), vision),
+      pair: `${a} and ${b}`,
+    })),
+  );
   return pairs.reduce((low, each) => (each.apart < low.apart ? each : low));
 }
 
@@ -130,7 +143,10 @@ test("a20 kinds, DSO colours and changes are told apart by every eye", () => {
       const { apart, pair } = nearest(set, theme, vision);
       const promised = least[index] ?? 0;
       const rounding = Number.isInteger(promised) ? 0.5 : 0.05;
-      assert.ok(apart >= promised - rounding, `${what}, ${theme}, ${vision}: ${pair} are ${apart.toFixed(2)} apart, ${promised} is promised`);
+      assert.ok(
+        apart >= promised - rounding,
+        `${what}, ${theme}, ${vision}: ${pair} are ${apart.toFixed(2)} apart, ${promised} is promised`,
+      );
     }
   }
 });

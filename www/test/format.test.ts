@@ -15,7 +15,11 @@ test("largest remainder adds up to 100.0 for any parts", () => {
   for (let round = 0; round < 500; round += 1) {
     const parts = Array.from({ length: 1 + Math.floor(random() * 6) }, () => random() ** 4);
     const tenths = largestRemainder(parts).map((part) => Math.round(part * 10));
-    assert.equal(tenths.reduce((sum, part) => sum + part, 0), 1000, `parts ${parts.join(" ")}`);
+    assert.equal(
+      tenths.reduce((sum, part) => sum + part, 0),
+      1000,
+      `parts ${parts.join(" ")}`,
+    );
     const whole = parts.reduce((sum, part) => sum + part, 0);
     parts.forEach((part, index) => {
       assert.ok(Math.abs((tenths[index] ?? 0) - (part / whole) * 1000) < 1, "no part moves by a whole step");
@@ -49,7 +53,14 @@ test("counts, sizes and times", () => {
 });
 
 test("what is above a threshold is at least what is said of it", () => {
-  for (const [threshold, said] of [[0.0011, "0.12"], [0.00114, "0.12"], [0.000_001, "0.01"], [0.0098, "0.99"], [0.0099, "1.0"], [0.0301, "3.1"]] as const) {
+  for (const [threshold, said] of [
+    [0.0011, "0.12"],
+    [0.00114, "0.12"],
+    [0.000_001, "0.01"],
+    [0.0098, "0.99"],
+    [0.0099, "1.0"],
+    [0.0301, "3.1"],
+  ] as const) {
     assert.equal(above(threshold), `${said}\u202f%`);
     assert.ok(Number.parseFloat(above(threshold)) / 100 > threshold, said);
   }

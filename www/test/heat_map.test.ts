@@ -1,7 +1,17 @@
 // Where cells of the heat map lie, how what is chosen is outlined, and the colours between the tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CELL_HEIGHT, cellAt, cellsOf, gridFor, outlineOf, spanOfCell, spanOfCells, spanOfGrid, sumOfCells } from "../src/heat_map/grid.ts";
+import {
+  CELL_HEIGHT,
+  cellAt,
+  cellsOf,
+  gridFor,
+  outlineOf,
+  spanOfCell,
+  spanOfCells,
+  spanOfGrid,
+  sumOfCells,
+} from "../src/heat_map/grid.ts";
 import type { Corner } from "../src/heat_map/grid.ts";
 import { between } from "../src/heat_map/palette.ts";
 
@@ -51,7 +61,10 @@ test("the outline goes around exactly the cells that are chosen", () => {
       const shapes = outlineOf([first, past], rows);
       for (let cell = 0; cell < rows * columns; cell++) {
         assert.equal(
-          inside(shapes, Math.floor(cell / rows), cell % rows), cell >= first && cell < past, `cell ${cell} of ${first} to ${past}`);
+          inside(shapes, Math.floor(cell / rows), cell % rows),
+          cell >= first && cell < past,
+          `cell ${cell} of ${first} to ${past}`,
+        );
       }
     }
   }
@@ -70,7 +83,10 @@ test("colours go from the first token to the last, and through those between", (
   assert.equal(colours[0], "rgb(0, 0, 0)");
   assert.equal(colours.at(-1), "rgb(255, 255, 255)");
   const reds = colours.map((colour) => Number(/\d+/.exec(colour)?.[0]));
-  assert.deepEqual(reds, [...reds].sort((a, b) => a - b));
+  assert.deepEqual(
+    reds,
+    [...reds].sort((a, b) => a - b),
+  );
   assert.ok(reds.some((red) => Math.abs(red - 200) < 5));
 });
 
@@ -78,7 +94,11 @@ test("sums are those of the cells, over the time that there is", () => {
   const grid = gridFor({ start: 0, end: 1.5 * S }, 50, 100);
   const cells = grid.seconds * grid.rows;
   const map = {
-    start: 0, seconds: 2, rows: 20, cpus: 4, rowTotals: new Float64Array(20),
+    start: 0,
+    seconds: 2,
+    rows: 20,
+    cpus: 4,
+    rowTotals: new Float64Array(20),
     samples: Uint32Array.from({ length: cells }, (_, cell) => (cell < 30 ? 10 : 0)),
     busy: Float32Array.from({ length: cells }, (_, cell) => (cell < 30 ? 2 : 0)),
   };

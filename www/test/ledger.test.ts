@@ -57,11 +57,19 @@ test("coverage counts samples that end in a named frame, and every part adds up 
 });
 
 test("what ended in no mapping is counted too", () => {
-  assert.deepEqual(parts(3, 1, { matched: 1, missing: 1 }), [["named", 33.4], ["missing", 33.3], ["no-identity", 33.3]]);
+  assert.deepEqual(parts(3, 1, { matched: 1, missing: 1 }), [
+    ["named", 33.4],
+    ["missing", 33.3],
+    ["no-identity", 33.3],
+  ]);
 });
 
 test("forced names are a part of their own and never count as named", () => {
-  assert.deepEqual(parts(10, 5, { matched: 5, forced: 5 }, 4), [["named", 50], ["forced", 40], ["no-symbol", 10]]);
+  assert.deepEqual(parts(10, 5, { matched: 5, forced: 5 }, 4), [
+    ["named", 50],
+    ["forced", 40],
+    ["no-symbol", 10],
+  ]);
 });
 
 test("a profile without samples has no parts", () => {
@@ -70,12 +78,18 @@ test("a profile without samples has no parts", () => {
 
 test("the first row is the next file to add", () => {
   const { groups, named, listed, unused, largest } = ledgerGroups(ROWS, "to-name");
-  assert.deepEqual(groups.map(({ title, rows }) => [title, rows.map(({ name }) => name)]), [
-    ["Unnamed", ["d", "b", "e"]],
-    ["Named", ["a", "c"]],
-  ]);
+  assert.deepEqual(
+    groups.map(({ title, rows }) => [title, rows.map(({ name }) => name)]),
+    [
+      ["Unnamed", ["d", "b", "e"]],
+      ["Named", ["a", "c"]],
+    ],
+  );
   assert.deepEqual({ named, listed, unused, largest }, { named: 2, listed: 5, unused: 1, largest: 0.4 });
-  assert.deepEqual(ledgerGroups(ROWS, "name").groups.map(({ rows }) => rows.map(({ name }) => name)), [["a", "b", "c", "d", "e"]]);
+  assert.deepEqual(
+    ledgerGroups(ROWS, "name").groups.map(({ rows }) => rows.map(({ name }) => name)),
+    [["a", "b", "c", "d", "e"]],
+  );
 });
 
 test("ids are grouped by four, and groups that differ are marked", () => {
@@ -85,7 +99,10 @@ test("ids are grouped by four, and groups that differ are marked", () => {
     { text: "52", differs: false },
   ]);
   // Ids of two lengths: what the other lacks differs.
-  assert.deepEqual(groupId("aabbccdd", "aabb").map(({ differs }) => differs), [false, true]);
+  assert.deepEqual(
+    groupId("aabbccdd", "aabb").map(({ differs }) => differs),
+    [false, true],
+  );
 });
 
 test("a drop says what was used and why the rest was not", () => {
@@ -127,7 +144,8 @@ test("of many refusals, another build comes first and files that are no binaries
 const answer = (server: string, outcome: ServerAnswer["outcome"], detail = ""): ServerAnswer => ({ server, outcome, detail });
 
 test("of one server each outcome has its own words, of several each server its name", () => {
-  const alone = (outcome: ServerAnswer["outcome"], detail = ""): string | null => describeAnswers([answer("d.example", outcome, detail)]);
+  const alone = (outcome: ServerAnswer["outcome"], detail = ""): string | null =>
+    describeAnswers([answer("d.example", outcome, detail)]);
   assert.equal(alone("not-found"), "Not on d.example");
   assert.equal(alone("unreachable"), "Server did not answer. If the browser blocks it, use perftab view");
   assert.equal(alone("wrong-id", "41b7"), "It sent another build; not used");

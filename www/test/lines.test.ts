@@ -1,18 +1,44 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { HotInstruction, HotLine, HotLines } from "../src/session/types.ts";
-import { hasLines, heatStep, lineWords, marksOf, nextHot, placeOfInstruction, placeOfLine } from "../src/views/sandwich/lines/hot_lines.ts";
+import {
+  hasLines,
+  heatStep,
+  lineWords,
+  marksOf,
+  nextHot,
+  placeOfInstruction,
+  placeOfLine,
+} from "../src/views/sandwich/lines/hot_lines.ts";
 
 const nothing = { samples: 0, weight: 0 };
-const line = (number: number | null, weight: number): HotLine =>
-  ({ file: "/src/tides.c", line: number, samples: weight, weight, inlined: nothing, text: null });
-const instruction = (address: string, lineRow: number | null, weight: number): HotInstruction =>
-  ({ address, line: lineRow, lineRow, samples: weight, weight, inlined: nothing, text: null });
+const line = (number: number | null, weight: number): HotLine => ({
+  file: "/src/tides.c",
+  line: number,
+  samples: weight,
+  weight,
+  inlined: nothing,
+  text: null,
+});
+const instruction = (address: string, lineRow: number | null, weight: number): HotInstruction => ({
+  address,
+  line: lineRow,
+  lineRow,
+  samples: weight,
+  weight,
+  inlined: nothing,
+  text: null,
+});
 
 const HEAT: HotLines = {
   self: { samples: 1000, weight: 1000 },
   lines: [line(7, 500), line(8, 5), line(12, 400), line(null, 95)],
-  instructions: [instruction("0x10", 0, 300), instruction("0x14", 0, 200), instruction("0x18", 2, 400), instruction("0x1c", null, 100)],
+  instructions: [
+    instruction("0x10", 0, 300),
+    instruction("0x14", 0, 200),
+    instruction("0x18", 2, 400),
+    instruction("0x1c", null, 100),
+  ],
   leftOut: nothing,
   instructionsLeftOut: nothing,
 };

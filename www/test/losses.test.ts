@@ -3,8 +3,12 @@ import { test } from "node:test";
 import type { ProfileInfo, Warning } from "../src/session/types.ts";
 import { asText, byKind, describeDamage, funnel, lossesOf, place } from "../src/shell/losses.ts";
 
-const warning = (kind: Warning["kind"], message: string, count = 1, offset: number | null = null): Warning =>
-  ({ kind, message, count, offset });
+const warning = (kind: Warning["kind"], message: string, count = 1, offset: number | null = null): Warning => ({
+  kind,
+  message,
+  count,
+  offset,
+});
 
 const WARNINGS = [
   warning("truncated", "The file was cut.", 1, 61_300_000),
@@ -13,13 +17,32 @@ const WARNINGS = [
   warning("unreadable", "Feature section 13 could not be read.", 1, 0x3a7f010),
 ];
 
-const EVENTS = [{ name: "cycles", samples: 400_000, weight: 1 }, { name: "faults", samples: 12_794, weight: 1 }];
-const PROFILE = { samples: 412_806, events: EVENTS, lost: { events: 1, samples: 1_204 }, funnel: null, warnings: WARNINGS } as ProfileInfo;
+const EVENTS = [
+  { name: "cycles", samples: 400_000, weight: 1 },
+  { name: "faults", samples: 12_794, weight: 1 },
+];
+const PROFILE = {
+  samples: 412_806,
+  events: EVENTS,
+  lost: { events: 1, samples: 1_204 },
+  funnel: null,
+  warnings: WARNINGS,
+} as ProfileInfo;
 
 test("warnings stand by kind, in the order in which the session sends them", () => {
   const kinds = byKind(WARNINGS);
-  assert.deepEqual(kinds.map(({ kind, losses }) => [kind, losses.length]), [["truncated", 1], ["unreadable", 2], ["lost", 1]]);
-  assert.deepEqual(kinds[1]?.losses.map(({ count }) => count), [12, 1]);
+  assert.deepEqual(
+    kinds.map(({ kind, losses }) => [kind, losses.length]),
+    [
+      ["truncated", 1],
+      ["unreadable", 2],
+      ["lost", 1],
+    ],
+  );
+  assert.deepEqual(
+    kinds[1]?.losses.map(({ count }) => count),
+    [12, 1],
+  );
 });
 
 test("the way from recorded to shown adds up", () => {
@@ -32,14 +55,24 @@ test("the way from recorded to shown adds up", () => {
 
 test("where no samples are counted as lost, records are", () => {
   const steps = funnel({ ...PROFILE, lost: { events: 12, samples: 0 } });
-  assert.deepEqual(steps.map(({ name, count }) => [name, count]), [
-    ["recorded", 412_806], ["lost records (any kind)", 12], ["unreadable", 12], ["truncated stacks", 0], ["shown", 412_794],
-  ]);
+  assert.deepEqual(
+    steps.map(({ name, count }) => [name, count]),
+    [
+      ["recorded", 412_806],
+      ["lost records (any kind)", 12],
+      ["unreadable", 12],
+      ["truncated stacks", 0],
+      ["shown", 412_794],
+    ],
+  );
 });
 
 test("a record that reads a group of events is one record", () => {
   const steps = funnel({ ...PROFILE, samples: 5, events: [EVENTS[0], EVENTS[0]] as ProfileInfo["events"] });
-  assert.deepEqual(steps.map(({ count }) => count), [1_209, 1_204, 0, 0, 5]);
+  assert.deepEqual(
+    steps.map(({ count }) => count),
+    [1_209, 1_204, 0, 0, 5],
+  );
 });
 
 test("a place is hex, and in bytes for people", () => {
@@ -55,14 +88,21 @@ test("the text has every warning with its kind, count, place and words", () => {
 });
 
 test("what ended the reading early says what was read", () => {
-  assert.equal(describeDamage(PROFILE), "Read up to 61.3 MB; the rest could not be read (the file is truncated at 0x3a75d20). 412,794 samples are shown.");
+  assert.equal(
+    describeDamage(PROFILE),
+    "Read up to 61.3 MB; the rest could not be read (the file is truncated at 0x3a75d20). 412,794 samples are shown.",
+  );
   const message = "The rest could not be read: record size 0. What came before it is shown.";
   const damaged = { ...PROFILE, samples: 198_112, warnings: [warning("damaged", message, 1, 0x3a75d20)] };
-  assert.equal(describeDamage(damaged),
-    "Read up to 61.3 MB; the rest could not be read (record size 0 at 0x3a75d20). 198,112 samples are shown.");
+  assert.equal(
+    describeDamage(damaged),
+    "Read up to 61.3 MB; the rest could not be read (record size 0 at 0x3a75d20). 198,112 samples are shown.",
+  );
   const another = "A second recording follows the first and was left out. Open it separately.";
-  assert.equal(describeDamage({ ...damaged, warnings: [warning("damaged", another, 1, 0x3a75d20)] }),
-    `Read up to 61.3 MB. ${another} 198,112 samples are shown.`);
+  assert.equal(
+    describeDamage({ ...damaged, warnings: [warning("damaged", another, 1, 0x3a75d20)] }),
+    `Read up to 61.3 MB. ${another} 198,112 samples are shown.`,
+  );
   const unfinished = { ...PROFILE, warnings: [warning("unfinished", "The recorder did not finish.", 1, 0x68)] };
   assert.equal(describeDamage(unfinished), "The recorder did not finish.");
   assert.equal(describeDamage({ ...PROFILE, warnings: [warning("lost", "3 samples were lost.")] }), null);
@@ -71,7 +111,13 @@ test("what ended the reading early says what was read", () => {
 test("stacks that were cut are a loss, counted in the funnel where they are shown all the same", () => {
   const known = { recorded: 414_010, lost: 1_204, unreadable: 0, truncated: 2_310, shown: 412_806 };
   const cut = { ...PROFILE, warnings: [], funnel: known };
-  assert.deepEqual(lossesOf(cut).map(({ kind, count }) => [kind, count]), [["truncated-stacks", 2_310]]);
-  assert.deepEqual(funnel(cut).map(({ count }) => count), [414_010, 1_204, 0, 2_310, 412_806]);
+  assert.deepEqual(
+    lossesOf(cut).map(({ kind, count }) => [kind, count]),
+    [["truncated-stacks", 2_310]],
+  );
+  assert.deepEqual(
+    funnel(cut).map(({ count }) => count),
+    [414_010, 1_204, 0, 2_310, 412_806],
+  );
   assert.deepEqual(lossesOf({ ...cut, funnel: { ...known, truncated: 0 } }), []);
 });

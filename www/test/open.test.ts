@@ -67,25 +67,45 @@ test("a folder with data and its streams is one recording", () => {
     "/tmp/perf.data/notes": "other",
     "/tmp/bin/nginx": "binary",
   });
-  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.map((part) => part.name)]), [
-    ["perf.data", ["data", "data.2", "data.10"]],
-  ]);
+  assert.deepEqual(
+    recordings.map(({ name, parts }) => [name, parts.map((part) => part.name)]),
+    [["perf.data", ["data", "data.2", "data.10"]]],
+  );
   assert.deepEqual(recordings.map(sizeOf), [6]);
-  assert.deepEqual(binaries.map(({ name }) => name), ["nginx"]);
-  assert.deepEqual(others.map(({ name }) => name), ["notes"]);
+  assert.deepEqual(
+    binaries.map(({ name }) => name),
+    ["nginx"],
+  );
+  assert.deepEqual(
+    others.map(({ name }) => name),
+    ["notes"],
+  );
 });
 
 test("the same files picked one by one are one recording too", () => {
   const { recordings, others } = sortPaths({ "data.0": "other", data: "profile", "data.1": "other" });
-  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["data", 3]]);
+  assert.deepEqual(
+    recordings.map(({ name, parts }) => [name, parts.length]),
+    [["data", 3]],
+  );
   assert.deepEqual(others, []);
 });
 
 test("two folders are two recordings, and streams of neither stay what they are", () => {
   const { recordings, others } = sortPaths({
-    "a/data": "profile", "a/data.0": "other", "b/data": "profile", "b/data.0": "other", "c/data.0": "other",
+    "a/data": "profile",
+    "a/data.0": "other",
+    "b/data": "profile",
+    "b/data.0": "other",
+    "c/data.0": "other",
   });
-  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["a", 2], ["b", 2]]);
+  assert.deepEqual(
+    recordings.map(({ name, parts }) => [name, parts.length]),
+    [
+      ["a", 2],
+      ["b", 2],
+    ],
+  );
   assert.equal(others.length, 1);
   const failure = { kind: "not-perf-data", message: "", firstBytes: [9, 0, 0, 0] };
   assert.match(describeFailure("data.0", failure), /Open the folder/);
@@ -93,7 +113,13 @@ test("two folders are two recordings, and streams of neither stay what they are"
 
 test("a file named data without streams is a recording of one file", () => {
   const { recordings } = sortPaths({ "perf/data": "profile", "perf/perf.data": "profile" });
-  assert.deepEqual(recordings.map(({ name, parts }) => [name, parts.length]), [["data", 1], ["perf.data", 1]]);
+  assert.deepEqual(
+    recordings.map(({ name, parts }) => [name, parts.length]),
+    [
+      ["data", 1],
+      ["perf.data", 1],
+    ],
+  );
 });
 
 test("a link is found in what was pasted", () => {
@@ -138,7 +164,10 @@ test("a debuginfod may be named with or without its scheme", () => {
   assert.equal(readServerUrl("  "), null);
   assert.equal(readServerUrl("http://"), null);
   const several = readServerUrls(" https://a.example  b.example:8002 http:// a.example\n");
-  assert.deepEqual(several.map(({ host }) => host), ["a.example", "b.example:8002"]);
+  assert.deepEqual(
+    several.map(({ host }) => host),
+    ["a.example", "b.example:8002"],
+  );
 });
 
 test("what perftab view serves is read with suspicion", () => {
@@ -149,12 +178,29 @@ test("what perftab view serves is read with suspicion", () => {
     ],
     debuginfod: ["https://d"],
   });
-  const folder = readServed("t", { profiles: [{ name: "d", size: 9, parts: [{ name: "data", size: 4 }, { name: "data.0", size: 5 }] }] });
-  const parts = [{ url: "/profile/0/0?token=t", size: 4 }, { url: "/profile/0/1?token=t", size: 5 }];
+  const folder = readServed("t", {
+    profiles: [
+      {
+        name: "d",
+        size: 9,
+        parts: [
+          { name: "data", size: 4 },
+          { name: "data.0", size: 5 },
+        ],
+      },
+    ],
+  });
+  const parts = [
+    { url: "/profile/0/0?token=t", size: 4 },
+    { url: "/profile/0/1?token=t", size: 5 },
+  ];
   assert.deepEqual(folder?.profiles, [{ name: "d", carrier: null, parts, lateIds: "/profile/0/late-ids?token=t" }]);
   assert.deepEqual(folder?.profiles.map(servedSize), [9]);
   const shared = readServed("t", { profiles: ["link", "page", "ftp"].map((carrier) => ({ name: "s", size: 9, carrier })) });
-  assert.deepEqual(shared?.profiles.map(({ carrier }) => carrier), ["link", "page", null]);
+  assert.deepEqual(
+    shared?.profiles.map(({ carrier }) => carrier),
+    ["link", "page", null],
+  );
   for (const reply of [null, 3, "x", {}, { profiles: {} }]) {
     assert.equal(readServed("t", reply), null);
   }

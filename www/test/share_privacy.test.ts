@@ -3,7 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SharedTexts } from "../src/session/types.ts";
-import { charactersOf, isIncluded, linesOf, privacy, rename, renamedIn, renames, setIncluded, TICKS } from "../src/share/privacy.ts";
+import {
+  charactersOf,
+  isIncluded,
+  linesOf,
+  privacy,
+  rename,
+  renamedIn,
+  renames,
+  setIncluded,
+  TICKS,
+} from "../src/share/privacy.ts";
 
 const TEXTS: SharedTexts = {
   parts: [
@@ -14,7 +24,10 @@ const TEXTS: SharedTexts = {
 };
 
 test("nothing of the machine is told unasked, and a tick changes one part", () => {
-  const untold = () => Object.entries(privacy.value).filter(([, value]) => value === "left-out").map(([part]) => part);
+  const untold = () =>
+    Object.entries(privacy.value)
+      .filter(([, value]) => value === "left-out")
+      .map(([part]) => part);
   assert.deepEqual(untold(), ["folders", "source", "assembly", "commandLine", "host"]);
   setIncluded("folders", true);
   setIncluded("dsos", false);
@@ -31,7 +44,10 @@ test("there is always one empty pattern to write in, and empty ones are not aske
   assert.deepEqual(patterns(), ["a", ""]);
   rename(1, { pattern: "b", text: "c" });
   assert.deepEqual(patterns(), ["a", "b", ""]);
-  assert.deepEqual(privacy.value.renames, [{ pattern: "a", text: "" }, { pattern: "b", text: "c" }]);
+  assert.deepEqual(privacy.value.renames, [
+    { pattern: "a", text: "" },
+    { pattern: "b", text: "c" },
+  ]);
   rename(0, { pattern: "", text: "" });
   assert.deepEqual(privacy.value.renames, [{ pattern: "b", text: "c" }]);
   rename(patterns().indexOf("b"), { pattern: "", text: "" });

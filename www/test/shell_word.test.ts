@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { scpCommand, shellWord, verifyCommand } from "../src/ledger/shell_word.ts";
 
 test("a shell reads a quoted word as it is", () => {
-  for (const word of ["plain/path-1.so", "two words", "it's", "$(touch x); `y` & > \\ \"z\"", "a\nb", "*"]) {
+  for (const word of ["plain/path-1.so", "two words", "it's", '$(touch x); `y` & > \\ "z"', "a\nb", "*"]) {
     const read = execFileSync("sh", ["-c", `printf %s ${shellWord(word)}`], { encoding: "utf8" });
     assert.equal(read, word);
   }

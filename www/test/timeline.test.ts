@@ -10,7 +10,17 @@ import type { Scene } from "../src/timeline/scene.ts";
 import { ticksFor } from "../src/timeline/ticks.ts";
 import type { TimeSpan } from "../src/timeline/time_window.ts";
 import {
-  clampWindow, extended, lengthOf, panWindow, pointedTime, resolution, revealTime, roundStep, timeAt, xOf, zoomWindow,
+  clampWindow,
+  extended,
+  lengthOf,
+  panWindow,
+  pointedTime,
+  resolution,
+  revealTime,
+  roundStep,
+  timeAt,
+  xOf,
+  zoomWindow,
 } from "../src/timeline/time_window.ts";
 import { lengthWords, noSamplesIn, rangeWords } from "../src/timeline/words.ts";
 
@@ -70,9 +80,22 @@ test("extending moves the nearer edge", () => {
 });
 
 test("ticks stand at round times with room for their words", () => {
-  assert.deepEqual(ticksFor(MINUTE, 1188).map(({ label }) => label).slice(0, 3), ["0 s", "5 s", "10 s"]);
-  assert.deepEqual(ticksFor({ start: 21.6 * S, end: 22.6 * S }, 1000).map(({ label }) => label).slice(0, 2), ["21.6 s", "21.7 s"]);
-  assert.deepEqual(ticksFor(MINUTE, 400).map(({ label }) => label), ["0 s", "20 s", "40 s", "60 s"]);
+  assert.deepEqual(
+    ticksFor(MINUTE, 1188)
+      .map(({ label }) => label)
+      .slice(0, 3),
+    ["0 s", "5 s", "10 s"],
+  );
+  assert.deepEqual(
+    ticksFor({ start: 21.6 * S, end: 22.6 * S }, 1000)
+      .map(({ label }) => label)
+      .slice(0, 2),
+    ["21.6 s", "21.7 s"],
+  );
+  assert.deepEqual(
+    ticksFor(MINUTE, 400).map(({ label }) => label),
+    ["0 s", "20 s", "40 s", "60 s"],
+  );
   for (const length of [1e4, 3.7e6, 1e9, 5e10, 8.64e13]) {
     const ticks = ticksFor({ start: 7e9, end: 7e9 + length }, 1000);
     assert.ok(ticks.length >= 2 && ticks.length <= 13, `${ticks.length} ticks for ${length} ns`);
@@ -100,11 +123,18 @@ test("ranges are written with four figures of their length", () => {
 test("a range that keys make keeps its other edge, and is one step", () => {
   const shown: TimeSpan[] = [];
   const kept: TimeSpan[] = [];
-  const keyed = new KeyedRange((range) => shown.push(range), (range) => kept.push(range));
+  const keyed = new KeyedRange(
+    (range) => shown.push(range),
+    (range) => kept.push(range),
+  );
   keyed.extend(10, 12, null);
   keyed.extend(12, 14, null);
   keyed.extend(14, 8, null);
-  assert.deepEqual(shown, [{ start: 10, end: 12 }, { start: 10, end: 14 }, { start: 8, end: 10 }]);
+  assert.deepEqual(shown, [
+    { start: 10, end: 12 },
+    { start: 10, end: 14 },
+    { start: 8, end: 10 },
+  ]);
   assert.deepEqual(kept, []);
   keyed.settle();
   keyed.settle();
@@ -124,33 +154,85 @@ test("a range that keys make keeps its other edge, and is one step", () => {
   assert.equal(kept.length, 3);
 });
 
-const TRACK: Track = { key: "", label: "", sub: "", samples: 1, weight: 1, level: 0, threads: 0, pid: null, tid: null, cpu: null, peak: 10 };
+const TRACK: Track = {
+  key: "",
+  label: "",
+  sub: "",
+  samples: 1,
+  weight: 1,
+  level: 0,
+  threads: 0,
+  pid: null,
+  tid: null,
+  cpu: null,
+  peak: 10,
+};
 
 function answerOf(tracks: Partial<Track>[]): Timeline {
   const all = [{ ...TRACK, key: "all" }, ...tracks.map((each) => ({ ...TRACK, ...each }))];
-  return { start: 0, end: 40, bins: 4, kinds: 2, leftOut: 0, tracks: all, weights: Float32Array.from({ length: all.length * 8 }, (_, at) => at) };
+  return {
+    start: 0,
+    end: 40,
+    bins: 4,
+    kinds: 2,
+    leftOut: 0,
+    tracks: all,
+    weights: Float32Array.from({ length: all.length * 8 }, (_, at) => at),
+  };
 }
 
 test("what the filters left nothing of has an empty row behind the others", () => {
   const sum = { samples: 1, weight: 1, start: 0, end: 1 };
   const tasks: TaskRows = {
     processes: [
-      { pid: 1, name: "nginx", ...sum, threads: [{ tid: 1, name: "nginx", ...sum }, { tid: 2, name: "nginx", ...sum }] },
+      {
+        pid: 1,
+        name: "nginx",
+        ...sum,
+        threads: [
+          { tid: 1, name: "nginx", ...sum },
+          { tid: 2, name: "nginx", ...sum },
+        ],
+      },
       { pid: 9, name: "cron", ...sum, threads: [{ tid: 9, name: "cron", ...sum }] },
     ],
-    cpus: [{ cpu: 0, samples: 1 }, { cpu: 1, samples: 1 }],
+    cpus: [
+      { cpu: 0, samples: 1 },
+      { cpu: 1, samples: 1 },
+    ],
   };
-  const answer = answerOf([{ key: "p1", label: "nginx", pid: 1 }, { key: "t2", label: "nginx", pid: 1, tid: 2, level: 1 }]);
+  const answer = answerOf([
+    { key: "p1", label: "nginx", pid: 1 },
+    { key: "t2", label: "nginx", pid: 1, tid: 2, level: 1 },
+  ]);
   const rows = rowsOf(answer, tasks, "process", new Set([1]));
-  assert.deepEqual(rows.map(({ key, track, opened }) => [key, track, opened]), [["p1", 1, "open"], ["t2", 2, null], ["p9", null, null]]);
+  assert.deepEqual(
+    rows.map(({ key, track, opened }) => [key, track, opened]),
+    [
+      ["p1", 1, "open"],
+      ["t2", 2, null],
+      ["p9", null, null],
+    ],
+  );
   assert.equal(rowsOf(answer, tasks, "process", new Set())[0]?.opened, "closed");
-  assert.deepEqual(rowsOf(answerOf([{ key: "c1", cpu: 1 }]), tasks, "cpu", new Set()).map(({ key }) => key), ["c1", "c0"]);
+  assert.deepEqual(
+    rowsOf(answerOf([{ key: "c1", cpu: 1 }]), tasks, "cpu", new Set()).map(({ key }) => key),
+    ["c1", "c0"],
+  );
 });
 
 test("a height is a row, and rows that scroll lie under all CPUs", () => {
   const scene: Scene = {
-    answer: null, rows: [1, null, 2, 3, 4, 5, 6], marks: null, window: MINUTE, width: 100, height: 134,
-    scrollTop: 30, sizes: trackSizes(1), ratio: 1, textScale: 1,
+    answer: null,
+    rows: [1, null, 2, 3, 4, 5, 6],
+    marks: null,
+    window: MINUTE,
+    width: 100,
+    height: 134,
+    scrollTop: 30,
+    sizes: trackSizes(1),
+    ratio: 1,
+    textScale: 1,
   };
   assert.equal(rowAt(scene, 10), null, "the ruler");
   assert.equal(rowAt(scene, 20), ALL_ROW);
@@ -158,7 +240,15 @@ test("a height is a row, and rows that scroll lie under all CPUs", () => {
   // The first row is 30 px further up, so the second one begins at 56.
   assert.equal(rowAt(scene, 60), 1);
   assert.equal(rowAt(scene, 82), 2);
-  assert.deepEqual(placedTracks(scene).map(({ row, track }) => [row, track]), [[-1, 0], [1, null], [2, 2], [3, 3]]);
+  assert.deepEqual(
+    placedTracks(scene).map(({ row, track }) => [row, track]),
+    [
+      [-1, 0],
+      [1, null],
+      [2, 2],
+      [3, 3],
+    ],
+  );
 });
 
 test("a bin's weight is the sum of its kinds", () => {

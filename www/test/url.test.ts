@@ -19,14 +19,15 @@ const STEPS: Transform[] = [
   {
     kind: "merge-call-node",
     direction: "inverted",
-    path: [{ kind: "function", function: UNNAMED }, { kind: "inlined", function: TEMPLATE }],
+    path: [
+      { kind: "function", function: UNNAMED },
+      { kind: "inlined", function: TEMPLATE },
+    ],
   },
   {
     kind: "focus-subtree",
     direction: "callees",
-    path: [
-      { kind: "process", name: "a,b;c" }, { kind: "thread", name: "" }, { kind: "no-mapping" }, { kind: "dso", dso: LIBZ },
-    ],
+    path: [{ kind: "process", name: "a,b;c" }, { kind: "thread", name: "" }, { kind: "no-mapping" }, { kind: "dso", dso: LIBZ }],
   },
   { kind: "collapse-dso", dso: NGINX },
   { kind: "collapse-recursion" },
@@ -72,7 +73,11 @@ test("an address comes back as it was written", () => {
 test("each filter and each step comes back alone", () => {
   for (const steps of STEPS.map((step) => [step])) {
     const state = { ...DEFAULT_VIEW_STATE, query: { ...DEFAULT_QUERY, steps } };
-    assert.deepEqual(readFragment(writeFragment({ payload: null, state })), { payload: null, state, passedOver: [] }, steps[0]?.kind);
+    assert.deepEqual(
+      readFragment(writeFragment({ payload: null, state })),
+      { payload: null, state, passedOver: [] },
+      steps[0]?.kind,
+    );
   }
   for (const key of Object.keys(QUERY) as (keyof Query)[]) {
     const state = { ...DEFAULT_VIEW_STATE, query: { ...DEFAULT_QUERY, [key]: QUERY[key] } };
@@ -111,34 +116,50 @@ test("what is at its default is not written", () => {
 });
 
 test("addresses of the first version are read", () => {
-  assert.deepEqual(readFragment("#p1.x&s1&view=tree&event=3&direction=inverted&group=thread&inlines=merged&search=a+b%26c&order=dso.up"), {
-    payload: "p1.x",
-    state: {
-      ...DEFAULT_VIEW_STATE,
-      view: "tree",
-      query: { ...DEFAULT_QUERY, event: 3, direction: "inverted", group: "thread", inlines: "merged" },
-      search: "a b&c",
-      order: { key: "dso", descending: false },
+  assert.deepEqual(
+    readFragment("#p1.x&s1&view=tree&event=3&direction=inverted&group=thread&inlines=merged&search=a+b%26c&order=dso.up"),
+    {
+      payload: "p1.x",
+      state: {
+        ...DEFAULT_VIEW_STATE,
+        view: "tree",
+        query: { ...DEFAULT_QUERY, event: 3, direction: "inverted", group: "thread", inlines: "merged" },
+        search: "a b&c",
+        order: { key: "dso", descending: false },
+      },
+      passedOver: [],
     },
-    passedOver: [],
-  });
+  );
 });
 
 test("a newer payload version is handed on, a newer view version is passed over", () => {
   assert.deepEqual(readFragment("#p7.xyz"), { payload: "p7.xyz", state: DEFAULT_VIEW_STATE, passedOver: [] });
-  assert.deepEqual(readFragment("#p1.xyz&s9&view=tree"), { payload: "p1.xyz", state: DEFAULT_VIEW_STATE, passedOver: ["s9&view=tree"] });
+  assert.deepEqual(readFragment("#p1.xyz&s9&view=tree"), {
+    payload: "p1.xyz",
+    state: DEFAULT_VIEW_STATE,
+    passedOver: ["s9&view=tree"],
+  });
 });
 
 test("what is not understood keeps its default, and is noted", () => {
   for (const version of ["s1", "s2"]) {
-    const { payload, state, passedOver } = readFragment(`#${version}&view=pie&event=-1&direction=up&group=cpu&inlines=&order=age.up&extra=1`);
+    const { payload, state, passedOver } = readFragment(
+      `#${version}&view=pie&event=-1&direction=up&group=cpu&inlines=&order=age.up&extra=1`,
+    );
     assert.equal(payload, null);
     assert.deepEqual(state, DEFAULT_VIEW_STATE);
     assert.deepEqual(passedOver, ["view=pie", "event=-1", "direction=up", "group=cpu", "order=age.up", "extra=1"]);
   }
   const noted: [string, string[]][] = [
-    ["", []], ["#", []], ["#s1&&&=", []], ["#s2&&&=", []], ["#s2&view", []],
-    ["#top", ["top"]], ["#%E0%A4%A", ["%E0%A4%A"]], ["#s2&search=%E0%A4%A", ["search=%E0%A4%A"]], ["#s2&vie", ["vie"]],
+    ["", []],
+    ["#", []],
+    ["#s1&&&=", []],
+    ["#s2&&&=", []],
+    ["#s2&view", []],
+    ["#top", ["top"]],
+    ["#%E0%A4%A", ["%E0%A4%A"]],
+    ["#s2&search=%E0%A4%A", ["search=%E0%A4%A"]],
+    ["#s2&vie", ["vie"]],
   ];
   for (const [hash, passedOver] of noted) {
     assert.deepEqual(readFragment(hash), { payload: null, state: DEFAULT_VIEW_STATE, passedOver }, hash);
@@ -165,11 +186,27 @@ test("of a query, what makes no sense is passed over and the rest holds", () => 
   assert.deepEqual(queryOf("processes=1,x,,2,99999999999,1&cpus=65536,7,-1"), { ...DEFAULT_QUERY, processes: [1, 2], cpus: [7] });
   assert.deepEqual(readFragment("#s2&processes=1,x,2").passedOver, ["processes=1,x,2"]);
   assert.deepEqual(queryOf("comms=,a,%E0%A4%A"), { ...DEFAULT_QUERY, comms: ["a"] });
-  assert.deepEqual(queryOf("files=/a,;x,/b;%,/c&dsos=0,1,2,3,4,x").dsos, [{ path: "/a", buildId: null }, { path: "/c", buildId: null }]);
+  assert.deepEqual(queryOf("files=/a,;x,/b;%,/c&dsos=0,1,2,3,4,x").dsos, [
+    { path: "/a", buildId: null },
+    { path: "/c", buildId: null },
+  ]);
   const steps = [
-    "fly;a;0", "drop", "drop;a", "drop;a;9", "drop;;0", "drop;a;0;7f", "drop;%E0%A4%A;0", "search", "search;",
-    "collapse-dso", "collapse-dso;4", "focus-subtree", "focus-subtree;callees,", "focus-subtree;callees,;a;0,;b;9",
-    "merge-call-node;callees,process;%E0%A4%A", "drop;good;0",
+    "fly;a;0",
+    "drop",
+    "drop;a",
+    "drop;a;9",
+    "drop;;0",
+    "drop;a;0;7f",
+    "drop;%E0%A4%A;0",
+    "search",
+    "search;",
+    "collapse-dso",
+    "collapse-dso;4",
+    "focus-subtree",
+    "focus-subtree;callees,",
+    "focus-subtree;callees,;a;0,;b;9",
+    "merge-call-node;callees,process;%E0%A4%A",
+    "drop;good;0",
   ];
   const found = queryOf(`files=/a&${steps.map((step) => `step=${step}`).join("&")}`).steps;
   assert.deepEqual(found, [{ kind: "drop", function: { dso: { path: "/a", buildId: null }, name: "good", address: null } }]);
@@ -194,7 +231,14 @@ test("a view that a link holds is read again, with its zoom", () => {
 });
 
 test("a view that makes no sense is the usual one", () => {
-  for (const hostile of ["<script>alert(1)</script>", "view=__proto__&zoom=%zz", "zoom=%E0%A4", "&&&===", "event=-1&range=9-1", "x".repeat(1e6)]) {
+  for (const hostile of [
+    "<script>alert(1)</script>",
+    "view=__proto__&zoom=%zz",
+    "zoom=%E0%A4",
+    "&&&===",
+    "event=-1&range=9-1",
+    "x".repeat(1e6),
+  ]) {
     assert.deepEqual(readView(hostile), { state: DEFAULT_VIEW_STATE, zoom: [] }, hostile.slice(0, 40));
   }
 });

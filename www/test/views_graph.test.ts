@@ -5,11 +5,30 @@ import { Flag, Kind, NONE } from "../src/session/types.ts";
 import { BoxList } from "../src/views/flame/box_list.ts";
 import { BY_KIND, fillOf, heatStep } from "../src/views/flame/colouring.ts";
 import {
-  boxAt, boxOfCallNode, boxWithEdges, childRange, deepestHotLeaf, heaviestOfFunction, NO_BOX, parentBox, rowOf, siblingBox,
+  boxAt,
+  boxOfCallNode,
+  boxWithEdges,
+  childRange,
+  deepestHotLeaf,
+  heaviestOfFunction,
+  NO_BOX,
+  parentBox,
+  rowOf,
+  siblingBox,
   widestChild,
 } from "../src/views/flame/hit_test.ts";
 import { seenOfTree } from "../src/views/flame/host.ts";
-import { darken, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_MATCH, readable } from "../src/views/flame/palette.ts";
+import {
+  darken,
+  FILL_CHANGE,
+  FILL_DSO,
+  FILL_DSO_UNNAMED,
+  FILL_FORCED,
+  FILL_FORCED_MATCH,
+  FILL_HEAT,
+  FILL_MATCH,
+  readable,
+} from "../src/views/flame/palette.ts";
 import type { Scene } from "../src/views/flame/scene.ts";
 import { layoutX, rowAtTop, rowTop, screenX, visibleBoxes, visibleRows } from "../src/views/flame/scene.ts";
 import { hairline, snap, widthWithGap } from "../src/views/flame/snap.ts";
@@ -22,7 +41,13 @@ import { randomTree } from "./harness/random_tree.ts";
  */
 function graph(...rows: string[]): FlameGraph {
   const boxes = rows.flatMap((row, depth) =>
-    [...row.matchAll(/([^.])\1*/g)].map((run) => ({ depth, letter: run[1] ?? "", start: run.index, end: run.index + run[0].length })));
+    [...row.matchAll(/([^.])\1*/g)].map((run) => ({
+      depth,
+      letter: run[1] ?? "",
+      start: run.index,
+      end: run.index + run[0].length,
+    })),
+  );
   const number = (letter: string): number => letter.toUpperCase().charCodeAt(0) - 65;
   return {
     depths: rows.length,
@@ -49,12 +74,7 @@ function graph(...rows: string[]): FlameGraph {
   };
 }
 
-const letters = graph(
-  "aaaaaaaaaa",
-  "bbbbccccc.",
-  "ddd.##eee.",
-  ".......f..",
-);
+const letters = graph("aaaaaaaaaa", "bbbbccccc.", "ddd.##eee.", ".......f..");
 
 test("a box is found again by its edges, and no other in its place", () => {
   assert.equal(boxWithEdges(letters, 1, 4, 9), boxAt(letters, 1, 5));
@@ -120,8 +140,20 @@ test("a function's heaviest box and a call node's box", () => {
 
 function scene(over: Partial<Scene> = {}): Scene {
   return {
-    graph: letters, layoutPx: 10, part: { left: 0, span: 1 }, view: { left: 0, span: 1 }, width: 100, height: 36, scrollTop: 0, rowHeight: 18,
-    ratio: 1, textScale: 1, flow: "down", contentHeight: 80, colouring: BY_KIND, ...over,
+    graph: letters,
+    layoutPx: 10,
+    part: { left: 0, span: 1 },
+    view: { left: 0, span: 1 },
+    width: 100,
+    height: 36,
+    scrollTop: 0,
+    rowHeight: 18,
+    ratio: 1,
+    textScale: 1,
+    flow: "down",
+    contentHeight: 80,
+    colouring: BY_KIND,
+    ...over,
   };
 }
 
@@ -133,8 +165,14 @@ test("only what is on screen is listed", () => {
   const up = scene({ flow: "up" });
   assert.deepEqual(visibleRows({ ...up, scrollTop: 0 }), [2, 4]);
   assert.deepEqual(visibleRows({ ...up, scrollTop: 44 }), [0, 2]);
-  assert.deepEqual([0, 3].map((row) => rowTop(up, row)), [62, 8]);
-  assert.deepEqual([7, 8, 61, 62, 79, 81].map((y) => rowAtTop(up, y)), [-1, 3, 1, 0, 0, -1]);
+  assert.deepEqual(
+    [0, 3].map((row) => rowTop(up, row)),
+    [62, 8],
+  );
+  assert.deepEqual(
+    [7, 8, 61, 62, 79, 81].map((y) => rowAtTop(up, y)),
+    [-1, 3, 1, 0, 0, -1],
+  );
   assert.equal(Math.round(screenX(scene({ view: { left: 0.5, span: 0.25 } }), 6)), 40);
   // A layout of the second half, of which the first fifth is seen.
   const half = scene({ part: { left: 0.5, span: 0.5 }, view: { left: 0.5, span: 0.1 } });
@@ -168,7 +206,10 @@ test("boxes come sorted by fill, each once", () => {
   const list = new BoxList();
   list.collect(scene({ graph: mixed }));
   assert.equal(list.count, mixed.callNode.length);
-  assert.deepEqual([...list.byFill.slice(0, list.count)].sort((x, y) => x - y), [...Array(list.count).keys()]);
+  assert.deepEqual(
+    [...list.byFill.slice(0, list.count)].sort((x, y) => x - y),
+    [...Array(list.count).keys()],
+  );
   for (let fill = 0; fill + 1 < list.fillStart.length; fill++) {
     for (let at = list.fillStart[fill] ?? 0; at < (list.fillStart[fill + 1] ?? 0); at++) {
       const box = list.box[list.byFill[at] ?? 0] ?? 0;
@@ -187,14 +228,24 @@ test("a match outdoes a forced name, which never has its kind's fill", () => {
   assert.equal(fillOf(box({ kind: 200, shade: 9 }), 0, BY_KIND), fillOf(box({ kind: Kind.Pseudo, shade: 2 }), 0, BY_KIND));
 });
 
-const BY_DSO = { by: "dso", places: new Map([[30, 0], [31, 1]]) } as const;
+const BY_DSO = {
+  by: "dso",
+  places: new Map([
+    [30, 0],
+    [31, 1],
+  ]),
+} as const;
 const BY_HEAT = { by: "heat" } as const;
 
 /** One box: own code in DSO 30. */
 function box({ kind = Kind.Own as number, shade = 0, flags = 0, dso = 30, self = 0 } = {}): Parameters<typeof fillOf>[0] {
   return {
-    kind: Uint8Array.of(kind), shade: Uint8Array.of(shade), flags: Uint8Array.of(flags), dso: Uint32Array.of(dso),
-    self: Float64Array.of(self), allTotal: 1000,
+    kind: Uint8Array.of(kind),
+    shade: Uint8Array.of(shade),
+    flags: Uint8Array.of(flags),
+    dso: Uint32Array.of(dso),
+    self: Float64Array.of(self),
+    allTotal: 1000,
   };
 }
 
@@ -212,7 +263,8 @@ test("heat has the steps of the design, as shares of all that is shown", () => {
 });
 
 test("change has a fill for each step", () => {
-  const fill = (step: number): number => fillOf(box(), 0, { by: "change", presence: new Uint8Array(8), absent: "plain", words: () => "", steps: Int8Array.of(step) });
+  const fill = (step: number): number =>
+    fillOf(box(), 0, { by: "change", presence: new Uint8Array(8), absent: "plain", words: () => "", steps: Int8Array.of(step) });
   assert.deepEqual([-3, 0, 3].map(fill), [FILL_CHANGE, FILL_CHANGE + 3, FILL_CHANGE + 6]);
 });
 

@@ -35,7 +35,9 @@ const tree = new Map([
 ]);
 
 const shown = (...open: number[]): string =>
-  visibleTreeRows(tree, new Set(open)).map((row) => `${row.depth}:${row.callNode}`).join(" ");
+  visibleTreeRows(tree, new Set(open))
+    .map((row) => `${row.depth}:${row.callNode}`)
+    .join(" ");
 
 test("open call nodes show their children, in order and depth", () => {
   assert.equal(shown(), "0:1 0:2");
@@ -121,7 +123,14 @@ test("the mirror holds path, siblings and children in order, 200 items at most",
   const items = mirrorItems({ ...spoken, path: path(2), siblings, children: many(5000, 500, 4) });
   assert.ok(items.length <= 200, `${items.length}`);
   assert.equal(items.filter((item) => item.selected).length, 1);
-  assert.deepEqual(items.slice(0, 3).map((item) => [item.key, item.level]), [["node-0", 1], ["node-1", 2], ["node-2", 3]]);
+  assert.deepEqual(
+    items.slice(0, 3).map((item) => [item.key, item.level]),
+    [
+      ["node-0", 1],
+      ["node-1", 2],
+      ["node-2", 3],
+    ],
+  );
   const at = items.findIndex((item) => item.selected);
   assert.equal(items[at]?.key, "node-42");
   assert.deepEqual([items[at]?.posInSet, items[at]?.setSize, items[at]?.expanded], [151, 300, true]);
@@ -136,9 +145,10 @@ test("the mirror holds path, siblings and children in order, 200 items at most",
 test("a box of several calls is spoken below the call that they hang on; without a selection nothing is selected", () => {
   const data = { ...spoken, path: path(1), siblings: null, children: rows([7, 0]) };
   const items = mirrorItems({ ...data, several: "14 narrow calls, total 0.2 percent" });
-  assert.deepEqual(items.filter((item) => item.selected).map((item) => [item.label, item.level]), [
-    ["14 narrow calls, total 0.2 percent", 4],
-  ]);
+  assert.deepEqual(
+    items.filter((item) => item.selected).map((item) => [item.label, item.level]),
+    [["14 narrow calls, total 0.2 percent", 4]],
+  );
   assert.ok(mirrorItems({ ...data, selected: false }).every((item) => !item.selected));
 });
 

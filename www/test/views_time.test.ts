@@ -10,7 +10,12 @@ import { length, ticks, timeSpan } from "../src/views/time_order/time_words.ts";
 
 test("lengths have three figures and the unit that fits", () => {
   assert.deepEqual([850, 1_500, 12_340, 106_000_000, 1_204_000_000, 90e9].map(length), [
-    "850 ns", "1.50 µs", "12.3 µs", "106 ms", "1.20 s", "90.0 s",
+    "850 ns",
+    "1.50 µs",
+    "12.3 µs",
+    "106 ms",
+    "1.20 s",
+    "90.0 s",
   ]);
 });
 
@@ -22,11 +27,19 @@ test("times have as many digits as tell both ends apart", () => {
 });
 
 test("ticks are round, within, and no more than asked for", () => {
-  assert.deepEqual(ticks(0, 6.7e9, 10).map(({ label }) => label), ["0 s", "1 s", "2 s", "3 s", "4 s", "5 s", "6 s"]);
-  assert.deepEqual(ticks(3.317e9, 3.395e9, 8).map(({ label }) => label), [
-    "3.32 s", "3.33 s", "3.34 s", "3.35 s", "3.36 s", "3.37 s", "3.38 s", "3.39 s",
-  ]);
-  for (const [start, end] of [[0, 1], [5, 5.000001e9], [1e9, 1e9 + 17]] as const) {
+  assert.deepEqual(
+    ticks(0, 6.7e9, 10).map(({ label }) => label),
+    ["0 s", "1 s", "2 s", "3 s", "4 s", "5 s", "6 s"],
+  );
+  assert.deepEqual(
+    ticks(3.317e9, 3.395e9, 8).map(({ label }) => label),
+    ["3.32 s", "3.33 s", "3.34 s", "3.35 s", "3.36 s", "3.37 s", "3.38 s", "3.39 s"],
+  );
+  for (const [start, end] of [
+    [0, 1],
+    [5, 5.000001e9],
+    [1e9, 1e9 + 17],
+  ] as const) {
     const all = ticks(start, end, 7);
     assert.ok(all.length <= 8, `${all.length} from ${start} to ${end}`);
     assert.ok(all.every(({ at }) => at >= start && at <= end));
@@ -57,7 +70,10 @@ function laid(): LaidOutGraph {
 const whole = { start: 1000, end: 1100 };
 
 test("a box is spoken with its time; one too narrow for a label has the name of its call", () => {
-  const names = new Map([[1, "main"], [2, "work"]]);
+  const names = new Map([
+    [1, "main"],
+    [2, "work"],
+  ]);
   assert.equal(spokenBox(laid(), 3, { whole, names, dsoOf: () => undefined }).split(", ")[0], "work");
   const dso = { name: "prog", status: "matched" } as const;
   const words = spokenBox(laid(), 2, { whole, names, dsoOf: () => dso });
@@ -71,11 +87,14 @@ test("half of the whole lies at its own times", () => {
 
 test("the tree of a thread tells one box of a call from another", () => {
   const items = timeMirrorItems(laid(), 2, whole, null);
-  assert.deepEqual(items.map(({ key, level, posInSet, setSize, selected }) => [key, level, posInSet, setSize, selected]), [
-    ["box-0", 1, 1, 1, false],
-    ["box-1", 2, 1, 2, false],
-    ["box-2", 2, 2, 2, true],
-    ["box-3", 3, 1, 1, false],
-  ]);
+  assert.deepEqual(
+    items.map(({ key, level, posInSet, setSize, selected }) => [key, level, posInSet, setSize, selected]),
+    [
+      ["box-0", 1, 1, 1, false],
+      ["box-1", 2, 1, 2, false],
+      ["box-2", 2, 2, 2, true],
+      ["box-3", 3, 1, 1, false],
+    ],
+  );
   assert.ok(timeMirrorItems(laid(), NO_BOX, whole, null).every((item) => !item.selected));
 });

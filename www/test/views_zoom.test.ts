@@ -4,7 +4,16 @@ import { foldPath } from "../src/views/flame/fold_path.ts";
 import { flameAction } from "../src/views/flame/keys.ts";
 import { placeCard } from "../src/views/flame/place_card.ts";
 import {
-  between, clampView, easeOut, fromScreen, layoutScreens, pan, reveal, shrunkTo, toScreen, WHOLE,
+  between,
+  clampView,
+  easeOut,
+  fromScreen,
+  layoutScreens,
+  pan,
+  reveal,
+  shrunkTo,
+  toScreen,
+  WHOLE,
   zoomAbout,
 } from "../src/views/flame/zoom.ts";
 
@@ -72,7 +81,10 @@ test("a card flips at the window's edges and never leaves it", () => {
 });
 
 test("a long path keeps its ends", () => {
-  assert.deepEqual(foldPath([1, 2, 3], 4).map((each) => each.item), [1, 2, 3]);
+  assert.deepEqual(
+    foldPath([1, 2, 3], 4).map((each) => each.item),
+    [1, 2, 3],
+  );
   const folded = foldPath([1, 2, 3, 4, 5, 6, 7], 4);
   assert.deepEqual(folded, [
     { item: 1, hidden: 0 },

@@ -8,7 +8,15 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "../../tests/browser/chromium.mjs";
 import {
-  answersTo, framesDuring, hover, longestSilence, longTasks, observe, observeCalls, peakMiB, previews,
+  answersTo,
+  framesDuring,
+  hover,
+  longestSilence,
+  longTasks,
+  observe,
+  observeCalls,
+  peakMiB,
+  previews,
   zoom,
 } from "./watch.mjs";
 
@@ -38,20 +46,22 @@ for (let run = 0; run < Number(runs); run++) {
   const answers = await views(page);
   const viewing = await longTasks(page);
   const links = await linksRemade(page);
-  console.log(JSON.stringify({
-    loadMs: Math.round(firstMs),
-    loadFreezeMs: loading.longest,
-    loadSilenceMs,
-    loadPeakMiB,
-    hoverFrameMs: hovering.p95,
-    zoomFrameMs: zooming.p95,
-    useFreezeMs: using.longest,
-    ...answers,
-    ...links,
-    viewFreezeMs: viewing.longest,
-    viewSilenceMs: await longestSilence(page),
-    tabPeakMiB: await peakMiB(browser),
-  }));
+  console.log(
+    JSON.stringify({
+      loadMs: Math.round(firstMs),
+      loadFreezeMs: loading.longest,
+      loadSilenceMs,
+      loadPeakMiB,
+      hoverFrameMs: hovering.p95,
+      zoomFrameMs: zooming.p95,
+      useFreezeMs: using.longest,
+      ...answers,
+      ...links,
+      viewFreezeMs: viewing.longest,
+      viewSilenceMs: await longestSilence(page),
+      tabPeakMiB: await peakMiB(browser),
+    }),
+  );
   await close();
   if (errors.length > 0) {
     console.error(errors.join("\n"));
@@ -63,7 +73,10 @@ for (let run = 0; run < Number(runs); run++) {
 async function linksRemade(page) {
   const keeps = page.locator(".keeps[aria-busy=false] li").first();
   const links = {};
-  for (const [key, name] of [["slackLinkMs", /Slack/], ["githubLinkMs", /GitHub/]]) {
+  for (const [key, name] of [
+    ["slackLinkMs", /Slack/],
+    ["githubLinkMs", /GitHub/],
+  ]) {
     await page.getByRole("radio", { name }).click();
     await keeps.waitFor({ timeout: 300_000 });
     const times = [];

@@ -20,7 +20,10 @@ for (let run = 0; run < Number(runs); run++) {
   await page.locator("input[type=file]").first().setInputFiles(resolve(text));
   try {
     const outcome = await page.waitForFunction(
-      () => (/Left Heavy/.test(document.body.innerText) ? "opened" : /went wrong|Unrecognized/.test(document.body.innerText) && "failed"),
+      () =>
+        /Left Heavy/.test(document.body.innerText)
+          ? "opened"
+          : /went wrong|Unrecognized/.test(document.body.innerText) && "failed",
       undefined,
       { timeout: PATIENCE_MS, polling: 20 },
     );
@@ -31,14 +34,16 @@ for (let run = 0; run < Number(runs); run++) {
     const hovering = await framesDuring(page, () => hover(page, box, MOVES));
     const zooming = await framesDuring(page, () => zoom(page, box, MOVES / 2));
     const using = await longTasks(page);
-    console.log(JSON.stringify({
-      loadMs: Math.round(loadMs),
-      loadFreezeMs: loading.longest,
-      hoverFrameMs: hovering.p95,
-      zoomFrameMs: zooming.p95,
-      useFreezeMs: using.longest,
-      tabPeakMiB: await peakMiB(browser),
-    }));
+    console.log(
+      JSON.stringify({
+        loadMs: Math.round(loadMs),
+        loadFreezeMs: loading.longest,
+        hoverFrameMs: hovering.p95,
+        zoomFrameMs: zooming.p95,
+        useFreezeMs: using.longest,
+        tabPeakMiB: await peakMiB(browser),
+      }),
+    );
   } catch (error) {
     console.log(JSON.stringify({ failed: String(error).split("\n")[0] }));
   }

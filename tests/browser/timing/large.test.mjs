@@ -25,20 +25,27 @@ let recording;
 let library;
 let host;
 
-beforeScenes(async () => {
-  const below = numbers();
-  const words = ["read", "write", "tide", "wave", "harbour", "lock", "boat", "row", "hash", "pack", "send", "sum"];
-  const word = () => words[below(words.length)];
-  const code = writeLibrary(parts, "fleet", Array.from({ length: FUNCTIONS }, (_, index) => `${word()}_${word()}_${word()}_${index}`));
-  library = code.library;
-  const tasks = Array.from({ length: 40 }, (_, index) => {
-    const pid = 100 + 10 * (index >> 3);
-    return { pid, tid: pid + (index & 7), name: `fleet-${index >> 3}` };
-  });
-  recording = parts.path("large.perf.data");
-  writeRecording(recording, code, tasks, samples(tasks, below));
-  host = await parts.host();
-}, { limit: seconds(300) });
+beforeScenes(
+  async () => {
+    const below = numbers();
+    const words = ["read", "write", "tide", "wave", "harbour", "lock", "boat", "row", "hash", "pack", "send", "sum"];
+    const word = () => words[below(words.length)];
+    const code = writeLibrary(
+      parts,
+      "fleet",
+      Array.from({ length: FUNCTIONS }, (_, index) => `${word()}_${word()}_${word()}_${index}`),
+    );
+    library = code.library;
+    const tasks = Array.from({ length: 40 }, (_, index) => {
+      const pid = 100 + 10 * (index >> 3);
+      return { pid, tid: pid + (index & 7), name: `fleet-${index >> 3}` };
+    });
+    recording = parts.path("large.perf.data");
+    writeRecording(recording, code, tasks, samples(tasks, below));
+    host = await parts.host();
+  },
+  { limit: seconds(300) },
+);
 
 afterScenes(() => parts.end());
 
@@ -91,84 +98,109 @@ afterScenes(async () => {
 });
 
 describe("9 a large recording", () => {
-  scene("a22 9a with 1.3 million samples no task is over 50 ms while it opens", async (t) => {
-    const { tab, longest } = await opened();
-    assert.equal((await tab.ask("info")).samples, SAMPLES);
-    const { chosen, painted, tasks } = await tab.page.evaluate(() => ({
-      ...window.perftabSeen,
-      painted: performance.getEntriesByName("perftab:flame-graph")[0].startTime,
-    }));
-    await tab.picture("9-large");
-    const byTheClock = Math.max(0, ...tasks.filter(({ startTime }) => startTime >= chosen).map(({ duration }) => duration));
-    t.diagnostic(`${(statSync(recording).size / 1e6).toFixed(1)} MB: first flame graph after ${Math.round(painted - chosen)} ms; longest task ` +
-      `${longest.toFixed(1)} ms of processor time, ${byTheClock > 0 ? `${byTheClock} ms` : "under 50 ms"} by the clock`);
-    assert.ok(longest < 50, `a task of ${longest} ms`);
-  }, options);
+  scene(
+    "a22 9a with 1.3 million samples no task is over 50 ms while it opens",
+    async (t) => {
+      const { tab, longest } = await opened();
+      assert.equal((await tab.ask("info")).samples, SAMPLES);
+      const { chosen, painted, tasks } = await tab.page.evaluate(() => ({
+        ...window.perftabSeen,
+        painted: performance.getEntriesByName("perftab:flame-graph")[0].startTime,
+      }));
+      await tab.picture("9-large");
+      const byTheClock = Math.max(0, ...tasks.filter(({ startTime }) => startTime >= chosen).map(({ duration }) => duration));
+      t.diagnostic(
+        `${(statSync(recording).size / 1e6).toFixed(1)} MB: first flame graph after ${Math.round(painted - chosen)} ms; longest task ` +
+          `${longest.toFixed(1)} ms of processor time, ${byTheClock > 0 ? `${byTheClock} ms` : "under 50 ms"} by the clock`,
+      );
+      assert.ok(longest < 50, `a task of ${longest} ms`);
+    },
+    options,
+  );
 
-  scene("a22 9d nor while it is named, ranges are dragged, time is zoomed, and the heat map is moved over", async (t) => {
-    const { tab } = await opened();
-    const { page } = tab;
-    await page.waitForFunction(() => performance.getEntriesByName("perftab:timeline").length > 0);
-    const xOf = async (time) => {
-      const { x, width } = await page.locator(".timeline-plot").boundingBox();
-      return x + ((width - 8) * time) / LENGTH;
-    };
-    const longest = await traced(tab, async () => {
-      await tab.drop(library);
-      await tab.status("fleet.so", "matched");
-      await tab.settled();
-      for (let i = 0; i < 5; i++) {
-        const { y, height } = await page.locator(".timeline-plot").boundingBox();
-        await page.mouse.move(await xOf((5 + i) * S), y + height / 2);
-        await page.mouse.down();
-        await page.mouse.move(await xOf((30 + 4 * i) * S), y + height / 2, { steps: 8 });
-        await page.mouse.up();
+  scene(
+    "a22 9d nor while it is named, ranges are dragged, time is zoomed, and the heat map is moved over",
+    async (t) => {
+      const { tab } = await opened();
+      const { page } = tab;
+      await page.waitForFunction(() => performance.getEntriesByName("perftab:timeline").length > 0);
+      const xOf = async (time) => {
+        const { x, width } = await page.locator(".timeline-plot").boundingBox();
+        return x + ((width - 8) * time) / LENGTH;
+      };
+      const longest = await traced(tab, async () => {
+        await tab.drop(library);
+        await tab.status("fleet.so", "matched");
         await tab.settled();
-      }
-      for (const key of ["w", "w", "d", "s", "a", "0"]) await page.keyboard.press(key);
+        for (let i = 0; i < 5; i++) {
+          const { y, height } = await page.locator(".timeline-plot").boundingBox();
+          await page.mouse.move(await xOf((5 + i) * S), y + height / 2);
+          await page.mouse.down();
+          await page.mouse.move(await xOf((30 + 4 * i) * S), y + height / 2, { steps: 8 });
+          await page.mouse.up();
+          await tab.settled();
+        }
+        for (const key of ["w", "w", "d", "s", "a", "0"]) await page.keyboard.press(key);
+        await tab.settled();
+        await tab.view(/Heat map/);
+        await page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
+        await tab.settled();
+        const { x, y, width, height } = await page.locator(".heat-content").boundingBox();
+        for (let i = 0; i < 40; i++) await page.mouse.move(x + (i / 40) * width, y + (i / 40) * height);
+        await tab.settled();
+        await tab.view(/Functions/);
+        await tab.settled();
+        await tab.view(/Call tree/);
+        await tab.settled();
+      });
+      t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
+      assert.ok(longest < 50, `a task of ${longest} ms`);
+      await page
+        .getByRole("button", { name: /^Remove/ })
+        .first()
+        .click();
+      await tab.view(/Flame graph/);
       await tab.settled();
-      await tab.view(/Heat map/);
-      await page.waitForFunction(() => performance.getEntriesByName("perftab:heat-map").length > 0);
-      await tab.settled();
-      const { x, y, width, height } = await page.locator(".heat-content").boundingBox();
-      for (let i = 0; i < 40; i++) await page.mouse.move(x + (i / 40) * width, y + (i / 40) * height);
-      await tab.settled();
-      await tab.view(/Functions/);
-      await tab.settled();
-      await tab.view(/Call tree/);
-      await tab.settled();
-    });
-    t.diagnostic(`the longest took ${longest.toFixed(1)} ms of processor time`);
-    assert.ok(longest < 50, `a task of ${longest} ms`);
-    await page.getByRole("button", { name: /^Remove/ }).first().click();
-    await tab.view(/Flame graph/);
-    await tab.settled();
-  }, options);
+    },
+    options,
+  );
 
-  scene("a17 9b a link too short for all of it keeps the totals and says what it folds", async (t) => {
-    const { tab } = await opened();
-    await tab.page.getByRole("button", { name: "Share", exact: true }).click();
-    const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
-    await dialog.getByRole("radio", { name: /Chat/ }).check();
-    await dialog.locator(".keeps").getByText(/folded into callers/).waitFor();
-    const link = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
-    await tab.pictures("9-share-folded");
-    await tab.page.keyboard.press("Escape");
-    assert.ok(link.length <= 2_000, `${link.length} characters`);
-    const short = await Tab.open(host + link.slice(link.indexOf("#")), { offline: true });
-    await short.opened();
-    const totals = async (of) => {
-      const graph = await of.ask("flameGraph", { query: QUERY, window: { root: 0, widthPx: 1000, minPx: 0.5, search: "" } });
-      const { events } = await of.ask("info");
-      const { frames, named, samples, named_leaves } = await of.ask("coverage");
-      const coverage = { frames, named, samples, named_leaves };
-      return { coverage, all: graph.allTotal, samples: graph.rootSamples, events: events.map(({ name, weight, samples }) => [name, weight, samples]) };
-    };
-    assert.deepEqual(await totals(short), await totals(tab));
-    const facts = await short.page.locator(".coverage-meter .kept").innerText();
-    assert.match(facts, /keeps [\d.]+\s%: all calls ≥ [\d.]+\s%/);
-    t.diagnostic(`${link.length} characters: ${/keeps.*/.exec(facts.replaceAll("\n", " "))[0]}`);
-    await short.pictures("9-from-folded-link");
-    await short.close();
-  }, options);
+  scene(
+    "a17 9b a link too short for all of it keeps the totals and says what it folds",
+    async (t) => {
+      const { tab } = await opened();
+      await tab.page.getByRole("button", { name: "Share", exact: true }).click();
+      const dialog = tab.page.getByRole("dialog", { name: "Share this profile" });
+      await dialog.getByRole("radio", { name: /Chat/ }).check();
+      await dialog
+        .locator(".keeps")
+        .getByText(/folded into callers/)
+        .waitFor();
+      const link = await tab.copied(() => dialog.getByRole("button", { name: "Copy link" }).click());
+      await tab.pictures("9-share-folded");
+      await tab.page.keyboard.press("Escape");
+      assert.ok(link.length <= 2_000, `${link.length} characters`);
+      const short = await Tab.open(host + link.slice(link.indexOf("#")), { offline: true });
+      await short.opened();
+      const totals = async (of) => {
+        const graph = await of.ask("flameGraph", { query: QUERY, window: { root: 0, widthPx: 1000, minPx: 0.5, search: "" } });
+        const { events } = await of.ask("info");
+        const { frames, named, samples, named_leaves } = await of.ask("coverage");
+        const coverage = { frames, named, samples, named_leaves };
+        return {
+          coverage,
+          all: graph.allTotal,
+          samples: graph.rootSamples,
+          events: events.map(({ name, weight, samples }) => [name, weight, samples]),
+        };
+      };
+      assert.deepEqual(await totals(short), await totals(tab));
+      const facts = await short.page.locator(".coverage-meter .kept").innerText();
+      assert.match(facts, /keeps [\d.]+\s%: all calls ≥ [\d.]+\s%/);
+      t.diagnostic(`${link.length} characters: ${/keeps.*/.exec(facts.replaceAll("\n", " "))[0]}`);
+      await short.pictures("9-from-folded-link");
+      await short.close();
+    },
+    options,
+  );
 });

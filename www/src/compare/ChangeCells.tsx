@@ -27,17 +27,25 @@ interface Props {
 export function ChangeCells({ columns, at, largest, basis, unit, name }: Props): JSX.Element {
   const change = columns.change[at] as number;
   const side = (value: number): JSX.Element => (
-    <span role="gridcell" class={value === 0 ? "number ink-mute" : "number"}>{amount(value, basis, unit)}</span>
+    <span role="gridcell" class={value === 0 ? "number ink-mute" : "number"}>
+      {amount(value, basis, unit)}
+    </span>
   );
   return (
     <>
-      <span role="gridcell" class="number strong">{difference(change, basis, unit)}</span>
+      <span role="gridcell" class="number strong">
+        {difference(change, basis, unit)}
+      </span>
       <ChangeBar part={largest > 0 ? change / largest : 0} />
       {side(columns.before[at] as number)}
       {side(columns.after[at] as number)}
       {name}
-      <span role="gridcell" class="dso">{columns.dsos[at]}</span>
-      <span role="gridcell" class="certainty">{columns.certain[at] === 1 ? "beyond noise" : "within noise"}</span>
+      <span role="gridcell" class="dso">
+        {columns.dsos[at]}
+      </span>
+      <span role="gridcell" class="certainty">
+        {columns.certain[at] === 1 ? "beyond noise" : "within noise"}
+      </span>
     </>
   );
 }
@@ -53,10 +61,7 @@ function ChangeBar({ part }: { part: number }): JSX.Element {
   const width = Math.min(1, Math.abs(part)) * 50;
   return (
     <span class="change-bar" aria-hidden="true">
-      <span
-        class={part < 0 ? "less" : "more"}
-        style={{ width: `${width}%`, left: `${part < 0 ? 50 - width : 50}%` }}
-      />
+      <span class={part < 0 ? "less" : "more"} style={{ width: `${width}%`, left: `${part < 0 ? 50 - width : 50}%` }} />
     </span>
   );
 }

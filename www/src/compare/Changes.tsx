@@ -37,22 +37,36 @@ export function Changes(): JSX.Element {
   return (
     <section class="table-view changes" aria-label="Changes">
       <Head />
-      {model.failure.value !== null && <p class="view-empty" role="status">{model.failure.value}</p>}
+      {model.failure.value !== null && (
+        <p class="view-empty" role="status">
+          {model.failure.value}
+        </p>
+      )}
       <RowsGrid
         model={model}
         rowHeight={ROW_HEIGHT}
         label="Changes by function"
-        head={(
+        head={
           <>
-            <span role="columnheader" class="number">Change</span>
+            <span role="columnheader" class="number">
+              Change
+            </span>
             <span aria-hidden="true" />
-            <span role="columnheader" class="number">Before</span>
-            <span role="columnheader" class="number">After</span>
+            <span role="columnheader" class="number">
+              Before
+            </span>
+            <span role="columnheader" class="number">
+              After
+            </span>
             <span role="columnheader">Function</span>
-            <span role="columnheader" class="dso">DSO</span>
-            <span role="columnheader" class="certainty">Certainty</span>
+            <span role="columnheader" class="dso">
+              DSO
+            </span>
+            <span role="columnheader" class="certainty">
+              Certainty
+            </span>
           </>
-        )}
+        }
         cells={(row) => <Cells row={row} />}
         selection={comparedSelection}
         selected={comparedSelection.value?.functionId ?? null}
@@ -68,7 +82,14 @@ function Head(): JSX.Element {
       <h2>Changes</h2>
       <p class="ink-mute changes-how">functions, matched across builds by name and DSO</p>
       <span class="push-right" />
-      <Segmented label="What is compared" value={changeKey} choices={[{ value: "self", label: "Self" }, { value: "total", label: "Total" }]} />
+      <Segmented
+        label="What is compared"
+        value={changeKey}
+        choices={[
+          { value: "self", label: "Self" },
+          { value: "total", label: "Total" },
+        ]}
+      />
       <label class="choice">
         <select
           aria-label="Order"
@@ -77,7 +98,11 @@ function Head(): JSX.Element {
             changeOrder.value = ORDERS.find(({ value }) => value === changed.currentTarget.value)?.value ?? "increase";
           }}
         >
-          {ORDERS.map(({ value, label }) => <option key={value} value={value}>{label}</option>)}
+          {ORDERS.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
         </select>
       </label>
     </header>
@@ -95,5 +120,14 @@ function Cells({ row: { columns, index } }: { row: ChangeRow }): JSX.Element {
     </NameCell>
   );
   const { basis } = compareView.value;
-  return <ChangeCells columns={columns} at={index} largest={columns.largest} basis={basis} unit={event.value?.name ?? ""} name={name} />;
+  return (
+    <ChangeCells
+      columns={columns}
+      at={index}
+      largest={columns.largest}
+      basis={basis}
+      unit={event.value?.name ?? ""}
+      name={name}
+    />
+  );
 }

@@ -17,7 +17,15 @@ import { setEvent } from "../views/index.ts";
 import { countSamples } from "../views/words.ts";
 import type { SideWords } from "./state.ts";
 import {
-  commonEvents, comparedSides, comparing, hasTimes, request, secondQuery, setComparison, sideWords, swapSides,
+  commonEvents,
+  comparedSides,
+  comparing,
+  hasTimes,
+  request,
+  secondQuery,
+  setComparison,
+  sideWords,
+  swapSides,
 } from "./state.ts";
 
 export function CompareBar(): JSX.Element {
@@ -27,7 +35,9 @@ export function CompareBar(): JSX.Element {
   return (
     <div class="context-bar compare-bar">
       {before !== undefined && <SideBox role="Before" side={before} total={totals?.[0] ?? null} />}
-      <button type="button" onClick={swapSides} title="Swap before and after">Swap</button>
+      <button type="button" onClick={swapSides} title="Swap before and after">
+        Swap
+      </button>
       {after !== undefined && <SideBox role="After" side={after} total={totals?.[1] ?? null} />}
       <EventChoice />
       <Chips />
@@ -40,12 +50,13 @@ export function CompareBar(): JSX.Element {
 /** Asks what each side has in all. */
 function useSides(): void {
   const questions = useMemo(
-    () => latest<{ session: Session; request: CompareRequest }, [SideTotal, SideTotal]>({
-      ask: ({ session, request }) => session.call("comparedSides", { request }),
-      deliver: (sides) => {
-        comparedSides.value = sides;
-      },
-    }),
+    () =>
+      latest<{ session: Session; request: CompareRequest }, [SideTotal, SideTotal]>({
+        ask: ({ session, request }) => session.call("comparedSides", { request }),
+        deliver: (sides) => {
+          comparedSides.value = sides;
+        },
+      }),
     [],
   );
   useSignalEffect(() => {
@@ -84,13 +95,26 @@ function EventChoice(): JSX.Element | null {
   if (here === null) {
     return null;
   }
-  const facts = <><span class="chip-kind">Event</span> <strong class="chip-name">{here.name}</strong></>;
+  const facts = (
+    <>
+      <span class="chip-kind">Event</span> <strong class="chip-name">{here.name}</strong>
+    </>
+  );
   const common = commonEvents.value.filter((each) => each.event.samples > 0);
   if (common.length <= 1 && common.some(({ index }) => index === query.value.event)) {
     return <span class="chip still">{facts}</span>;
   }
   return (
-    <Popover label={<>{facts} <Icon name="chevron" size={12} /></>} name={`Event ${here.name}`} buttonClass="chip event-chip" panelClass="menu events-menu">
+    <Popover
+      label={
+        <>
+          {facts} <Icon name="chevron" size={12} />
+        </>
+      }
+      name={`Event ${here.name}`}
+      buttonClass="chip event-chip"
+      panelClass="menu events-menu"
+    >
       {(close) => (
         <>
           {common.length === 0 && <p class="menu-head">The profiles have no event in common.</p>}
@@ -105,7 +129,9 @@ function EventChoice(): JSX.Element | null {
                 setEvent(index);
               }}
             >
-              <strong class="event-name" title={each.name}>{each.name}</strong>
+              <strong class="event-name" title={each.name}>
+                {each.name}
+              </strong>
               <span class="event-samples">{countSamples(each.samples)}</span>
             </button>
           ))}

@@ -32,7 +32,9 @@ export function CompareButton(): JSX.Element {
         return (
           <>
             {item("With another file…", () => void pickFiles("files").then(compareWithFiles))}
-            {others.map((profile) => <div key={profile.name}>{item(`With ${profile.name}`, () => void compareWithServed(profile))}</div>)}
+            {others.map((profile) => (
+              <div key={profile.name}>{item(`With ${profile.name}`, () => void compareWithServed(profile))}</div>
+            ))}
             {second.value !== null && item(`With ${second.value.name} again`, compareAgain)}
             {item("The range with the rest", compareWithRest, noRange)}
           </>

@@ -20,7 +20,9 @@ export function CompareGraph(): JSX.Element {
   return (
     <section class="flame-view compare-graph" ref={area} aria-label="Flame graph of both profiles">
       <div class="breadcrumb-row">
-        <nav class="breadcrumb" aria-label="Zoom"><Crumbs laid={laid} onZoom={model.host.zoomTo} /></nav>
+        <nav class="breadcrumb" aria-label="Zoom">
+          <Crumbs laid={laid} onZoom={model.host.zoomTo} />
+        </nav>
         <p class="ink-mute compare-how">{howShown()}</p>
         <Legend />
       </div>
@@ -42,10 +44,18 @@ function howShown(): string {
 function Empty({ failure }: { failure: string | null }): JSX.Element | null {
   const sides = comparedSides.value;
   const empty = sides === null ? [] : (sideWords.value ?? []).filter((_, side) => sides[side]?.samples === 0);
-  const text = failure ??
-    (request.value === null ? "The profiles do not share this event. Choose another one under Event." : empty.length === 0
-      ? null : `${empty.map(({ name }) => name).join(" and ")}: no samples of this event.`);
-  return text === null ? null : <p class="view-empty" role="status">{text}</p>;
+  const text =
+    failure ??
+    (request.value === null
+      ? "The profiles do not share this event. Choose another one under Event."
+      : empty.length === 0
+        ? null
+        : `${empty.map(({ name }) => name).join(" and ")}: no samples of this event.`);
+  return text === null ? null : (
+    <p class="view-empty" role="status">
+      {text}
+    </p>
+  );
 }
 
 const STEPS = ["less-3", "less-2", "less-1", "same", "more-1", "more-2", "more-3"] as const;
@@ -57,11 +67,19 @@ function Legend(): JSX.Element {
     <ul class="frame-legend change-legend" aria-label="Colours">
       <li>
         {less}
-        <span class="change-scale" aria-hidden="true">{STEPS.map((step) => <span key={step} class={`step-${step}`} />)}</span>
+        <span class="change-scale" aria-hidden="true">
+          {STEPS.map((step) => (
+            <span key={step} class={`step-${step}`} />
+          ))}
+        </span>
         {more}
       </li>
-      <li><span class="only-swatch only-after" aria-hidden="true" />+ only after{width === "before" && " (in the table)"}</li>
-      <li><span class="only-swatch only-before" aria-hidden="true" />− only before{width === "after" && " (in the table)"}</li>
+      <li>
+        <span class="only-swatch only-after" aria-hidden="true" />+ only after{width === "before" && " (in the table)"}
+      </li>
+      <li>
+        <span class="only-swatch only-before" aria-hidden="true" />− only before{width === "after" && " (in the table)"}
+      </li>
     </ul>
   );
 }

@@ -45,7 +45,11 @@ export function CompareTree(): JSX.Element {
   const { basis } = compareView.value;
   return (
     <section class="table-view compare-tree" aria-label="Call tree of both profiles">
-      {comparedTree.failure.value !== null && <p class="view-empty" role="status">{comparedTree.failure.value}</p>}
+      {comparedTree.failure.value !== null && (
+        <p class="view-empty" role="status">
+          {comparedTree.failure.value}
+        </p>
+      )}
       <TreeGrid
         model={comparedTree}
         source={source}
@@ -54,17 +58,27 @@ export function CompareTree(): JSX.Element {
         columns="compared"
         rowHeight={ROW_HEIGHT}
         nameWidth={NAME_WIDTH}
-        head={(
+        head={
           <>
-            <span role="columnheader" class="number">Change</span>
+            <span role="columnheader" class="number">
+              Change
+            </span>
             <span aria-hidden="true" />
-            <span role="columnheader" class="number">Before</span>
-            <span role="columnheader" class="number">After</span>
+            <span role="columnheader" class="number">
+              Before
+            </span>
+            <span role="columnheader" class="number">
+              After
+            </span>
             <span role="columnheader">Call node</span>
-            <span role="columnheader" class="dso">DSO</span>
-            <span role="columnheader" class="certainty">Certainty</span>
+            <span role="columnheader" class="dso">
+              DSO
+            </span>
+            <span role="columnheader" class="certainty">
+              Certainty
+            </span>
           </>
-        )}
+        }
         cells={({ columns, index }, name) => (
           <ChangeCells columns={columns} at={index} largest={largest} basis={basis} unit={unit} name={name} />
         )}
@@ -80,7 +94,12 @@ function source(): TreeSource<ComparedTreeRows> | null {
   return asking === null || asked === null ? null : treeOfBoth(asking, asked, view, names);
 }
 
-function treeOfBoth(asking: Session, asked: CompareRequest, view: typeof compareView.value, names: number): TreeSource<ComparedTreeRows> {
+function treeOfBoth(
+  asking: Session,
+  asked: CompareRequest,
+  view: typeof compareView.value,
+  names: number,
+): TreeSource<ComparedTreeRows> {
   const question = { request: asked, view };
   const none = { key: "total", order: "either", from: 0, to: 0 } as const;
   return {

@@ -71,7 +71,9 @@ function CompareTopBar(): JSX.Element {
   const isOne = comparing.value?.with === "rest";
   return (
     <header class="top-bar">
-      <span class="brand"><Logo /> <span class="brand-name">perftab</span></span>
+      <span class="brand">
+        <Logo /> <span class="brand-name">perftab</span>
+      </span>
       <div class="file">
         <h1 class="file-name">{isOne ? "Comparing a range with the rest" : "Comparing two profiles"}</h1>
         <p class="facts-line">{isOne ? (opened.value?.name ?? "") : "Both read in this tab"}</p>
@@ -86,11 +88,15 @@ function CompareTopBar(): JSX.Element {
         }}
       >
         <CoverageBar parts={parts.value} kind="meter" />
-        <span><strong>{namedPercent.value.toFixed(1)} %</strong> named</span>
+        <span>
+          <strong>{namedPercent.value.toFixed(1)} %</strong> named
+        </span>
       </button>
       <Warnings />
       <button type="button" class="stop-button" aria-label="Stop comparing" onClick={stopComparing}>
-        <span>Stop<span class="stop-what"> comparing</span></span>
+        <span>
+          Stop<span class="stop-what"> comparing</span>
+        </span>
       </button>
       <button
         type="button"
@@ -167,7 +173,11 @@ function CompareTabs(): JSX.Element {
       </div>
       {here === "flame" && <WidthChoice />}
       {here === "tree" && (
-        <div class="view-options"><button type="button" onClick={showLargestChange}>Expand to the largest change</button></div>
+        <div class="view-options">
+          <button type="button" onClick={showLargestChange}>
+            Expand to the largest change
+          </button>
+        </div>
       )}
     </div>
   );
@@ -179,7 +189,12 @@ function WidthChoice(): JSX.Element {
       <span class="ink-mute">Width</span>
       <span class="segmented" role="group" aria-label="Width">
         {(["before", "after", "both"] as const).map((width) => (
-          <button key={width} type="button" aria-pressed={comparing.value?.width === width} onClick={() => setComparison({ width })}>
+          <button
+            key={width}
+            type="button"
+            aria-pressed={comparing.value?.width === width}
+            onClick={() => setComparison({ width })}
+          >
             {{ before: "Before", after: "After", both: "Both" }[width]}
           </button>
         ))}

@@ -28,7 +28,12 @@ export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Elemen
       <p class="card-place">{place.filter((part) => part !== "").join(" · ")}</p>
       <table class="compared-card">
         <thead>
-          <tr><th /><th scope="col">Before</th><th scope="col">After</th><th scope="col">Change</th></tr>
+          <tr>
+            <th />
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
+            <th scope="col">Change</th>
+          </tr>
         </thead>
         <tbody>
           <Row name="Total" change={detail.total} />

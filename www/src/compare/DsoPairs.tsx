@@ -29,12 +29,13 @@ const pairs = signal<readonly DsoPairRow[]>([]);
 
 export function DsoPairs(): JSX.Element {
   const questions = useMemo(
-    () => latest<Question, DsoPairRow[]>({
-      ask: ({ session, ...question }) => session.call("comparedDsos", question),
-      deliver: (rows) => {
-        pairs.value = rows;
-      },
-    }),
+    () =>
+      latest<Question, DsoPairRow[]>({
+        ask: ({ session, ...question }) => session.call("comparedDsos", question),
+        deliver: (rows) => {
+          pairs.value = rows;
+        },
+      }),
     [],
   );
   useSignalEffect(() => {
@@ -49,7 +50,9 @@ export function DsoPairs(): JSX.Element {
     <aside class={narrow.value ? "dock dso-pairs whole" : "dock dso-pairs"} aria-label="DSOs in both">
       <header class="dock-head">
         <h2>DSOs in both</h2>
-        <span class="ink-mute">{count(rows.length)} {rows.length === 1 ? "pair" : "pairs"}</span>
+        <span class="ink-mute">
+          {count(rows.length)} {rows.length === 1 ? "pair" : "pairs"}
+        </span>
         {!narrow.value && (
           <button
             type="button"
@@ -65,10 +68,14 @@ export function DsoPairs(): JSX.Element {
       </header>
       <div class="dock-body">
         <Ways />
-        <ul>{rows.map((row, index) => <Pair key={index} row={row} />)}</ul>
+        <ul>
+          {rows.map((row, index) => (
+            <Pair key={index} row={row} />
+          ))}
+        </ul>
         <p class="pairs-foot">
-          DSOs with equal build-ids are compared by address, named or not. Different builds are compared by function name;
-          code that moved between functions is less in one and more in the other. Forced names count for their own side only.
+          DSOs with equal build-ids are compared by address, named or not. Different builds are compared by function name; code
+          that moved between functions is less in one and more in the other. Forced names count for their own side only.
         </p>
         <WarningsOfSecond />
         {comparing.value?.with === "second" && chipsOf(query.value).length > 0 && (
@@ -76,9 +83,7 @@ export function DsoPairs(): JSX.Element {
         )}
         <p class="pairs-foot">Time order and heat map show a single profile. Stop comparing to see them.</p>
         {!isInAddress.value && (
-          <p class="pairs-foot">
-            After a reload, open the second file again: the address does not include it.
-          </p>
+          <p class="pairs-foot">After a reload, open the second file again: the address does not include it.</p>
         )}
       </div>
     </aside>
@@ -93,8 +98,14 @@ function WarningsOfSecond(): JSX.Element | null {
   }
   return (
     <details class="pairs-foot ink-warn">
-      <summary>{count(warnings.length)} {warnings.length === 1 ? "warning" : "warnings"} in {second.value?.name}</summary>
-      <ul>{warnings.map(({ message }, index) => <li key={index}>{message}</li>)}</ul>
+      <summary>
+        {count(warnings.length)} {warnings.length === 1 ? "warning" : "warnings"} in {second.value?.name}
+      </summary>
+      <ul>
+        {warnings.map(({ message }, index) => (
+          <li key={index}>{message}</li>
+        ))}
+      </ul>
     </details>
   );
 }
@@ -129,8 +140,12 @@ function Pair({ row }: { row: DsoPairRow }): JSX.Element {
   const shown = row.relation === "only-before" || width === "before" ? row.before : row.after;
   return (
     <li class="pair" title={[row.before_path, row.after_path].filter((path) => path !== null).join("\n")}>
-      <p><strong>{row.name}</strong> <strong class="push-right">{amount(shown, basis, unit)}</strong></p>
-      <p><span class={`ink-${tone}`}>{words}</span> <code class="push-right">{idsOf(row)}</code></p>
+      <p>
+        <strong>{row.name}</strong> <strong class="push-right">{amount(shown, basis, unit)}</strong>
+      </p>
+      <p>
+        <span class={`ink-${tone}`}>{words}</span> <code class="push-right">{idsOf(row)}</code>
+      </p>
       <p class="ink-mute">{howCompared(row)}</p>
     </li>
   );

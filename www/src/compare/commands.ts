@@ -9,8 +9,15 @@ import { compareWithRest, stopComparing, swapSides } from "./state.ts";
 export function compareCommands(): Command[] {
   const isOne = (): boolean => phase.value.kind === "open" && comparison.value === null;
   const isComparing = (): boolean => comparison.value !== null;
-  const command = (id: string, label: string, run: () => void, isOffered: () => boolean): Command =>
-    ({ id, label, keys: [], scope: "anywhere", group: "Anywhere", run, isOffered });
+  const command = (id: string, label: string, run: () => void, isOffered: () => boolean): Command => ({
+    id,
+    label,
+    keys: [],
+    scope: "anywhere",
+    group: "Anywhere",
+    run,
+    isOffered,
+  });
   return [
     command("compare", "Compare with another file…", () => void pickFiles("files").then(compareWithFiles), isOne),
     command("compare-rest", "Compare the range with the rest", compareWithRest, () => isOne() && query.value.range !== null),

@@ -72,4 +72,3 @@ export function costOf(graph: Pick<ComparedGraph, "before" | "after">, box: numb
   const [before, after] = [graph.before[box] as number, graph.after[box] as number];
   return `before ${amount(before, basis, name)}, after ${amount(after, basis, name)}`;
 }
-

@@ -20,15 +20,17 @@ export function comparedItems(detail: ComparedDetail, how: SpokenUnits, isSelect
   const level = detail.path.length;
   const above = detail.path.slice(0, -1);
   const first = Math.max(0, above.length - MOST_ANCESTORS);
-  const path = above.slice(first).map(({ name, flags }, i): MirrorItem => ({
-    key: `above-${first + i}`,
-    label: spokenName(name, flags),
-    level: first + i + 1,
-    posInSet: 0,
-    setSize: 0,
-    expanded: true,
-    selected: false,
-  }));
+  const path = above.slice(first).map(
+    ({ name, flags }, i): MirrorItem => ({
+      key: `above-${first + i}`,
+      label: spokenName(name, flags),
+      level: first + i + 1,
+      posInSet: 0,
+      setSize: 0,
+      expanded: true,
+      selected: false,
+    }),
+  );
   const here: MirrorItem = {
     key: `node-${detail.callNode}`,
     label: comparedLabel(detail, how),
@@ -41,7 +43,13 @@ export function comparedItems(detail: ComparedDetail, how: SpokenUnits, isSelect
   const children = detail.children.map((row) => rowItem(row, level + 1, detail.children.length, how));
   const at = detail.siblings.findIndex(({ callNode }) => callNode === detail.callNode);
   const beside = (rows: readonly ComparedRow[]): MirrorItem[] => rows.map((row) => rowItem(row, level, detail.setSize, how));
-  return [...path, ...beside(detail.siblings.slice(0, Math.max(0, at))), here, ...children, ...beside(detail.siblings.slice(at + 1))];
+  return [
+    ...path,
+    ...beside(detail.siblings.slice(0, Math.max(0, at))),
+    here,
+    ...children,
+    ...beside(detail.siblings.slice(at + 1)),
+  ];
 }
 
 /** "hashbrown::find, edge-auth, before 2.7 percent, after 5.9 percent, change plus 3.2 points, beyond noise" */

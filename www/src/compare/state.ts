@@ -54,9 +54,16 @@ export const sideWords = computed<readonly [SideWords, SideWords] | null>(() => 
   if (wanted === null || file === null) {
     return null;
   }
-  const sides: [SideWords, SideWords] = wanted.with === "second"
-    ? [{ name: file.name, bytes: file.bytes }, { name: second.value?.name ?? "", bytes: second.value?.bytes ?? null }]
-    : [{ name: "The rest", bytes: null }, { name: "The range", bytes: null }];
+  const sides: [SideWords, SideWords] =
+    wanted.with === "second"
+      ? [
+          { name: file.name, bytes: file.bytes },
+          { name: second.value?.name ?? "", bytes: second.value?.bytes ?? null },
+        ]
+      : [
+          { name: "The rest", bytes: null },
+          { name: "The range", bytes: null },
+        ];
   return inOrder(sides, wanted);
 });
 
@@ -67,7 +74,8 @@ function inOrder<T>([one, other]: readonly [T, T], { order }: ComparisonState): 
 /** The events that both sides have, by the first's numbers. */
 export const commonEvents = computed<readonly { event: EventInfo; index: number }[]>(() => {
   const theirs = second.value === null ? null : allEvents(second.value.info).map(({ name }) => name);
-  const isCommon = ({ name }: EventInfo): boolean => comparing.value?.with !== "second" || theirs === null || theirs.includes(name);
+  const isCommon = ({ name }: EventInfo): boolean =>
+    comparing.value?.with !== "second" || theirs === null || theirs.includes(name);
   return events.value.flatMap((each, index) => (isCommon(each) ? [{ event: each, index }] : []));
 });
 
@@ -95,8 +103,10 @@ export const request = computed<CompareRequest | null>(() => {
   if (secondQuery.value === null) {
     return null;
   }
-  const sides: [CompareRequest["before"], CompareRequest["before"]] =
-    [{ which: "first", query: { ...asked, around: null } }, { which: "second", query: secondQuery.value.query }];
+  const sides: [CompareRequest["before"], CompareRequest["before"]] = [
+    { which: "first", query: { ...asked, around: null } },
+    { which: "second", query: secondQuery.value.query },
+  ];
   const [before, after] = inOrder(sides, wanted);
   return { before, after };
 });
@@ -116,10 +126,13 @@ export const secondQuery = computed(() => {
 });
 
 /** How a comparison is looked at, as the session knows it. */
-export const compareView = computed(() => ({
-  basis: comparing.value?.basis ?? "share",
-  width: comparing.value?.width ?? "after",
-} as const));
+export const compareView = computed(
+  () =>
+    ({
+      basis: comparing.value?.basis ?? "share",
+      width: comparing.value?.width ?? "after",
+    }) as const,
+);
 
 /** Whether there are times to count by. */
 export const hasTimes = computed(() => comparedSides.value?.every(({ seconds }) => seconds > 0) ?? true);
@@ -170,4 +183,3 @@ export function stopComparing(): void {
 
 /** Whether the address can say all of it: a second file is not in it. */
 export const isInAddress = computed(() => comparing.value?.with === "rest");
-

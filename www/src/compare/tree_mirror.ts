@@ -22,11 +22,12 @@ interface Question {
 export function useComparedMirror(model: FlameModel): MirrorItem[] {
   const [detail, setDetail] = useState<ComparedDetail | null>(null);
   const questions = useMemo(
-    () => latest<Question, ComparedDetail | null>({
-      ask: ({ session, ...question }) => session.call("comparedDetail", question),
-      deliver: setDetail,
-      fail: () => setDetail(null),
-    }),
+    () =>
+      latest<Question, ComparedDetail | null>({
+        ask: ({ session, ...question }) => session.call("comparedDetail", question),
+        deliver: setDetail,
+        fail: () => setDetail(null),
+      }),
     [],
   );
   useSignalEffect(() => {

@@ -28,8 +28,13 @@ export function difference(change: number, basis: Basis, event: string): string 
 
 /** The same, as it is spoken. */
 export function spoken(text: string): string {
-  return text.replace(/\u202f/g, " ").replace("< ", "less than ").replace("<", "less than ").replace(" %", " percent")
-    .replace(MINUS, "minus ").replace("+", "plus ");
+  return text
+    .replace(/\u202f/g, " ")
+    .replace("< ", "less than ")
+    .replace("<", "less than ")
+    .replace(" %", " percent")
+    .replace(MINUS, "minus ")
+    .replace("+", "plus ");
 }
 
 /** "before 2.7 percent, after 5.9 percent" */

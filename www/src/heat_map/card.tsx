@@ -15,7 +15,11 @@ export function HeatCard({ model }: { model: HeatModel }): JSX.Element | null {
   useLayoutEffect(() => {
     const el = element.current;
     if (el && content) {
-      const at = placeCard(content, { width: el.offsetWidth, height: el.offsetHeight }, { width: innerWidth, height: innerHeight });
+      const at = placeCard(
+        content,
+        { width: el.offsetWidth, height: el.offsetHeight },
+        { width: innerWidth, height: innerHeight },
+      );
       el.style.left = `${at.x}px`;
       el.style.top = `${at.y}px`;
     }
@@ -32,13 +36,17 @@ export function HeatCard({ model }: { model: HeatModel }): JSX.Element | null {
       {where !== null && <p class="card-place">{where}</p>}
       <dl>
         <dt>Samples</dt>
-        <dd><strong>{count(cell.samples)}</strong></dd>
+        <dd>
+          <strong>{count(cell.samples)}</strong>
+        </dd>
         <dt>{isOffCpu() ? "Threads off-CPU" : "CPUs busy"}</dt>
         <dd>{busyWords(cell.cpusBusy, cpus)}</dd>
         {cell.mostly !== null && (
           <>
             <dt>Mostly</dt>
-            <dd><code>{cell.mostly}</code></dd>
+            <dd>
+              <code>{cell.mostly}</code>
+            </dd>
           </>
         )}
       </dl>

@@ -79,17 +79,30 @@ export function outlineOf([first, past]: [number, number], rows: number): Corner
   }
   const [a, top] = [Math.floor(first / rows), first % rows];
   const [b, bottom] = [Math.floor((past - 1) / rows), ((past - 1) % rows) + 1];
-  const box = (left: number, from: number, right: number, to: number): Corner[] =>
-    [[left, from], [right, from], [right, to], [left, to]];
+  const box = (left: number, from: number, right: number, to: number): Corner[] => [
+    [left, from],
+    [right, from],
+    [right, to],
+    [left, to],
+  ];
   if (a === b) {
     return [box(a, top, a + 1, bottom)];
   }
   if (b === a + 1 && bottom <= top) {
     return [box(a, top, b, rows), box(b, 0, b + 1, bottom)];
   }
-  return [[
-    [a + 1, 0], [b + 1, 0], [b + 1, bottom], [b, bottom], [b, rows], [a, rows], [a, top], [a + 1, top],
-  ]];
+  return [
+    [
+      [a + 1, 0],
+      [b + 1, 0],
+      [b + 1, bottom],
+      [b, bottom],
+      [b, rows],
+      [a, rows],
+      [a, top],
+      [a + 1, top],
+    ],
+  ];
 }
 
 /** What a stretch of time comes to. */

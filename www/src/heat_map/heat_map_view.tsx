@@ -62,11 +62,19 @@ function HeatMap(): JSX.Element {
         <div class="heat-plot" ref={area}>
           <ol class="heat-rows" aria-hidden="true" style={{ height: `${height}px` }}>
             {[0, 200, 400, 600, 800, 1000].map((ms) => (
-              <li key={ms} style={{ top: `${(ms / 1000) * height}px` }}>{ms === 0 ? "0 ms" : ms}</li>
+              <li key={ms} style={{ top: `${(ms / 1000) * height}px` }}>
+                {ms === 0 ? "0 ms" : ms}
+              </li>
             ))}
           </ol>
-          <div class={grid.seconds * grid.cell > model.width.value ? "heat-scroller overflowing" : "heat-scroller"} ref={scroller}>
-            <div class="heat-content" style={{ width: `${grid.seconds * grid.cell + 2 * EDGE}px`, height: `calc(${height + EDGE}px + 1.5rem)` }}>
+          <div
+            class={grid.seconds * grid.cell > model.width.value ? "heat-scroller overflowing" : "heat-scroller"}
+            ref={scroller}
+          >
+            <div
+              class="heat-content"
+              style={{ width: `${grid.seconds * grid.cell + 2 * EDGE}px`, height: `calc(${height + EDGE}px + 1.5rem)` }}
+            >
               <div class="heat-sticky">
                 <canvas ref={cells} aria-hidden="true" />
                 <canvas ref={chosen} aria-hidden="true" />
@@ -94,14 +102,17 @@ function RangeSummary({ model }: { model: HeatModel }): JSX.Element {
   const whole = wholeTime.value ?? { start: 0, end: 1 };
   const [ofRange, ofAll] = [model.chosen.value, model.all.value];
   const words =
-    model.failure.value ??
-    (range === null ? (ofAll && sumWords(whole, ofAll, null)) : (ofRange && sumWords(range, ofRange, ofAll)));
+    model.failure.value ?? (range === null ? ofAll && sumWords(whole, ofAll, null) : ofRange && sumWords(range, ofRange, ofAll));
   return (
     <div class="heat-head">
       <p role="status">
         <strong>{range === null ? "Whole profile" : cellSpan(range)}</strong> <span>{words}</span>
       </p>
-      {query.value.range !== null && <button type="button" onClick={compareWithRest}>Compare with the rest</button>}
+      {query.value.range !== null && (
+        <button type="button" onClick={compareWithRest}>
+          Compare with the rest
+        </button>
+      )}
     </div>
   );
 }

@@ -14,7 +14,17 @@ import type { TimeAction } from "../timeline/keys.ts";
 import { prepareDrag } from "../timeline/prepare.ts";
 import { KeyedRange } from "../timeline/range_keys.ts";
 import { markFrom, wordsOfMarksAt } from "../timeline/marks.ts";
-import { enterSpan, leaveTo, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight, timeQuery, wholeTime } from "../timeline/state.ts";
+import {
+  enterSpan,
+  leaveTo,
+  rangeShown,
+  showTime,
+  timeCrumbs,
+  timeCursor,
+  timeInSight,
+  timeQuery,
+  wholeTime,
+} from "../timeline/state.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
 import { extended, panWindow, zoomWindow } from "../timeline/time_window.ts";
 import { latest } from "../views/latest.ts";
@@ -61,7 +71,9 @@ export class HeatModel {
   readonly card = signal<CardContent | null>(null);
   readonly failure = signal<string | null>(null);
   /** Number of the cell that keys are on. */
-  readonly cursor = computed(() => cellAtTime(timeCursor.value ?? rangeShown.value?.start ?? timeInSight.value.start, this.grid.value));
+  readonly cursor = computed(() =>
+    cellAtTime(timeCursor.value ?? rangeShown.value?.start ?? timeInSight.value.start, this.grid.value),
+  );
   readonly #isOnKeys = signal(false);
   #stage: HeatStage | null = null;
   #over: number | null = null;
@@ -91,7 +103,8 @@ export class HeatModel {
     },
   });
   readonly #wholeMaps = latest<Question & { grid: Grid }, HeatMap>({
-    ask: ({ session: asked, query: of, grid }) => asked.call("heatMap", { query: of, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }),
+    ask: ({ session: asked, query: of, grid }) =>
+      asked.call("heatMap", { query: of, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }),
     deliver: (map, { grid }) => {
       this.all.value = sumOfCells(map, grid, this.#whole, this.#whole.end);
     },
@@ -213,9 +226,11 @@ export class HeatModel {
         const now = cell(to, y);
         const range = query.peek().range;
         const span = spanOfCell(now, this.grid.peek());
-        this.#drag(how === "extend" && range !== null
-          ? extended(range, Math.abs(span.end - range.end) < Math.abs(span.start - range.start) ? span.end : span.start)
-          : spanOfCells(from, now, this.grid.peek()));
+        this.#drag(
+          how === "extend" && range !== null
+            ? extended(range, Math.abs(span.end - range.end) < Math.abs(span.start - range.start) ? span.end : span.start)
+            : spanOfCells(from, now, this.grid.peek()),
+        );
         timeCursor.value = span.start;
       },
       drop: (outcome) => {

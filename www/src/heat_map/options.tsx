@@ -15,22 +15,33 @@ import { isOffCpu } from "./words.ts";
 const ROWS: readonly RowMs[] = [10, 20, 50];
 
 export function HeatMapOptions(): JSX.Element {
-  const offCpu = events.value.findIndex(({ name, samples }, index) => isDerived(index) && name.startsWith("offcpu-time") && samples > 0);
+  const offCpu = events.value.findIndex(
+    ({ name, samples }, index) => isDerived(index) && name.startsWith("offcpu-time") && samples > 0,
+  );
   const isOff = isOffCpu();
   return (
     <div class="view-options heat-options">
-      <span class="choice-label" id="heat-row">Row</span>
+      <span class="choice-label" id="heat-row">
+        Row
+      </span>
       <div class="segmented" role="group" aria-labelledby="heat-row">
         {ROWS.map((each) => (
-          <button key={each} type="button" aria-pressed={rowMs.value === each} onClick={() => {
-            rowMs.value = each;
-          }}>
+          <button
+            key={each}
+            type="button"
+            aria-pressed={rowMs.value === each}
+            onClick={() => {
+              rowMs.value = each;
+            }}
+          >
             {each} ms
           </button>
         ))}
       </div>
       <div class="segmented" role="group" aria-label="What is counted">
-        <button type="button" aria-pressed={!isOff} onClick={() => isOff && setEvent(0)}>Samples</button>
+        <button type="button" aria-pressed={!isOff} onClick={() => isOff && setEvent(0)}>
+          Samples
+        </button>
         <button
           type="button"
           aria-pressed={isOff}
@@ -51,10 +62,15 @@ const MOST_THREADS = 200;
 
 function Threads(): JSX.Element {
   const chosen = query.value.threads;
-  const words = chosen.length === 0 ? `all ${count(threads.value.length)}` : `${count(chosen.length)} of ${count(threads.value.length)}`;
+  const words =
+    chosen.length === 0 ? `all ${count(threads.value.length)}` : `${count(chosen.length)} of ${count(threads.value.length)}`;
   return (
     <Popover
-      label={<>Threads <strong>{words}</strong> <Icon name="chevron" size={12} /></>}
+      label={
+        <>
+          Threads <strong>{words}</strong> <Icon name="chevron" size={12} />
+        </>
+      }
       buttonClass="chip"
       panelClass="menu heat-threads"
       name={`Threads ${words}`}

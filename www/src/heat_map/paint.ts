@@ -79,7 +79,12 @@ export function mostBusy({ cpus, busy }: HeatMap): number {
   return cpus > 0 ? cpus : Math.max(1, Math.ceil(busy.reduce((most, each) => Math.max(most, each), 0)));
 }
 
-function paintSeconds(ctx: CanvasRenderingContext2D, scene: HeatScene, palette: HeatPalette, [first, past]: [number, number]): void {
+function paintSeconds(
+  ctx: CanvasRenderingContext2D,
+  scene: HeatScene,
+  palette: HeatPalette,
+  [first, past]: [number, number],
+): void {
   const { grid, scrollLeft, ratio, textScale } = scene;
   const step = STEPS.find((each) => each * grid.cell >= FEWEST_PX * textScale) ?? 3600;
   ctx.font = `${11 * textScale * ratio}px ${scene.font}`;
@@ -160,7 +165,10 @@ export function paintChosen(ctx: CanvasRenderingContext2D, scene: HeatScene, pal
     cells(span, palette.ground, 4 * line);
     cells(span, palette.accent, 2 * line);
   }
-  for (const [cell, width] of [[marks.hovered, line], [marks.cursor, 2 * line]] as const) {
+  for (const [cell, width] of [
+    [marks.hovered, line],
+    [marks.cursor, 2 * line],
+  ] as const) {
     if (cell !== null) {
       const place = cell - grid.firstSecond * grid.rows;
       cells([place, place + 1], palette.ground, width + 2 * line);
@@ -171,7 +179,11 @@ export function paintChosen(ctx: CanvasRenderingContext2D, scene: HeatScene, pal
 }
 
 /** Along the gaps between cells. */
-function trace(ctx: CanvasRenderingContext2D, { grid, scrollLeft, ratio }: HeatScene, corners: readonly (readonly [number, number])[]): void {
+function trace(
+  ctx: CanvasRenderingContext2D,
+  { grid, scrollLeft, ratio }: HeatScene,
+  corners: readonly (readonly [number, number])[],
+): void {
   const half = hairline(ratio) / 2;
   ctx.beginPath();
   for (const [column, row] of corners) {
@@ -180,4 +192,3 @@ function trace(ctx: CanvasRenderingContext2D, { grid, scrollLeft, ratio }: HeatS
   ctx.closePath();
   ctx.stroke();
 }
-

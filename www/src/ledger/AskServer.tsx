@@ -33,8 +33,12 @@ function Asking({ ids }: { ids: readonly number[] }): JSX.Element {
         <p>{whoSees(what)}</p>
         {served.value === null && <AutomaticChoice ticked={automatically} />}
         <p class="button-row end">
-          <button type="button" onClick={close}>Not now</button>
-          <button type="submit" class="primary" disabled={servers.value.length === 0 || ids.length === 0}>Fetch {count(ids.length)}</button>
+          <button type="button" onClick={close}>
+            Not now
+          </button>
+          <button type="submit" class="primary" disabled={servers.value.length === 0 || ids.length === 0}>
+            Fetch {count(ids.length)}
+          </button>
         </p>
       </form>
     </Dialog>

@@ -37,5 +37,7 @@ export function CoverageLegend({ parts }: { parts: readonly CoveragePart[] }): J
 
 /** Filters may leave nothing to have a name. */
 function describeCoverage(parts: readonly CoveragePart[]): string {
-  return parts.length === 0 ? "no samples" : parts.map((part) => `${LOOK[part.status].word} ${part.percent.toFixed(1)} percent`).join(", ");
+  return parts.length === 0
+    ? "no samples"
+    : parts.map((part) => `${LOOK[part.status].word} ${part.percent.toFixed(1)} percent`).join(", ");
 }

@@ -55,7 +55,11 @@ function Stop({ row }: { row: DsoRow }): JSX.Element {
     }
   }, []);
   return (
-    <p><button ref={button} type="button" class="guru-line" onClick={() => void stopForcing([row])}>Stop using this file</button></p>
+    <p>
+      <button ref={button} type="button" class="guru-line" onClick={() => void stopForcing([row])}>
+        Stop using this file
+      </button>
+    </p>
   );
 }
 
@@ -113,12 +117,20 @@ function Ids({ row }: { row: DsoRow }): JSX.Element | null {
   const found = row.status === "mismatched" || row.status === "forced" ? row.found : null;
   return (
     <dl class="ids">
-      <dt>Recorded <span>{RECORDED_BY[row.recorded_by ?? ""]}</span></dt>
-      <dd><IdText id={recorded} other={recorded} /></dd>
+      <dt>
+        Recorded <span>{RECORDED_BY[row.recorded_by ?? ""]}</span>
+      </dt>
+      <dd>
+        <IdText id={recorded} other={recorded} />
+      </dd>
       {found !== null && (
         <>
-          <dt>You added <span>note in the file</span></dt>
-          <dd><IdText id={found} other={recorded} /></dd>
+          <dt>
+            You added <span>note in the file</span>
+          </dt>
+          <dd>
+            <IdText id={found} other={recorded} />
+          </dd>
         </>
       )}
     </dl>
@@ -131,7 +143,9 @@ function IdText({ id, other }: { id: string; other: string }): JSX.Element {
     <>
       <code class="id-groups">
         {groupId(id, other).map(({ text, differs }, index) => (
-          <span key={index} class={differs ? "differs" : ""}>{text}</span>
+          <span key={index} class={differs ? "differs" : ""}>
+            {text}
+          </span>
         ))}
       </code>
       {id !== other && <span class="visually-hidden">differs</span>}
@@ -148,7 +162,10 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
         <>
           <dt>File</dt>
           <dd>
-            {given.name} <span>{bytes(given.size)}, {describeWhen(given.lastModified, info.value?.time ?? null, opened.value)}</span>
+            {given.name}{" "}
+            <span>
+              {bytes(given.size)}, {describeWhen(given.lastModified, info.value?.time ?? null, opened.value)}
+            </span>
           </dd>
         </>
       )}
@@ -161,11 +178,15 @@ function Facts({ row }: { row: DsoRow }): JSX.Element {
       {row.image !== null && (
         <>
           <dt>Names from</dt>
-          <dd>{row.image} <span>{row.gives}</span></dd>
+          <dd>
+            {row.image} <span>{row.gives}</span>
+          </dd>
         </>
       )}
       <dt>Recorded path</dt>
-      <dd class="breakable">{row.path} {users !== null && <span>{describeUsers(users)}</span>}</dd>
+      <dd class="breakable">
+        {row.path} {users !== null && <span>{describeUsers(users)}</span>}
+      </dd>
       {row.listed_as !== null && (
         <>
           <dt>In the build-id table</dt>

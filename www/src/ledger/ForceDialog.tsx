@@ -28,13 +28,21 @@ function Confirm({ row, file }: NonNullable<typeof confirming.value>): JSX.Eleme
         }}
       >
         <p>
-          {row.build_id === null
-            ? <>Nothing shows that <strong>{file.name}</strong> is the {row.name} that ran.</>
-            : <><strong>{file.name}</strong> is not the {row.name} that ran.</>}{" "}
+          {row.build_id === null ? (
+            <>
+              Nothing shows that <strong>{file.name}</strong> is the {row.name} that ran.
+            </>
+          ) : (
+            <>
+              <strong>{file.name}</strong> is not the {row.name} that ran.
+            </>
+          )}{" "}
           Every name from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
         </p>
         <label class="field">
-          <span>Type <strong>{row.name}</strong> to confirm</span>
+          <span>
+            Type <strong>{row.name}</strong> to confirm
+          </span>
           <input
             type="text"
             autofocus
@@ -48,8 +56,12 @@ function Confirm({ row, file }: NonNullable<typeof confirming.value>): JSX.Eleme
           />
         </label>
         <p class="button-row end">
-          <button type="button" onClick={close}>Cancel</button>
-          <button type="submit" class="guru" disabled={!isTyped}>Force</button>
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="guru" disabled={!isTyped}>
+            Force
+          </button>
         </p>
       </form>
     </Dialog>

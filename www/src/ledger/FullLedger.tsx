@@ -36,7 +36,11 @@ export function FullLedger(): JSX.Element {
         <span class="ink-mute">{namedCount}</span>
         <CoverageBar parts={ledgerParts.value} kind="meter wide" />
         <span class="full-named" title={coverageTip(ledgerCoverage.value, ledgerNamedPercent.value)}>
-          <strong>{ledgerNamedPercent.value.toFixed(1)}{NARROW}%</strong> of {countedSamples} end in a named frame
+          <strong>
+            {ledgerNamedPercent.value.toFixed(1)}
+            {NARROW}%
+          </strong>{" "}
+          of {countedSamples} end in a named frame
         </span>
         <span class="push-right button-row">
           <OrderField />
@@ -56,9 +60,13 @@ export function FullLedger(): JSX.Element {
                 <th scope="col">Status</th>
                 <th scope="col">DSO</th>
                 <th scope="col">Recorded build-id</th>
-                <th scope="col" class="number">Self</th>
+                <th scope="col" class="number">
+                  Self
+                </th>
                 <th aria-hidden="true" />
-                <th scope="col" class="number">Total</th>
+                <th scope="col" class="number">
+                  Total
+                </th>
               </tr>
             </thead>
             {groups.map((group) => (
@@ -80,7 +88,10 @@ function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.El
       {title === "Named" && (
         <tr class="group-row">
           <th colSpan={6} scope="rowgroup">
-            {title} <span>{count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}, {percent(share)}</span>
+            {title}{" "}
+            <span>
+              {count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}, {percent(share)}
+            </span>
           </th>
         </tr>
       )}
@@ -92,7 +103,11 @@ function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.El
 }
 
 function Detail({ row }: { row: DsoRow }): JSX.Element {
-  return fetching.value.has(row.id) ? <FetchProgress row={row} /> : <span class="cell-detail">{fetchResult(row) ?? longDetail(row)}</span>;
+  return fetching.value.has(row.id) ? (
+    <FetchProgress row={row} />
+  ) : (
+    <span class="cell-detail">{fetchResult(row) ?? longDetail(row)}</span>
+  );
 }
 
 function Row({ row }: { row: DsoRow }): JSX.Element {
@@ -106,13 +121,22 @@ function Row({ row }: { row: DsoRow }): JSX.Element {
         <StatusGlyph status={row.status} /> {look.word}
       </td>
       <td>
-        <button type="button" class="row-button" title={row.path} onClick={select}>{row.name}</button> <DsoAction row={row} />
+        <button type="button" class="row-button" title={row.path} onClick={select}>
+          {row.name}
+        </button>{" "}
+        <DsoAction row={row} />
         <Detail row={row} />
         <UsersLine row={row} />
       </td>
-      <td><code title={row.build_id ?? ""}>{idText(row)}</code></td>
-      <td class="number"><strong>{percent(row.leaf_share)}</strong></td>
-      <td class="bar-cell"><Bar share={barShare(row)} tone={look.tone} /></td>
+      <td>
+        <code title={row.build_id ?? ""}>{idText(row)}</code>
+      </td>
+      <td class="number">
+        <strong>{percent(row.leaf_share)}</strong>
+      </td>
+      <td class="bar-cell">
+        <Bar share={barShare(row)} tone={look.tone} />
+      </td>
       <td class="number">{percent(row.share)}</td>
     </tr>
   );

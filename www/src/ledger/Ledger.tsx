@@ -30,7 +30,10 @@ function Coverage(): JSX.Element {
   return (
     <section class="coverage-block" aria-label="Coverage">
       <p class="coverage-line" title={coverageTip(ledgerCoverage.value, ledgerNamedPercent.value)}>
-        <strong>{ledgerNamedPercent.value.toFixed(1)}{NARROW}% of {countedSamples} end in a named frame</strong>
+        <strong>
+          {ledgerNamedPercent.value.toFixed(1)}
+          {NARROW}% of {countedSamples} end in a named frame
+        </strong>
         <ScopeButton />
       </p>
       <CoverageBar parts={ledgerParts.value} kind="thick" />
@@ -61,7 +64,12 @@ export function ScopeButton(): JSX.Element | null {
 
 export function AddButton(): JSX.Element {
   return (
-    <button type="button" class="primary" title="Binaries, debug files or archives" onClick={() => void pickBinaries().then(admitFiles)}>
+    <button
+      type="button"
+      class="primary"
+      title="Binaries, debug files or archives"
+      onClick={() => void pickBinaries().then(admitFiles)}
+    >
       Add files…
     </button>
   );
@@ -84,7 +92,10 @@ function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.E
   return (
     <section aria-label={title}>
       <h3 class="group-head">
-        {title} <span>{count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}</span>
+        {title}{" "}
+        <span>
+          {count(rows.length)} {rows.length === 1 ? "DSO" : "DSOs"}
+        </span>
         <span class="push-right">{percent(share)}</span>
       </h3>
       <ul aria-busy={shown < rows.length}>

@@ -25,7 +25,9 @@ export function OrderField(): JSX.Element {
       }}
     >
       {ORDERS.map(({ value, label }) => (
-        <option key={value} value={value}>{label}</option>
+        <option key={value} value={value}>
+          {label}
+        </option>
       ))}
     </select>
   );
@@ -35,7 +37,11 @@ export function OrderMenu(): JSX.Element {
   const present = ORDERS.find(({ value }) => value === order.value)?.label ?? "";
   return (
     <Popover
-      label={<><span class="order-words">{present}</span> <Icon name="chevron" size={12} /></>}
+      label={
+        <>
+          <span class="order-words">{present}</span> <Icon name="chevron" size={12} />
+        </>
+      }
       name={`Sort DSOs: ${present}`}
       buttonClass="quiet order-button"
       panelClass="menu"

@@ -48,7 +48,12 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
   return (
     <span class="dso-detail">
       <span>{text}</span>
-      {selectedDso.value === row.id && !asksWhy(row) && <>{" "}<Explain row={row} words="Explain" /></>}
+      {selectedDso.value === row.id && !asksWhy(row) && (
+        <>
+          {" "}
+          <Explain row={row} words="Explain" />
+        </>
+      )}
     </span>
   );
 }
@@ -68,7 +73,8 @@ export function fetchResult(row: DsoRow): string | null {
 export function FetchProgress({ row }: { row: DsoRow }): JSX.Element {
   const { host, progress } = fetching.value.get(row.id) ?? { host: "", progress: null };
   const isWaiting = progress === null && host === "";
-  const text = progress !== null ? `${bytesOf(progress.done, progress.total)}, ${host}` : isWaiting ? "Waiting" : `Asking ${host}`;
+  const text =
+    progress !== null ? `${bytesOf(progress.done, progress.total)}, ${host}` : isWaiting ? "Waiting" : `Asking ${host}`;
   return (
     <span class="dso-detail fetch-progress">
       {/* One that runs without an end stands still, a third full, for who wants no motion: nothing has come of what waits. */}
@@ -126,7 +132,8 @@ function Explain({ row, words }: { row: DsoRow; words: string }): JSX.Element {
   };
   return (
     <button type="button" class="link" onClick={explain}>
-      {words}<span class="visually-hidden"> {row.name}</span>
+      {words}
+      <span class="visually-hidden"> {row.name}</span>
     </button>
   );
 }

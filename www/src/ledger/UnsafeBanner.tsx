@@ -17,7 +17,9 @@ export function UnsafeBanner(): JSX.Element | null {
     <section class="unsafe-banner" aria-label="Unsafe names">
       <Icon name="warning" size={14} />
       <p>
-        <strong>Unsafe: names in {rows.map(({ name }) => name).join(", ")} come from {whichFiles(rows)}.</strong>{" "}
+        <strong>
+          Unsafe: names in {rows.map(({ name }) => name).join(", ")} come from {whichFiles(rows)}.
+        </strong>{" "}
         They are marked ≠ and may be wrong. They cover {percent(share)} of samples.
       </p>
       {stoppable.value.length > 0 && (

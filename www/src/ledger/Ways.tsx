@@ -29,7 +29,11 @@ export function Ways({ row }: { row: DsoRow }): JSX.Element | null {
           <Way
             title={`Use ${givenFor.value.has(row.id) ? "this" : "a"} file anyway (unsafe)`}
             kind="unsafe"
-            action={<button type="button" class="guru-line" onClick={() => void askToForce(row)}>Force…</button>}
+            action={
+              <button type="button" class="guru-line" onClick={() => void askToForce(row)}>
+                Force…
+              </button>
+            }
           >
             Every name from it is marked <span class="forced-mark">≠</span> here, in exports and in links. Most will be wrong.
           </Way>
@@ -45,12 +49,23 @@ function SureWays({ row }: { row: DsoRow }): JSX.Element {
     <>
       {isAmong(fetchable.value, row) && (
         <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
-          {fetching.value.has(row.id) ? <FetchProgress row={row} /> : fetchResult(row) ?? whoSees(`build-id ${shortId(row.build_id ?? "")}`)}
+          {fetching.value.has(row.id) ? (
+            <FetchProgress row={row} />
+          ) : (
+            (fetchResult(row) ?? whoSees(`build-id ${shortId(row.build_id ?? "")}`))
+          )}
         </Way>
       )}
       <FromTheHost row={row} />
       <Hints row={row} />
-      <Way title={another} action={<button type="button" onClick={() => void pickBinaries().then(admitFiles)}>Add files…</button>}>
+      <Way
+        title={another}
+        action={
+          <button type="button" onClick={() => void pickBinaries().then(admitFiles)}>
+            Add files…
+          </button>
+        }
+      >
         {row.kind === "kernel" ? "The vmlinux of this kernel," : "A stripped binary, its .debug file,"} or a deb, tar or zip that
         contains it. File names do not matter.
       </Way>
@@ -86,7 +101,11 @@ function AskServer({ url, row }: { url: string; row: DsoRow }): JSX.Element | nu
     addServer(base.href);
     fetchAgain(row);
   };
-  return <button type="button" onClick={ask}>Ask this server…</button>;
+  return (
+    <button type="button" onClick={ask}>
+      Ask this server…
+    </button>
+  );
 }
 
 /** The host that recorded has the file, unless it was replaced since. */
@@ -101,7 +120,9 @@ function FromTheHost({ row }: { row: DsoRow }): JSX.Element | null {
   return (
     <Way title={`Copy the file from ${host}, if it is still there`} action={<Copy text={copy} class="" />}>
       <code class="command">{copy}</code>
-      <span class="check">Check first: <code>{verifyCommand(isFile ? (opened.value?.name ?? "") : "perf.data")}</code></span>
+      <span class="check">
+        Check first: <code>{verifyCommand(isFile ? (opened.value?.name ?? "") : "perf.data")}</code>
+      </span>
     </Way>
   );
 }

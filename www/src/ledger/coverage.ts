@@ -69,7 +69,13 @@ export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder): Ledge
   const named = sorted.filter(isNamed);
   const groups =
     order === "to-name"
-      ? [group("Unnamed", sorted.filter((row) => !isNamed(row))), group("Named", named)]
+      ? [
+          group(
+            "Unnamed",
+            sorted.filter((row) => !isNamed(row)),
+          ),
+          group("Named", named),
+        ]
       : [group("All", sorted)];
   return {
     groups: groups.filter(({ rows: members }) => members.length > 0),

@@ -28,16 +28,16 @@ export const sent = signal<{ ids: ReadonlySet<string>; hosts: ReadonlySet<string
 /** "Fetching 1 of 2" of the present batch. */
 export const batchState = signal<{ done: number; total: number } | null>(null);
 /** Bytes that are under way now. */
-export const bytesUnderWay = computed(() => [...fetching.value.values()].reduce((sum, { progress }) => sum + (progress?.done ?? 0), 0));
+export const bytesUnderWay = computed(() =>
+  [...fetching.value.values()].reduce((sum, { progress }) => sum + (progress?.done ?? 0), 0),
+);
 
 const running = new Map<number, AbortController>();
 let queue: DsoRow[] = [];
 
 /** What a debuginfod could have: what has no names, or forced ones, with a GNU build-id, most samples first. */
 export const fetchable = computed<DsoRow[]>(() =>
-  dsos.value
-    .filter((row) => isWanted(row) && row.identity === "gnu" && row.samples > 0)
-    .sort(bySamples),
+  dsos.value.filter((row) => isWanted(row) && row.identity === "gnu" && row.samples > 0).sort(bySamples),
 );
 
 /** The same, without what is under way, and what every server has been asked for already. */

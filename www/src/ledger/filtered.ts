@@ -61,7 +61,7 @@ export function followFilters(): void {
 }
 
 /** The coverage and the rows that the ledger shows. */
-export const ledgerCoverage = computed(() => (isPart.value ? filtered.value?.coverage ?? null : coverage.value));
+export const ledgerCoverage = computed(() => (isPart.value ? (filtered.value?.coverage ?? null) : coverage.value));
 
 export const ledgerParts = computed(() => (ledgerCoverage.value === null ? [] : coverageParts(ledgerCoverage.value)));
 

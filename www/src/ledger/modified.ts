@@ -34,7 +34,9 @@ function beside(modified: number, began: number, ended: number, what: string): s
   if (modified < began) {
     return `modified ${describeSpan(began - modified)} before ${what}`;
   }
-  return modified > ended ? `modified ${describeSpan(modified - ended)} after ${what}` : `modified ${began === ended ? "when" : "during"} ${what}`;
+  return modified > ended
+    ? `modified ${describeSpan(modified - ended)} after ${what}`
+    : `modified ${began === ended ? "when" : "during"} ${what}`;
 }
 
 /** The largest unit of which there are two, or the smallest: "41 min", "3 days". */

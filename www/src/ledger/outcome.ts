@@ -11,7 +11,10 @@ import { count, shortId } from "../state/format.ts";
 export function describeDrop({ used, notUsed, passedOver }: DropReport): string {
   const given = used.length + notUsed.length + passedOver;
   const files = given === 1 ? "1 file" : `${count(given)} files`;
-  const head = used.length === 0 ? `Used none of ${files}.` : `Used ${count(used.length)} of ${files}: ${list(used.map(({ name }) => name))}.`;
+  const head =
+    used.length === 0
+      ? `Used none of ${files}.`
+      : `Used ${count(used.length)} of ${files}: ${list(used.map(({ name }) => name))}.`;
   if (notUsed.length === 0) {
     return head;
   }

@@ -25,7 +25,10 @@ export const servers = computed<readonly Server[]>(() => {
 
 /** Each server once; what is no address is left out. */
 export function readServerUrls(text: string): URL[] {
-  const urls = text.split(/\s+/).map(readServerUrl).filter((url) => url !== null);
+  const urls = text
+    .split(/\s+/)
+    .map(readServerUrl)
+    .filter((url) => url !== null);
   return urls.filter(({ href }, index) => urls.findIndex((other) => other.href === href) === index);
 }
 
@@ -73,7 +76,9 @@ const automatic = signal(recallText("fetch-automatically") ?? "");
 const inField = computed(() => servers.value.map(({ url }) => url).join(" "));
 
 /** True where the user has said so of just these servers. */
-export const fetchesAutomatically = computed(() => served.value === null && inField.value !== "" && automatic.value === inField.value);
+export const fetchesAutomatically = computed(
+  () => served.value === null && inField.value !== "" && automatic.value === inField.value,
+);
 
 export function setAutomatic(how: "automatic" | "by click"): void {
   automatic.value = how === "automatic" ? inField.peek() : "";

@@ -46,7 +46,9 @@ export function statusDetail(row: DsoRow): string | null {
     case "no-identity":
       return capital((row.reason ?? "recorded without a build-id").replace(/^it was recorded/, "recorded"));
     case "forced":
-      return row.found === null ? `Unsafe: from ${row.image ?? "a file"}, which has no build-id` : `Unsafe: from build ${startOf(row.found)}`;
+      return row.found === null
+        ? `Unsafe: from ${row.image ?? "a file"}, which has no build-id`
+        : `Unsafe: from build ${startOf(row.found)}`;
   }
 }
 

@@ -51,7 +51,7 @@ async function answer(): Promise<void> {
   }
   const asked = opened.peek();
   try {
-    const answers = await session.peek()?.call("dsoUsers", { dsos }) ?? [];
+    const answers = (await session.peek()?.call("dsoUsers", { dsos })) ?? [];
     if (opened.peek() === asked) {
       known.value = new Map([...known.peek(), ...answers.map((users, place) => [dsos[place], users] as [number, DsoUsers])]);
     }

@@ -33,15 +33,21 @@ export function ChooseProfile(): JSX.Element | null {
     >
       {isPair && (
         <p class="choose-pair">
-          <button type="button" class="primary" autofocus onClick={() => void openBoth(first, other)}>Open both to compare</button>
-          <span class="ink-mute">{first.name} is before, {other.name} is after.</span>
+          <button type="button" class="primary" autofocus onClick={() => void openBoth(first, other)}>
+            Open both to compare
+          </button>
+          <span class="ink-mute">
+            {first.name} is before, {other.name} is after.
+          </span>
         </p>
       )}
       <ul>
         {choices.value.map((recording, index) => (
           <li key={index} class="served-row">
             <strong>{recording.name}</strong> <span class="ink-mute">{bytes(sizeOf(recording))}</span>
-            <button type="button" class="push-right" onClick={() => void openRecording(recording)}>Open</button>
+            <button type="button" class="push-right" onClick={() => void openRecording(recording)}>
+              Open
+            </button>
           </li>
         ))}
       </ul>

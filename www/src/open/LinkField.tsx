@@ -34,7 +34,9 @@ export function LinkField(): JSX.Element {
           type="text"
           spellcheck={false}
           autocomplete="off"
-          placeholder={narrow.value ? "Paste a link or a debuginfod URL" : "Paste a perftab link (https://…#p1.…) or a debuginfod URL"}
+          placeholder={
+            narrow.value ? "Paste a link or a debuginfod URL" : "Paste a perftab link (https://…#p1.…) or a debuginfod URL"
+          }
           aria-label="perftab link or debuginfod URL"
           value={text.value}
           onPaste={(event) => {
@@ -50,7 +52,9 @@ export function LinkField(): JSX.Element {
           }}
         />
       </label>
-      <button type="submit" class="tall" disabled={text.value.trim() === ""}>Open link</button>
+      <button type="submit" class="tall" disabled={text.value.trim() === ""}>
+        Open link
+      </button>
     </form>
   );
 }

@@ -29,9 +29,13 @@ export function OpenScreen(): JSX.Element {
   return (
     <div class="page open-page">
       <header class="top-bar">
-        <span class="brand"><Logo /> <span class="brand-name">perftab</span></span>
+        <span class="brand">
+          <Logo /> <span class="brand-name">perftab</span>
+        </span>
         <span class="push-right open-actions">
-          <Popover label="Formats" name="Formats" buttonClass="quiet" panelClass="formats">{() => <Formats />}</Popover>
+          <Popover label="Formats" name="Formats" buttonClass="quiet" panelClass="formats">
+            {() => <Formats />}
+          </Popover>
           <button
             type="button"
             class="quiet"
@@ -42,14 +46,20 @@ export function OpenScreen(): JSX.Element {
             Shortcuts <kbd>?</kbd>
           </button>
           <Popover label={<Icon name="sun" />} name="Theme" buttonClass="quiet icon-only" panelClass="menu">
-            {() => <div class="menu-row"><ThemeChoice /></div>}
+            {() => (
+              <div class="menu-row">
+                <ThemeChoice />
+              </div>
+            )}
           </Popover>
         </span>
       </header>
       <main class="open-main">
         <section class="open-left">
           <h1>Open a perf.data profile</h1>
-          <p class="lead">It is read in this tab and not uploaded. Names come only from binaries whose build-id matches the recording.</p>
+          <p class="lead">
+            It is read in this tab and not uploaded. Names come only from binaries whose build-id matches the recording.
+          </p>
           <DropBox />
           <ServedProfiles />
           <Recent />
@@ -74,7 +84,10 @@ export function OpenScreen(): JSX.Element {
 
 /** Whatever can be opened or added, by what it is for. */
 const FORMATS: readonly [string, string][] = [
-  ["Profiles", "perf.data from perf, perftab or simpleperf: a file, piped output, or the folder from --threads; plain or compressed with gzip, xz, zstd or bzip2"],
+  [
+    "Profiles",
+    "perf.data from perf, perftab or simpleperf: a file, piped output, or the folder from --threads; plain or compressed with gzip, xz, zstd or bzip2",
+  ],
   ["Binaries", "ELF files, stripped or not; debug files, including dwz; vmlinux; kernel modules; kallsyms saved by perftab"],
   ["Archives", "tar, zip, deb and ar with any of these; compressed or nested"],
   ["Shared profiles", "links (paste them) and saved pages"],
@@ -111,7 +124,10 @@ function Invitation(): JSX.Element {
   return (
     <>
       <h2>Drag files or a folder here</h2>
-      <p>A perf.data from perf, perftab or simpleperf, plus binaries, debug files or archives of them. Any order works, and you can add files later.</p>
+      <p>
+        A perf.data from perf, perftab or simpleperf, plus binaries, debug files or archives of them. Any order works, and you can
+        add files later.
+      </p>
       <p class="button-row">
         <button type="button" class="primary tall" onClick={() => void pickFiles("files").then(takeFiles)}>
           Choose files… <kbd>{modifier} O</kbd>
@@ -133,7 +149,11 @@ function Opening({ name }: { name: string }): JSX.Element {
       <ProgressBar share={progressShare(task?.progress ?? null)} label={words} />
       <p class="button-row">
         <span>{words}</span>
-        {task?.cancel != null && <button type="button" class="push-right" onClick={task.cancel}>Cancel</button>}
+        {task?.cancel != null && (
+          <button type="button" class="push-right" onClick={task.cancel}>
+            Cancel
+          </button>
+        )}
       </p>
     </div>
   );
@@ -149,9 +169,13 @@ function Failure(): JSX.Element | null {
       <Icon name="warning" size={14} />
       <span>{describeFailure(name, failure)}</span>
       {isOfLink(failure) ? (
-        <button type="button" class="push-right" onClick={focusLinkField}>Paste the link again</button>
+        <button type="button" class="push-right" onClick={focusLinkField}>
+          Paste the link again
+        </button>
       ) : (
-        <button type="button" class="push-right" onClick={() => void pickFiles("files").then(takeFiles)}>Choose another file</button>
+        <button type="button" class="push-right" onClick={() => void pickFiles("files").then(takeFiles)}>
+          Choose another file
+        </button>
       )}
     </p>
   );
@@ -195,19 +219,25 @@ function ServedProfiles(): JSX.Element | null {
   const [first, other, ...more] = profiles;
   return (
     <section class="card">
-      <h2 class="card-head">Profiles <span>served by perftab view</span></h2>
+      <h2 class="card-head">
+        Profiles <span>served by perftab view</span>
+      </h2>
       <ul>
         {profiles.map((profile, index) => (
           <li key={index} class="served-row">
             <Icon name="file" size={14} />
             <strong>{profile.name}</strong> <span class="ink-mute">{bytes(servedSize(profile))}</span>
-            <button type="button" class="push-right" onClick={() => void openServed(profile)}>Open</button>
+            <button type="button" class="push-right" onClick={() => void openServed(profile)}>
+              Open
+            </button>
           </li>
         ))}
         {first !== undefined && other !== undefined && more.length === 0 && (
           <li class="served-row">
             <span class="ink-mute">The first is before, the second is after.</span>
-            <button type="button" class="push-right" onClick={() => void openBoth(first, other)}>Open both to compare</button>
+            <button type="button" class="push-right" onClick={() => void openBoth(first, other)}>
+              Open both to compare
+            </button>
           </li>
         )}
       </ul>
@@ -227,7 +257,9 @@ function RecordCommands(): JSX.Element {
             <code>{command}</code> <Copy text={command} />
           </div>
         ))}
-        <p class="ink-mute">Recordings made by perf work too. <code>perf buildid-list</code> shows whether yours has build-ids.</p>
+        <p class="ink-mute">
+          Recordings made by perf work too. <code>perf buildid-list</code> shows whether yours has build-ids.
+        </p>
       </div>
     </section>
   );
@@ -236,7 +268,9 @@ function RecordCommands(): JSX.Element {
 function PrivacyNotice(): JSX.Element {
   return (
     <section class="card">
-      <h2 class="card-head"><Icon name="lock" size={14} /> Privacy</h2>
+      <h2 class="card-head">
+        <Icon name="lock" size={14} /> Privacy
+      </h2>
       <div class="card-body">
         <p>Files are read in this tab and never uploaded. No account, no cookies, no analytics.</p>
         <p class="ink-mute">

@@ -17,7 +17,9 @@ export function Recent(): JSX.Element | null {
     <section class="card" aria-label="Recent">
       <h2 class="card-head">
         Recent <span>remembered in this browser; files are not copied</span>
-        <button type="button" class="quiet push-right" onClick={() => void clearRecent()}>Clear</button>
+        <button type="button" class="quiet push-right" onClick={() => void clearRecent()}>
+          Clear
+        </button>
       </h2>
       <ul>
         {recent.value.map((file) => (
@@ -34,12 +36,17 @@ function Row({ file }: { file: RecentFile }): JSX.Element {
   return (
     <li class="recent-row">
       <Icon name="file" size={14} />
-      <button type="button" class="recent-name" title={name} onClick={() => void reopen(file)}>{name}</button>
+      <button type="button" class="recent-name" title={name} onClick={() => void reopen(file)}>
+        {name}
+      </button>
       <span class="recent-facts">
         {facts.filter((fact) => fact !== "").join(" · ")}
         {handles.length === 0 && <> · choose the file again</>}
       </span>
-      <span class={`recent-named ${named < POOR ? "ink-warn" : "ink-ok"}`}>{named.toFixed(1)}{"\u202f"}% named</span>
+      <span class={`recent-named ${named < POOR ? "ink-warn" : "ink-ok"}`}>
+        {named.toFixed(1)}
+        {"\u202f"}% named
+      </span>
       <span class="recent-when">{describeDay(when, Date.now())}</span>
     </li>
   );

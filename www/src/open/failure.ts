@@ -70,7 +70,10 @@ export function describeWaiting(names: readonly string[]): string {
 
 /** A message as one line: mail programs break lines, and put `>` before those that a reply quotes. */
 export function inOneLine(text: string): string {
-  return text.replace(/^[\s>]+/, "").trimEnd().replace(/\r?\n[ \t]*(?:>[ \t]*)*/g, "");
+  return text
+    .replace(/^[\s>]+/, "")
+    .trimEnd()
+    .replace(/\r?\n[ \t]*(?:>[ \t]*)*/g, "");
 }
 
 /**

@@ -12,7 +12,17 @@ import { forgetSecond } from "../compare/second.ts";
 import { forgetForced } from "../ledger/forced.ts";
 import type { Origin } from "../state/app.ts";
 import {
-  dockOpen, info, ledgerFull, linesOf, opened, phase, query, selectedDso, selection, session, zoomRoot,
+  dockOpen,
+  info,
+  ledgerFull,
+  linesOf,
+  opened,
+  phase,
+  query,
+  selectedDso,
+  selection,
+  session,
+  zoomRoot,
 } from "../state/app.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import type { SharedView, ViewState } from "../state/url.ts";
@@ -85,33 +95,43 @@ export async function takeFiles(given: readonly GivenFile[]): Promise<void> {
 }
 
 async function sorted(given: readonly GivenFile[]): Promise<SortedFiles> {
-  const kinds = await sniffAll(given.map(({ file }) => file), async (files) => {
-    try {
-      return await need().call("peek", { files });
-    } catch (error) {
-      if (error instanceof WorkerDied) {
-        return [];
+  const kinds = await sniffAll(
+    given.map(({ file }) => file),
+    async (files) => {
+      try {
+        return await need().call("peek", { files });
+      } catch (error) {
+        if (error instanceof WorkerDied) {
+          return [];
+        }
+        throw error;
       }
-      throw error;
-    }
-  });
+    },
+  );
   return sortGiven(given, kinds);
 }
 
-export async function openRecording(recording: Recording, origin: "file" | "sample" = "file", again?: ReopenedEntry): Promise<void> {
+export async function openRecording(
+  recording: Recording,
+  origin: "file" | "sample" = "file",
+  again?: ReopenedEntry,
+): Promise<void> {
   const { name, parts } = recording;
   choices.value = [];
-  await open({
-    name,
-    bytes: sizeOf(recording),
-    origin,
-    modified: origin === "file" ? parts[0]?.lastModified : undefined,
-    payload: null,
-    state: null,
-    handles: recording.handles,
-    read: (options) => need().call("open", { parts: [...parts] }, options),
-    ...again,
-  }, (entry, state) => openRecording(recording, origin, { entry, state }));
+  await open(
+    {
+      name,
+      bytes: sizeOf(recording),
+      origin,
+      modified: origin === "file" ? parts[0]?.lastModified : undefined,
+      payload: null,
+      state: null,
+      handles: recording.handles,
+      read: (options) => need().call("open", { parts: [...parts] }, options),
+      ...again,
+    },
+    (entry, state) => openRecording(recording, origin, { entry, state }),
+  );
 }
 
 /** An entry of the browser's history that something is opened for again, and how it was looked at. */
@@ -152,15 +172,18 @@ export async function openPayload(
   state: ViewState | null,
   again?: ReopenedEntry,
 ): Promise<void> {
-  await open({
-    name: origin === "link" ? "Profile from a link" : "Profile in this page",
-    bytes: null,
-    origin,
-    payload: origin === "link" ? payload : null,
-    state,
-    read: (options) => need().call("openLink", { payload }, options),
-    ...again,
-  }, (entry, at) => openPayload(payload, origin, at, { entry, state: at }));
+  await open(
+    {
+      name: origin === "link" ? "Profile from a link" : "Profile in this page",
+      bytes: null,
+      origin,
+      payload: origin === "link" ? payload : null,
+      state,
+      read: (options) => need().call("openLink", { payload }, options),
+      ...again,
+    },
+    (entry, at) => openPayload(payload, origin, at, { entry, state: at }),
+  );
 }
 
 /** A link is what its address would be; a page has none but its file's name. */
@@ -170,28 +193,34 @@ async function openShared({ file, carrier, text }: SharedFile, again?: ReopenedE
     await openPayload(payload, "link", viewOf(text));
     return;
   }
-  await open({
-    name: file.name,
-    bytes: file.size,
-    origin: "page",
-    payload: null,
-    state: null,
-    read: (options) => need().call("openLink", { payload: text }, options),
-    ...again,
-  }, (entry, state) => openShared({ file, carrier, text }, { entry, state }));
+  await open(
+    {
+      name: file.name,
+      bytes: file.size,
+      origin: "page",
+      payload: null,
+      state: null,
+      read: (options) => need().call("openLink", { payload: text }, options),
+      ...again,
+    },
+    (entry, state) => openShared({ file, carrier, text }, { entry, state }),
+  );
 }
 
 export async function openServed(profile: ServedProfile, again?: ReopenedEntry): Promise<void> {
   const parts = servedParts(profile);
-  await open({
-    name: profile.name,
-    bytes: servedSize(profile),
-    origin: profile.carrier ?? "served",
-    payload: null,
-    state: null,
-    read: (options) => need().call("openUrl", parts, options),
-    ...again,
-  }, (entry, state) => openServed(profile, { entry, state }));
+  await open(
+    {
+      name: profile.name,
+      bytes: servedSize(profile),
+      origin: profile.carrier ?? "served",
+      payload: null,
+      state: null,
+      read: (options) => need().call("openUrl", parts, options),
+      ...again,
+    },
+    (entry, state) => openServed(profile, { entry, state }),
+  );
 }
 
 function need(): NonNullable<typeof session.value> {
@@ -217,7 +246,13 @@ async function open(wanted: OpenRequest, again: (entry: string, state: ViewState
     const sender = senders(info.peek());
     batch(() => {
       openedHandles.value = wanted.handles ?? [];
-      opened.value = { name: wanted.name, bytes: wanted.bytes, origin: wanted.origin, when: Date.now(), modified: wanted.modified ?? null };
+      opened.value = {
+        name: wanted.name,
+        bytes: wanted.bytes,
+        origin: wanted.origin,
+        when: Date.now(),
+        modified: wanted.modified ?? null,
+      };
       zoomRoot.value = ALL;
       selection.value = null;
       selectedDso.value = null;
@@ -334,8 +369,7 @@ function report(name: string, error: unknown): void {
   if (error instanceof Cancelled) {
     return;
   }
-  const failure: SessionFailure =
-    error instanceof SessionError ? error.failure : { kind: "unknown", message: String(error) };
+  const failure: SessionFailure = error instanceof SessionError ? error.failure : { kind: "unknown", message: String(error) };
   if (phase.peek().kind === "open") {
     const choose = (): void => void pickFiles("files").then(takeFiles);
     const words = describeFailure(name, failure);

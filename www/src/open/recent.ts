@@ -91,9 +91,10 @@ async function keep(file: RecentFile): Promise<void> {
   const before = recent.peek();
   const known = before.find(({ key }) => key === file.key);
   // What is said of the file that is open changes with its names; it stays where it is.
-  const all = known?.when === file.when
-    ? before.map((each) => (each === known ? file : each))
-    : [file, ...before.filter((each) => each !== known)];
+  const all =
+    known?.when === file.when
+      ? before.map((each) => (each === known ? file : each))
+      : [file, ...before.filter((each) => each !== known)];
   recent.value = all.slice(0, MOST);
   await within("readwrite", (store) => {
     all.slice(MOST).forEach(({ key }) => store.delete(key));

@@ -54,10 +54,7 @@ const AT_ONCE = 64;
  * What each file is. `unwrap` gives the first bytes that came out of each compressed file, none where nothing came; what a
  * compressed file is, they tell.
  */
-export async function sniffAll(
-  files: readonly File[],
-  unwrap: (files: File[]) => Promise<Uint8Array[]>,
-): Promise<FileKind[]> {
+export async function sniffAll(files: readonly File[], unwrap: (files: File[]) => Promise<Uint8Array[]>): Promise<FileKind[]> {
   const kinds: FileKind[] = [];
   for (let from = 0; from < files.length; from += AT_ONCE) {
     kinds.push(...(await Promise.all(files.slice(from, from + AT_ONCE).map(sniff))));

@@ -6,34 +6,149 @@
 // generated from Rust; what is added here is the protocol around them.
 
 import type {
-  AroundFunction, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
-  Failure, FidelityInfo, Privacy, ForceOutcome, NotUsed, PathPart, PathStep, Place, ProfileInfo, Query as PartialQuery, Rejection, RemovedSamples,
-  SearchResult, SharedLink, ShareOptions, ShownSamples, Status, TimeRange, Transform, UsedFile, Warning,
+  AroundFunction,
+  CallNodeDetail,
+  CallTreeRows,
+  Coverage,
+  DsoRef,
+  DsoRow,
+  DsoUsers,
+  FilteredCoverage,
+  EventInfo,
+  FlameGraph,
+  FlameWindow,
+  FunctionRef,
+  FunctionRows,
+  Failure,
+  FidelityInfo,
+  Privacy,
+  ForceOutcome,
+  NotUsed,
+  PathPart,
+  PathStep,
+  Place,
+  ProfileInfo,
+  Query as PartialQuery,
+  Rejection,
+  RemovedSamples,
+  SearchResult,
+  SharedLink,
+  ShareOptions,
+  ShownSamples,
+  Status,
+  TimeRange,
+  Transform,
+  UsedFile,
+  Warning,
 } from "../generated/perftab_web.js";
 import type {
-  CodePart, GroupBy, EmptyReason, Occurrence, OccurrenceRequest, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow,
+  CodePart,
+  GroupBy,
+  EmptyReason,
+  Occurrence,
+  OccurrenceRequest,
+  Runners,
+  SandwichFacts,
+  Subject,
+  TimeOrder,
+  TimeWindow,
 } from "../generated/perftab_web.js";
 import type {
-  Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit,
+  Funnel,
+  HeatCell,
+  HeatMap,
+  HeatRequest,
+  Marks,
+  TaskRows,
+  Timeline,
+  TimelineRequest,
+  Times,
+  Track,
+  TrackBy,
+  TrackSort,
+  Unit,
 } from "../generated/perftab_web.js";
 
 export type {
-  AroundFunction, CallNodeDetail, CallTreeRows, Coverage, DsoRef, DsoRow, DsoUsers, FilteredCoverage, EventInfo, FlameGraph, FlameWindow, FunctionRef, FunctionRows,
-  FidelityInfo, ForceOutcome, NotUsed, PathPart, PathStep, Place, Privacy, ProfileInfo, Rejection, RemovedSamples, SearchResult, ShareOptions, ShownSamples,
-  TimeRange, Transform, UsedFile, Warning,
+  AroundFunction,
+  CallNodeDetail,
+  CallTreeRows,
+  Coverage,
+  DsoRef,
+  DsoRow,
+  DsoUsers,
+  FilteredCoverage,
+  EventInfo,
+  FlameGraph,
+  FlameWindow,
+  FunctionRef,
+  FunctionRows,
+  FidelityInfo,
+  ForceOutcome,
+  NotUsed,
+  PathPart,
+  PathStep,
+  Place,
+  Privacy,
+  ProfileInfo,
+  Rejection,
+  RemovedSamples,
+  SearchResult,
+  ShareOptions,
+  ShownSamples,
+  TimeRange,
+  Transform,
+  UsedFile,
+  Warning,
 };
 import type { HotInstruction, HotLine, HotLines } from "../generated/perftab_web.js";
 
 export type { HotInstruction, HotLine, HotLines };
 export type { CodePart, GroupBy, EmptyReason, Occurrence, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow };
-export type { Funnel, HeatCell, HeatMap, HeatRequest, Marks, TaskRows, Timeline, TimelineRequest, Times, Track, TrackBy, TrackSort, Unit };
+export type {
+  Funnel,
+  HeatCell,
+  HeatMap,
+  HeatRequest,
+  Marks,
+  TaskRows,
+  Timeline,
+  TimelineRequest,
+  Times,
+  Track,
+  TrackBy,
+  TrackSort,
+  Unit,
+};
 import type {
-  ChangeDetail, ChangeOrder, ChangeRows, ChangesRequest, ComparedDetail, ComparedGraph, ComparedRow, ComparedTreeRows, CompareSearch,
-  CompareView, DsoPairRow, Presence, Relation, SideTotal,
+  ChangeDetail,
+  ChangeOrder,
+  ChangeRows,
+  ChangesRequest,
+  ComparedDetail,
+  ComparedGraph,
+  ComparedRow,
+  ComparedTreeRows,
+  CompareSearch,
+  CompareView,
+  DsoPairRow,
+  Presence,
+  Relation,
+  SideTotal,
 } from "../generated/perftab_web.js";
 
 export type {
-  ChangeDetail, ChangeOrder, ChangeRows, ComparedDetail, ComparedGraph, ComparedRow, ComparedTreeRows, CompareSearch, DsoPairRow, Presence, Relation,
+  ChangeDetail,
+  ChangeOrder,
+  ChangeRows,
+  ComparedDetail,
+  ComparedGraph,
+  ComparedRow,
+  ComparedTreeRows,
+  CompareSearch,
+  DsoPairRow,
+  Presence,
+  Relation,
   SideTotal,
 };
 import type { ExportRequest, Format } from "../generated/perftab_web.js";
@@ -259,7 +374,4 @@ export type Request =
   | { type: "cancel"; id: number };
 
 /** Worker to page. */
-export type Reply =
-  | { id: number; ok: unknown }
-  | { id: number; error: SessionFailure }
-  | { id: number; progress: Progress };
+export type Reply = { id: number; ok: unknown } | { id: number; error: SessionFailure } | { id: number; progress: Progress };

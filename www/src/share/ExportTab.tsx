@@ -39,7 +39,13 @@ const TARGETS: readonly Target[] = [
     save: "Save for pprof",
     ending: "pb.gz",
   },
-  { format: "svg", title: "SVG", reader: "The flame graph as an image, for a document or a ticket.", save: "Save as SVG", ending: "svg" },
+  {
+    format: "svg",
+    title: "SVG",
+    reader: "The flame graph as an image, for a document or a ticket.",
+    save: "Save as SVG",
+    ending: "svg",
+  },
   {
     format: "collapsed",
     title: "Collapsed stacks",

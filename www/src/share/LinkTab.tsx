@@ -14,7 +14,17 @@ import { sharedIn } from "./pages.ts";
 import { Readable } from "./Readable.tsx";
 import { ScopeChoice } from "./ScopeChoice.tsx";
 import {
-  base, baseField, budget, cancelLink, characters, chooseOther, chosen, link, made, makeLink, otherCharacters,
+  base,
+  baseField,
+  budget,
+  cancelLink,
+  characters,
+  chooseOther,
+  chosen,
+  link,
+  made,
+  makeLink,
+  otherCharacters,
 } from "./links.ts";
 
 export function LinkTab(): JSX.Element {
@@ -111,7 +121,12 @@ function BudgetResult({ characters: size, isChosen }: { characters: number; isCh
 /** "all calls ≥ 0.12 %, timeline", "all samples; Chromium only" */
 function budgetWords({ fidelity: { threshold_share: threshold, times }, characters: length }: Shared): string {
   const calls = threshold > 0 ? `all calls ≥ ${above(threshold)}` : "all calls";
-  const timeline = { none: calls, processes: `${calls}, timeline`, threads: `${calls}, timeline per thread`, samples: "all samples" };
+  const timeline = {
+    none: calls,
+    processes: `${calls}, timeline`,
+    threads: `${calls}, timeline per thread`,
+    samples: "all samples",
+  };
   return timeline[times] + (length > LONGEST_EVERYWHERE ? "; Chromium only" : "");
 }
 
@@ -131,13 +146,17 @@ function LinkText(): JSX.Element {
 function Actions(): JSX.Element {
   const result = chosen.value;
   const text = link.value;
-  const here = result.kind === "made" ? `${location.origin === "null" ? "file://" : location.origin}${location.pathname}#${result.shared.payload}` : null;
+  const here =
+    result.kind === "made"
+      ? `${location.origin === "null" ? "file://" : location.origin}${location.pathname}#${result.shared.payload}`
+      : null;
   return (
     <footer class="share-actions">
       <span role="status">
         {result.kind === "made" && (
           <>
-            <strong>{count(result.shared.characters)} characters</strong> <span class="ink-mute">of {count(characters.value)}</span>
+            <strong>{count(result.shared.characters)} characters</strong>{" "}
+            <span class="ink-mute">of {count(characters.value)}</span>
             {result.shared.characters > LONGEST_EVERYWHERE && (
               <span class="note">Only Chromium is known to open a link this long.</span>
             )}
@@ -145,20 +164,36 @@ function Actions(): JSX.Element {
         )}
         {result.kind === "making" && (
           <>
-            <span class="ink-mute">Creating the link…</span> <button type="button" class="quiet" onClick={cancelLink}>Cancel</button>
+            <span class="ink-mute">Creating the link…</span>{" "}
+            <button type="button" class="quiet" onClick={cancelLink}>
+              Cancel
+            </button>
           </>
         )}
-        {result.kind === "cancelled" && <button type="button" onClick={makeLink}>Create the link</button>}
+        {result.kind === "cancelled" && (
+          <button type="button" onClick={makeLink}>
+            Create the link
+          </button>
+        )}
       </span>
       <span class="push-right button-row">
-        <button type="button" class="tall" disabled={here === null} onClick={() => here !== null && window.open(here, "_blank", "noopener")}>
+        <button
+          type="button"
+          class="tall"
+          disabled={here === null}
+          onClick={() => here !== null && window.open(here, "_blank", "noopener")}
+        >
           Open in a new tab
         </button>
         <Copy
           class="primary tall"
           text={text ?? ""}
           disabled={text === null}
-          label={<><Icon name="link" size={14} /> Copy link</>}
+          label={
+            <>
+              <Icon name="link" size={14} /> Copy link
+            </>
+          }
         />
       </span>
     </footer>
@@ -170,7 +205,9 @@ function BaseField(): JSX.Element {
   const [wasOpen] = useState(baseField.peek() !== "");
   return (
     <details class="base" open={wasOpen}>
-      <summary>Page in the link: <span class="ink-mute">{base.value}</span></summary>
+      <summary>
+        Page in the link: <span class="ink-mute">{base.value}</span>
+      </summary>
       <label class="field">
         <span class="note">Any perftab page opens the link. Enter the one your readers use.</span>
         <input

@@ -18,8 +18,8 @@ export function PageTab(): JSX.Element {
       <div class="share-main">
         <div class="share-intro">
           <p>
-            One .html file with this page and the profile. It opens in any browser, offline. Unnamed code stays as addresses
-            and gets names when its binary is added later.
+            One .html file with this page and the profile. It opens in any browser, offline. Unnamed code stays as addresses and
+            gets names when its binary is added later.
           </p>
           <ScopeChoice />
         </div>
@@ -44,8 +44,14 @@ function Sizes(): JSX.Element {
     <table class={`sizes${made.kind === "making" ? " busy" : ""}`}>
       <caption>Contents and size</caption>
       <tbody>
-        <tr><th scope="row">This page, without a profile</th><td>{bytes(around)}</td></tr>
-        <tr><th scope="row">Calls, names, DSOs, timeline</th><td>{size(calls)}</td></tr>
+        <tr>
+          <th scope="row">This page, without a profile</th>
+          <td>{bytes(around)}</td>
+        </tr>
+        <tr>
+          <th scope="row">Calls, names, DSOs, timeline</th>
+          <td>{size(calls)}</td>
+        </tr>
         {timesKnown.value === "samples" && (
           <tr>
             <th scope="row">
@@ -63,7 +69,14 @@ function Sizes(): JSX.Element {
             <td>{size(samples)}</td>
           </tr>
         )}
-        <tr><th scope="row"><strong>Total</strong></th><td><strong>{size(profile === null ? null : around + profile)}</strong></td></tr>
+        <tr>
+          <th scope="row">
+            <strong>Total</strong>
+          </th>
+          <td>
+            <strong>{size(profile === null ? null : around + profile)}</strong>
+          </td>
+        </tr>
       </tbody>
     </table>
   );
@@ -76,19 +89,28 @@ function Save(): JSX.Element {
       <span role="status">
         {made.kind === "making" && (
           <>
-            <span class="ink-mute">Creating the page…</span> <button type="button" class="quiet" onClick={cancelPage}>Cancel</button>
+            <span class="ink-mute">Creating the page…</span>{" "}
+            <button type="button" class="quiet" onClick={cancelPage}>
+              Cancel
+            </button>
           </>
         )}
-        {made.kind === "cancelled" && <button type="button" onClick={makePage}>Create the page</button>}
+        {made.kind === "cancelled" && (
+          <button type="button" onClick={makePage}>
+            Create the page
+          </button>
+        )}
         {made.kind === "failed" && <span class="ink-bad">The page could not be created: {made.message}.</span>}
       </span>
       {made.kind === "made" && (
-        <span class="push-right"><SaveButton
-          label="Save as HTML"
-          kind="primary tall"
-          ending="html"
-          make={() => Promise.resolve(new Blob([pageWith(document, made.shared.payload)], { type: "text/html" }))}
-        /></span>
+        <span class="push-right">
+          <SaveButton
+            label="Save as HTML"
+            kind="primary tall"
+            ending="html"
+            make={() => Promise.resolve(new Blob([pageWith(document, made.shared.payload)], { type: "text/html" }))}
+          />
+        </span>
       )}
     </footer>
   );

@@ -23,26 +23,32 @@ export function Readable({ of, texts, children }: ReadableProps): JSX.Element {
     <aside class="share-side" aria-label="What readers can see">
       {forcedRows.value.length > 0 && (
         <p class="ink-guru">
-          <strong>≠ Names in {forcedRows.value.map(({ name }) => name).join(", ")} are forced.</strong> Readers see the
-          banner and the marks too.
+          <strong>≠ Names in {forcedRows.value.map(({ name }) => name).join(", ")} are forced.</strong> Readers see the banner and
+          the marks too.
         </p>
       )}
       <fieldset class="ticks">
         <legend>Readers can see</legend>
         <p class="note">Untick what to leave out. The {of} is updated.</p>
         <ul>
-          {TICKS.filter(({ isThere }) => isThere === undefined || (texts !== null && isThere(texts))).map(({ part, label, count: counted }) => {
-            const number = texts === null ? null : counted(texts);
-            return (
-              <li key={part}>
-                <label>
-                  <input type="checkbox" checked={isIncluded(part)} onChange={(event) => setIncluded(part, event.currentTarget.checked)} />
-                  {label}
-                  {number !== null && <span class="number push-right ink-mute">{count(number)}</span>}
-                </label>
-              </li>
-            );
-          })}
+          {TICKS.filter(({ isThere }) => isThere === undefined || (texts !== null && isThere(texts))).map(
+            ({ part, label, count: counted }) => {
+              const number = texts === null ? null : counted(texts);
+              return (
+                <li key={part}>
+                  <label>
+                    <input
+                      type="checkbox"
+                      checked={isIncluded(part)}
+                      onChange={(event) => setIncluded(part, event.currentTarget.checked)}
+                    />
+                    {label}
+                    {number !== null && <span class="number push-right ink-mute">{count(number)}</span>}
+                  </label>
+                </li>
+              );
+            },
+          )}
         </ul>
       </fieldset>
       <Renames texts={texts} />

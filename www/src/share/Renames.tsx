@@ -12,7 +12,9 @@ export function Renames({ texts }: { texts: SharedTexts | null }): JSX.Element {
   return (
     <fieldset class="renames">
       <legend>Rename or hide by pattern</legend>
-      {renames.value.map((each, index) => <RenameRow key={index} index={index} written={each} />)}
+      {renames.value.map((each, index) => (
+        <RenameRow key={index} index={index} written={each} />
+      ))}
       <p class="note" role="status">
         {renamed > 0
           ? `${count(renamed)} ${renamed === 1 ? "text" : "texts"} renamed. Equal names stay equal.`
@@ -46,7 +48,11 @@ function RenameRow({ index, written }: { index: number; written: RenameText }): 
         value={written.text}
         onInput={(event) => rename(index, { ...written, text: event.currentTarget.value })}
       />
-      {wrong !== null && <p id={problem} class="note ink-bad" role="alert">{wrong}</p>}
+      {wrong !== null && (
+        <p id={problem} class="note ink-bad" role="alert">
+          {wrong}
+        </p>
+      )}
     </div>
   );
 }
@@ -59,11 +65,14 @@ function useWrong(pattern: string): string | null {
       return;
     }
     const pending = new AbortController();
-    session.peek()?.call("renameProblem", { pattern }, { signal: pending.signal }).then(
-      (wrong) => setSaid({ pattern, wrong }),
-      // What was asked for last is answered, or the session is gone.
-      () => undefined,
-    );
+    session
+      .peek()
+      ?.call("renameProblem", { pattern }, { signal: pending.signal })
+      .then(
+        (wrong) => setSaid({ pattern, wrong }),
+        // What was asked for last is answered, or the session is gone.
+        () => undefined,
+      );
     return () => pending.abort();
   }, [pattern]);
   return said.pattern === pattern ? said.wrong : null;

@@ -9,7 +9,10 @@ export function ScopeChoice(): JSX.Element {
     <Segmented
       label="What to share"
       value={scope}
-      choices={[{ value: "whole", label: "Whole profile" }, { value: "shown", label: "What is shown" }]}
+      choices={[
+        { value: "whole", label: "Whole profile" },
+        { value: "shown", label: "What is shown" },
+      ]}
     />
   );
 }

@@ -15,7 +15,9 @@ export function ScopeNotice(): JSX.Element | null {
         <p class="holds">Contains only {opened.value?.name ?? "the first profile"}, not the profile it is compared with.</p>
       )}
       {filterCount.value > 0 && <p class="holds">{scope.value === "whole" ? whole() : shownOnly()}</p>}
-      {filterCount.value === 0 && scope.value === "shown" && <p class="holds">No filters are active, so this is the whole profile.</p>}
+      {filterCount.value === 0 && scope.value === "shown" && (
+        <p class="holds">No filters are active, so this is the whole profile.</p>
+      )}
     </>
   );
 }
@@ -26,7 +28,10 @@ export function TextScopeNotice(): JSX.Element | null {
 }
 
 function whole(): string {
-  const here = filterCount.value === 1 ? "Your filter is included; readers can remove it." : `Your ${filtersInWords.value} are included; readers can remove them.`;
+  const here =
+    filterCount.value === 1
+      ? "Your filter is included; readers can remove it."
+      : `Your ${filtersInWords.value} are included; readers can remove them.`;
   return `Contains the whole profile. ${here}`;
 }
 

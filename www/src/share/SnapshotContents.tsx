@@ -20,7 +20,11 @@ export function SnapshotContents({ title, made }: { title: string; made: LinkSta
   return (
     <section class={`keeps${made.kind === "making" ? " busy" : ""}`} aria-label={title} aria-busy={made.kind === "making"}>
       <h3>{title}</h3>
-      {shared === null ? <p class="note">{withoutOne(made)}</p> : <ContentsList fidelity={shared.fidelity} texts={shared.texts} />}
+      {shared === null ? (
+        <p class="note">{withoutOne(made)}</p>
+      ) : (
+        <ContentsList fidelity={shared.fidelity} texts={shared.texts} />
+      )}
     </section>
   );
 }
@@ -37,18 +41,33 @@ function withoutOne(made: LinkState): string {
 }
 
 function ContentsList({ fidelity, texts }: { fidelity: FidelityInfo; texts: SharedTexts }): JSX.Element {
-  const { kept_nodes: kept, total_nodes: total, threshold_share: threshold, kept_dsos: keptDsos, total_dsos: totalDsos } = fidelity;
+  const {
+    kept_nodes: kept,
+    total_nodes: total,
+    threshold_share: threshold,
+    kept_dsos: keptDsos,
+    total_dsos: totalDsos,
+  } = fidelity;
   const warnings = info.value?.warnings.length ?? 0;
   const part = scope.value === "shown" ? partInWords() : null;
   return (
     <ul>
-      <KeptItem note={fidelity.folded_weight > 0 ? `${percent(Math.max(0, 1 - fidelity.kept_weight_share))} folded into callers` : "nothing folded"}>
-        <strong>{count(kept)} of {count(total)} call nodes</strong>
+      <KeptItem
+        note={
+          fidelity.folded_weight > 0
+            ? `${percent(Math.max(0, 1 - fidelity.kept_weight_share))} folded into callers`
+            : "nothing folded"
+        }
+      >
+        <strong>
+          {count(kept)} of {count(total)} call nodes
+        </strong>
         {threshold > 0 ? `, all those ≥ ${above(threshold)}` : ""}
       </KeptItem>
       <KeptItem note="exact">{part === null ? "Totals of the whole profile" : `Totals of ${part}`}</KeptItem>
       <KeptItem note={keptDsos < totalDsos ? "lightest left out" : "complete"}>
-        Coverage, {keptDsos < totalDsos && `${count(keptDsos)} of `}{count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
+        Coverage, {keptDsos < totalDsos && `${count(keptDsos)} of `}
+        {count(totalDsos)} {totalDsos === 1 ? "DSO" : "DSOs"}
         {warnings > 0 && `, ${count(warnings)} ${warnings === 1 ? "warning" : "warnings"}`}
       </KeptItem>
       <TimesKept times={fidelity.times} />
@@ -76,7 +95,9 @@ function TimesKept({ times }: { times: Times }): JSX.Element {
   const inSamples = timesKnown.value === "samples" ? "only in larger links and pages" : "not in this profile either";
   const timeline = (number: number, [one, several]: readonly [string, string]): JSX.Element => (
     <>
-      <KeptItem note="exact totals">Timeline of {count(number)} {number === 1 ? one : several}</KeptItem>
+      <KeptItem note="exact totals">
+        Timeline of {count(number)} {number === 1 ? one : several}
+      </KeptItem>
       <LeftOutItem note={inSamples}>Individual samples, for ranges and CPUs</LeftOutItem>
     </>
   );
@@ -98,9 +119,13 @@ function PlaceTextsKept({ texts }: { texts: SharedTexts }): JSX.Element | null {
     return null;
   }
   const [lines, instructions] = [textsOf(texts, "source").length, textsOf(texts, "assembly").length];
-  return lines + instructions === 0
-    ? <LeftOutItem note="not ticked">Text of hot lines and instructions</LeftOutItem>
-    : <KeptItem note="as much as fits">Text of {count(lines)} hot lines, {count(instructions)} instructions</KeptItem>;
+  return lines + instructions === 0 ? (
+    <LeftOutItem note="not ticked">Text of hot lines and instructions</LeftOutItem>
+  ) : (
+    <KeptItem note="as much as fits">
+      Text of {count(lines)} hot lines, {count(instructions)} instructions
+    </KeptItem>
+  );
 }
 
 function ViewKept({ times }: { times: Times }): JSX.Element {
@@ -128,7 +153,9 @@ function viewInWords(): string {
 function KeptItem({ note, children }: { note: string; children: ComponentChildren }): JSX.Element {
   return (
     <li>
-      <span class="ink-ok"><Icon name="tick" size={14} /></span>
+      <span class="ink-ok">
+        <Icon name="tick" size={14} />
+      </span>
       <span>{children}</span>
       <span class="push-right ink-mute">{note}</span>
     </li>
@@ -139,7 +166,10 @@ function LeftOutItem({ note, children }: { note: string; children: ComponentChil
   return (
     <li class="ink-mute">
       <Icon name="dash" size={14} />
-      <span><span class="visually-hidden">Left out: </span>{children}</span>
+      <span>
+        <span class="visually-hidden">Left out: </span>
+        {children}
+      </span>
       <span class="push-right">{note}</span>
     </li>
   );

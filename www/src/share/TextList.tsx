@@ -43,7 +43,9 @@ export function TextList({ of, texts }: { of: "link" | "page"; texts: SharedText
 
 function Line({ line }: { line: TextLine }): JSX.Element {
   return line.kind === "part" ? (
-    <strong role="rowheader">{line.name} <span class="ink-mute">{count(line.count)}</span></strong>
+    <strong role="rowheader">
+      {line.name} <span class="ink-mute">{count(line.count)}</span>
+    </strong>
   ) : (
     <code role="cell" title={line.was === null ? line.text : `${line.text}, was ${line.was}`}>
       {line.text}

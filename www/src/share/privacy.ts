@@ -15,7 +15,10 @@ interface Tick {
   isThere?: (texts: SharedTexts) => boolean;
 }
 
-const countOf = (part: TextPart) => (texts: SharedTexts): number => textsOf(texts, part).length;
+const countOf =
+  (part: TextPart) =>
+  (texts: SharedTexts): number =>
+    textsOf(texts, part).length;
 
 export const TICKS: readonly Tick[] = [
   { part: "ownFunctions", label: "Function names in own code", count: countOf("own-function") },

@@ -43,8 +43,12 @@ export function SaveButton({ label, kind, ending, make }: SaveButtonProps): JSX.
   };
   return (
     <span class="button-row">
-      <button type="button" class={kind} onClick={() => void save()}>{label}</button>
-      <span class="ink-mute" role="status">{said}</span>
+      <button type="button" class={kind} onClick={() => void save()}>
+        {label}
+      </button>
+      <span class="ink-mute" role="status">
+        {said}
+      </span>
     </span>
   );
 }

@@ -22,7 +22,11 @@ export function App(): JSX.Element {
   return (
     <>
       <Screen />
-      {dragging.value && <div class="drop-frame"><span>Release to open a profile or add binaries</span></div>}
+      {dragging.value && (
+        <div class="drop-frame">
+          <span>Release to open a profile or add binaries</span>
+        </div>
+      )}
       <ContextMenu />
       <ShareDialog />
       <AskServer />

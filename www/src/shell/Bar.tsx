@@ -15,7 +15,11 @@ export function Bar({ share, tone, label }: { share: number; tone: string; label
 /** Progress; without a share it runs without an end. */
 export function ProgressBar({ share, label }: { share: number | null; label: string }): JSX.Element {
   if (share === null) {
-    return <span class="bar tone-accent endless" role="progressbar" aria-label={label}><span class="bar-fill" /></span>;
+    return (
+      <span class="bar tone-accent endless" role="progressbar" aria-label={label}>
+        <span class="bar-fill" />
+      </span>
+    );
   }
   return (
     <span

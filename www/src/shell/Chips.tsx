@@ -49,7 +49,9 @@ export function Chips(): JSX.Element {
   const rest = chips.slice(fit);
   return (
     <div class="chips" ref={row} role="group" aria-label="Filters and transforms, in the order they apply">
-      {chips.slice(0, fit).map((chip) => <OneChip key={chip.key} chip={chip} />)}
+      {chips.slice(0, fit).map((chip) => (
+        <OneChip key={chip.key} chip={chip} />
+      ))}
       {rest.length > 0 && <MoreChips chips={rest} />}
     </div>
   );
@@ -77,12 +79,11 @@ function OneChip({ chip }: { chip: Chip }): JSX.Element {
   return (
     <span class={`filter-chip filter-chip-${chip.look}${isInert ? " chip-inert" : ""}`} title={`${name}: ${effect}`}>
       <Popover
-        label={(
+        label={
           <>
-            <span class="chip-kind">{chip.word}</span>{" "}
-            {chip.text !== "" && <span class="chip-text">{chip.text}</span>}
+            <span class="chip-kind">{chip.word}</span> {chip.text !== "" && <span class="chip-text">{chip.text}</span>}
           </>
-        )}
+        }
         name={`${name}, ${effect}`}
         buttonClass="chip-main"
         panelClass="menu"
@@ -124,7 +125,9 @@ function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: 
   return (
     <>
       <p class="menu-head">{`${chip.word} ${chip.text} ${effect}`.replace(/\s+/g, " ")}</p>
-      <button type="button" class="menu-item" onClick={() => run(chip.remove)}>Remove</button>
+      <button type="button" class="menu-item" onClick={() => run(chip.remove)}>
+        Remove
+      </button>
       {chip.key === "range" && range !== null && (
         <button
           type="button"
@@ -135,9 +138,15 @@ function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: 
         </button>
       )}
       {chip.key === "range" && (
-        <button type="button" class="menu-item" onClick={() => run(compareWithRest)}>Compare with the rest</button>
+        <button type="button" class="menu-item" onClick={() => run(compareWithRest)}>
+          Compare with the rest
+        </button>
       )}
-      {!isOnly && <button type="button" class="menu-item" onClick={() => run(clearFilters)}>Clear all</button>}
+      {!isOnly && (
+        <button type="button" class="menu-item" onClick={() => run(clearFilters)}>
+          Clear all
+        </button>
+      )}
     </>
   );
 }
@@ -145,9 +154,13 @@ function ChipMenu({ chip, effect, close }: { chip: Chip; effect: string; close: 
 function MoreChips({ chips }: { chips: readonly Chip[] }): JSX.Element {
   return (
     <Popover label={`+${chips.length}`} name={`${chips.length} more filters`} buttonClass="chip" panelClass="menu">
-      {() => chips.map((chip) => (
-        <p key={chip.key} class="menu-row"><OneChip chip={chip} /></p>
-      ))}
+      {() =>
+        chips.map((chip) => (
+          <p key={chip.key} class="menu-row">
+            <OneChip chip={chip} />
+          </p>
+        ))
+      }
     </Popover>
   );
 }

@@ -52,7 +52,8 @@ function ShownSummary(): JSX.Element {
       Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(share(samples, allSamples))}
       {part != null && (
         <span class="ink-mute" title="The sender had filtered the profile. The rest of it is not in this link or page.">
-          {" "}· part of a recording with {count(part.samples)}
+          {" "}
+          · part of a recording with {count(part.samples)}
         </span>
       )}
     </p>

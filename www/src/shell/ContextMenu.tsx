@@ -81,7 +81,11 @@ function Menu({ at }: { at: Place }): JSX.Element {
       onKeyDown={(event) => onKey(event, menu.current)}
       onContextMenu={(event) => event.preventDefault()}
     >
-      {name !== "" && <p class="menu-head" role="presentation">{name}</p>}
+      {name !== "" && (
+        <p class="menu-head" role="presentation">
+          {name}
+        </p>
+      )}
       {TRANSFORMS.map(({ kind, key, label }) => (
         <Item key={kind} keys={key} label={label} onChoose={() => run(() => void applyTransform(kind))} />
       ))}

@@ -16,7 +16,9 @@ export function Died(): JSX.Element {
       {end.kind === "memory" && <p>{outOfMemory(opening.value ?? opened.value?.name ?? "FILE", end.held)}</p>}
       <p>Your files are unchanged.</p>
       <p class="button-row">
-        <button type="button" class="primary tall" onClick={() => location.reload()}>Reload</button>
+        <button type="button" class="primary tall" onClick={() => location.reload()}>
+          Reload
+        </button>
         <Copy text={report} label="Copy report" class="tall" />
       </p>
     </section>

@@ -17,19 +17,26 @@ export function EventMenu(): JSX.Element | null {
   const facts = (
     <>
       <span class="chip-kind">Event</span> <strong class="chip-name">{here.name}</strong>{" "}
-      {isDerived(query.value.event) && <span class="tag">derived</span>}{" "}
-      <span class="chip-count">{count(here.samples)}</span>
+      {isDerived(query.value.event) && <span class="tag">derived</span>} <span class="chip-count">{count(here.samples)}</span>
     </>
   );
   // What it shows, as one text.
   const name = ["Event", here.name, isDerived(query.value.event) ? "derived" : "", count(here.samples)].filter(Boolean).join(" ");
   // perf records bookkeeping events that never have samples: they are nothing to choose.
   if (here.samples > 0 && events.value.filter((each) => each.samples > 0).length === 1) {
-    return <span class="chip still" title={`${here.name}: ${weight(here.weight, here.name)}. ${NO_OFF_CPU}`}>{facts}</span>;
+    return (
+      <span class="chip still" title={`${here.name}: ${weight(here.weight, here.name)}. ${NO_OFF_CPU}`}>
+        {facts}
+      </span>
+    );
   }
   return (
     <Popover
-      label={<>{facts} <Icon name="chevron" size={12} /></>}
+      label={
+        <>
+          {facts} <Icon name="chevron" size={12} />
+        </>
+      }
       name={name}
       buttonClass="chip event-chip"
       panelClass="menu events-menu"
@@ -62,13 +69,25 @@ function Choices({ close }: { close: () => void }): JSX.Element {
   );
 }
 
-function Group({ title, events: members, close }: { title: string | null; events: NumberedEvent[]; close: () => void }): JSX.Element | null {
+function Group({
+  title,
+  events: members,
+  close,
+}: {
+  title: string | null;
+  events: NumberedEvent[];
+  close: () => void;
+}): JSX.Element | null {
   if (members.length === 0) {
     return null;
   }
   return (
     <div role="group" aria-label={title ?? "Recorded"}>
-      {title !== null && <p class="menu-head" aria-hidden="true">{title}</p>}
+      {title !== null && (
+        <p class="menu-head" aria-hidden="true">
+          {title}
+        </p>
+      )}
       {members.map((each) => (
         <button
           key={each.number}
@@ -81,7 +100,9 @@ function Group({ title, events: members, close }: { title: string | null; events
             setEvent(each.number);
           }}
         >
-          <strong class="event-name" title={each.name}>{each.name}</strong>
+          <strong class="event-name" title={each.name}>
+            {each.name}
+          </strong>
           <span class="event-samples">{countSamples(each.samples)}</span>
           <span class="event-weight">{isTelling(each) && weight(each.weight, each.name)}</span>
         </button>

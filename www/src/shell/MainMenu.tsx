@@ -36,9 +36,15 @@ export function MainMenu(): JSX.Element {
             </button>
           ))}
           <hr />
-          <div class="menu-row"><span>Theme</span> <ThemeChoice /></div>
-          <div class="menu-row"><span>Row spacing</span> <DensityChoice /></div>
-          <div class="menu-row"><span>Single-key shortcuts</span> <SingleKeysChoice /></div>
+          <div class="menu-row">
+            <span>Theme</span> <ThemeChoice />
+          </div>
+          <div class="menu-row">
+            <span>Row spacing</span> <DensityChoice />
+          </div>
+          <div class="menu-row">
+            <span>Single-key shortcuts</span> <SingleKeysChoice />
+          </div>
         </>
       )}
     </Popover>

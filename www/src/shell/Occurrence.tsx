@@ -71,10 +71,19 @@ export function When({ occurrence }: { occurrence: Occurrence | null }): JSX.Ele
   return (
     <>
       <h3>When</h3>
-      <svg class="when" role="img" aria-label={`From ${rangeWords({ start, end })}: ${words}`} viewBox={`0 0 ${bins.length} 1`} preserveAspectRatio="none">
+      <svg
+        class="when"
+        role="img"
+        aria-label={`From ${rangeWords({ start, end })}: ${words}`}
+        viewBox={`0 0 ${bins.length} 1`}
+        preserveAspectRatio="none"
+      >
         <path d={bars(bins, most)} />
       </svg>
-      <p class="when-scale"><span>{rangeWords({ start, end }).split(" to ")[0]}</span><span>{rangeWords({ start, end }).split(" to ")[1]}</span></p>
+      <p class="when-scale">
+        <span>{rangeWords({ start, end }).split(" to ")[0]}</span>
+        <span>{rangeWords({ start, end }).split(" to ")[1]}</span>
+      </p>
     </>
   );
 }

@@ -88,7 +88,11 @@ function Option({ command, isChosen, onDone }: { command: Command; isChosen: boo
       }}
     >
       <span>{command.label}</span>
-      <span class="palette-keys">{command.keys.map((key) => <kbd key={key}>{keyWords(key)}</kbd>)}</span>
+      <span class="palette-keys">
+        {command.keys.map((key) => (
+          <kbd key={key}>{keyWords(key)}</kbd>
+        ))}
+      </span>
     </li>
   );
 }

@@ -64,7 +64,9 @@ function TimelineRegion(): JSX.Element | null {
   const height = shape === "strip" ? TIMELINE.strip : timelineHeight.value;
   return (
     <div class="timeline-region" style={{ height: `${height}px` }}>
-      <Later frames={1}><Timeline shown={shape} onShow={setTimelineShape} /></Later>
+      <Later frames={1}>
+        <Timeline shown={shape} onShow={setTimelineShape} />
+      </Later>
       {shape === "tracks" && !narrow.value && (
         <Splitter
           label="Height of the timeline"

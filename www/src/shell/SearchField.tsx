@@ -190,7 +190,8 @@ function MatchCount(): JSX.Element {
   const functions = result?.functions ?? 0;
   return (
     <span>
-      {at}{count(functions)} {functions === 1 ? "function" : "functions"}, {percent(result?.share ?? 0)}
+      {at}
+      {count(functions)} {functions === 1 ? "function" : "functions"}, {percent(result?.share ?? 0)}
       <span class="search-of"> of samples</span>
     </span>
   );
@@ -203,17 +204,33 @@ function Panel(): JSX.Element | null {
       <div class="search-panel" id="search-panel">
         <p>All words must match. Lower-case letters match any case, capitals only capitals.</p>
         <dl class="search-syntax">
-          <dt><code>/ngx_.*handler/</code></dt><dd>regular expression</dd>
-          <dt><code>dso:libz</code></dt><dd>in DSOs</dd>
-          <dt><code>file:inflate.c</code></dt><dd>in source files</dd>
-          <dt><code>&gt;</code></dt><dd>{withKey("commands", "commands")}</dd>
+          <dt>
+            <code>/ngx_.*handler/</code>
+          </dt>
+          <dd>regular expression</dd>
+          <dt>
+            <code>dso:libz</code>
+          </dt>
+          <dd>in DSOs</dd>
+          <dt>
+            <code>file:inflate.c</code>
+          </dt>
+          <dd>in source files</dd>
+          <dt>
+            <code>&gt;</code>
+          </dt>
+          <dd>{withKey("commands", "commands")}</dd>
         </dl>
       </div>
     );
   }
   const result = searchResult.value;
   if (result !== null && result.problem !== null) {
-    return <div class="search-panel" id="search-panel" role="status"><p>{result.problem}</p></div>;
+    return (
+      <div class="search-panel" id="search-panel" role="status">
+        <p>{result.problem}</p>
+      </div>
+    );
   }
   return result !== null && result.functions === 0 ? <NoMatches /> : null;
 }

@@ -41,15 +41,39 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
   const occurrence = useOccurrence({ kind: "call-node", id: node.callNode });
   return (
     <div class="selection">
-      <h2><ForcedMark flags={node.flags} />{node.name}{node.inlined && <em> (inlined)</em>}</h2>
+      <h2>
+        <ForcedMark flags={node.flags} />
+        {node.name}
+        {node.inlined && <em> (inlined)</em>}
+      </h2>
       <Status node={node} />
       <dl class="facts">
         {node.address !== null && (
-          <Fact label="Address"><code class="breakable" title="One of the sampled addresses in this call node">{`${node.dso ?? ""}+${node.address}`}</code></Fact>
+          <Fact label="Address">
+            <code
+              class="breakable"
+              title="One of the sampled addresses in this call node"
+            >{`${node.dso ?? ""}+${node.address}`}</code>
+          </Fact>
         )}
-        <Fact label="Source">{isForced(node.flags) ? "not shown for forced names" : node.file === null ? "unknown" : <span class="breakable">{node.file}{node.line === null ? "" : `:${node.line}`}</span>}</Fact>
-        <Fact label="Total"><Amount weightOf={node.totalWeight} samples={node.totalSamples} /></Fact>
-        <Fact label="Self"><Amount weightOf={node.selfWeight} samples={node.selfSamples} /></Fact>
+        <Fact label="Source">
+          {isForced(node.flags) ? (
+            "not shown for forced names"
+          ) : node.file === null ? (
+            "unknown"
+          ) : (
+            <span class="breakable">
+              {node.file}
+              {node.line === null ? "" : `:${node.line}`}
+            </span>
+          )}
+        </Fact>
+        <Fact label="Total">
+          <Amount weightOf={node.totalWeight} samples={node.totalSamples} />
+        </Fact>
+        <Fact label="Self">
+          <Amount weightOf={node.selfWeight} samples={node.selfSamples} />
+        </Fact>
         <Threads of={occurrence} />
       </dl>
       <Actions callNode={node.callNode} name={exportedName(node.name, node.flags)} isFunction={node.functionId !== null} />
@@ -86,11 +110,18 @@ function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.
   const occurrence = useOccurrence(id === null ? null : { kind: "function", id });
   return (
     <div class="selection">
-      <h2><ForcedMark flags={row.flags} />{row.name}</h2>
+      <h2>
+        <ForcedMark flags={row.flags} />
+        {row.name}
+      </h2>
       <p class="ink-mute">{row.dso}</p>
       <dl class="facts">
-        <Fact label="Total"><Amount weightOf={row.total} samples={null} /></Fact>
-        <Fact label="Self"><Amount weightOf={row.self} samples={null} /></Fact>
+        <Fact label="Total">
+          <Amount weightOf={row.total} samples={null} />
+        </Fact>
+        <Fact label="Self">
+          <Amount weightOf={row.self} samples={null} />
+        </Fact>
         <Threads of={occurrence} />
       </dl>
       <Actions callNode={null} name={exportedName(row.name, row.flags)} isFunction={id !== null} />
@@ -125,15 +156,20 @@ function Actions({ callNode, name, isFunction }: ActionsProps): JSX.Element {
   return (
     <p class="button-row">
       {callNode !== null && (
-        <button type="button" title="Zoom the flame graph to this call node" onClick={() => zoomTo(callNode)}>Zoom</button>
-      )}
-      {isFunction && AT_HAND.flatMap((each) => TRANSFORMS.filter(({ kind }) => kind === each)).map(({ kind, short, label }) => (
-        <button key={kind} type="button" title={withKey(label, kind)} onClick={() => void applyTransform(kind)}>
-          {short} <kbd>{keyOf(kind)}</kbd>
+        <button type="button" title="Zoom the flame graph to this call node" onClick={() => zoomTo(callNode)}>
+          Zoom
         </button>
-      ))}
+      )}
+      {isFunction &&
+        AT_HAND.flatMap((each) => TRANSFORMS.filter(({ kind }) => kind === each)).map(({ kind, short, label }) => (
+          <button key={kind} type="button" title={withKey(label, kind)} onClick={() => void applyTransform(kind)}>
+            {short} <kbd>{keyOf(kind)}</kbd>
+          </button>
+        ))}
       {isFunction && comparison.value === null && (
-        <button type="button" title="Samples by source line and instruction" onClick={() => void showLines()}>Lines</button>
+        <button type="button" title="Samples by source line and instruction" onClick={() => void showLines()}>
+          Lines
+        </button>
       )}
       <Copy text={name} label="Copy name" class="copy-name" />
       <button
@@ -161,8 +197,7 @@ function Amount({ weightOf, samples }: { weightOf: number; samples: number | nul
   ];
   return (
     <>
-      <strong>{percent(share(weightOf, left))}</strong>{" "}
-      <span>{words.filter((each) => each !== "").join(", ")}</span>
+      <strong>{percent(share(weightOf, left))}</strong> <span>{words.filter((each) => each !== "").join(", ")}</span>
       {left !== whole && <span class="amount-whole">{percent(share(weightOf, whole))} of the whole profile</span>}
     </>
   );

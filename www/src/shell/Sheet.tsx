@@ -62,7 +62,9 @@ export function Sheet(): JSX.Element {
         <div class="sheet-body">
           {chosen !== null && <SelectionDetails />}
           <Dsos headed={chosen !== null} />
-          <p class="sheet-foot"><Network /></p>
+          <p class="sheet-foot">
+            <Network />
+          </p>
         </div>
       )}
     </aside>
@@ -73,7 +75,10 @@ function NamedSummary(): JSX.Element {
   return (
     <span class="sheet-line">
       <strong>DSOs</strong> <span class="ink-mute">{namedCount}</span>
-      <strong class="push-right">{ledgerNamedPercent.value.toFixed(1)}{NARROW}%</strong>
+      <strong class="push-right">
+        {ledgerNamedPercent.value.toFixed(1)}
+        {NARROW}%
+      </strong>
     </span>
   );
 }
@@ -87,17 +92,28 @@ function Selected(): JSX.Element {
   const whole = shown.value?.answer.weight ?? 0;
   return (
     <span class="sheet-line">
-      <strong><ForcedMark flags={flags} />{name}</strong>
+      <strong>
+        <ForcedMark flags={flags} />
+        {name}
+      </strong>
       {node?.dsoStatus != null && (
-        <span class={`sheet-dso ink-${STATUS[node.dsoStatus].tone}`}><StatusGlyph status={node.dsoStatus} size={12} /> {node.dso}</span>
+        <span class={`sheet-dso ink-${STATUS[node.dsoStatus].tone}`}>
+          <StatusGlyph status={node.dsoStatus} size={12} /> {node.dso}
+        </span>
       )}
-      {whole > 0 && <span class="push-right"><strong>{percent(self / whole)}</strong> <span class="ink-mute">self</span></span>}
+      {whole > 0 && (
+        <span class="push-right">
+          <strong>{percent(self / whole)}</strong> <span class="ink-mute">self</span>
+        </span>
+      )}
     </span>
   );
 }
 
 function SelectionDetails(): JSX.Element {
-  return detailed.value ? <SelectionPanel /> : (
+  return detailed.value ? (
+    <SelectionPanel />
+  ) : (
     <div class="sheet-actions">
       <SelectionActions />
       <button

@@ -44,7 +44,11 @@ function Keys({ title, of }: { title: string; of: readonly Command[] }): JSX.Ele
       <dl>
         {of.map(({ id, label, keys }) => (
           <div key={id}>
-            <dt>{keys.map((key) => <kbd key={key}>{keyWords(key)}</kbd>)}</dt>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{keyWords(key)}</kbd>
+              ))}
+            </dt>
             <dd>{label}</dd>
           </div>
         ))}

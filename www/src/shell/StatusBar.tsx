@@ -33,8 +33,13 @@ function Work(): JSX.Element | null {
   if (task !== undefined) {
     return (
       <span class="status-work">
-        {describeProgress(task.label, task.progress)}{timeLeft(task, performance.now())}
-        {task.cancel !== null && <button type="button" class="link" onClick={task.cancel}>Cancel</button>}
+        {describeProgress(task.label, task.progress)}
+        {timeLeft(task, performance.now())}
+        {task.cancel !== null && (
+          <button type="button" class="link" onClick={task.cancel}>
+            Cancel
+          </button>
+        )}
       </span>
     );
   }
@@ -43,7 +48,9 @@ function Work(): JSX.Element | null {
       <span class="status-work">
         Fetching {count(Math.min(fetches.done + 1, fetches.total))} of {count(fetches.total)} from {serversInShort}
         {bytesUnderWay.value > 0 && ` · ${bytes(bytesUnderWay.value)}`}
-        <button type="button" class="link" onClick={cancelAll}>Cancel all</button>
+        <button type="button" class="link" onClick={cancelAll}>
+          Cancel all
+        </button>
       </span>
     );
   }
@@ -57,7 +64,12 @@ function LostCount(): JSX.Element | null {
     return null;
   }
   const share = lost.what === "samples" ? ` (${percent(lost.count / (lost.count + profile.samples))})` : "";
-  return <span class="status-lost">Lost: {count(lost.count)} {lost.what}{share}</span>;
+  return (
+    <span class="status-lost">
+      Lost: {count(lost.count)} {lost.what}
+      {share}
+    </span>
+  );
 }
 
 export function Network(): JSX.Element {

@@ -60,11 +60,11 @@ function TaskPopover({ kind, kindOf, of, chosen, children }: TaskPopoverProps): 
   const which = chosen === 0 ? `all ${count(of)}` : `${count(chosen)} of ${count(of)}`;
   return (
     <Popover
-      label={(
+      label={
         <>
           <span class="chip-kind">{kind}</span> <strong class="chip-name">{which}</strong> <Icon name="chevron" size={12} />
         </>
-      )}
+      }
       name={`${kind} ${which}`}
       buttonClass={`chip ${kindOf}`}
       panelClass="tasks-menu"
@@ -83,8 +83,9 @@ function ProcessList({ processes }: { processes: TaskRows["processes"] }): JSX.E
   const wanted = useSignal("");
   const opened = useSignal<ReadonlySet<number>>(new Set());
   const text = wanted.value.trim().toLowerCase();
-  const found = processes.filter(({ name, pid, threads }) =>
-    has(name, pid, text) || threads.some((thread) => has(thread.name, thread.tid, text)));
+  const found = processes.filter(
+    ({ name, pid, threads }) => has(name, pid, text) || threads.some((thread) => has(thread.name, thread.tid, text)),
+  );
   const listed = found.slice(0, MOST_ROWS);
   const shown = useGradual(listed.length);
   const { processes: pids, threads: tids } = query.value;
@@ -191,7 +192,11 @@ function Process({ process, isOpen, text, onToggle }: ProcessProps): JSX.Element
 }
 
 function AllRow({ label, isOn, onChoose }: { label: string; isOn: boolean; onChoose: () => void }): JSX.Element {
-  return <button type="button" class="menu-item all-row" aria-pressed={isOn} onClick={onChoose}>{label}</button>;
+  return (
+    <button type="button" class="menu-item all-row" aria-pressed={isOn} onClick={onChoose}>
+      {label}
+    </button>
+  );
 }
 
 interface TickProps {
@@ -206,9 +211,10 @@ function Tick({ name, id, isOn, part, onChoose }: TickProps): JSX.Element {
   return (
     <label>
       <input type="checkbox" checked={isOn} onChange={onChoose} />
-      <span class="task-name" title={name}>{name}</span>{" "}
-      {id !== undefined && <span class="task-id">{id}</span>}{" "}
-      <span class="task-share">{percent(part)}</span>
+      <span class="task-name" title={name}>
+        {name}
+      </span>{" "}
+      {id !== undefined && <span class="task-id">{id}</span>} <span class="task-share">{percent(part)}</span>
     </label>
   );
 }

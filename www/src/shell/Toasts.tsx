@@ -32,5 +32,9 @@ export function Toasts(): JSX.Element {
 }
 
 export function Speech(): JSX.Element {
-  return <div class="visually-hidden" role="status" aria-live="polite">{spoken.value}</div>;
+  return (
+    <div class="visually-hidden" role="status" aria-live="polite">
+      {spoken.value}
+    </div>
+  );
 }

@@ -21,7 +21,9 @@ import { Warnings } from "./Warnings.tsx";
 export function TopBar(): JSX.Element {
   return (
     <header class="top-bar">
-      <span class="brand"><Logo /> <span class="brand-name">perftab</span></span>
+      <span class="brand">
+        <Logo /> <span class="brand-name">perftab</span>
+      </span>
       <FileFacts />
       <SearchField />
       <CoverageMeter />
@@ -66,7 +68,9 @@ function FileFacts(): JSX.Element {
       </h1>
       <p class="facts-line">
         {facts.map(({ text, kind }) => (
-          <span key={kind} class={`fact fact-${kind}`}>{text}</span>
+          <span key={kind} class={`fact fact-${kind}`}>
+            {text}
+          </span>
         ))}
         {file?.bytes != null && <span class="fact fact-size">{bytes(file.bytes)}</span>}
       </p>
@@ -109,7 +113,9 @@ function CoverageMeter(): JSX.Element {
     >
       <CoverageBar parts={parts.value} kind="meter" />
       <span class="coverage-words">
-        <span><strong>{named} %</strong> named</span>
+        <span>
+          <strong>{named} %</strong> named
+        </span>
         {fidelity !== null && <span class="kept">{describeKept(fidelity)}</span>}
       </span>
     </button>
@@ -127,6 +133,8 @@ function coverageTip(): string {
 export function WorkBar(): JSX.Element | null {
   const task = tasks.value.at(-1);
   return task === undefined ? null : (
-    <span class="work-bar"><ProgressBar share={progressShare(task.progress)} label={task.label} /></span>
+    <span class="work-bar">
+      <ProgressBar share={progressShare(task.progress)} label={task.label} />
+    </span>
   );
 }

@@ -18,7 +18,11 @@ export function Warnings(): JSX.Element | null {
     return null;
   }
   const name = `${count(total)} ${total === 1 ? "warning" : "warnings"}`;
-  const label = <><Icon name="warning" /> <span class="warnings-text">{name}</span></>;
+  const label = (
+    <>
+      <Icon name="warning" /> <span class="warnings-text">{name}</span>
+    </>
+  );
   return (
     <Popover label={label} buttonClass="quiet warnings-button" panelClass="warnings-panel" name={name}>
       {() => <Panel profile={profile} />}
@@ -39,13 +43,17 @@ function Panel({ profile }: { profile: ProfileInfo }): JSX.Element {
           <thead>
             <tr>
               <th scope="col">Kind</th>
-              <th scope="col" class="number">Count</th>
+              <th scope="col" class="number">
+                Count
+              </th>
               <th scope="col">File offset</th>
               <th scope="col">Consequence</th>
               <th scope="col">Remedy</th>
             </tr>
           </thead>
-          {byKind(lossesOf(profile)).map((losses) => <Kind key={losses.kind} of={losses} />)}
+          {byKind(lossesOf(profile)).map((losses) => (
+            <Kind key={losses.kind} of={losses} />
+          ))}
         </table>
       </div>
     </>
@@ -70,7 +78,11 @@ function Kind({ of: { title, remedy, losses } }: { of: Losses }): JSX.Element {
     <tbody>
       {losses.map((loss, index) => (
         <tr key={index}>
-          {index === 0 && <th scope="rowgroup" rowSpan={losses.length}>{title}</th>}
+          {index === 0 && (
+            <th scope="rowgroup" rowSpan={losses.length}>
+              {title}
+            </th>
+          )}
           <Place loss={loss} />
           <td>{loss.message}</td>
           {index === 0 && <td rowSpan={losses.length}>{remedy}</td>}
@@ -85,7 +97,9 @@ function Place({ loss }: { loss: Loss }): JSX.Element {
   return (
     <>
       <td class="number">{count(loss.count)}</td>
-      <td><code title={title}>{text}</code></td>
+      <td>
+        <code title={title}>{text}</code>
+      </td>
     </>
   );
 }

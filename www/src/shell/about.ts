@@ -63,7 +63,10 @@ function describeUnfinished(times: number): string {
 }
 
 const MODES: Record<string, string> = {
-  file: "file", pipe: "pipe", directory: "folder, one stream per recorder thread", link: "link",
+  file: "file",
+  pipe: "pipe",
+  directory: "folder, one stream per recorder thread",
+  link: "link",
   page: "page",
 };
 

@@ -35,7 +35,13 @@ function anywhere(id: string, label: string, keys: readonly string[], run: () =>
 /** What a click on a button does, where there is one. */
 function button(id: string, label: string, key: string, selector: string): Command {
   const find = (): HTMLElement | null => document.querySelector<HTMLElement>(selector);
-  return anywhere(id, label, [key], () => find()?.click(), () => isOpen() && find() !== null);
+  return anywhere(
+    id,
+    label,
+    [key],
+    () => find()?.click(),
+    () => isOpen() && find() !== null,
+  );
 }
 
 /** A key that the focused view itself handles. */
@@ -48,10 +54,12 @@ export const SERVED = "Other recordings";
 
 function servedCommands(): Command[] {
   const profiles = served.value?.profiles ?? [];
-  return profiles.length < 2 ? [] : profiles.map((profile, index) => ({
-    ...anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile)),
-    group: SERVED,
-  }));
+  return profiles.length < 2
+    ? []
+    : profiles.map((profile, index) => ({
+        ...anywhere(`served-${index}`, `Open ${profile.name}`, [], () => void openServed(profile)),
+        group: SERVED,
+      }));
 }
 
 /** Registers all of them. Call once. */
@@ -66,19 +74,37 @@ const FRAME: readonly Command[] = [
   anywhere("commands", "Commands", ["Mod+p", "Mod+k"], focusPalette, isOpen),
   anywhere("open", "Add files…", ["Mod+o"], () => void pickFiles("files").then(takeFiles)),
   anywhere("open-folder", "Add a folder…", [], () => void pickFiles("folder").then(takeFiles)),
-  anywhere("share", "Share…", ["Mod+s"], () => {
-    shareOpen.value = true;
-  }, isOpen),
+  anywhere(
+    "share",
+    "Share…",
+    ["Mod+s"],
+    () => {
+      shareOpen.value = true;
+    },
+    isOpen,
+  ),
   anywhere("shortcuts", "Keyboard shortcuts", ["?"], () => {
     shortcutsOpen.value = true;
   }),
-  anywhere("about", "About this profile", [], () => {
-    aboutOpen.value = true;
-  }, isOpen),
+  anywhere(
+    "about",
+    "About this profile",
+    [],
+    () => {
+      aboutOpen.value = true;
+    },
+    isOpen,
+  ),
   anywhere("dsos", "Show or hide DSOs", ["l"], toggleLedger, isOpen),
-  anywhere("ledger-full", "Show DSOs at full width", [], () => {
-    ledgerFull.value = !ledgerFull.peek();
-  }, isOpen),
+  anywhere(
+    "ledger-full",
+    "Show DSOs at full width",
+    [],
+    () => {
+      ledgerFull.value = !ledgerFull.peek();
+    },
+    isOpen,
+  ),
   button("events", "Events", "e", ".event-chip"),
   anywhere("threads", "Processes and threads", ["t"], chooseThreads, isOne),
   anywhere("next-thread", "Next thread", ["n"], () => stepThread(1), isOne),
@@ -86,10 +112,22 @@ const FRAME: readonly Command[] = [
   anywhere("undo", "Undo", ["Mod+z"], undo, () => canUndo.value),
   anywhere("redo", "Redo", ["Mod+Shift+z"], redo, () => canRedo.value),
   anywhere("clear", "Clear all filters and transforms", [], clearFilters, () => isOpen() && filterCount.value > 0),
-  anywhere("timeline", "Expand or collapse the timeline", [], () => {
-    setTimelineShape(timelineShape.peek() === "strip" ? "tracks" : "strip");
-  }, () => isOpen() && timelineShape.value !== "none"),
-  anywhere("close", "Close the dialog or search, clear the selection", ["Escape"], () => void leave(), () => false),
+  anywhere(
+    "timeline",
+    "Expand or collapse the timeline",
+    [],
+    () => {
+      setTimelineShape(timelineShape.peek() === "strip" ? "tracks" : "strip");
+    },
+    () => isOpen() && timelineShape.value !== "none",
+  ),
+  anywhere(
+    "close",
+    "Close the dialog or search, clear the selection",
+    ["Escape"],
+    () => void leave(),
+    () => false,
+  ),
 ];
 
 /** What two profiles can be seen as. */
@@ -97,10 +135,17 @@ const IN_COMPARISON: readonly View[] = ["flame", "functions", "tree"];
 
 function views(): Command[] {
   return VIEWS.map(({ view: each, label, key }) =>
-    anywhere(`view-${each}`, label, [key], () => {
-      ledgerFull.value = false;
-      showView(each);
-    }, () => isOne() || (isOpen() && IN_COMPARISON.includes(each))));
+    anywhere(
+      `view-${each}`,
+      label,
+      [key],
+      () => {
+        ledgerFull.value = false;
+        showView(each);
+      },
+      () => isOne() || (isOpen() && IN_COMPARISON.includes(each)),
+    ),
+  );
 }
 
 function inCode(id: string, label: string, keys: readonly string[], run: () => void, isOffered: () => boolean = isOpen): Command {
@@ -111,17 +156,36 @@ const areLines = (): boolean => isOne() && view.value === "functions" && hot.val
 
 const TREE: readonly Command[] = [
   inCode("invert", "Invert the tree", ["i"], invert),
-  inCode("lines", "Show lines of this function", [], () => void showLines(), () => isOne() && (selection.value?.functionId ?? null) !== null),
+  inCode(
+    "lines",
+    "Show lines of this function",
+    [],
+    () => void showLines(),
+    () => isOne() && (selection.value?.functionId ?? null) !== null,
+  ),
   inCode("previous-hot-line", "Previous hot line", ["["], () => stepHot("previous"), areLines),
   inCode("next-hot-line", "Next hot line", ["]"], () => stepHot("next"), areLines),
-  inCode("only-matches", "Keep only samples that match the search", [], () => {
-    addStep({ kind: "search", text: search.peek() });
-  }, () => isOpen() && search.value.trim() !== ""),
+  inCode(
+    "only-matches",
+    "Keep only samples that match the search",
+    [],
+    () => {
+      addStep({ kind: "search", text: search.peek() });
+    },
+    () => isOpen() && search.value.trim() !== "",
+  ),
 ];
 
 function transforms(): Command[] {
   return TRANSFORMS.map(({ kind, key, label }) =>
-    inCode(kind, label, [key], () => void applyTransform(kind), () => isOne() && (kind === "collapse-recursion" || selection.value !== null)));
+    inCode(
+      kind,
+      label,
+      [key],
+      () => void applyTransform(kind),
+      () => isOne() && (kind === "collapse-recursion" || selection.value !== null),
+    ),
+  );
 }
 
 const CODE = "Flame graph, call tree, functions";
@@ -150,4 +214,3 @@ function toggleLedger(): void {
   dock.value = "dsos";
   dockOpen.value = !isShown;
 }
-

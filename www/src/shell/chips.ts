@@ -23,20 +23,34 @@ export function chipsOf(query: Query): Chip[] {
   const { range, processes, threads, cpus, comms, dsos, steps, around } = query;
   const chips: (Chip | null)[] = [
     range && {
-      key: "range", look: "range", what: "range", word: range.side === "inside" ? "Range" : "Outside",
-      text: rangeWords(range), remove: () => setRange(null),
+      key: "range",
+      look: "range",
+      what: "range",
+      word: range.side === "inside" ? "Range" : "Outside",
+      text: rangeWords(range),
+      remove: () => setRange(null),
     },
     filter("processes", ["Process", "Processes"], processes, namesOf(processNames.value), setProcesses),
     filter("threads", ["Thread", "Threads"], threads, namesOf(threadNames.value), setThreads),
     filter("comms", ["Threads named", "Threads named"], comms, inShort, setComms),
     filter("cpus", ["CPU", "CPUs"], cpus, ranges, setCpus),
     filter("dsos", ["Ends in", "Ends in"], dsos, (all) => inShort(all.map(labelOfDso)), setDsos),
-    ...steps.map((step, index): Chip => ({
-      key: `step-${index}`, look: "step", what: index, ...stepWords(step), remove: () => removeStep(index),
-    })),
+    ...steps.map(
+      (step, index): Chip => ({
+        key: `step-${index}`,
+        look: "step",
+        what: index,
+        ...stepWords(step),
+        remove: () => removeStep(index),
+      }),
+    ),
     around && {
-      key: "around", look: "step", what: null, word: around.side === "callers" ? "Callers of" : "Callees of",
-      text: labelOfFunction(around.function), remove: () => setAround(null),
+      key: "around",
+      look: "step",
+      what: null,
+      word: around.side === "callers" ? "Callers of" : "Callees of",
+      text: labelOfFunction(around.function),
+      remove: () => setAround(null),
     },
   ];
   return chips.filter((chip) => chip !== null);

@@ -4,10 +4,33 @@
 import type { JSX } from "preact";
 
 type Name =
-  | "tick" | "diamond" | "ring" | "unequal" | "dash" | "triangle" | "warning" | "close" | "chevron" | "menu" | "search"
-  | "link" | "lock" | "file" | "copy" | "back" | "more" | "sun" | "order";
+  | "tick"
+  | "diamond"
+  | "ring"
+  | "unequal"
+  | "dash"
+  | "triangle"
+  | "warning"
+  | "close"
+  | "chevron"
+  | "menu"
+  | "search"
+  | "link"
+  | "lock"
+  | "file"
+  | "copy"
+  | "back"
+  | "more"
+  | "sun"
+  | "order";
 
-const STROKE = { fill: "none", stroke: "currentColor", "stroke-width": 1.8, "stroke-linecap": "round", "stroke-linejoin": "round" } as const;
+const STROKE = {
+  fill: "none",
+  stroke: "currentColor",
+  "stroke-width": 1.8,
+  "stroke-linecap": "round",
+  "stroke-linejoin": "round",
+} as const;
 
 const SHAPES: Record<Name, JSX.Element> = {
   tick: <path d="M2.5 8.5 6.3 12 13.5 4" {...STROKE} stroke-width={2.2} />,

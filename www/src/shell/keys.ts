@@ -12,11 +12,15 @@ const LISTS = "[role=menu], [role=listbox], .popover";
 
 /** Starts listening. Call once. */
 export function followKeys(): void {
-  window.addEventListener("keydown", (event) => {
-    if (isSwitchedOff(event) && !isText(event.target)) {
-      event.stopImmediatePropagation();
-    }
-  }, { capture: true });
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (isSwitchedOff(event) && !isText(event.target)) {
+        event.stopImmediatePropagation();
+      }
+    },
+    { capture: true },
+  );
   window.addEventListener("keydown", (event) => {
     // A view, a dialog or a field that used the key says so.
     if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) {

@@ -131,7 +131,12 @@ export function funnel(profile: ProfileInfo): Step[] {
   const { samples } = profile;
   const { count: lost, what } = lostOf(profile);
   const shown = shownOf(profile);
-  const known = profile.funnel ?? { recorded: samples + (what === "samples" ? lost : 0), unreadable: samples - shown, truncated: 0, shown };
+  const known = profile.funnel ?? {
+    recorded: samples + (what === "samples" ? lost : 0),
+    unreadable: samples - shown,
+    truncated: 0,
+    shown,
+  };
   return [
     { name: "recorded", count: known.recorded },
     { name: what === "samples" ? "lost" : "lost records (any kind)", count: lost },
@@ -143,13 +148,19 @@ export function funnel(profile: ProfileInfo): Step[] {
 
 /** Of the records of samples those that are in an event. One that reads a group of events is in several. */
 function shownOf({ samples, events }: ProfileInfo): number {
-  return Math.min(samples, events.reduce((sum, event) => sum + event.samples, 0));
+  return Math.min(
+    samples,
+    events.reduce((sum, event) => sum + event.samples, 0),
+  );
 }
 
 /** All of it as lines of text: the funnel, then a line a warning. Kinds are called as in `perftab info --json`. */
 export function asText(profile: ProfileInfo): string {
-  const steps = funnel(profile).map((step) => `${step.name} ${count(step.count)}`).join(" → ");
+  const steps = funnel(profile)
+    .map((step) => `${step.name} ${count(step.count)}`)
+    .join(" → ");
   const lines = lossesOf(profile).map(({ kind, count: times, offset, message }) =>
-    [kind, count(times), place(offset).text, message, REMEDIES[kind]].join("\t"));
+    [kind, count(times), place(offset).text, message, REMEDIES[kind]].join("\t"),
+  );
   return [`Samples: ${steps}`, ...lines].join("\n");
 }

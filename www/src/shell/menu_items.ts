@@ -37,13 +37,18 @@ export function extraItems(): MenuItem[] {
       ? { label: `Count ${dso.name} as own code`, keys: "", run: () => void countAs(dso.id, "own") }
       : null,
     { label: "Invert the tree", keys: "i", run: invert },
-    named === null ? null : { label: "Copy name", keys: "", run: () => void writeClipboard(exportedName(named.name, named.flags)) },
+    named === null
+      ? null
+      : { label: "Copy name", keys: "", run: () => void writeClipboard(exportedName(named.name, named.flags)) },
   ];
   return items.filter((item) => item !== null);
 }
 
 async function onlyEndingIn(dso: number): Promise<void> {
-  const found = await session.peek()?.call("dsoRef", { dso }).catch(() => null);
+  const found = await session
+    .peek()
+    ?.call("dsoRef", { dso })
+    .catch(() => null);
   if (found) {
     setDsos([found]);
   }

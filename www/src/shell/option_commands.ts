@@ -61,48 +61,140 @@ const isTable = (): boolean => isOpen() && view.value === "functions";
 export function optionCommands(): Command[] {
   return [
     ...tree(),
-    ...kept("Colour", colourBy, [["kind", "kind"], ["dso", "DSO"], ["heat", "self heat"]], isGraph),
-    ...kept("Root", rootAt, [["top", "at the top"], ["bottom", "at the bottom"]], isGraph),
-    ...kept("Row height", rowHeight, [["16", "16"], ["18", "18"], ["22", "22"]], isGraph),
-    ...kept("Unnamed code", unnamedCode, [["each-address", "each address"], ["one-per-dso", "one per DSO"]], isGraph),
+    ...kept(
+      "Colour",
+      colourBy,
+      [
+        ["kind", "kind"],
+        ["dso", "DSO"],
+        ["heat", "self heat"],
+      ],
+      isGraph,
+    ),
+    ...kept(
+      "Root",
+      rootAt,
+      [
+        ["top", "at the top"],
+        ["bottom", "at the bottom"],
+      ],
+      isGraph,
+    ),
+    ...kept(
+      "Row height",
+      rowHeight,
+      [
+        ["16", "16"],
+        ["18", "18"],
+        ["22", "22"],
+      ],
+      isGraph,
+    ),
+    ...kept(
+      "Unnamed code",
+      unnamedCode,
+      [
+        ["each-address", "each address"],
+        ["one-per-dso", "one per DSO"],
+      ],
+      isGraph,
+    ),
     ...functions(),
     ...ledger(),
-    ...kept("Theme", theme, [["system", "system"], ["light", "light"], ["dark", "dark"]], always),
-    ...kept("Row spacing", density, [["compact", "compact"], ["comfortable", "comfortable"]], always),
-    ...kept("Single-key shortcuts", singleKeys, [["on", "on"], ["off", "off"]], always),
+    ...kept(
+      "Theme",
+      theme,
+      [
+        ["system", "system"],
+        ["light", "light"],
+        ["dark", "dark"],
+      ],
+      always,
+    ),
+    ...kept(
+      "Row spacing",
+      density,
+      [
+        ["compact", "compact"],
+        ["comfortable", "comfortable"],
+      ],
+      always,
+    ),
+    ...kept(
+      "Single-key shortcuts",
+      singleKeys,
+      [
+        ["on", "on"],
+        ["off", "off"],
+      ],
+      always,
+    ),
   ];
 }
 
 function tree(): Command[] {
   return [
     ...commandsOf({
-      label: "Direction", choices: [["callees", "callees"], ["inverted", "inverted"]],
-      now: () => query.value.direction, choose: setDirection,
+      label: "Direction",
+      choices: [
+        ["callees", "callees"],
+        ["inverted", "inverted"],
+      ],
+      now: () => query.value.direction,
+      choose: setDirection,
     }),
     ...commandsOf({
-      label: "First level", choices: [["process", "process"], ["thread", "thread"], ["none", "none"]],
-      now: () => query.value.group, choose: setGroup,
+      label: "First level",
+      choices: [
+        ["process", "process"],
+        ["thread", "thread"],
+        ["none", "none"],
+      ],
+      now: () => query.value.group,
+      choose: setGroup,
     }),
     ...commandsOf({
-      label: "Inlines", choices: [["shown", "shown"], ["merged", "merged"]],
-      now: () => query.value.inlines, choose: setInlines,
+      label: "Inlines",
+      choices: [
+        ["shown", "shown"],
+        ["merged", "merged"],
+      ],
+      now: () => query.value.inlines,
+      choose: setInlines,
     }),
-    action("Expand hottest path", () => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL), () => view.value === "tree"),
+    action(
+      "Expand hottest path",
+      () => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL),
+      () => view.value === "tree",
+    ),
   ];
 }
 
 function functions(): Command[] {
   return [
     ...commandsOf({
-      label: "Group by", choices: [["function", "functions"], ["file", "source files"], ["dso", "DSOs"], ["thread", "threads"]],
+      label: "Group by",
+      choices: [
+        ["function", "functions"],
+        ["file", "source files"],
+        ["dso", "DSOs"],
+        ["thread", "threads"],
+      ],
       now: () => functionsGroup.value,
-      choose: (value) => step(() => {
-        functionsGroup.value = value;
-      }),
+      choose: (value) =>
+        step(() => {
+          functionsGroup.value = value;
+        }),
       isOffered: isTable,
     }),
     ...commandsOf({
-      label: "Sort by", choices: [["self", "self"], ["total", "total"], ["name", "name"], ["dso", "DSO"]],
+      label: "Sort by",
+      choices: [
+        ["self", "self"],
+        ["total", "total"],
+        ["name", "name"],
+        ["dso", "DSO"],
+      ],
       now: () => functionsOrder.value.key,
       choose: (key) => {
         functionsOrder.value = { key, descending: key === "self" || key === "total" };
@@ -114,19 +206,41 @@ function functions(): Command[] {
 
 function ledger(): Command[] {
   return [
-    ...kept("Sort DSOs", order, [["to-name", "unnamed first"], ["samples", "most samples first"], ["name", "by name"]]),
-    action("Fetch all from debuginfod", () => requestFetch(unasked.peek().map(({ id }) => id)), () => unasked.value.length > 0),
-    action("Close the side panel", () => {
-      dockOpen.value = false;
-    }, () => dockOpen.value),
-    action("Show the selection", () => {
-      ledgerFull.value = false;
-      dock.value = "selection";
-      dockOpen.value = true;
-    }, () => !dockOpen.value || dock.value !== "selection"),
-    ...(["link", "page", "export"] as const).map((tab) => action(`Share: ${tab}`, () => {
-      shareTab.value = tab;
-      shareOpen.value = true;
-    }, () => true)),
+    ...kept("Sort DSOs", order, [
+      ["to-name", "unnamed first"],
+      ["samples", "most samples first"],
+      ["name", "by name"],
+    ]),
+    action(
+      "Fetch all from debuginfod",
+      () => requestFetch(unasked.peek().map(({ id }) => id)),
+      () => unasked.value.length > 0,
+    ),
+    action(
+      "Close the side panel",
+      () => {
+        dockOpen.value = false;
+      },
+      () => dockOpen.value,
+    ),
+    action(
+      "Show the selection",
+      () => {
+        ledgerFull.value = false;
+        dock.value = "selection";
+        dockOpen.value = true;
+      },
+      () => !dockOpen.value || dock.value !== "selection",
+    ),
+    ...(["link", "page", "export"] as const).map((tab) =>
+      action(
+        `Share: ${tab}`,
+        () => {
+          shareTab.value = tab;
+          shareOpen.value = true;
+        },
+        () => true,
+      ),
+    ),
   ];
 }

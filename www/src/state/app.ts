@@ -4,7 +4,16 @@
 import { computed, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import type {
-  Coverage, DsoRow, FunctionRef, FunctionsOrder, ProfileInfo, Progress, Query, SearchResult, SessionFailure, TimeRange,
+  Coverage,
+  DsoRow,
+  FunctionRef,
+  FunctionsOrder,
+  ProfileInfo,
+  Progress,
+  Query,
+  SearchResult,
+  SessionFailure,
+  TimeRange,
 } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import type { ComparisonState, FunctionGroup, View, ViewState } from "./url.ts";

@@ -95,9 +95,7 @@ export function keyWords(key: string): string {
     return key;
   }
   const parts = key.split("+");
-  return parts
-    .map((part) => WORDS[part] ?? (parts.length > 1 && part.length === 1 ? part.toUpperCase() : part))
-    .join(" ");
+  return parts.map((part) => WORDS[part] ?? (parts.length > 1 && part.length === 1 ? part.toUpperCase() : part)).join(" ");
 }
 
 /** The key that a tooltip names; empty where there is none, or where it is switched off. */

@@ -13,7 +13,8 @@ export const threadNames = computed(() => new Map(threads.value.map(({ tid, name
 
 /** All threads, heaviest first: the order in which the keys go through them. */
 export const threads = computed(() =>
-  (eventTasks.value?.processes ?? []).flatMap((process) => process.threads).sort((a, b) => b.weight - a.weight));
+  (eventTasks.value?.processes ?? []).flatMap((process) => process.threads).sort((a, b) => b.weight - a.weight),
+);
 
 /** Asks once for each event of a profile. Call once. */
 export function followEventTasks(): void {

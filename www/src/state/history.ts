@@ -12,7 +12,17 @@
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { ALL } from "../session/types.ts";
 import {
-  comparison, functionsGroup, functionsOrder, linesOf, namesGeneration, query, search, shownThread, view, viewState, zoomRoot,
+  comparison,
+  functionsGroup,
+  functionsOrder,
+  linesOf,
+  namesGeneration,
+  query,
+  search,
+  shownThread,
+  view,
+  viewState,
+  zoomRoot,
 } from "./app.ts";
 import { count } from "./format.ts";
 import { toast } from "./toasts.ts";

@@ -96,7 +96,9 @@ class Files {
 /** Nanoseconds as seconds, without what is not needed: "21.6". */
 export function writeSeconds(nanoseconds: number): string {
   const whole = Math.floor(nanoseconds / 1e9);
-  const rest = String(nanoseconds - whole * 1e9).padStart(9, "0").replace(/0+$/, "");
+  const rest = String(nanoseconds - whole * 1e9)
+    .padStart(9, "0")
+    .replace(/0+$/, "");
   return rest === "" ? String(whole) : `${whole}.${rest}`;
 }
 
@@ -110,25 +112,27 @@ function writeFunction({ dso, name, address }: FunctionRef, files: Files): strin
 }
 
 function writePath(path: readonly PathPart[], files: Files): string {
-  return path
-    // biome-ignore lint/suspicious/useIterableCallbackReturn: every kind returns, as TypeScript checks
-    .map((part) => {
-      switch (part.kind) {
-        case "process":
-        case "thread":
-          return `${part.kind};${escaped(part.name)}`;
-        case "function":
-          // By far the most frequent, so without a word for it.
-          return `;${writeFunction(part.function, files)}`;
-        case "inlined":
-          return `${part.kind};${writeFunction(part.function, files)}`;
-        case "dso":
-          return `${part.kind};${files.place(part.dso)}`;
-        case "no-mapping":
-          return part.kind;
-      }
-    })
-    .join(",");
+  return (
+    path
+      // biome-ignore lint/suspicious/useIterableCallbackReturn: every kind returns, as TypeScript checks
+      .map((part) => {
+        switch (part.kind) {
+          case "process":
+          case "thread":
+            return `${part.kind};${escaped(part.name)}`;
+          case "function":
+            // By far the most frequent, so without a word for it.
+            return `;${writeFunction(part.function, files)}`;
+          case "inlined":
+            return `${part.kind};${writeFunction(part.function, files)}`;
+          case "dso":
+            return `${part.kind};${files.place(part.dso)}`;
+          case "no-mapping":
+            return part.kind;
+        }
+      })
+      .join(",")
+  );
 }
 
 function writeStep(step: Transform, files: Files): string {

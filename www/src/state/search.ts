@@ -30,9 +30,10 @@ export function followSearch(): void {
     pending = abort;
     const timer = setTimeout(() => {
       const { signal } = abort;
-      const found = compared === null
-        ? asking.call("search", { query: asked, text }, { signal })
-        : searchBoth(asking, compared, text, signal);
+      const found =
+        compared === null
+          ? asking.call("search", { query: asked, text }, { signal })
+          : searchBoth(asking, compared, text, signal);
       found
         .then((result) => {
           searchResult.value = result;
@@ -55,7 +56,14 @@ async function searchBoth(
 ): Promise<SearchResult> {
   const view = { ...compared.view, basis: "share" } as const;
   const { functions, total, matches, problem } = await asking.call("comparedSearch", { ...compared, view, text }, { signal });
-  return { functions, samples: total.afterSamples, weight: 0, share: total.after / 100, matches: Uint32Array.from(matches), problem };
+  return {
+    functions,
+    samples: total.afterSamples,
+    weight: 0,
+    share: total.after / 100,
+    matches: Uint32Array.from(matches),
+    problem,
+  };
 }
 
 /** Selects the next or the previous match, around the ends; once it is known what matches. */

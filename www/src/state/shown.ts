@@ -38,12 +38,9 @@ export function notCalled(what: RemovedSamples["what"]): string | null {
   const place = answer.removed.findIndex((each) => each.what === what);
   const own = answer.removed[place];
   const before = answer.removed.slice(0, place).reduce((left, { samples }) => left - samples, answer.allSamples);
-  const isMissed = step.kind === "focus"
-    ? own?.samples === before
-    : own?.effect === "none" && (step.kind === "merge" || step.kind === "drop");
-  return before > 0 && isMissed
-    ? `no function in ${labelOfDso(dso)} is called “${step.function.name}” here`
-    : null;
+  const isMissed =
+    step.kind === "focus" ? own?.samples === before : own?.effect === "none" && (step.kind === "merge" || step.kind === "drop");
+  return before > 0 && isMissed ? `no function in ${labelOfDso(dso)} is called “${step.function.name}” here` : null;
 }
 
 /** How many filters and steps there are. */

@@ -118,7 +118,10 @@ export function writeView({ state, zoom }: SharedView): string {
 export function readView(text: string): SharedView {
   const [, zoom = ""] = /(?:^|&)zoom=([^&]*)/.exec(text.slice(0, LONGEST_STATE)) ?? [];
   const path = zoom.split(",", DEEPEST_ZOOM).map(unescaped);
-  return { state: readVersion(`s2&${text}`).state, zoom: zoom === "" || path.includes(null) ? [] : path.filter((part) => part !== null) };
+  return {
+    state: readVersion(`s2&${text}`).state,
+    zoom: zoom === "" || path.includes(null) ? [] : path.filter((part) => part !== null),
+  };
 }
 
 type ReadState = Omit<ReadAddress, "payload">;
@@ -130,10 +133,12 @@ function readVersion(text: string): ReadState {
       // Written as forms are: `+` is a space there.
       return readState([...new URLSearchParams(fields.join("&"))].map(([name, value]) => [name, escaped(value)]));
     case "s2":
-      return readState(fields.map((field) => {
-        const equals = field.indexOf("=");
-        return equals === -1 ? [field, ""] : [field.slice(0, equals), field.slice(equals + 1)];
-      }));
+      return readState(
+        fields.map((field) => {
+          const equals = field.indexOf("=");
+          return equals === -1 ? [field, ""] : [field.slice(0, equals), field.slice(equals + 1)];
+        }),
+      );
     default:
       return { state: DEFAULT_VIEW_STATE, passedOver: text === "" ? [] : [text] };
   }
@@ -169,16 +174,20 @@ function readThread(text: string): number | null {
 /** "rest.share.after", "rest.raw.both.swapped" */
 function readComparison(text: string): ComparisonState | null {
   const [other, basis, width, order] = text.split(".");
-  return other !== "rest" && other !== "second" ? null : {
-    with: other,
-    order: order === "swapped" ? "swapped" : "plain",
-    basis: BASES.find((each) => each === basis) ?? "share",
-    width: WIDTHS.find((each) => each === width) ?? "after",
-  };
+  return other !== "rest" && other !== "second"
+    ? null
+    : {
+        with: other,
+        order: order === "swapped" ? "swapped" : "plain",
+        basis: BASES.find((each) => each === basis) ?? "share",
+        width: WIDTHS.find((each) => each === width) ?? "after",
+      };
 }
 
 function writeComparison(state: ComparisonState | null): string {
-  return state === null ? "" : [state.with, state.basis, state.width, ...(state.order === "swapped" ? ["swapped"] : [])].join(".");
+  return state === null
+    ? ""
+    : [state.with, state.basis, state.width, ...(state.order === "swapped" ? ["swapped"] : [])].join(".");
 }
 
 function writeState(state: ViewState): Field[] {

@@ -19,7 +19,12 @@ export function TimeCrumbs(): JSX.Element | null {
   return (
     <nav class="time-crumbs" aria-label="Timeline zoom">
       <Crumb place={-1} span={whole} words={wholeWords(whole)} />
-      {first > 0 && <span class="crumb-separator" aria-hidden="true"> › …</span>}
+      {first > 0 && (
+        <span class="crumb-separator" aria-hidden="true">
+          {" "}
+          › …
+        </span>
+      )}
       {crumbs.slice(first).map((span, index) => (
         <Crumb key={first + index} place={first + index} span={span} words={lengthWords(span)} />
       ))}
@@ -31,11 +36,20 @@ function Crumb({ place, span, words }: { place: number; span: TimeSpan; words: s
   const isShown = place === -1 ? zoomedTime.value === null : sameSpan(zoomedTime.value, span);
   return (
     <>
-      {place >= 0 && <span class="crumb-separator" aria-hidden="true"> › </span>}
+      {place >= 0 && (
+        <span class="crumb-separator" aria-hidden="true">
+          {" "}
+          ›{" "}
+        </span>
+      )}
       {isShown ? (
-        <span aria-current="true" title={rangeWords(span)}>{words}</span>
+        <span aria-current="true" title={rangeWords(span)}>
+          {words}
+        </span>
       ) : (
-        <button type="button" class="link" title={rangeWords(span)} onClick={() => leaveTo(place)}>{words}</button>
+        <button type="button" class="link" title={rangeWords(span)} onClick={() => leaveTo(place)}>
+          {words}
+        </button>
       )}
     </>
   );

@@ -8,7 +8,10 @@ import type { TimelineModel } from "./model.ts";
 import { hiddenTracks, setTrackKind, trackKind, trackKinds, trackOrder } from "./state.ts";
 
 const KINDS: Record<TrackBy, string> = { process: "Process", thread: "Thread", cpu: "CPU" };
-const ORDERS: readonly (readonly [TrackSort, string])[] = [["weight", "Weight"], ["start", "Start"]];
+const ORDERS: readonly (readonly [TrackSort, string])[] = [
+  ["weight", "Weight"],
+  ["start", "Start"],
+];
 
 export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCollapse: () => void }): JSX.Element {
   const row = model.rows.value[model.activeRow.value];
@@ -17,7 +20,12 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
     hiddenTracks.value = new Map(hidden.filter(([key]) => !keys.includes(key)));
   };
   return (
-    <Popover label={<Icon name="more" size={14} />} name="Timeline options" buttonClass="quiet icon-only" panelClass="menu timeline-menu">
+    <Popover
+      label={<Icon name="more" size={14} />}
+      name="Timeline options"
+      buttonClass="quiet icon-only"
+      panelClass="menu timeline-menu"
+    >
       {(close) => (
         <>
           {trackKinds.value.length > 1 && (
@@ -28,25 +36,61 @@ export function TimelineMenu({ model, onCollapse }: { model: TimelineModel; onCo
               onChoose={setTrackKind}
             />
           )}
-          <Choices label="Sort by" value={trackOrder.value} choices={ORDERS} onChoose={(order) => {
-            trackOrder.value = order;
-          }} />
+          <Choices
+            label="Sort by"
+            value={trackOrder.value}
+            choices={ORDERS}
+            onChoose={(order) => {
+              trackOrder.value = order;
+            }}
+          />
           {row && (
-            <button type="button" class="menu-item" onClick={() => { close(); model.hide(row); }}>
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close();
+                model.hide(row);
+              }}
+            >
               Hide {row.label} <kbd>Delete</kbd>
             </button>
           )}
           {hidden.length > 1 && (
-            <button type="button" class="menu-item" onClick={() => { close(); show(hidden.map(([key]) => key)); }}>
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close();
+                show(hidden.map(([key]) => key));
+              }}
+            >
               Show all {hidden.length} hidden tracks
             </button>
           )}
           {hidden.map(([key, label]) => (
-            <button key={key} type="button" class="menu-item" onClick={() => { close(); show([key]); }}>
+            <button
+              key={key}
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                close();
+                show([key]);
+              }}
+            >
               Show {label}
             </button>
           ))}
-          <button type="button" class="menu-item" onClick={() => { close(); onCollapse(); }}>Collapse the timeline</button>
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              close();
+              onCollapse();
+            }}
+          >
+            Collapse the timeline
+          </button>
         </>
       )}
     </Popover>
@@ -66,7 +110,9 @@ function Choices<T extends string>({ label, value, choices, onChoose }: ChoicesP
       <span>{label}</span>
       <span class="segmented" role="group" aria-label={label}>
         {choices.map(([each, words]) => (
-          <button key={each} type="button" aria-pressed={each === value} onClick={() => onChoose(each)}>{words}</button>
+          <button key={each} type="button" aria-pressed={each === value} onClick={() => onChoose(each)}>
+            {words}
+          </button>
         ))}
       </span>
     </div>

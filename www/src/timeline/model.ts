@@ -23,12 +23,33 @@ import { ALL_ROW, binAt, rowAt } from "./scene.ts";
 import type { TimeElements, TimelineForm } from "./stage.ts";
 import { TimeStage } from "./stage.ts";
 import {
-  enterSpan, hasSingleSamples, hiddenTracks, leaveTo, openProcesses, rangeShown, showTime, timeCrumbs, timeCursor, timeInSight,
-  timeQuery, trackKind, trackOrder, wholeTime,
+  enterSpan,
+  hasSingleSamples,
+  hiddenTracks,
+  leaveTo,
+  openProcesses,
+  rangeShown,
+  showTime,
+  timeCrumbs,
+  timeCursor,
+  timeInSight,
+  timeQuery,
+  trackKind,
+  trackOrder,
+  wholeTime,
 } from "./state.ts";
 import type { TimeSpan } from "./time_window.ts";
 import {
-  extended, lengthOf, panWindow, pointedTime, revealTime, roundStep, spanOf, timeAt, xOf, zoomWindow,
+  extended,
+  lengthOf,
+  panWindow,
+  pointedTime,
+  revealTime,
+  roundStep,
+  spanOf,
+  timeAt,
+  xOf,
+  zoomWindow,
 } from "./time_window.ts";
 import { decimalsFor, lengthWords, NO_SINGLE_SAMPLES, rangeWords, secondsWith } from "./words.ts";
 
@@ -109,7 +130,12 @@ export class TimelineModel {
     const stops = [
       followGestures(area, locate, "across", this.#gestures(stage, focus)),
       effect(() => this.#ask(stage, form)),
-      effect(() => stage.show(this.answer.value, this.rows.value.map(({ track }) => track))),
+      effect(() =>
+        stage.show(
+          this.answer.value,
+          this.rows.value.map(({ track }) => track),
+        ),
+      ),
       effect(() => stage.showMarks(marks.value)),
       effect(() => stage.showWindow(timeInSight.value)),
       effect(() => stage.mark({ range: rangeShown.value, inverted: rangeShown.value?.side === "outside" })),
@@ -174,9 +200,12 @@ export class TimelineModel {
         const beside = grasped === null ? 0 : xOf(grasped, timeInSight.peek(), stage.width.peek()) - from;
         const now = time(to + beside);
         this.#drag(
-          how === "new" || range === null ? spanOf(time(from), now)
-            : how === "extend" ? extended(range, now)
-              : how === "start" ? spanOf(now, range.end)
+          how === "new" || range === null
+            ? spanOf(time(from), now)
+            : how === "extend"
+              ? extended(range, now)
+              : how === "start"
+                ? spanOf(now, range.end)
                 : spanOf(range.start, now),
         );
         timeCursor.value = now;

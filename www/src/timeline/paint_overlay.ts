@@ -49,13 +49,7 @@ function paintLine(ctx: CanvasRenderingContext2D, scene: Scene, time: number, co
   }
 }
 
-function paintRange(
-  ctx: CanvasRenderingContext2D,
-  scene: Scene,
-  palette: TimePalette,
-  range: TimeSpan,
-  inverted: boolean,
-): void {
+function paintRange(ctx: CanvasRenderingContext2D, scene: Scene, palette: TimePalette, range: TimeSpan, inverted: boolean): void {
   const { ratio, sizes } = scene;
   const { width, height } = ctx.canvas;
   const line = 2 * hairline(ratio);
@@ -83,13 +77,7 @@ function paintRange(
   }
 }
 
-function paintHandle(
-  ctx: CanvasRenderingContext2D,
-  { ratio }: Scene,
-  palette: TimePalette,
-  edge: number,
-  middle: number,
-): void {
+function paintHandle(ctx: CanvasRenderingContext2D, { ratio }: Scene, palette: TimePalette, edge: number, middle: number): void {
   const [width, height] = [HANDLE_WIDTH * ratio, HANDLE_HEIGHT * ratio];
   if (edge < 0 || edge > ctx.canvas.width) {
     return;

@@ -86,8 +86,7 @@ function paintArea(
   const first = Math.max(0, Math.floor((window.start - answer.start) / length));
   const past = Math.min(bins, Math.ceil((window.end - answer.start) / length));
   const most = snap(width, ratio);
-  const edge = (bin: number): number =>
-    Math.min(most, Math.max(0, snap(xOf(answer.start + bin * length, window, width), ratio)));
+  const edge = (bin: number): number => Math.min(most, Math.max(0, snap(xOf(answer.start + bin * length, window, width), ratio)));
   const sums = new Float64Array(Math.max(0, past - first));
   for (const { kind, fill } of palette.stack) {
     ctx.fillStyle = fill;

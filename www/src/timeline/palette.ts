@@ -30,7 +30,12 @@ export interface TimePalette {
 const STACK = [Kind.Own, Kind.Jit, Kind.Unnamed, Kind.System, Kind.Kernel, Kind.Pseudo] as const;
 /** Places of the kinds in the answer's columns. */
 const COLUMN: Record<number, number> = {
-  [Kind.Own]: 0, [Kind.System]: 1, [Kind.Kernel]: 2, [Kind.Jit]: 3, [Kind.Unnamed]: 4, [Kind.Pseudo]: 5,
+  [Kind.Own]: 0,
+  [Kind.System]: 1,
+  [Kind.Kernel]: 2,
+  [Kind.Jit]: 3,
+  [Kind.Unnamed]: 4,
+  [Kind.Pseudo]: 5,
 };
 
 export function readTimePalette(ratio: number): TimePalette {

@@ -10,12 +10,7 @@ export interface Row extends Omit<Track, "peak"> {
   opened: "open" | "closed" | null;
 }
 
-export function rowsOf(
-  answer: Timeline,
-  tasks: TaskRows | null,
-  by: TrackBy,
-  open: ReadonlySet<number>,
-): Row[] {
+export function rowsOf(answer: Timeline, tasks: TaskRows | null, by: TrackBy, open: ReadonlySet<number>): Row[] {
   const threadsOf = new Map(tasks?.processes.map((each) => [each.pid, each.threads.length]));
   /** Filters may leave one of several, and in a link the tasks may not be told apart by thread. */
   const hasThreads = ({ pid, threads }: Omit<Track, "peak">): boolean =>
@@ -23,10 +18,7 @@ export function rowsOf(
   const row = (track: Omit<Track, "peak">, place: number | null): Row => ({
     ...track,
     track: place,
-    opened:
-      by !== "process" || track.level > 0 || !hasThreads(track)
-        ? null
-        : open.has(track.pid ?? -1) ? "open" : "closed",
+    opened: by !== "process" || track.level > 0 || !hasThreads(track) ? null : open.has(track.pid ?? -1) ? "open" : "closed",
   });
   const present = answer.tracks.slice(1).map((track, place) => row(track, place + 1));
   const known = new Set(present.map(({ key }) => key));
@@ -39,11 +31,18 @@ function everyTrack(tasks: TaskRows | null, by: TrackBy): Omit<Track, "peak">[] 
   const none = { samples: 0, weight: 0, level: 0, threads: 0, pid: null, tid: null, cpu: null };
   switch (by) {
     case "process":
-      return (tasks?.processes ?? []).map(({ pid, name, threads }) =>
-        ({ ...none, key: `p${pid}`, label: name, sub: "", threads: threads.length, pid }));
+      return (tasks?.processes ?? []).map(({ pid, name, threads }) => ({
+        ...none,
+        key: `p${pid}`,
+        label: name,
+        sub: "",
+        threads: threads.length,
+        pid,
+      }));
     case "thread":
       return (tasks?.processes ?? []).flatMap(({ pid, threads }) =>
-        threads.map(({ tid, name }) => ({ ...none, key: `t${tid}`, label: name, sub: "", pid, tid })));
+        threads.map(({ tid, name }) => ({ ...none, key: `t${tid}`, label: name, sub: "", pid, tid })),
+      );
     case "cpu":
       return (tasks?.cpus ?? []).map(({ cpu }) => ({ ...none, key: `c${cpu}`, label: `CPU ${cpu}`, sub: "", cpu }));
   }

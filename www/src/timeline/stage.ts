@@ -118,18 +118,20 @@ export class TimeStage {
   /** What is on screen; null before it has a size. */
   get scene(): Scene | null {
     const width = this.width.peek();
-    return width < 1 ? null : {
-      answer: this.#answer,
-      rows: this.#rows,
-      marks: this.#marks,
-      window: this.#window,
-      width,
-      height: this.#size.height,
-      scrollTop: this.#el.scroller?.scrollTop ?? 0,
-      sizes: this.#sizes(),
-      ratio: this.#size.ratio,
-      textScale: this.#textScale,
-    };
+    return width < 1
+      ? null
+      : {
+          answer: this.#answer,
+          rows: this.#rows,
+          marks: this.#marks,
+          window: this.#window,
+          width,
+          height: this.#size.height,
+          scrollTop: this.#el.scroller?.scrollTop ?? 0,
+          sizes: this.#sizes(),
+          ratio: this.#size.ratio,
+          textScale: this.#textScale,
+        };
   }
 
   #sizes(): Sizes {

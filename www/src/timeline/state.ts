@@ -10,8 +10,7 @@ import { dropsSamples } from "../state/steps.ts";
 import { clampWindow, sameSpan } from "./time_window.ts";
 
 /** When the last of what was worked out was: a wait may end after the last sample. */
-const lastDerived = computed(() =>
-  (eventTasks.value?.processes ?? []).reduce((last, { end }) => Math.max(last, end), 0));
+const lastDerived = computed(() => (eventTasks.value?.processes ?? []).reduce((last, { end }) => Math.max(last, end), 0));
 
 /** What is known of when samples were: of a recording everything, of a link what it kept. */
 export const timesKnown = computed<Times>(() => info.value?.fidelity?.times ?? "samples");

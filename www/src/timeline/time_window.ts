@@ -81,9 +81,7 @@ export function spanOf(a: number, b: number): TimeSpan {
 
 /** A range with that edge moved to `time` which is nearer to it. */
 export function extended(range: TimeSpan, time: number): TimeSpan {
-  return Math.abs(time - range.start) < Math.abs(time - range.end)
-    ? spanOf(time, range.end)
-    : spanOf(range.start, time);
+  return Math.abs(time - range.start) < Math.abs(time - range.end) ? spanOf(time, range.end) : spanOf(range.start, time);
 }
 
 export const sameSpan = (a: TimeSpan | null, b: TimeSpan | null): boolean =>

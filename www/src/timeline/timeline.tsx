@@ -89,7 +89,11 @@ function Form({ form, model, onShow }: FormProps): JSX.Element {
           <strong>All CPUs</strong> <span class="timeline-count">timeline</span>
         </button>
       )}
-      {model.failure.value !== null && <p class="timeline-failure" role="status">{model.failure.value}</p>}
+      {model.failure.value !== null && (
+        <p class="timeline-failure" role="status">
+          {model.failure.value}
+        </p>
+      )}
       <TimeTip model={model} />
     </section>
   );
@@ -120,7 +124,10 @@ function CpuCount(): JSX.Element | null {
 
 function UnfilteredNotice(): JSX.Element {
   return (
-    <span class="timeline-count ink-warn" title="This link has its timeline by process and thread only: DSO filters and transforms do not affect it">
+    <span
+      class="timeline-count ink-warn"
+      title="This link has its timeline by process and thread only: DSO filters and transforms do not affect it"
+    >
       partly filtered
     </span>
   );
@@ -137,7 +144,11 @@ function TimeTip({ model }: { model: TimelineModel }): JSX.Element | null {
       el.style.top = `${at.y}px`;
     }
   }, [tip]);
-  return tip === null ? null : <div class="time-tip" ref={element} aria-hidden="true">{tip.text}</div>;
+  return tip === null ? null : (
+    <div class="time-tip" ref={element} aria-hidden="true">
+      {tip.text}
+    </div>
+  );
 }
 
 function onKey(event: KeyboardEvent, model: TimelineModel): void {

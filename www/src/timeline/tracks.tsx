@@ -205,7 +205,14 @@ function onRowKey(event: KeyboardEvent, row: Row, place: number, model: Timeline
 }
 
 const EDGE_STEPS: Record<string, number> = {
-  ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -LEAP, PageUp: LEAP, Home: -Infinity, End: Infinity,
+  ArrowLeft: -1,
+  ArrowDown: -1,
+  ArrowRight: 1,
+  ArrowUp: 1,
+  PageDown: -LEAP,
+  PageUp: LEAP,
+  Home: -Infinity,
+  End: Infinity,
 };
 
 function onEdgeKey(event: KeyboardEvent, edge: "start" | "end", model: TimelineModel): void {

@@ -21,9 +21,7 @@ export function CallTreeView(): JSX.Element {
         shape="table"
       />
       {callTree.left.value > 0 && (
-        <p class="table-foot">
-          {`${count(callTree.left.value)} lighter callees are not listed. Focus or search to see them.`}
-        </p>
+        <p class="table-foot">{`${count(callTree.left.value)} lighter callees are not listed. Focus or search to see them.`}</p>
       )}
     </section>
   );

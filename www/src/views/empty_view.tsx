@@ -18,7 +18,9 @@ export function EmptyView({ words }: { words: EmptyWords | null }): JSX.Element 
         </button>
       )}
       {actions.map(({ label, run }) => (
-        <button key={label} type="button" onClick={run}>{label}</button>
+        <button key={label} type="button" onClick={run}>
+          {label}
+        </button>
       ))}
     </p>
   );

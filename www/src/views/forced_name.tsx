@@ -9,7 +9,11 @@ export function isForced(flags: number): boolean {
 
 /** What stands before a name. */
 export function ForcedMark({ flags }: { flags: number }): JSX.Element | null {
-  return isForced(flags) ? <span class="forced-mark" role="img" aria-label="forced">≠ </span> : null;
+  return isForced(flags) ? (
+    <span class="forced-mark" role="img" aria-label="forced">
+      ≠{" "}
+    </span>
+  ) : null;
 }
 
 /** The name where nothing but text can stand. */

@@ -57,7 +57,7 @@ export function FunctionsTable(): JSX.Element {
         model={model}
         rowHeight={ROW_HEIGHT}
         label="Functions"
-        head={(
+        head={
           <>
             <Header name="self" words="Self" kind="number" />
             <span aria-hidden="true" />
@@ -65,7 +65,7 @@ export function FunctionsTable(): JSX.Element {
             <Header name="name" words={words.name} kind="" />
             {words.place === "" ? <span role="columnheader" class="dso" /> : <Header name="dso" words={words.place} kind="dso" />}
           </>
-        )}
+        }
         cells={(row) => <Cells row={row} group={group} />}
         selection={selection}
         selected={group === "function" ? (selection.value?.functionId ?? null) : chosen}
@@ -83,9 +83,10 @@ function Foot({ lastVisible, words }: { lastVisible: number; words: GroupWords }
   const all = model.count.value;
   const last = model.row(lastVisible - 1);
   const { key, descending } = functionsOrder.value;
-  const to = last && key === "self" && descending && lastVisible < all
-    ? `, ${count(lastVisible)} shown, down to ${percent(share(last.columns.self[last.index] as number, model.whole.value))} self`
-    : "";
+  const to =
+    last && key === "self" && descending && lastVisible < all
+      ? `, ${count(lastVisible)} shown, down to ${percent(share(last.columns.self[last.index] as number, model.whole.value))} self`
+      : "";
   return <p class="table-foot">{`${count(all)} ${all === 1 ? words.one : words.many}${to}`}</p>;
 }
 
@@ -104,7 +105,9 @@ function Header({ name, words, kind }: { name: FunctionsOrder["key"]; words: str
         }}
       >
         {words}
-        <span class="sort-mark" aria-hidden="true">{isSorted ? (descending ? "▾" : "▴") : ""}</span>
+        <span class="sort-mark" aria-hidden="true">
+          {isSorted ? (descending ? "▾" : "▴") : ""}
+        </span>
       </button>
     </span>
   );
@@ -147,11 +150,17 @@ function Cells({ row: { columns, index: at }, group }: { row: FunctionRow; group
   const self = columns.self[at] as number;
   return (
     <>
-      <span role="gridcell" class="number strong">{percent(share(self, model.whole.value))}</span>
+      <span role="gridcell" class="number strong">
+        {percent(share(self, model.whole.value))}
+      </span>
       <ShareBar share={share(self, model.largestSelf.value)} />
-      <span role="gridcell" class="number">{percent(share(columns.total[at] as number, model.whole.value))}</span>
+      <span role="gridcell" class="number">
+        {percent(share(columns.total[at] as number, model.whole.value))}
+      </span>
       <NameCell name={columns.names[at] ?? ""} kind={columns.kind[at] as number} flags={columns.flags[at] as number} />
-      <span role="gridcell" class="dso">{group === "dso" ? "" : columns.dsos[at]}</span>
+      <span role="gridcell" class="dso">
+        {group === "dso" ? "" : columns.dsos[at]}
+      </span>
     </>
   );
 }

@@ -44,10 +44,14 @@ function NoCallersNotice(): JSX.Element {
       <p class="view-empty" role="status">
         {chosen === null ? "Select a row." : `${chosen.name} is selected. Only functions have callers and callees.`}{" "}
         {chosen?.group === "dso" && (
-          <button type="button" onClick={() => void onlyDso(chosen.id)}>Show only samples that end in it</button>
+          <button type="button" onClick={() => void onlyDso(chosen.id)}>
+            Show only samples that end in it
+          </button>
         )}
         {chosen?.group === "thread" && (
-          <button type="button" onClick={() => setThreads([chosen.id])}>Show only this thread</button>
+          <button type="button" onClick={() => setThreads([chosen.id])}>
+            Show only this thread
+          </button>
         )}
       </p>
     </section>

@@ -22,10 +22,14 @@ function ask(change: Partial<Query>, fallback: Fallback = "function"): void {
     return;
   }
   const { zoomed } = presentPlaces();
-  keepSelection(() => step(() => {
-    query.value = next;
-    zoomRoot.value = ALL;
-  }), fallback);
+  keepSelection(
+    () =>
+      step(() => {
+        query.value = next;
+        zoomRoot.value = ALL;
+      }),
+    fallback,
+  );
   void findPlace(zoomed).then((callNode) => {
     if (callNode !== ALL && query.peek() === next && zoomRoot.peek() === ALL) {
       amendStep(() => {
@@ -76,7 +80,9 @@ export function keepSelection(change: () => void, fallback: Fallback = "function
 
 async function detailOf(callNode: number): Promise<CallNodeDetail | null> {
   const asked = session.peek();
-  return callNode === ALL || asked === null ? null : asked.call("callNodeDetail", { query: query.peek(), callNode }).catch(() => null);
+  return callNode === ALL || asked === null
+    ? null
+    : asked.call("callNodeDetail", { query: query.peek(), callNode }).catch(() => null);
 }
 
 /** The call node at a place in the tree of the present query, or the deepest one above it; `ALL` where there is none. */

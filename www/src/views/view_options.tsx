@@ -15,9 +15,20 @@ import { callTree } from "./rows/tree_model.ts";
 export function ViewOptions(): JSX.Element | null {
   switch (view.value) {
     case "time-order":
-      return <div class="view-options"><Colour /><More parts={["graph", "inlines"]} /></div>;
+      return (
+        <div class="view-options">
+          <Colour />
+          <More parts={["graph", "inlines"]} />
+        </div>
+      );
     case "flame":
-      return <div class="view-options"><Direction /><Colour /><More parts={["tree", "graph", "inlines"]} /></div>;
+      return (
+        <div class="view-options">
+          <Direction />
+          <Colour />
+          <More parts={["tree", "graph", "inlines"]} />
+        </div>
+      );
     case "tree":
       return (
         <div class="view-options">
@@ -29,7 +40,12 @@ export function ViewOptions(): JSX.Element | null {
         </div>
       );
     case "functions":
-      return <div class="view-options"><Grouping /><Inlines /></div>;
+      return (
+        <div class="view-options">
+          <Grouping />
+          <Inlines />
+        </div>
+      );
     default:
       return null;
   }
@@ -40,7 +56,10 @@ function Direction(): JSX.Element {
     <Segmented
       label="Direction"
       value={query.value.direction}
-      choices={[["callees", "Callees"], ["inverted", "Inverted"]]}
+      choices={[
+        ["callees", "Callees"],
+        ["inverted", "Inverted"],
+      ]}
       onChoose={setDirection}
     />
   );
@@ -51,14 +70,29 @@ function Grouping(): JSX.Element {
     <Segmented<FunctionGroup>
       label="Group by"
       value={functionsGroup.value}
-      choices={[["function", "Functions"], ["file", "Source files"], ["dso", "DSOs"], ["thread", "Threads"]]}
+      choices={[
+        ["function", "Functions"],
+        ["file", "Source files"],
+        ["dso", "DSOs"],
+        ["thread", "Threads"],
+      ]}
       onChoose={(group) => step(() => (functionsGroup.value = group))}
     />
   );
 }
 
 function Colour(): JSX.Element {
-  return <Choice label="Colour" choice={colourBy} choices={[["kind", "kind"], ["dso", "DSO"], ["heat", "self heat"]]} />;
+  return (
+    <Choice
+      label="Colour"
+      choice={colourBy}
+      choices={[
+        ["kind", "kind"],
+        ["dso", "DSO"],
+        ["heat", "self heat"],
+      ]}
+    />
+  );
 }
 
 function Inlines(): JSX.Element {
@@ -66,7 +100,10 @@ function Inlines(): JSX.Element {
     <Choice
       label="Inlines"
       value={query.value.inlines}
-      choices={[["shown", "shown"], ["merged", "merged"]]}
+      choices={[
+        ["shown", "shown"],
+        ["merged", "merged"],
+      ]}
       onChoose={setInlines}
     />
   );
@@ -83,19 +120,41 @@ function More({ parts }: { parts: readonly Part[] }): JSX.Element {
             <Choice
               label="First level"
               value={query.value.group}
-              choices={[["process", "process"], ["thread", "thread"], ["none", "none"]]}
+              choices={[
+                ["process", "process"],
+                ["thread", "thread"],
+                ["none", "none"],
+              ]}
               onChoose={setGroup}
             />
           )}
           {parts.includes("inlines") && <Inlines />}
           {parts.includes("graph") && (
             <>
-              <Choice label="Root" choice={rootAt} choices={[["top", "at the top"], ["bottom", "at the bottom"]]} />
-              <Choice label="Row height" choice={rowHeight} choices={[["16", "16"], ["18", "18"], ["22", "22"]]} />
+              <Choice
+                label="Root"
+                choice={rootAt}
+                choices={[
+                  ["top", "at the top"],
+                  ["bottom", "at the bottom"],
+                ]}
+              />
+              <Choice
+                label="Row height"
+                choice={rowHeight}
+                choices={[
+                  ["16", "16"],
+                  ["18", "18"],
+                  ["22", "22"],
+                ]}
+              />
               <Choice
                 label="Unnamed code"
                 choice={unnamedCode}
-                choices={[["each-address", "each address"], ["one-per-dso", "one per DSO"]]}
+                choices={[
+                  ["each-address", "each address"],
+                  ["one-per-dso", "one per DSO"],
+                ]}
               />
             </>
           )}
@@ -150,7 +209,11 @@ export function Choice<T extends string>({ label, choices, choice, value, onChoo
           }
         }}
       >
-        {choices.map(([each, words]) => <option key={each} value={each}>{words}</option>)}
+        {choices.map(([each, words]) => (
+          <option key={each} value={each}>
+            {words}
+          </option>
+        ))}
       </select>
     </label>
   );

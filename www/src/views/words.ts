@@ -37,7 +37,10 @@ export function idAt(column: Uint32Array, index: number): number | null {
 
 /** "7.8 percent", as it is spoken. */
 export function spokenShare(part: number, whole: number): string {
-  return percent(share(part, whole)).replace(/\u202f/g, " ").replace("< ", "less than ").replace(" %", " percent");
+  return percent(share(part, whole))
+    .replace(/\u202f/g, " ")
+    .replace("< ", "less than ")
+    .replace(" %", " percent");
 }
 
 /** 0 where there is no whole. */

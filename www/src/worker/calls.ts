@@ -51,7 +51,8 @@ export class Calls {
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
-    filteredCoverage: ({ query }, { slices }) => this.#ofLeft(query, slices, (session) => scanned(session, session.filteredCoverage(query), slices)),
+    filteredCoverage: ({ query }, { slices }) =>
+      this.#ofLeft(query, slices, (session) => scanned(session, session.filteredCoverage(query), slices)),
     dsoUsers: ({ dsos }, { slices }) => scanned(this.#open, this.#open.dsoUsers(Uint32Array.from(dsos)), slices),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
@@ -67,7 +68,12 @@ export class Calls {
     },
     fetchDebuginfod: (request, { slices }) => {
       const asked = request.which === "second" ? this.#compared.second : this.#open;
-      return fetchDso(asked, this.#sessions.filter((other) => other !== asked), request, slices);
+      return fetchDso(
+        asked,
+        this.#sessions.filter((other) => other !== asked),
+        request,
+        slices,
+      );
     },
     flameGraph: ({ query, window }, { slices }) =>
       this.#ofTree(query, slices, (session) => scanned(session, session.flameGraph(query, window), slices)),
@@ -78,8 +84,7 @@ export class Calls {
       const scan = await this.#ofTree(query, slices, (session) => session.occurrence(query, request));
       return scanned(this.#open, scan, slices);
     },
-    findCallNode: ({ query, place }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.findCallNode(query, place)),
+    findCallNode: ({ query, place }, { slices }) => this.#ofTree(query, slices, (session) => session.findCallNode(query, place)),
     callTreeChildren: ({ query, callNode, from, to }, { slices }) =>
       this.#ofTree(query, slices, (session) => session.callTreeChildren(query, callNode, from ?? 0, to)),
     callTreePath: ({ query, callNode }, { slices }) =>
@@ -102,8 +107,7 @@ export class Calls {
       this.#ofTree(calleesOf(query), slices, (session) => session.hotLines(query, wanted), "ends"),
     search: ({ query, text }, { slices }) =>
       this.#ofTree(query, slices, (session) => scanned(session, session.search(query, text), slices)),
-    shown: ({ query }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.shown(query)),
+    shown: ({ query }, { slices }) => this.#ofTree(query, slices, (session) => session.shown(query)),
     functionRef: ({ functionId }) => this.#open.functionRef(functionId),
     dsoRef: ({ dso }) => this.#open.dsoRef(dso),
     callNodePath: ({ query, callNode }, { slices }) =>
@@ -113,20 +117,25 @@ export class Calls {
       this.#ofLeft(query, slices, (session) => scanned(session, session.timeline(query, request), slices)),
     heatMap: ({ query, request }, { slices }) =>
       this.#ofLeft(query, slices, (session) => scanned(session, session.heatMap(query, request), slices)),
-    heatCell: ({ query, start, end }, { slices }) => this.#ofLeft(query, slices, (session) => session.heatCell(query, start, end)),
+    heatCell: ({ query, start, end }, { slices }) =>
+      this.#ofLeft(query, slices, (session) => session.heatCell(query, start, end)),
     marks: ({ start, end }) => this.#open.marks(start, end),
     rangePreview: (request, { slices }) => this.#rangePreview(request, slices),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
     secondInfo: () => this.#compared.second.info(),
     comparedSides: ({ request }, { slices }) => this.#compare(request, slices, (compared) => compared.sides()),
-    comparedGraph: ({ request, view, window }, { slices }) => this.#compare(request, slices, (compared) => compared.flameGraph(view, window)),
-    comparedDetail: ({ request, view, callNode }, { slices }) => this.#compare(request, slices, (compared) => compared.detail(view, callNode)),
+    comparedGraph: ({ request, view, window }, { slices }) =>
+      this.#compare(request, slices, (compared) => compared.flameGraph(view, window)),
+    comparedDetail: ({ request, view, callNode }, { slices }) =>
+      this.#compare(request, slices, (compared) => compared.detail(view, callNode)),
     comparedChildren: ({ request, view, callNode, most }, { slices }) =>
       this.#compare(request, slices, (compared) => compared.children(view, callNode, most)),
-    comparedChanges: ({ request, view, rows }, { slices }) => this.#compare(request, slices, (compared) => compared.changes(view, rows)),
+    comparedChanges: ({ request, view, rows }, { slices }) =>
+      this.#compare(request, slices, (compared) => compared.changes(view, rows)),
     comparedDsos: ({ request, view }, { slices }) => this.#compare(request, slices, (compared) => compared.dsos(view)),
-    comparedSearch: ({ request, view, text }, { slices }) => this.#compare(request, slices, (compared) => compared.search(view, text)),
+    comparedSearch: ({ request, view, text }, { slices }) =>
+      this.#compare(request, slices, (compared) => compared.search(view, text)),
     share: (request, { slices }) => share(this.#open, request, slices),
     endSharing: () => {
       this.#open.endSharing();
@@ -152,7 +161,12 @@ export class Calls {
   }
 
   /** What a view says of a query's tree, which is made first. */
-  #ofTree<Answer>(query: Query, slices: Slices, view: (session: Session) => Answer | Promise<Answer>, noted: TreeDetail = "tree"): Promise<Answer> {
+  #ofTree<Answer>(
+    query: Query,
+    slices: Slices,
+    view: (session: Session) => Answer | Promise<Answer>,
+    noted: TreeDetail = "tree",
+  ): Promise<Answer> {
     return this.#turns.take(slices, () => {
       const session = this.#open;
       return ofTree(session, query, noted, slices, () => view(session));
@@ -184,7 +198,8 @@ export class Calls {
 
   #compare<Answer>(request: CompareRequest, slices: Slices, view: (comparison: Comparison) => Answer): Promise<Answer> {
     return this.#turns.take(slices, async () =>
-      view(await this.#compared.of(request, this.#open, () => this.generation, slices)));
+      view(await this.#compared.of(request, this.#open, () => this.generation, slices)),
+    );
   }
 
   #replaceSecond(session: Session): Result<"info"> {
@@ -205,7 +220,10 @@ async function readUrl({ carrier, parts, lateIds }: Args<"openUrl">, slices: Sli
   if (carrier !== null) {
     return Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
   }
-  const session = await read(parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)), slices);
+  const session = await read(
+    parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
+    slices,
+  );
   session.distrust(await fetchLateIds(lateIds, slices));
   return session;
 }

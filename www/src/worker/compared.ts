@@ -48,7 +48,10 @@ export class Comparisons {
     if (this.#kept?.key === keyOf()) {
       return this.#kept.comparison;
     }
-    const [before, after] = [request.before, request.after].map(({ which }) => (which === "first" ? first : this.second)) as [Session, Session];
+    const [before, after] = [request.before, request.after].map(({ which }) => (which === "first" ? first : this.second)) as [
+      Session,
+      Session,
+    ];
     const key = JSON.stringify([request.before, request.after]);
     if (this.#making?.key !== key) {
       this.#forget();

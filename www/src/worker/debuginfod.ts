@@ -106,7 +106,11 @@ function sizeOf(reply: Response): number | undefined {
 const PART = 8 * 1024 * 1024;
 
 /** null where it is too large, whatever the server promised. */
-async function collect(body: ReadableStream<Uint8Array<ArrayBuffer>>, total: number | undefined, slices: Slices): Promise<Blob | null> {
+async function collect(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  total: number | undefined,
+  slices: Slices,
+): Promise<Blob | null> {
   const reader = body.getReader();
   const parts: Blob[] = [];
   let chunks: Uint8Array<ArrayBuffer>[] = [];

@@ -10,7 +10,16 @@ const VIEW = "perftab view";
 /** It looks at its own machine before it asks any server. */
 const NOT_HERE: ServerAnswer = { server: "this machine", outcome: "not-found", detail: "" };
 
-const OUTCOMES: readonly ServerOutcome[] = ["found", "not-found", "unreachable", "no-cors", "wrong-id", "too-large", "unusable", "failed"];
+const OUTCOMES: readonly ServerOutcome[] = [
+  "found",
+  "not-found",
+  "unreachable",
+  "no-cors",
+  "wrong-id",
+  "too-large",
+  "unusable",
+  "failed",
+];
 
 /** Enough for any sentence. */
 const LONGEST_DETAIL = 400;

@@ -9,7 +9,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 
 async function bundle(entry) {
   const result = await build({
-    bundle: true, write: false, format: "iife", jsx: "automatic", jsxImportSource: "preact",
+    bundle: true,
+    write: false,
+    format: "iife",
+    jsx: "automatic",
+    jsxImportSource: "preact",
     entryPoints: [join(here, entry)],
   });
   return result.outputFiles[0].text;

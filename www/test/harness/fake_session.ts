@@ -2,7 +2,16 @@
 
 import type { CallOptions, Session } from "../../src/session/client.ts";
 import type {
-  Args, CallNodeDetail, CallTreeRows, FlameGraph, FlameWindow, FunctionRows, FunctionsOrder, Method, Query, Result,
+  Args,
+  CallNodeDetail,
+  CallTreeRows,
+  FlameGraph,
+  FlameWindow,
+  FunctionRows,
+  FunctionsOrder,
+  Method,
+  Query,
+  Result,
 } from "../../src/session/types.ts";
 import { denseGraph } from "./dense_graph.ts";
 import { fakeHeatCell, fakeHeatMap, fakeMarks, fakeTasks, fakeTimeline } from "./fake_time.ts";
@@ -11,7 +20,15 @@ import type { TreeNode } from "./random_tree.ts";
 import { randomTree } from "./random_tree.ts";
 
 const PERIOD = 250_000;
-export const DSOS = ["nginx", "edge-auth", "libc.so.6", "libz.so.1.3.1", "[kernel.kallsyms]", "[jit] node 4121", "libcrypto.so.3"];
+export const DSOS = [
+  "nginx",
+  "edge-auth",
+  "libc.so.6",
+  "libz.so.1.3.1",
+  "[kernel.kallsyms]",
+  "[jit] node 4121",
+  "libcrypto.so.3",
+];
 
 /** The number in the ledger of the DSO of a call node. */
 function dsoOf(node: TreeNode | null): number {
@@ -123,11 +140,21 @@ export class FakeSession implements Session {
       selfWeight: node.self * PERIOD,
       totalSamples: node.total,
       selfSamples: node.self,
-      path: pathOf(node).slice(1).map((each) => each.name),
-      pathKinds: pathOf(node).slice(1).map((each) => each.kind),
-      pathFlags: pathOf(node).slice(1).map((each) => each.flags),
-      pathNodes: pathOf(node).slice(1).map((each) => each.id),
-      pathFrames: pathOf(node).slice(1).map((each) => each.id),
+      path: pathOf(node)
+        .slice(1)
+        .map((each) => each.name),
+      pathKinds: pathOf(node)
+        .slice(1)
+        .map((each) => each.kind),
+      pathFlags: pathOf(node)
+        .slice(1)
+        .map((each) => each.flags),
+      pathNodes: pathOf(node)
+        .slice(1)
+        .map((each) => each.id),
+      pathFrames: pathOf(node)
+        .slice(1)
+        .map((each) => each.id),
       depth: node.depth,
       parent: node.parent?.id ?? null,
       heaviestChild: node.children[0]?.id ?? null,
@@ -170,7 +197,11 @@ export class FakeSession implements Session {
       }
       const sum = byId.get(node.functionId) ?? { node, self: 0, total: 0 };
       sum.self += node.self;
-      if (!pathOf(node).slice(0, -1).some((each) => each.functionId === node.functionId)) {
+      if (
+        !pathOf(node)
+          .slice(0, -1)
+          .some((each) => each.functionId === node.functionId)
+      ) {
         sum.total += node.total;
       }
       if (node.total > sum.node.total) {
@@ -180,9 +211,12 @@ export class FakeSession implements Session {
     }
     const way = order.descending ? -1 : 1;
     const rows = [...byId.values()].sort((a, b) => {
-      const difference = order.key === "self" ? a.self - b.self
-        : order.key === "total" ? a.total - b.total
-          : a.node[order.key].localeCompare(b.node[order.key]);
+      const difference =
+        order.key === "self"
+          ? a.self - b.self
+          : order.key === "total"
+            ? a.total - b.total
+            : a.node[order.key].localeCompare(b.node[order.key]);
       return way * difference || a.node.functionId - b.node.functionId;
     });
     const shown = rows.slice(from, to);
@@ -256,7 +290,9 @@ export function layOut(root: TreeNode, window: FlameWindow, allTotal: number): F
     labels,
     total: Float64Array.from(boxes, (box) => box.total * PERIOD),
     self: Float64Array.from(boxes, (box) => (box.node?.self ?? box.total) * PERIOD),
-    path: pathOf(root).slice(0, -1).map((each) => ({ callNode: each.id, name: each.name, flags: each.flags })),
+    path: pathOf(root)
+      .slice(0, -1)
+      .map((each) => ({ callNode: each.id, name: each.name, flags: each.flags })),
     rootTotal: root.total * PERIOD,
     rootSamples: root.total,
     allTotal: allTotal * PERIOD,

@@ -10,8 +10,20 @@ const CPUS = 16;
 /** Of own, system, kernel, JIT, unnamed and pseudo code. */
 const PROCESSES = [
   { pid: 812, name: "nginx", threads: 8, kinds: [0.5, 0.2, 0.3, 0, 0, 0], busy: () => 4 },
-  { pid: 901, name: "edge-auth", threads: 6, kinds: [0, 0.1, 0.1, 0, 0.8, 0], busy: (s: number) => 6 * Math.exp(-(((s - 26) / 4) ** 2)) },
-  { pid: 77, name: "node", threads: 11, kinds: [0.2, 0, 0, 0.8, 0, 0], busy: (s: number) => 3 * Math.exp(-(((s - 43) / 3) ** 2)) },
+  {
+    pid: 901,
+    name: "edge-auth",
+    threads: 6,
+    kinds: [0, 0.1, 0.1, 0, 0.8, 0],
+    busy: (s: number) => 6 * Math.exp(-(((s - 26) / 4) ** 2)),
+  },
+  {
+    pid: 77,
+    name: "node",
+    threads: 11,
+    kinds: [0.2, 0, 0, 0.8, 0, 0],
+    busy: (s: number) => 3 * Math.exp(-(((s - 43) / 3) ** 2)),
+  },
   { pid: 0, name: "swapper", threads: 1, kinds: [0, 0, 1, 0, 0, 0], busy: () => 0.4 },
 ] as const;
 
@@ -30,7 +42,10 @@ function busy(process: (typeof PROCESSES)[number], second: number): number {
 
 /** CPUs that are busy, on average of a short time. */
 export function busyAt(second: number): number {
-  return PROCESSES.reduce((sum, each, index) => sum + busy(each, second) * (0.8 + 0.4 * noise(index, Math.floor(second * 50))), 0);
+  return PROCESSES.reduce(
+    (sum, each, index) => sum + busy(each, second) * (0.8 + 0.4 * noise(index, Math.floor(second * 50))),
+    0,
+  );
 }
 
 export function fakeTimeline({ by, open, start, end, bins }: TimelineRequest, manyThreads = 0): Timeline {
@@ -42,19 +57,44 @@ export function fakeTimeline({ by, open, start, end, bins }: TimelineRequest, ma
     tracks.push({ ...none, ...track });
     shares.push(of);
   };
-  add({ key: "all", label: "All CPUs", sub: String(CPUS) }, PROCESSES.map((process) => ({ share: () => 1, process })));
+  add(
+    { key: "all", label: "All CPUs", sub: String(CPUS) },
+    PROCESSES.map((process) => ({ share: () => 1, process })),
+  );
   for (const process of by === "cpu" ? [] : PROCESSES) {
     const { pid, name } = process;
     if (by === "process") {
-      add({ key: `p${pid}`, label: name, sub: process.threads > 1 ? `${process.threads} threads` : "", threads: process.threads, pid }, [{ share: () => 1, process }]);
+      add(
+        {
+          key: `p${pid}`,
+          label: name,
+          sub: process.threads > 1 ? `${process.threads} threads` : "",
+          threads: process.threads,
+          pid,
+        },
+        [{ share: () => 1, process }],
+      );
     }
     for (let thread = 0; by === "thread" || open.includes(pid) ? thread < process.threads + manyThreads : false; thread++) {
       const share = (bin: number): number => noise(thread, bin) / process.threads;
-      add({ key: `t${tidOf(pid, thread)}`, label: name, sub: String(tidOf(pid, thread)), pid, tid: tidOf(pid, thread), level: by === "thread" ? 0 : 1 }, [{ share, process }]);
+      add(
+        {
+          key: `t${tidOf(pid, thread)}`,
+          label: name,
+          sub: String(tidOf(pid, thread)),
+          pid,
+          tid: tidOf(pid, thread),
+          level: by === "thread" ? 0 : 1,
+        },
+        [{ share, process }],
+      );
     }
   }
   for (let cpu = 0; by === "cpu" && cpu < CPUS; cpu++) {
-    add({ key: `c${cpu}`, label: `CPU ${cpu}`, sub: "", cpu }, PROCESSES.map((process) => ({ share: (bin) => noise(cpu, bin) / CPUS, process })));
+    add(
+      { key: `c${cpu}`, label: `CPU ${cpu}`, sub: "", cpu },
+      PROCESSES.map((process) => ({ share: (bin) => noise(cpu, bin) / CPUS, process })),
+    );
   }
   const weights = new Float32Array(tracks.length * bins * KINDS);
   const peaks = tracks.map((_, track) => {
@@ -72,7 +112,15 @@ export function fakeTimeline({ by, open, start, end, bins }: TimelineRequest, ma
     }
     return peak;
   });
-  return { start, end, bins, kinds: KINDS, leftOut: 0, tracks: tracks.map((track, at) => ({ ...track, peak: peaks[at] ?? 0 })), weights };
+  return {
+    start,
+    end,
+    bins,
+    kinds: KINDS,
+    leftOut: 0,
+    tracks: tracks.map((track, at) => ({ ...track, peak: peaks[at] ?? 0 })),
+    weights,
+  };
 }
 
 const SUMS = { samples: 1000, weight: 1000, start: 0, end: MINUTE - 1 };
@@ -111,7 +159,8 @@ export function fakeHeatMap({ rowMs, start, end }: HeatRequest): HeatMap {
     samples,
     busy: Float32Array.from(cells),
     rowTotals: Float64Array.from({ length: rows }, (_, row) =>
-      Array.from({ length: seconds }, (__, second) => samples[second * rows + row] ?? 0).reduce((sum, each) => sum + each, 0)),
+      Array.from({ length: seconds }, (__, second) => samples[second * rows + row] ?? 0).reduce((sum, each) => sum + each, 0),
+    ),
   };
 }
 

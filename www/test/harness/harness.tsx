@@ -44,8 +44,15 @@ info.value = profile as ProfileInfo;
 session.value = fake;
 dsos.value = DSOS.map((name, id) => {
   const row: Partial<DsoRow> = {
-    id, name, path: `/usr/lib/${name}`, status: name === "libcrypto.so.3" ? "missing" : "matched", kind: "user",
-    samples: 1000 - id, leaf_samples: 1000 - id, build_id: null, identity: "none",
+    id,
+    name,
+    path: `/usr/lib/${name}`,
+    status: name === "libcrypto.so.3" ? "missing" : "matched",
+    kind: "user",
+    samples: 1000 - id,
+    leaf_samples: 1000 - id,
+    build_id: null,
+    identity: "none",
   };
   return row as DsoRow;
 });
@@ -56,10 +63,10 @@ followMarks();
 function Harness(): preact.JSX.Element {
   return (
     <div class="harness">
-      <div class="harness-tabs"><ViewOptions /></div>
-      <main>
-        {view.value === "flame" ? <FlameGraphView /> : view.value === "tree" ? <CallTreeView /> : <FunctionsView />}
-      </main>
+      <div class="harness-tabs">
+        <ViewOptions />
+      </div>
+      <main>{view.value === "flame" ? <FlameGraphView /> : view.value === "tree" ? <CallTreeView /> : <FunctionsView />}</main>
     </div>
   );
 }

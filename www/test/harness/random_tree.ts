@@ -37,15 +37,27 @@ const ORIGINS: Origin[] = [
   {
     dso: "nginx",
     kind: Kind.Own,
-    names: ["main", "ngx_worker_process_cycle", "ngx_process_events_and_timers", "ngx_http_process_request_line",
-      "ngx_http_core_run_phases", "ngx_http_static_handler", "ngx_http_gzip_body_filter", "ngx_http_output_filter"],
+    names: [
+      "main",
+      "ngx_worker_process_cycle",
+      "ngx_process_events_and_timers",
+      "ngx_http_process_request_line",
+      "ngx_http_core_run_phases",
+      "ngx_http_static_handler",
+      "ngx_http_gzip_body_filter",
+      "ngx_http_output_filter",
+    ],
   },
   {
     dso: "edge-auth",
     kind: Kind.Own,
-    names: ["tokio::runtime::task::harness::Harness<T, S>::poll", "<alloc::vec::Vec<T, A> as core::ops::drop::Drop>::drop",
-      "core::slice::sort::unstable::quicksort::<u64, fn(&u64, &u64) -> bool>", "edge_auth::token::verify::{{closure}}",
-      "std::collections::hash::map::HashMap<alloc::string::String, edge_auth::route::Route, ahash::RandomState>::get"],
+    names: [
+      "tokio::runtime::task::harness::Harness<T, S>::poll",
+      "<alloc::vec::Vec<T, A> as core::ops::drop::Drop>::drop",
+      "core::slice::sort::unstable::quicksort::<u64, fn(&u64, &u64) -> bool>",
+      "edge_auth::token::verify::{{closure}}",
+      "std::collections::hash::map::HashMap<alloc::string::String, edge_auth::route::Route, ahash::RandomState>::get",
+    ],
   },
   {
     dso: "libc.so.6",
@@ -56,8 +68,15 @@ const ORIGINS: Origin[] = [
   {
     dso: "[kernel.kallsyms]",
     kind: Kind.Kernel,
-    names: ["entry_SYSCALL_64_after_hwframe", "do_syscall_64", "__do_sys_sendfile64", "tcp_sendmsg_locked", "ip_queue_xmit",
-      "copy_folio_to_iter", "cpuidle_enter_state"],
+    names: [
+      "entry_SYSCALL_64_after_hwframe",
+      "do_syscall_64",
+      "__do_sys_sendfile64",
+      "tcp_sendmsg_locked",
+      "ip_queue_xmit",
+      "copy_folio_to_iter",
+      "cpuidle_enter_state",
+    ],
   },
   { dso: "[jit] node 4121", kind: Kind.Jit, names: ["JS:*renderToString", "JS:~escapeHtml", "Builtins_RegExpPrototypeExec"] },
   { dso: "libcrypto.so.3", kind: Kind.Unnamed, names: [] },
@@ -69,12 +88,7 @@ const PROCESSES = ["nginx", "edge-auth", "node", "swapper/0"];
  * A tree of about `size` call nodes, its children sorted by weight, heaviest first. Trees that share `functions` have
  * the same number for the same function.
  */
-export function randomTree(
-  seed: number,
-  size: number,
-  samples: number,
-  functions: Map<string, number> = new Map(),
-): TreeNode[] {
+export function randomTree(seed: number, size: number, samples: number, functions: Map<string, number> = new Map()): TreeNode[] {
   const next = random(seed);
   const nodes: TreeNode[] = [];
   const add = (parent: TreeNode | null, name: string, dso: string, kind: number, flags: number): TreeNode => {
@@ -83,8 +97,19 @@ export function randomTree(
     if (functionId !== NONE) {
       functions.set(key, functionId);
     }
-    const node = { id: nodes.length, parent, children: [], name, dso, kind, flags, functionId, self: 0, total: 0,
-      depth: parent ? parent.depth + 1 : 0 };
+    const node = {
+      id: nodes.length,
+      parent,
+      children: [],
+      name,
+      dso,
+      kind,
+      flags,
+      functionId,
+      self: 0,
+      total: 0,
+      depth: parent ? parent.depth + 1 : 0,
+    };
     nodes.push(node);
     parent?.children.push(node);
     return node;
@@ -101,7 +126,8 @@ export function randomTree(
     }
     const stay = next() < 0.7 ? ORIGINS.find((each) => each.dso === parent.dso) : undefined;
     const origin = stay ?? (ORIGINS[Math.floor(next() * ORIGINS.length)] as Origin);
-    const name = origin.names[Math.floor(next() * origin.names.length)] ?? `0x${(0x1b0000 + Math.floor(next() * 4096) * 16).toString(16)}`;
+    const name =
+      origin.names[Math.floor(next() * origin.names.length)] ?? `0x${(0x1b0000 + Math.floor(next() * 4096) * 16).toString(16)}`;
     const forced = origin.dso === "libz.so.1.3.1" && next() < 0.15 ? Flag.Forced : 0;
     const inlined = origin.dso === "edge-auth" && next() < 0.4 ? Flag.Inlined : 0;
     add(parent, name, origin.dso, origin.kind, forced | inlined);

@@ -8,13 +8,24 @@ const [out = "target/harness", executablePath = "/usr/bin/chromium"] = process.a
 mkdirSync(out, { recursive: true });
 const page = await harnessPage();
 
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync"];
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 const browser = await chromium.launch({ executablePath, headless: true, args: flags });
 
 async function open({ width, height, ratio = 1, query = "", touch = false, more = {} }) {
   const context = await browser.newContext({
-    viewport: { width, height }, deviceScaleFactor: ratio, hasTouch: touch, isMobile: touch, ...more,
+    viewport: { width, height },
+    deviceScaleFactor: ratio,
+    hasTouch: touch,
+    isMobile: touch,
+    ...more,
   });
   const tab = await context.newPage();
   tab.on("pageerror", (error) => console.error("page error:", error.message));
@@ -90,8 +101,14 @@ await shot("phone-functions", { width: 420, height: 900, ratio: 2, touch: true, 
       const { prototype } = CanvasRenderingContext2D;
       const { fillRect, fillText } = prototype;
       const counts = { boxes: 0, labels: 0 };
-      prototype.fillRect = function (...args) { counts.boxes++; fillRect.apply(this, args); };
-      prototype.fillText = function (...args) { counts.labels++; fillText.apply(this, args); };
+      prototype.fillRect = function (...args) {
+        counts.boxes++;
+        fillRect.apply(this, args);
+      };
+      prototype.fillText = function (...args) {
+        counts.labels++;
+        fillText.apply(this, args);
+      };
       for (let i = 0; i < frames; i++) {
         scroller.dispatchEvent(new Event("scroll"));
         await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(resolve))));
@@ -102,7 +119,7 @@ await shot("phone-functions", { width: 420, height: 900, ratio: 2, touch: true, 
   await draw(5);
   const before = await spent();
   const counts = await draw(40);
-  console.log("a full frame at 2x:", JSON.stringify({ ...counts, cpuMs: Math.round((await spent() - before) / 4) / 10 }));
+  console.log("a full frame at 2x:", JSON.stringify({ ...counts, cpuMs: Math.round(((await spent()) - before) / 4) / 10 }));
   await context.close();
 }
 await browser.close();

@@ -28,7 +28,7 @@ pub fn all(missing: &Missing) -> Result<Tally> {
             "Check the page with Biome",
             npm::node()
                 .arg("node_modules/.bin/biome")
-                .args(["ci", "--error-on-warnings", "--config-path"])
+                .args(["ci", "--error-on-warnings", "--colors=off", "--config-path"])
                 .arg(root())
                 .arg(root()),
         )

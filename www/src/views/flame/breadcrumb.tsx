@@ -50,18 +50,32 @@ export function Crumbs({ laid, onZoom }: Props): JSX.Element {
             title={`${crumb.hidden > 0 ? `${crumb.hidden} frames, up to ` : ""}${markedName(crumb.item.name, crumb.item.flags)}`}
             onClick={() => onZoom(crumb.item.callNode)}
           >
-            {crumb.hidden > 0 ? "…" : <><ForcedMark flags={crumb.item.flags} />{crumb.item.name}</>}
+            {crumb.hidden > 0 ? (
+              "…"
+            ) : (
+              <>
+                <ForcedMark flags={crumb.item.flags} />
+                {crumb.item.name}
+              </>
+            )}
           </button>
           <Separator />
         </>
       ))}
-      <strong aria-current="location"><ForcedMark flags={here.flags} />{here.name}</strong>
+      <strong aria-current="location">
+        <ForcedMark flags={here.flags} />
+        {here.name}
+      </strong>
     </>
   );
 }
 
 function Separator(): JSX.Element {
-  return <span class="crumb-separator" aria-hidden="true">›</span>;
+  return (
+    <span class="crumb-separator" aria-hidden="true">
+      ›
+    </span>
+  );
 }
 
 /** What fills the width. */

@@ -4,7 +4,15 @@
 import type { FlameGraph } from "../../session/types.ts";
 import { Flag, Kind } from "../../session/types.ts";
 import {
-  CHANGE_STEPS, FILL_CHANGE, FILL_DSO, FILL_DSO_UNNAMED, FILL_FORCED, FILL_FORCED_MATCH, FILL_HEAT, FILL_HEAT_UNNAMED, FILL_MATCH,
+  CHANGE_STEPS,
+  FILL_CHANGE,
+  FILL_DSO,
+  FILL_DSO_UNNAMED,
+  FILL_FORCED,
+  FILL_FORCED_MATCH,
+  FILL_HEAT,
+  FILL_HEAT_UNNAMED,
+  FILL_MATCH,
   SHADES,
 } from "./palette.ts";
 

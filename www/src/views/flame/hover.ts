@@ -39,8 +39,7 @@ export class HoverCard {
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #ask: ((session: Session, callNode: number) => Promise<CardAbout | null>) | undefined;
   readonly #details = latest<Question, CardAbout | null>({
-    ask: ({ session, query, callNode }) =>
-      this.#ask?.(session, callNode) ?? session.call("callNodeDetail", { query, callNode }),
+    ask: ({ session, query, callNode }) => this.#ask?.(session, callNode) ?? session.call("callNodeDetail", { query, callNode }),
     deliver: (detail) => {
       if (detail !== null) {
         this.#show(detail);

@@ -41,10 +41,14 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
   useLayoutEffect(() => {
     const el = element.current;
     if (el && content && !content.pinned) {
-      const at = placeCard(content, { width: el.offsetWidth, height: el.offsetHeight }, {
-        width: innerWidth,
-        height: innerHeight,
-      });
+      const at = placeCard(
+        content,
+        { width: el.offsetWidth, height: el.offsetHeight },
+        {
+          width: innerWidth,
+          height: innerHeight,
+        },
+      );
       el.style.left = `${at.x}px`;
       el.style.top = `${at.y}px`;
     }
@@ -56,17 +60,37 @@ export function HoverCardView({ card, bases }: { card: HoverCard; bases: Bases }
   const isOfOne = typeof about === "string" || !("presence" in about);
   return (
     <div ref={element} class={pinned ? "hover-card pinned" : "hover-card"} aria-hidden="true">
-      {typeof about === "string" ? about : "presence" in about ? <ComparedCard detail={about} /> : <Detail detail={about} bases={bases} />}
+      {typeof about === "string" ? (
+        about
+      ) : "presence" in about ? (
+        <ComparedCard detail={about} />
+      ) : (
+        <Detail detail={about} bases={bases} />
+      )}
       {note === "" ? null : <p class="card-note">{note}</p>}
       <p class="card-keys">
         {pinned ? (
-          <span><kbd>Esc</kbd> close</span>
+          <span>
+            <kbd>Esc</kbd> close
+          </span>
         ) : (
           <>
-            <span><kbd>Enter</kbd> zoom</span>
-            {isOfOne && <span><kbd>f</kbd> focus</span>}
-            {isOfOne && <span><kbd>d</kbd> drop function</span>}
-            <span><kbd>Alt</kbd> pin</span>
+            <span>
+              <kbd>Enter</kbd> zoom
+            </span>
+            {isOfOne && (
+              <span>
+                <kbd>f</kbd> focus
+              </span>
+            )}
+            {isOfOne && (
+              <span>
+                <kbd>d</kbd> drop function
+              </span>
+            )}
+            <span>
+              <kbd>Alt</kbd> pin
+            </span>
           </>
         )}
       </p>
@@ -108,7 +132,11 @@ function Detail({ detail, bases }: { detail: CallNodeDetail; bases: Bases }): JS
           </span>
         )}
       </header>
-      {detail.kind === Kind.Folded ? <p class="card-place">{foldedInLink()}</p> : place.length > 0 ? <p class="card-place">{place.join(" · ")}</p> : null}
+      {detail.kind === Kind.Folded ? (
+        <p class="card-place">{foldedInLink()}</p>
+      ) : place.length > 0 ? (
+        <p class="card-place">{place.join(" · ")}</p>
+      ) : null}
       <table>
         <tbody>
           <tr>

@@ -28,11 +28,19 @@ export function Legend(): JSX.Element {
 function Entries(): JSX.Element {
   switch (shownColours.value) {
     case "kind":
-      return <>{KINDS.map(([kind, words]) => <Entry key={kind} look={kind} words={words} />)}</>;
+      return (
+        <>
+          {KINDS.map(([kind, words]) => (
+            <Entry key={kind} look={kind} words={words} />
+          ))}
+        </>
+      );
     case "dso":
       return (
         <>
-          {largestDsos.value.map((row, place) => <Entry key={row.id} look={`k${place + 1}`} words={row.name} />)}
+          {largestDsos.value.map((row, place) => (
+            <Entry key={row.id} look={`k${place + 1}`} words={row.name} />
+          ))}
           <Entry look="pseudo" words="other" />
         </>
       );
@@ -40,7 +48,9 @@ function Entries(): JSX.Element {
       return (
         <>
           <li>self, % of what is shown</li>
-          {HEAT.map((from, step) => <Entry key={from} look={`h${step + 1}`} words={`${step === 0 ? "over " : "from "}${from}\u202f%`} />)}
+          {HEAT.map((from, step) => (
+            <Entry key={from} look={`h${step + 1}`} words={`${step === 0 ? "over " : "from "}${from}\u202f%`} />
+          ))}
         </>
       );
   }

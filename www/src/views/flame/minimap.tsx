@@ -66,7 +66,9 @@ function WholeGraph({ model, laid, view }: { model: FlameModel; laid: LaidOutGra
     if (!ctx || all === null || colouring === null) {
       return;
     }
-    const frame = requestAnimationFrame(() => paint(ctx, all, { palette, colouring, flow }, width, model.host.seen(all, laid, view)));
+    const frame = requestAnimationFrame(() =>
+      paint(ctx, all, { palette, colouring, flow }, width, model.host.seen(all, laid, view)),
+    );
     return () => cancelAnimationFrame(frame);
   }, [all, laid, view, width, palette, colouring, flow]);
   return <canvas ref={canvas} class="minimap" aria-hidden="true" style={{ width: `${width}px` }} />;

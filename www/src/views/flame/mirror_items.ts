@@ -68,7 +68,13 @@ export function mirrorItems(data: MirrorData): MirrorItem[] {
   const below = range(0, Math.min(MOST_CHILDREN, children.callNode.length)).map((at) => item(data, children, at, "closed"));
   if (several !== null) {
     below.push({
-      key: "several", label: several, level: on.level + 1, posInSet: 0, setSize: 0, expanded: null, selected: true,
+      key: "several",
+      label: several,
+      level: on.level + 1,
+      posInSet: 0,
+      setSize: 0,
+      expanded: null,
+      selected: true,
     });
   }
   const place = siblings?.callNode.indexOf(path.callNode[last] ?? ALL) ?? -1;

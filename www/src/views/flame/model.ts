@@ -431,4 +431,3 @@ function severalAt(graph: FlameGraph, box: number): SeveralCalls {
 export function ancestors(laid: LaidOutGraph | null): readonly PathStep[] {
   return laid ? laid.graph.path.filter((each) => each.callNode !== laid.root) : [];
 }
-

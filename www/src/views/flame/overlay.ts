@@ -16,13 +16,7 @@ export interface Marks {
 }
 
 /** Paints outlines on the boxes that `boxes` says are on screen. */
-export function paintOverlay(
-  ctx: CanvasRenderingContext2D,
-  scene: Scene,
-  palette: Palette,
-  boxes: BoxList,
-  marks: Marks,
-): void {
+export function paintOverlay(ctx: CanvasRenderingContext2D, scene: Scene, palette: Palette, boxes: BoxList, marks: Marks): void {
   const line = hairline(scene.ratio);
   ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
   let hovered = -1;

@@ -143,14 +143,7 @@ export class FlamePainter {
     const to = boxes.fillStart[pastFill] as number;
     for (let at = boxes.fillStart[firstFill] as number; at < to; at++) {
       const i = boxes.byFill[at] as number;
-      frame(
-        this.#ctx,
-        boxes.x[i] as number,
-        boxes.y[i] as number,
-        boxes.width[i] as number,
-        boxes.height[i] as number,
-        line,
-      );
+      frame(this.#ctx, boxes.x[i] as number, boxes.y[i] as number, boxes.width[i] as number, boxes.height[i] as number, line);
     }
   }
 }
@@ -159,14 +152,7 @@ export class FlamePainter {
  * An outline of `line` device pixels inside a rectangle, in the present fill style; sharp at every ratio. Of a narrow
  * rectangle only the ends are drawn, so that its own fill can be seen.
  */
-export function frame(
-  ctx: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  width: number,
-  height: number,
-  line: number,
-): void {
+export function frame(ctx: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, line: number): void {
   if (height <= 2 * line) {
     ctx.fillRect(x, y, width, height);
     return;

@@ -59,10 +59,41 @@ export function readPalette(ratio: number): Palette {
 
 function themePalette(ratio: number): Palette {
   const t = readTokens([
-    "g-proc", "g-own", "g-sys", "g-ker", "g-jit", "g-unk", "hatch", "line-2",
-    "search", "guru", "guru-soft", "frame-ink", "ink", "ink-3", "panel", "accent",
-    "k1", "k2", "k3", "k4", "k5", "k6", "h0", "h1", "h2", "h3", "h4", "h5",
-    "d-less-3", "d-less-2", "d-less-1", "d-same", "d-more-1", "d-more-2", "d-more-3",
+    "g-proc",
+    "g-own",
+    "g-sys",
+    "g-ker",
+    "g-jit",
+    "g-unk",
+    "hatch",
+    "line-2",
+    "search",
+    "guru",
+    "guru-soft",
+    "frame-ink",
+    "ink",
+    "ink-3",
+    "panel",
+    "accent",
+    "k1",
+    "k2",
+    "k3",
+    "k4",
+    "k5",
+    "k6",
+    "h0",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "d-less-3",
+    "d-less-2",
+    "d-less-1",
+    "d-same",
+    "d-more-1",
+    "d-more-2",
+    "d-more-3",
   ]);
   const byKind: [number, string][] = [
     [Kind.Own, t["g-own"]],
@@ -137,7 +168,16 @@ function forcedPalette(ratio: number): Palette {
   const inks = new Array<string>(FILLS).fill(text);
   const absent = hatched("transparent", text, ratio);
   return {
-    fills, plain: new Map(), inks, absent, frameInk: text, ink: highlight, panel: canvas, accent: highlight, guru: text, outlined: true,
+    fills,
+    plain: new Map(),
+    inks,
+    absent,
+    frameInk: text,
+    ink: highlight,
+    panel: canvas,
+    accent: highlight,
+    guru: text,
+    outlined: true,
   };
 }
 
@@ -153,7 +193,10 @@ export function systemColour(name: string): string {
 
 /** `colour` (any `rgb(…)` text) with a part of black laid over it. */
 export function darken(colour: string, black: number): string {
-  const channels = colour.match(/[\d.]+/g)?.slice(0, 3).map(Number);
+  const channels = colour
+    .match(/[\d.]+/g)
+    ?.slice(0, 3)
+    .map(Number);
   if (!channels || channels.length < 3 || black === 0) {
     return colour;
   }
@@ -161,7 +204,12 @@ export function darken(colour: string, black: number): string {
 }
 
 function channels(colour: string): number[] {
-  return colour.match(/[\d.]+/g)?.slice(0, 3).map(Number) ?? [0, 0, 0];
+  return (
+    colour
+      .match(/[\d.]+/g)
+      ?.slice(0, 3)
+      .map(Number) ?? [0, 0, 0]
+  );
 }
 
 /** Relative luminance, as WCAG 2 defines it. */
@@ -194,7 +242,9 @@ export function readable(ground: string, ink: string): string {
 /** A colour between two, `part` of the way to the second. */
 function mixed(from: string, to: string, part: number): string {
   const end = channels(to);
-  return `rgb(${channels(from).map((channel, at) => Math.round(channel + ((end[at] ?? channel) - channel) * part)).join(", ")})`;
+  return `rgb(${channels(from)
+    .map((channel, at) => Math.round(channel + ((end[at] ?? channel) - channel) * part))
+    .join(", ")})`;
 }
 
 function tile(width: number, height: number, ground: string, paint: (ctx: CanvasRenderingContext2D) => void): Fill {

@@ -62,9 +62,10 @@ export function fractionAt({ layoutPx, part }: Pick<Scene, "layoutPx" | "part">,
 
 /** First and one-past-last row on screen. */
 export function visibleRows(scene: Scene): [number, number] {
-  const [from, to] = scene.flow === "down"
-    ? [scene.scrollTop, scene.scrollTop + scene.height]
-    : [scene.contentHeight - scene.scrollTop - scene.height, scene.contentHeight - scene.scrollTop];
+  const [from, to] =
+    scene.flow === "down"
+      ? [scene.scrollTop, scene.scrollTop + scene.height]
+      : [scene.contentHeight - scene.scrollTop - scene.height, scene.contentHeight - scene.scrollTop];
   const first = Math.max(0, Math.floor(from / scene.rowHeight));
   const last = Math.ceil(to / scene.rowHeight);
   return [first, Math.max(first, Math.min(scene.graph.depths, last))];

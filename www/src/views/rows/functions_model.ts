@@ -31,8 +31,12 @@ export class FunctionsModel extends LoadedRows<FunctionsQuestion, FunctionRows> 
   /** Begins anew if the question is another one: the table asks again whenever it comes into sight. */
   override ask(question: FunctionsQuestion): void {
     const former = this.question;
-    const isOther = former === null || former.session !== question.session || former.query !== question.query
-      || former.groupBy !== question.groupBy || former.names !== question.names;
+    const isOther =
+      former === null ||
+      former.session !== question.session ||
+      former.query !== question.query ||
+      former.groupBy !== question.groupBy ||
+      former.names !== question.names;
     if (isOther) {
       void this.#askBases(question);
     }

@@ -80,16 +80,23 @@ export function RowsGrid<Question, Rows extends Columns>(props: Props<Question, 
         aria-activedescendant={at >= list.from && at < list.to ? `${prefix}${at}` : undefined}
         onScroll={list.onScroll}
         onKeyDown={onKeyDown}
-        onContextMenu={onMenu && ((event) => {
-          event.preventDefault();
-          onMenu.ofTable(event.currentTarget.querySelector(".row.selected") ?? event.currentTarget);
-        })}
+        onContextMenu={
+          onMenu &&
+          ((event) => {
+            event.preventDefault();
+            onMenu.ofTable(event.currentTarget.querySelector(".row.selected") ?? event.currentTarget);
+          })
+        }
       >
-        <div class="row-head" role="row" aria-rowindex={1}>{props.head}</div>
+        <div class="row-head" role="row" aria-rowindex={1}>
+          {props.head}
+        </div>
         <RowsBody rows={list}>
           {indexes.map((index) => {
             const row = model.row(index);
-            return row === null ? <LoadingRow key={index} index={index} /> : (
+            return row === null ? (
+              <LoadingRow key={index} index={index} />
+            ) : (
               <div
                 key={index}
                 id={`${prefix}${index}`}
@@ -98,12 +105,15 @@ export function RowsGrid<Question, Rows extends Columns>(props: Props<Question, 
                 aria-rowindex={index + 2}
                 aria-selected={index === at}
                 onClick={() => onSelect(row)}
-                onContextMenu={onMenu && ((event) => {
-                  event.preventDefault();
-                  event.stopPropagation();
-                  onSelect(row);
-                  onMenu.ofRow({ x: event.clientX, y: event.clientY });
-                })}
+                onContextMenu={
+                  onMenu &&
+                  ((event) => {
+                    event.preventDefault();
+                    event.stopPropagation();
+                    onSelect(row);
+                    onMenu.ofRow({ x: event.clientX, y: event.clientY });
+                  })
+                }
               >
                 {props.cells(row)}
               </div>
@@ -134,7 +144,9 @@ export function NameCell({ name, kind, flags, children }: NameCellProps): JSX.El
     <span role="gridcell" class="name">
       <span class={swatchClass(kind, flags)} />
       <ForcedMark flags={flags} />
-      <span class={nameClass(kind, flags)} title={markedName(name, flags)}>{name}</span>
+      <span class={nameClass(kind, flags)} title={markedName(name, flags)}>
+        {name}
+      </span>
       {children}
     </span>
   );

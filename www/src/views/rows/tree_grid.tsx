@@ -102,12 +102,17 @@ export function TreeGrid<Columns extends TreeColumns>(props: Props<Columns>): JS
       aria-activedescendant={at >= list.from && at < list.to ? `${prefix}${selected}` : undefined}
       onScroll={list.onScroll}
       onKeyDown={onKeyDown}
-      onContextMenu={onMenu && ((event) => {
-        event.preventDefault();
-        onMenu.ofTable(event.currentTarget.querySelector(".row.selected") ?? event.currentTarget);
-      })}
+      onContextMenu={
+        onMenu &&
+        ((event) => {
+          event.preventDefault();
+          onMenu.ofTable(event.currentTarget.querySelector(".row.selected") ?? event.currentTarget);
+        })
+      }
     >
-      <div class="row-head" role="row" aria-rowindex={1}>{props.head}</div>
+      <div class="row-head" role="row" aria-rowindex={1}>
+        {props.head}
+      </div>
       <RowsBody rows={list}>
         {rows.slice(list.from, list.to).map((row, i) => {
           const canOpen = hasChildren(row);
@@ -128,18 +133,27 @@ export function TreeGrid<Columns extends TreeColumns>(props: Props<Columns>): JS
               aria-selected={row.callNode === selected}
               onClick={() => select(row)}
               onDblClick={() => (onEnter ? onEnter(row) : toggle())}
-              onContextMenu={onMenu && ((event) => {
-                event.preventDefault();
-                event.stopPropagation();
-                select(row);
-                onMenu.ofRow({ x: event.clientX, y: event.clientY });
-              })}
+              onContextMenu={
+                onMenu &&
+                ((event) => {
+                  event.preventDefault();
+                  event.stopPropagation();
+                  select(row);
+                  onMenu.ofRow({ x: event.clientX, y: event.clientY });
+                })
+              }
             >
-              {props.cells(row, (
-                <NameCell row={row} opens={canOpen ? (isOpen ? "open" : "closed") : "never"} nameWidth={props.nameWidth} onToggle={toggle}>
+              {props.cells(
+                row,
+                <NameCell
+                  row={row}
+                  opens={canOpen ? (isOpen ? "open" : "closed") : "never"}
+                  nameWidth={props.nameWidth}
+                  onToggle={toggle}
+                >
                   {props.behindName?.(row)}
-                </NameCell>
-              ))}
+                </NameCell>,
+              )}
             </div>
           );
         })}
@@ -173,7 +187,9 @@ function NameCell({ row: { columns, index, depth }, opens, nameWidth, onToggle, 
       />
       <span class={swatchClass(kind, flags)} />
       <ForcedMark flags={flags} />
-      <span class={nameClass(kind, flags)} title={markedName(name, flags)}>{name}</span>
+      <span class={nameClass(kind, flags)} title={markedName(name, flags)}>
+        {name}
+      </span>
       {children}
     </span>
   );

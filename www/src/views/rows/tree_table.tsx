@@ -46,26 +46,50 @@ export function TreeTable({ model, query, selection, label, shape, onEnter }: Pr
       columns={shape}
       rowHeight={ROW_HEIGHT[shape]}
       nameWidth={NAME_WIDTH[shape]}
-      head={(
+      head={
         <Cells
           shape={shape}
-          total={<span role="columnheader" class="number">Total</span>}
+          total={
+            <span role="columnheader" class="number">
+              Total
+            </span>
+          }
           bar={<span aria-hidden="true" />}
-          self={<span role="columnheader" class="number">Self</span>}
+          self={
+            <span role="columnheader" class="number">
+              Self
+            </span>
+          }
           name={<span role="columnheader">Call node</span>}
-          dso={<span role="columnheader" class="dso">DSO</span>}
+          dso={
+            <span role="columnheader" class="dso">
+              DSO
+            </span>
+          }
         />
-      )}
+      }
       cells={({ columns, index }, name) => {
         const total = share(columns.total[index] as number, whole);
         return (
           <Cells
             shape={shape}
-            total={<span role="gridcell" class={shape === "table" ? "number strong" : "number"}>{percent(total)}</span>}
+            total={
+              <span role="gridcell" class={shape === "table" ? "number strong" : "number"}>
+                {percent(total)}
+              </span>
+            }
             bar={<ShareBar share={total} />}
-            self={<span role="gridcell" class="number">{percent(share(columns.self[index] as number, whole))}</span>}
+            self={
+              <span role="gridcell" class="number">
+                {percent(share(columns.self[index] as number, whole))}
+              </span>
+            }
             name={name}
-            dso={<span role="gridcell" class="dso">{columns.dsos[index]}</span>}
+            dso={
+              <span role="gridcell" class="dso">
+                {columns.dsos[index]}
+              </span>
+            }
           />
         );
       }}
@@ -90,5 +114,20 @@ interface CellsProps {
 
 /** The cells of a row, in the order of its shape. */
 function Cells({ shape, total, bar, self, name, dso }: CellsProps): JSX.Element {
-  return shape === "table" ? <>{total}{bar}{self}{name}{dso}</> : <>{name}{bar}{total}{self}</>;
+  return shape === "table" ? (
+    <>
+      {total}
+      {bar}
+      {self}
+      {name}
+      {dso}
+    </>
+  ) : (
+    <>
+      {name}
+      {bar}
+      {total}
+      {self}
+    </>
+  );
 }

@@ -75,7 +75,11 @@ function usableHeight(scroller: HTMLElement): number {
 export function RowsBody({ rows, children }: { rows: VirtualRows; children: ComponentChildren }): JSX.Element {
   const { size, from } = rows;
   return (
-    <div class="rows-body" role="rowgroup" style={{ height: `${size.count * size.rowHeight}px`, "--row-height": `${size.rowHeight}px` }}>
+    <div
+      class="rows-body"
+      role="rowgroup"
+      style={{ height: `${size.count * size.rowHeight}px`, "--row-height": `${size.rowHeight}px` }}
+    >
       <div class="rows-shift" role="presentation" style={{ transform: `translateY(${from * size.rowHeight}px)` }}>
         {children}
       </div>

@@ -62,7 +62,9 @@ export function Sandwich(): JSX.Element {
       <Band known={known} />
       <header class="part-head">
         <h3>Callees</h3>
-        <p>of {name}; {percent(share(known.ownCodeWeight, totalWeight))} is its own code</p>
+        <p>
+          of {name}; {percent(share(known.ownCodeWeight, totalWeight))} is its own code
+        </p>
       </header>
       {known.selfWeight === totalWeight ? null : <SidePane side="callees" name={name} total={totalWeight} />}
       {parts.length < 2 ? null : <Inlined name={name} parts={parts} />}
@@ -76,7 +78,11 @@ function Draw(): JSX.Element {
   return (
     <Choice
       label="Show as"
-      choices={[["flame", "flame"], ["tree", "tree"], ["lines", "lines"]]}
+      choices={[
+        ["flame", "flame"],
+        ["tree", "tree"],
+        ["lines", "lines"],
+      ]}
       value={linesOf.value === null ? drawAs.value : "lines"}
       onChoose={(chosen) => {
         if (chosen === "lines") {
@@ -91,7 +97,13 @@ function Draw(): JSX.Element {
 }
 
 function EmptyMessage({ words }: { words: string }): JSX.Element {
-  return <section class="sandwich sandwich-empty" aria-label="Callers and callees"><p class="view-empty" role="status">{words}</p></section>;
+  return (
+    <section class="sandwich sandwich-empty" aria-label="Callers and callees">
+      <p class="view-empty" role="status">
+        {words}
+      </p>
+    </section>
+  );
 }
 
 interface SidePaneProps {
@@ -157,11 +169,21 @@ function Band({ known }: { known: SandwichFacts }): JSX.Element {
         <span class="visually-hidden">{status.word}: </span>
         {known.dso}
       </span>
-      <span class="band-place" title={known.file ?? undefined}>{place}</span>
-      <span class="band-number">Self <b>{percent(share(known.selfWeight, whole))}</b></span>
-      <span class="band-number">Total <b>{percent(share(known.totalWeight, whole))}</b></span>
-      <button type="button" onClick={() => void applyTransform("focus")}>Focus <kbd>f</kbd></button>
-      <button type="button" onClick={() => void applyTransform("merge")}>Merge <kbd>m</kbd></button>
+      <span class="band-place" title={known.file ?? undefined}>
+        {place}
+      </span>
+      <span class="band-number">
+        Self <b>{percent(share(known.selfWeight, whole))}</b>
+      </span>
+      <span class="band-number">
+        Total <b>{percent(share(known.totalWeight, whole))}</b>
+      </span>
+      <button type="button" onClick={() => void applyTransform("focus")}>
+        Focus <kbd>f</kbd>
+      </button>
+      <button type="button" onClick={() => void applyTransform("merge")}>
+        Merge <kbd>m</kbd>
+      </button>
     </div>
   );
 }

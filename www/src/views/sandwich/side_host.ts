@@ -21,17 +21,19 @@ export function sideHost(side: Side): GraphHost {
     layout(canvas) {
       const query = sides[side].value;
       const window = treeWindow(0, treePx(canvas));
-      return query && {
-        query,
-        layoutPx: window.widthPx,
-        part: WHOLE,
-        searching: search.value !== "",
-        key: "",
-        ask: async (session) => {
-          const root = await callNodeOfCentre(session, query);
-          return { graph: await session.call("flameGraph", { query, window: { ...window, root } }), root };
-        },
-      };
+      return (
+        query && {
+          query,
+          layoutPx: window.widthPx,
+          part: WHOLE,
+          searching: search.value !== "",
+          key: "",
+          ask: async (session) => {
+            const root = await callNodeOfCentre(session, query);
+            return { graph: await session.call("flameGraph", { query, window: { ...window, root } }), root };
+          },
+        }
+      );
     },
     map: () => null,
     seen: (_, __, { left, span }) => [left, left + span],

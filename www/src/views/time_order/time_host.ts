@@ -50,7 +50,8 @@ export const whole = computed<Span | null>(() => {
 const callees = computed<Query>(() =>
   query.value.direction === "callees" && query.value.around === null
     ? query.value
-    : { ...query.value, direction: "callees", around: null });
+    : { ...query.value, direction: "callees", around: null },
+);
 
 /** Why nothing is drawn, as the session says; null where something is. */
 export const nothing = signal<TimeOrder["nothing"]>(null);
@@ -60,7 +61,14 @@ export function timeAt({ start, end }: Span, part: number): number {
   return start + part * (end - start);
 }
 
-function ask(asked: Query, tid: number, span: Span, widthPx: number, minPx: number, text: string): (session: Session) => Promise<Answer> {
+function ask(
+  asked: Query,
+  tid: number,
+  span: Span,
+  widthPx: number,
+  minPx: number,
+  text: string,
+): (session: Session) => Promise<Answer> {
   const window = { thread: tid, start: Math.round(span.start), end: Math.round(span.end), widthPx, minPx, search: text };
   return async (session) => {
     const graph = await session.call("timeOrder", { query: asked, window });

@@ -61,11 +61,17 @@ export function TimeOrderView(): JSX.Element {
           <ThreadChooser />
           {isZoomed && (
             <>
-              <span class="crumb-separator" aria-hidden="true">›</span>
-              <button type="button" class="crumb" onClick={() => model.reset()}>all</button>
+              <span class="crumb-separator" aria-hidden="true">
+                ›
+              </span>
+              <button type="button" class="crumb" onClick={() => model.reset()}>
+                all
+              </button>
             </>
           )}
-          <span class="crumb-separator" aria-hidden="true">›</span>
+          <span class="crumb-separator" aria-hidden="true">
+            ›
+          </span>
           <strong aria-current="location">{seen === null ? "no timestamps" : timeSpan(seen)}</strong>
         </nav>
         <Legend />
@@ -113,7 +119,9 @@ function ThreadChooser(): JSX.Element {
         }}
       >
         {!isKnown && <option value={String(chosen)}>{`${threadNames.value.get(chosen) ?? ""} ${chosen}`.trim()}</option>}
-        {known.map(({ tid, name }) => <option key={tid} value={String(tid)}>{`${name} ${tid}`}</option>)}
+        {known.map(({ tid, name }) => (
+          <option key={tid} value={String(tid)}>{`${name} ${tid}`}</option>
+        ))}
         {more > 0 && <option disabled>{`${count(more)} lighter threads: choose them under Processes`}</option>}
       </select>
     </label>
@@ -125,7 +133,9 @@ function Axis({ start, end, width }: { start: number; end: number; width: number
   return (
     <div class="time-axis" aria-hidden="true" style={{ width: `${width}px` }}>
       {all.map(({ at, label }) => (
-        <span key={at} style={{ left: `${((at - start) / (end - start)) * width}px` }}>{label}</span>
+        <span key={at} style={{ left: `${((at - start) / (end - start)) * width}px` }}>
+          {label}
+        </span>
       ))}
     </div>
   );

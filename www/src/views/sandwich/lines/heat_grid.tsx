@@ -58,7 +58,9 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
       onScroll={list.onScroll}
       onKeyDown={onKeyDown}
     >
-      <div class="row-head" role="row" aria-rowindex={1}>{head}</div>
+      <div class="row-head" role="row" aria-rowindex={1}>
+        {head}
+      </div>
       <RowsBody rows={list}>
         {rows.slice(list.from, list.to).map((row, place) => {
           const index = list.from + place;
@@ -85,9 +87,13 @@ export function HeatGrid<Row>({ rows, label, columns, head, cells, marked, onCho
 export function HeatHead(): JSX.Element {
   return (
     <>
-      <span role="columnheader" class="number" title="Share of the function's own code">Share</span>
+      <span role="columnheader" class="number" title="Share of the function's own code">
+        Share
+      </span>
       <span aria-hidden="true" />
-      <span role="columnheader" class="number self" title="Share of what is shown">Self</span>
+      <span role="columnheader" class="number self" title="Share of what is shown">
+        Self
+      </span>
     </>
   );
 }
@@ -105,11 +111,15 @@ export function HeatCells({ weight, own, heaviest, whole }: HeatProps): JSX.Elem
   const step = heatStep(share(weight, own));
   return (
     <>
-      <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>{percent(share(weight, own))}</span>
+      <span role="gridcell" class={step >= 4 ? "number strong" : "number"}>
+        {percent(share(weight, own))}
+      </span>
       <span class="hot-bar" aria-hidden="true">
         <span class={`hot-${step}`} style={{ width: `${share(weight, heaviest) * 100}%` }} />
       </span>
-      <span role="gridcell" class="number self">{percent(share(weight, whole))}</span>
+      <span role="gridcell" class="number self">
+        {percent(share(weight, whole))}
+      </span>
     </>
   );
 }

@@ -56,9 +56,10 @@ export function nextHot({ self, lines }: HotLines, from: number | null, way: "ne
   const numbers = lines.map((_, index) => index);
   const hot = numbers.filter((index) => heatStep((lines[index]?.weight ?? 0) / self.weight) >= HOT_FROM);
   const among = hot.length > 0 ? hot : numbers;
-  const found = way === "next"
-    ? among.find((index) => from === null || index > from)
-    : among.findLast((index) => from === null || index < from);
+  const found =
+    way === "next"
+      ? among.find((index) => from === null || index > from)
+      : among.findLast((index) => from === null || index < from);
   return found ?? null;
 }
 

@@ -23,7 +23,11 @@ export function LinesPane({ known, name }: Props): JSX.Element {
   const words = answer === null ? (isForcedName(known) ? [forcedWords(known)] : []) : notes(known, answer);
   return (
     <div class="lines-pane">
-      {words.map((each) => <p key={each} class="lines-note" role="note">{each}</p>)}
+      {words.map((each) => (
+        <p key={each} class="lines-note" role="note">
+          {each}
+        </p>
+      ))}
       {answer !== null && answer.lines.length > 0 && (
         <>
           {hasLines(answer) && <Lines answer={answer} name={name} />}
@@ -59,12 +63,12 @@ function Lines({ answer, name }: { answer: HotLines; name: string }): JSX.Elemen
       onChoose={(row) => {
         chosen.value = placeOfLine(row);
       }}
-      head={(
+      head={
         <>
           <HeatHead />
           <span role="columnheader">Line</span>
         </>
-      )}
+      }
       cells={(row) => (
         <>
           <HeatCells weight={row.weight} own={self.weight} heaviest={heaviest} whole={whole} />
@@ -89,20 +93,24 @@ function Instructions({ answer, name }: { answer: HotLines; name: string }): JSX
       onChoose={(row) => {
         chosen.value = placeOfInstruction(row);
       }}
-      head={(
+      head={
         <>
           <HeatHead />
           <span role="columnheader">Instruction</span>
-          <span role="columnheader" class="number line">Line</span>
+          <span role="columnheader" class="number line">
+            Line
+          </span>
         </>
-      )}
+      }
       cells={(row) => (
         <>
           <HeatCells weight={row.weight} own={self.weight} heaviest={heaviest} whole={whole} />
           <span role="gridcell" class="code" title={titleOf(null, row, self.weight)}>
             {row.address} <Text text={row.text} /> <Inlined row={row} own={self.weight} />
           </span>
-          <span role="gridcell" class="number line">{row.line ?? ""}</span>
+          <span role="gridcell" class="number line">
+            {row.line ?? ""}
+          </span>
         </>
       )}
     />
@@ -143,7 +151,10 @@ function notes(known: SandwichFacts, answer: HotLines): string[] {
   if (leftOut.weight > 0 && leftOut.weight === instructionsLeftOut.weight) {
     words.push(`${percent(share(leftOut.weight, self.weight))} of its own code is not ${where}.`);
   } else {
-    for (const [what, left] of [["Lines", leftOut], ["Instructions", instructionsLeftOut]] as const) {
+    for (const [what, left] of [
+      ["Lines", leftOut],
+      ["Instructions", instructionsLeftOut],
+    ] as const) {
       if (left.weight > 0) {
         words.push(`${what}: ${percent(share(left.weight, self.weight))} of its own code is not ${where}.`);
       }

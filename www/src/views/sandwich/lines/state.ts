@@ -99,7 +99,13 @@ export function setLines(reference: FunctionRef | null): void {
 /** Shows the lines of the selected function, from whichever view. */
 export async function showLines(): Promise<void> {
   const functionId = selection.peek()?.functionId ?? null;
-  const reference = functionId === null ? null : await session.peek()?.call("functionRef", { functionId }).catch(() => null);
+  const reference =
+    functionId === null
+      ? null
+      : await session
+          .peek()
+          ?.call("functionRef", { functionId })
+          .catch(() => null);
   if (reference) {
     step(() => {
       view.value = "functions";
