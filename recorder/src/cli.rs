@@ -167,7 +167,7 @@ pub struct ScriptArgs {
 
 /// What a block looks like.
 const SCRIPT_OUTPUT: &str = "\
-Output, one block a sample, ended by an empty line:
+Output: one block per sample, followed by an empty line
   comm pid/tid [cpu] seconds.nanoseconds: period event:
           address function (dso)       innermost first; addresses as recorded
           branches from/to/M|P|-/X|-/A|-/cycles ...

@@ -42,7 +42,7 @@ Example: perftab buildid verify perf.data
     /// Remove files or build-ids from the cache
     #[command(before_help = "Example: perftab buildid remove /usr/bin/app")]
     Remove(RemoveArgs),
-    /// Replace the cache's entries of the same builds by these files
+    /// Replace cache entries of the same builds with these files
     #[command(before_help = "Example: perftab buildid update /boot/vmlinux")]
     Update(AddArgs),
     /// Print `ID PATH` for each DSO of a recording that the cache lacks
@@ -58,13 +58,13 @@ Example: perftab buildid verify perf.data
 
 /// What `store` prints.
 const STORE_OUTPUT: &str = "\
-Output, a line for each DSO that was recorded with a build-id:
+Output: one line for each DSO that was recorded with a build-id
   OK ID PATH            the cache has a copy of that build
   FAIL ID PATH: why     nothing was stored; the exit code is 1";
 
 /// What `verify` prints.
 const VERIFY_OUTPUT: &str = "\
-Output, a line for each DSO that was recorded with a build-id:
+Output: one line for each DSO that was recorded with a build-id
   OK ID PATH            this machine has the same build at this path
   FAIL ID PATH: why     it has another build or none; the exit code is 1";
 
@@ -88,7 +88,7 @@ pub struct ListArgs {
     /// Only DSOs with samples
     #[arg(short = 'H', long)]
     pub with_hits: bool,
-    /// Only the kernel's build-id; without a recording, of this machine
+    /// Only the kernel's build-id; without a recording, this machine's
     #[arg(short, long, conflicts_with = "with_hits")]
     pub kernel: bool,
     /// List the cache instead of a recording
@@ -161,7 +161,7 @@ pub struct AddArgs {
 /// `perftab buildid remove`.
 #[derive(Debug, Args)]
 pub struct RemoveArgs {
-    /// Files whose builds to remove, or build-ids
+    /// Files whose builds are removed, or build-ids
     #[arg(value_name = "FILE|ID", required = true)]
     pub what: Vec<PathBuf>,
     /// Which cache.

@@ -12,7 +12,7 @@ pub struct PrivacyArgs {
     /// Omit functions, own-functions, dsos, processes, files, …
     #[arg(long, value_name = "PART,…", value_delimiter = ',', hide_possible_values = true)]
     pub hide: Vec<Part>,
-    /// Replace matches in all texts by TEXT, or by hidden-N
+    /// Replace matches in all texts with TEXT, or with hidden-N
     #[arg(long, value_name = "REGEX[=TEXT]")]
     pub rename: Vec<Rename>,
 }

@@ -60,7 +60,7 @@ pub struct RecordArgs {
     /// Stop after this time: 10, 10s, 500ms, 2m
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Duration>,
-    /// Ring buffer per CPU: pages, or bytes as in 2M [default: by -F, from 512K]
+    /// Ring buffer per CPU, in pages or as 2M [default: 512K, more at high -F]
     #[arg(short, long, value_name = "SIZE")]
     pub mmap_pages: Option<String>,
     /// Omit the build-id table; since Linux 5.12 mappings have build-ids
