@@ -128,7 +128,7 @@ impl SharedProfile {
         match snapshot::find(link.as_bytes()) {
             Some(carried) => Ok(Self::new(name, carried)),
             None => bail!(
-                "{name} has no profile behind a #, and nothing is fetched; download the file and name it"
+                "{name} has no profile after a #, and perftab fetches nothing; download the file and name it"
             ),
         }
     }

@@ -73,7 +73,7 @@ impl fmt::Display for StoreError {
             Self::Other(OtherContent::Build(id)) => write!(f, "its build-id is {id}"),
             Self::Other(OtherContent::NoBuildId) => f.write_str("it has no build-id"),
             Self::Changed => f.write_str("it changed while it was copied; store it again"),
-            Self::ShortId => f.write_str("an id of one byte has no place in the cache"),
+            Self::ShortId => f.write_str("the cache cannot hold a build-id of one byte"),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
         }
     }

@@ -58,7 +58,8 @@ pub struct CpuRange {
 }
 
 fn cpu_range(text: &str) -> Result<CpuRange, &'static str> {
-    let number = |text: &str| text.trim().parse().map_err(|_| "not a CPU number or a range as 0-3");
+    let number =
+        |text: &str| text.trim().parse().map_err(|_| "not a CPU number or a range such as 0-3");
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = CpuRange { first: number(first)?, last: number(last)? };
     if range.first <= range.last { Ok(range) } else { Err("the range ends before it begins") }
@@ -99,7 +100,7 @@ fn time_span(text: &str) -> Result<TimeSpan, &'static str> {
 
 fn part(text: &str) -> Result<TimeSpan, &'static str> {
     if text.contains(',') {
-        return Err("one part of the time can be asked for at a time");
+        return Err("only one part of the time can be given");
     }
     let (start, stop) = if let Some((share, number)) = text.split_once('/') {
         let number: u32 = number.trim().parse().map_err(|_| NOT_A_PART)?;
@@ -116,7 +117,7 @@ fn part(text: &str) -> Result<TimeSpan, &'static str> {
     if is_within { Ok(TimeSpan::Part { start, stop: stop.min(1.0) }) } else { Err(NOT_A_PART) }
 }
 
-const NOT_A_PART: &str = "not a part of the time, as 10%, 10%/2 (the second tenth) or 10%-20%";
+const NOT_A_PART: &str = "not a part of the time such as 10%, 10%/2 (the second tenth) or 10%-20%";
 
 fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
@@ -126,7 +127,7 @@ fn percent(text: &str) -> Result<f64, &'static str> {
 /// Seconds as perf prints them: digits after the point may be fewer than nine. `None` for nothing.
 fn seconds(text: &str) -> Result<Option<u64>, &'static str> {
     const NOT_SECONDS: &str =
-        "not START,STOP in seconds with up to nine decimals, or a part as 10%-20%";
+        "not START,STOP in seconds with up to nine decimals, or a part such as 10%-20%";
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);

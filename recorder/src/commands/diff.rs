@@ -195,8 +195,8 @@ fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Res
         ChangeKey::Total => "total",
     };
     let basis = match diff.basis {
-        Basis::Share => "as share of each recording; change in points",
-        Basis::PerSecond => "in a second",
+        Basis::Share => "as a share of each recording; change in points",
+        Basis::PerSecond => "per second",
         Basis::Raw => "as recorded",
     };
     writeln!(results, "# {}: {key} weight {basis}", diff.event)?;

@@ -17,20 +17,22 @@ pub fn say(session: &Session) {
     if let Some(fidelity) = session.fidelity() {
         let carrier = session.format().mode;
         let keeps = keeps(&FidelityInfo::from(fidelity));
-        output::notice(format_args!("names of this {carrier} are its sender's word; {keeps}"));
+        output::notice(format_args!(
+            "names in this {carrier} are its sender's and cannot be checked; {keeps}"
+        ));
         let events = session.info().events;
         let part = events.iter().find_map(|event| Some((&event.name, event.part_of?.samples)));
         if let Some((event, samples)) = part {
             let samples = grouped(samples);
             output::notice(format_args!(
-                "it is a part: the recording has {samples} samples of {event}"
+                "it holds a part of a recording with {samples} samples of {event}"
             ));
         }
     }
     let rows = session.dsos();
     if lacks_build_ids(&rows) {
         output::notice(format_args!(
-            "nothing can be named: the recording has no build-ids. {REMEDY} write them"
+            "the recording has no build-ids, so no code has names. {REMEDY} write them"
         ));
         return;
     }
@@ -50,8 +52,8 @@ pub fn say(session: &Session) {
     let is_late = |row: &&DsoRow| row.leaf_samples > 0 && has_late_id(session, row);
     if let Some((paths, share)) = named(&rows, is_late) {
         output::notice(format_args!(
-            "build-ids were read when the recording ended: if one of these was replaced before, its \
-             names are wrong: {paths}, where {share} of samples end. {REMEDY} note them at once"
+            "these build-ids were read when the recording ended, and are wrong for files that were \
+             replaced before: {paths}, where {share} of samples end. {REMEDY} record them at once"
         ));
     }
 }

@@ -54,9 +54,7 @@ fn refuse_what_is_not_known(args: &FilterArgs, session: &Session) -> anyhow::Res
         (Times::Samples, _) => Ok(()),
         (_, Some((option, _))) => {
             let carrier = session.format().mode;
-            bail!(
-                "this {carrier} has no times of single samples, so {option} cannot choose among them"
-            )
+            bail!("this {carrier} has no individual samples, so {option} cannot be used")
         }
         (Times::None, None) if !args.pid.is_empty() => {
             bail!("this {} has no process ids; use --comm", session.format().mode)

@@ -40,7 +40,9 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         wrapper => format!(", in {wrapper}"),
     };
     let mode = match &info.fidelity {
-        Some(fidelity) => format!("{}, by its sender's word; {}", format.mode, keeps(fidelity)),
+        Some(fidelity) => {
+            format!("{}, names as its sender had them; {}", format.mode, keeps(fidelity))
+        }
         None => format!("{} mode, compression {}{wrapper}", format.mode, format.compression),
     };
     fact("Format", &mode)?;
@@ -69,7 +71,7 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
     }
     if info.unfinished_off_cpu > 0 {
         let times = grouped(info.unfinished_off_cpu);
-        fact("Off CPU", &format!("{times} times more, whose end was not recorded: left out"))?;
+        fact("Off CPU", &format!("{times} more times left out, as their end was not recorded"))?;
     }
     let (processes, threads) = (grouped(info.processes), grouped(info.threads));
     fact("Tasks", &format!("{processes} processes, {threads} threads"))?;

@@ -16,7 +16,7 @@ use crate::input::Input;
 use crate::output::{Outcome, Results};
 
 /// What a link has not of what is printed here.
-const LACKS: &str = "single samples with raw call chains";
+const LACKS: &str = "individual samples with raw call chains";
 /// Text that is gathered before it is written.
 const WRITE_BYTES: usize = 256 << 10;
 

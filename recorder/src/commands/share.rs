@@ -48,7 +48,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
         anyhow!("it does not fit into {} characters; use --budget {needed} or more", args.budget)
     })?;
     if shared.fidelity.total_nodes == 0 {
-        output::notice("no sample is left: the link holds a profile of nothing");
+        output::notice("no samples are left: the profile in the link is empty");
     }
     let characters = before_payload + shared.payload.len();
     let link = format!("{base}#{}", shared.payload);
@@ -67,7 +67,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     output::notice(format_args!("{length} characters of {budget}; {}", keeps(&shared.fidelity)));
     if base == NO_PAGE {
         output::notice(
-            "no page is at this address: paste the link into any perftab page, or name one with --base",
+            "this address has no page: paste the link into any perftab page, or name one with --base",
         );
     }
     if characters > OPENS_ANYWHERE {
@@ -132,15 +132,15 @@ pub fn keeps(fidelity: &FidelityInfo) -> String {
         Times::Samples => "every sample, with its time",
         Times::Threads => "when each thread ran",
         Times::Processes => "when each process ran",
-        Times::None => "nothing of when",
+        Times::None => "no times",
     };
     if fidelity.kept_nodes == fidelity.total_nodes {
-        return format!("all {total} calls are kept, and {times}");
+        return format!("keeps all {total} calls, and {times}");
     }
     let above = above(fidelity.threshold_share);
     format!(
-        "keeps {share} of the weight under its own name, in {kept} of {total} calls: every one of \
-         {above} and more, and some lighter ones; the others are folded into their callers; and {times}"
+        "keeps {share} of the weight, in {kept} of {total} calls: all those ≥ {above} and some \
+         lighter ones; the others are folded into their callers; keeps {times}"
     )
 }
 
@@ -195,6 +195,6 @@ mod tests {
         assert!(said.ends_with("and when each process ran"), "{said}");
         fidelity.kept_nodes = 5_120;
         fidelity.times = Times::Samples;
-        assert_eq!(keeps(&fidelity), "all 5,120 calls are kept, and every sample, with its time");
+        assert_eq!(keeps(&fidelity), "keeps all 5,120 calls, and every sample, with its time");
     }
 }

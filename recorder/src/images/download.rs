@@ -87,7 +87,7 @@ pub fn fetch_all(
         if stop.is_asked() {
             shared.is_cancelled.store(true, Ordering::Relaxed);
             drop(progress);
-            output::notice("fetching was interrupted; going on with what there is");
+            output::notice("fetching was interrupted; continuing with the files received so far");
             break;
         }
     }

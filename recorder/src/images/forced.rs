@@ -21,7 +21,7 @@ pub fn force(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
         let kernels: Vec<DsoId> = of_kind(session, DsoKind::Kernel);
         if kernels.is_empty() {
             output::notice(format_args!(
-                "--vmlinux {} is not used: no code of a kernel was recorded",
+                "--vmlinux {} is not used: no kernel code was recorded",
                 path.display()
             ));
         }
@@ -32,7 +32,7 @@ pub fn force(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
         };
         if nameless.is_empty() && !kernels.is_empty() && !is_from(path) {
             output::notice(format_args!(
-                "--vmlinux {} is not needed: the recording carries the names of its kernel",
+                "--vmlinux {} is not needed: the recording contains the names of its kernel",
                 path.display()
             ));
         }
@@ -46,7 +46,7 @@ pub fn force(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
         let (dsos, path) = chosen(session, argument).with_context(what)?;
         let nameless = without_names(session, dsos);
         if nameless.is_empty() {
-            output::notice(format_args!("{} is not needed: it has names", what()));
+            output::notice(format_args!("{} is not needed: the DSO has names", what()));
         }
         for dso in nameless {
             force_file(session, dso, &path).with_context(what)?;
@@ -67,7 +67,9 @@ fn force_file(session: &mut Session, dso: DsoId, path: &Path) -> anyhow::Result<
     match forced.map_err(|error| anyhow!("{of}: {error}"))? {
         ForceResult::Matched { .. } => {
             session.name_all_frames();
-            output::notice(format_args!("{name} is what ran as {of}: nothing had to be forced"));
+            output::notice(format_args!(
+                "{name} is the build of {of} that ran: it was used without forcing"
+            ));
         }
         ForceResult::Forced { .. } => {
             let rows = session.dsos();
@@ -86,8 +88,8 @@ fn force_file(session: &mut Session, dso: DsoId, path: &Path) -> anyhow::Result<
 fn mismatch(wanted: Option<Identity>, found: Option<&str>) -> String {
     match (wanted, found) {
         (Some(wanted), Some(found)) => format!("another build: wanted {wanted}, found {found}"),
-        (Some(wanted), None) => format!("wanted {wanted}, and nothing in the file says what it is"),
-        (None, _) => "it was recorded without a build-id, so nothing can check them".to_owned(),
+        (Some(wanted), None) => format!("wanted {wanted}, but the file has no build-id"),
+        (None, _) => "it was recorded without a build-id, so they cannot be checked".to_owned(),
     }
 }
 
@@ -103,8 +105,8 @@ fn chosen(session: &Session, argument: &Path) -> anyhow::Result<(Vec<DsoId>, Pat
     fs::metadata(&path)?;
     if dsos.is_empty() {
         bail!(match parts {
-            Some((dso, _)) => format!("nothing that was recorded is called {dso}"),
-            None => "nothing of its name was recorded; say which DSO it is: DSO=FILE".to_owned(),
+            Some((dso, _)) => format!("no DSO called {dso} was recorded"),
+            None => "no DSO of its name was recorded; say which one it is for: DSO=FILE".to_owned(),
         });
     }
     let sampled: Vec<DsoId> = sampled(session, &dsos);

@@ -213,7 +213,7 @@ impl<'a> Search<'a> {
                 }
             }
             if !self.named.contains(&wanted.dso) {
-                self.session.note_attempt(wanted.dso, &places.by_id(), "nothing of this build");
+                self.session.note_attempt(wanted.dso, &places.by_id(), "no file of this build");
             }
         }
     }
@@ -411,7 +411,7 @@ struct Build {
 /// What came of a file, in few words.
 fn words_of(report: &OfferReport) -> String {
     if !report.used.is_empty() {
-        return "another build, that was recorded too".to_owned();
+        return "another build that was also recorded".to_owned();
     }
     match report.not_used.first().map(|refused| (&refused.reason, &refused.message)) {
         Some((Rejection::NothingRecordedHasIt { found, .. }, _)) => {
@@ -419,7 +419,7 @@ fn words_of(report: &OfferReport) -> String {
         }
         Some((Rejection::NoIdentityInFile, _)) => "has no build-id".to_owned(),
         Some((_, message)) => message.clone(),
-        None => "nothing of this build".to_owned(),
+        None => "no file of this build".to_owned(),
     }
 }
 
@@ -497,7 +497,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) => {
-                output::notice(format_args!("{} is passed over: {error}", folder.display()));
+                output::notice(format_args!("{} is skipped: {error}", folder.display()));
                 continue;
             }
         };

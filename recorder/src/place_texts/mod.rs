@@ -24,7 +24,7 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
     let mut texts = session.place_texts().clone();
     let has_none = texts.lines().next().is_none() && texts.instructions().next().is_none();
     if session.fidelity().is_some() && has_none {
-        output::notice("what was shared has no text to pass on; make it of the recording");
+        output::notice("this profile has no text to pass on; share the recording itself");
     }
     if source == Disclosure::Included {
         source::read(session, &places, recording, &mut texts).say();
@@ -36,7 +36,7 @@ pub fn read(session: &mut Session, options: &ShareOptions, recording: &Path) {
             let [missing, asked] = [missing, asked].map(|count| grouped(count as u64));
             output::notice(format_args!(
                 "{missing} of {asked} hot instructions stay without text: only binaries of x86 and arm64 \
-                 whose build-id is the recorded one are read, and no kernel"
+                 with the recorded build-id are read, and no kernel"
             ));
         }
     }

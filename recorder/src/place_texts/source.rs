@@ -53,10 +53,10 @@ pub enum Reason {
 impl Reason {
     fn sentence(self) -> &'static str {
         match self {
-            Self::Missing => "not on this machine as a source file that can be read",
+            Self::Missing => "no readable source file on this machine",
             Self::Other => "not the file that was compiled, by the MD5 in the debug information",
-            Self::Newer => "changed after the binary was",
-            Self::TooMuch => "1 GiB of source files was read before",
+            Self::Newer => "changed after the binary was built",
+            Self::TooMuch => "1 GiB of source files had been read already",
         }
     }
 }

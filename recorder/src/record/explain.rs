@@ -17,7 +17,7 @@ pub fn refused(error: &io::Error, plan: &Plan, scope: Scope) -> Error {
         Some(Errno::ACCESS | Errno::PERM) => {}
         Some(Errno::MFILE | Errno::NFILE) => {
             return anyhow!(
-                "too many threads and CPUs for the limit of open files; \
+                "too many threads and CPUs for the open file limit; \
                  raise it with ulimit -n, or choose CPUs with -a -C"
             );
         }
@@ -50,8 +50,8 @@ pub fn ring(error: &io::Error, bytes: usize) -> Error {
     let size = output::size(bytes as u64);
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::PERM) => anyhow!(
-            "a ring of {size} for each CPU is more than kernel.perf_event_mlock_kb allows ({}); \
-             take a smaller one with -m, or raise it with sysctl",
+            "a ring buffer of {size} per CPU is more than kernel.perf_event_mlock_kb allows ({}); \
+             choose a smaller one with -m, or raise it with sysctl",
             sysctl_number::<u64>("kernel/perf_event_mlock_kb").unwrap_or(0)
         ),
         Some(Errno::NOMEM) => {

@@ -51,8 +51,8 @@ impl Session {
                 if is_full(error) { "; free some space, or write elsewhere with -o" } else { "" };
             let reason = explain::reason(error);
             notice(format_args!(
-                "{path} could not be written further: {reason}; it holds the {samples} samples \
-                 until then{without}{remedy}"
+                "writing {path} stopped: {reason}; it holds the {samples} samples until \
+                 then{without}{remedy}"
             ));
             return Ok(RecordingOutcome::UntilFull);
         }
@@ -158,8 +158,8 @@ fn warn_of_replaced(tally: &Tally, files: &FilesAtEnd) {
     }
     for name in &files.doubtful {
         notice(format_args!(
-            "{} was written to while it was recorded, and no build-id tells what ran: \
-             it gets no names",
+            "{} was written to while it was recorded, and has no build-id to show what \
+             ran: it gets no names",
             path(name)
         ));
     }
@@ -169,7 +169,7 @@ fn warn_of_replaced(tally: &Tally, files: &FilesAtEnd) {
 fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: usize) {
     for name in kernel.into_iter().flat_map(|kernel| kernel.modules.missed()) {
         notice(format_args!(
-            "module {} was unloaded before it could be looked at: its frames have no names",
+            "module {} was unloaded before it could be read: its frames have no names",
             printable(name)
         ));
     }
@@ -182,14 +182,14 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: us
     if lost > 0 {
         let share = output::percent(lost as f64, (lost + tally.samples) as f64);
         notice(format_args!(
-            "{} samples lost ({share}): take a lower -F, or larger rings with -m {}K",
+            "{} samples lost ({share}): use a lower -F, or larger buffers with -m {}K",
             output::grouped(lost),
             4 * ring_bytes / 1024,
         ));
     }
     if tally.throttled > 0 {
         notice(format_args!(
-            "the kernel throttled sampling {} times; take a lower -F",
+            "the kernel throttled sampling {} times; use a lower -F",
             output::grouped(tally.throttled)
         ));
     }

@@ -248,7 +248,7 @@ fn rate(args: &RecordArgs, notices: &mut Vec<String>) -> Result<Rate> {
     match limit {
         Some(limit) if wanted > limit && limit > 0 => {
             notices.push(format!(
-                "-F {wanted} is more than the kernel allows: taking {limit} Hz; \
+                "-F {wanted} is more than the kernel allows: using {limit} Hz; \
                  raise it with sysctl kernel.perf_event_max_sample_rate={wanted}"
             ));
             Ok(Rate::Frequency(limit))
@@ -266,7 +266,7 @@ fn call_chains(args: &RecordArgs) -> Result<CallChains> {
         Some("no") => Ok(CallChains::None),
         Some(name @ ("dwarf" | "lbr")) => {
             bail!(
-                "--call-graph {name} is not there yet; use fp, with code built by -fno-omit-frame-pointer"
+                "--call-graph {name} is not supported yet; use fp, with code built with -fno-omit-frame-pointer"
             )
         }
         _ => bail!("--call-graph {mode}: only fp is supported"),
@@ -297,7 +297,7 @@ fn ring_size(text: &str) -> Result<usize> {
     };
     let bytes = unit.and_then(|unit| digits.parse::<usize>().ok()?.checked_mul(unit));
     let bytes = bytes.and_then(|bytes| bytes.max(page).checked_next_power_of_two());
-    bytes.with_context(|| format!("-m {text}: pages, or bytes with B, K, M or G"))
+    bytes.with_context(|| format!("-m {text}: give pages, or bytes with B, K, M or G"))
 }
 
 /// Seconds, or a number with ms, s, m or h; fractions too.
@@ -310,11 +310,11 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         _ => return Err("units are ms, s, m and h".into()),
     };
-    let number: f64 = digits.parse().map_err(|_| "a number is wanted: 10, 10s, 500ms")?;
+    let number: f64 = digits.parse().map_err(|_| "give a number: 10, 10s, 500ms")?;
     Duration::try_from_secs_f64(number * unit)
         .ok()
         .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "a time above zero is wanted".into())
+        .ok_or_else(|| "give a time above zero".into())
 }
 
 #[cfg(test)]

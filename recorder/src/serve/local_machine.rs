@@ -202,7 +202,7 @@ fn named_files(paths: &[PathBuf]) -> anyhow::Result<HashMap<BuildId, Vec<PathBuf
         }
         if by_id.len() == known_before {
             output::notice(format_args!(
-                "--image {name} has no image with a build-id; drop archives on the page"
+                "--image {name} has no file with a build-id; add archives on the page"
             ));
         }
     }

@@ -98,7 +98,7 @@ async fn finished(found: Result<ServedFile, FetchError>, range: Option<&str>) ->
         Ok(ServedFile::Part(file, within)) => reply::part_of_file(file, within, range).await,
         Err(error) => return not_given(&error),
     };
-    sent.unwrap_or_else(|error| failed(&format!("the file found can't be read: {error}")))
+    sent.unwrap_or_else(|error| failed(&format!("the file that was found can't be read: {error}")))
 }
 
 /// Says of each server what came of asking it, so that the page can.

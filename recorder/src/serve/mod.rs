@@ -82,7 +82,7 @@ fn open(path: &Path) -> anyhow::Result<Input> {
     {
         let size = output::size(recording.size);
         output::notice(format_args!(
-            "standard input, {size}, is kept in a temporary file until this ends"
+            "standard input, {size}, is kept in a temporary file until perftab ends"
         ));
     }
     Ok(input)

@@ -78,7 +78,7 @@ pub fn run(args: &ArchiveArgs) -> anyhow::Result<Outcome> {
     };
     let dsos = if packed == 1 { "DSO" } else { "DSOs" };
     output::notice(format_args!(
-        "{packed} {dsos} in {name}, {}: drop it on the viewer, or unpack it with: tar xf FILE -C ~/.debug",
+        "{packed} {dsos} in {name}, {}: add it in the viewer, or unpack it with: tar xf FILE -C ~/.debug",
         output::size(size)
     ));
     Ok(outcome)

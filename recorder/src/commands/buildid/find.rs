@@ -291,7 +291,7 @@ fn find_vdso(target: &Target, pieces: &mut Pieces) {
         Some(found) if target.is(Identity::Gnu(found)) => {
             pieces.add(Part::Vdso, Content::Memory(image));
         }
-        Some(found) => pieces.note(format!("this machine's has {found}")),
+        Some(found) => pieces.note(format!("this machine's vdso is {found}")),
         None => {}
     }
 }
@@ -302,7 +302,7 @@ fn find_kallsyms(target: &Target, pieces: &mut Pieces) {
         Ok((id, text)) if target.is(Identity::Gnu(id)) => {
             pieces.add(Part::Kallsyms, Content::Memory(text));
         }
-        Ok((id, _)) => pieces.note(format!("the kernel that runs is {id}")),
+        Ok((id, _)) => pieces.note(format!("the running kernel is {id}")),
         Err(why) => pieces.note(why),
     }
 }

@@ -23,7 +23,7 @@ pub fn run(args: &KcoreArgs) -> anyhow::Result<Outcome> {
         fs::read(&path).with_context(|| path.display().to_string())
     };
     let unreadable = || match path == Path::new("/proc/kcore") {
-        true => format!("{} (it takes root, and a kernel that has it)", path.display()),
+        true => format!("{} (needs root, and a kernel that has it)", path.display()),
         false => path.display().to_string(),
     };
     let kcore = Kcore {
@@ -33,7 +33,7 @@ pub fn run(args: &KcoreArgs) -> anyhow::Result<Outcome> {
     };
     let Some(id) = kernel_of(&folder, &kcore)? else {
         bail!(
-            "{}: which kernel it is can't be told; sys/kernel/notes must lie beside its folder",
+            "{}: cannot tell which kernel it is; sys/kernel/notes must be beside its folder",
             path.display()
         );
     };

@@ -20,7 +20,7 @@ pub fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {
     let mut finder = Finder::new(&args.images, &session, stop.clone())?;
     let mut verdicts = Verdicts::new();
     for target in targets(&session, DsoSelection::with_hits(args.with_hits)) {
-        stop.check("what has a line of OK is stored")?;
+        stop.check("the DSOs with an OK line are stored")?;
         match store(&cache, &mut finder, &target) {
             Ok(()) => verdicts.ok(target.identity, target.shown())?,
             Err(why) => verdicts.fail(target.identity, target.shown(), format_args!("{why:#}"))?,

@@ -107,7 +107,7 @@ pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
     }
     if !unknown.is_empty() {
         let paths = unknown.join(", ");
-        output::notice(format_args!("recorded without a build-id, so passed over: {paths}"));
+        output::notice(format_args!("skipped, as recorded without a build-id: {paths}"));
     }
     targets
 }

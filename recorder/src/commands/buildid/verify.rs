@@ -132,7 +132,7 @@ fn state(target: &Target) -> State {
 fn running(recorded: BuildId) -> State {
     match identity::running_kernel() {
         Some(id) if recorded.is_same_as(id) => State::Same,
-        Some(id) => State::Other(format!("the kernel that runs is {id}")),
+        Some(id) => State::Other(format!("the running kernel is {id}")),
         None => State::Gone("/sys/kernel/notes has no build-id".to_owned()),
     }
 }
@@ -154,7 +154,7 @@ fn at_path(target: &Target, gone: &str) -> State {
         Some(found) if target.is(found) => State::Same,
         Some(Identity::Gnu(id)) => State::Other(format!("now {id}")),
         Some(Identity::Content(_)) => State::Other("now a file without a build-id".to_owned()),
-        None => State::Other("now no ELF file".to_owned()),
+        None => State::Other("no longer an ELF file".to_owned()),
     }
 }
 
