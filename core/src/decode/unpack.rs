@@ -84,7 +84,7 @@ impl fmt::Display for UnpackError {
             }
             UnpackErrorKind::Window { bytes } => write!(
                 f,
-                "the {format} data at {offset:#x} wants a window of {} MB, and {} MB are accepted",
+                "the {format} data at {offset:#x} needs a window of {} MB; the limit is {} MB",
                 bytes.div_ceil(1_000_000),
                 WINDOW_MAX / 1_000_000
             ),

@@ -25,7 +25,7 @@ pub(crate) fn limits(
     let has_time = event.is_some_and(|event| event.unit() == Unit::Ns);
     let with_samples = profile.events.iter().filter(|event| event.samples > 0).count();
     if !format.holds_events() && with_samples > 1 {
-        limits.push(format!("It contains the event {} and no other.", printable(name)));
+        limits.push(format!("It contains only the event {}.", printable(name)));
     }
     if format == Format::Firefox && !has_time {
         limits.push(format!("The tool shows weights of {} as samples.", printable(name)));

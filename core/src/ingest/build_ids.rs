@@ -143,8 +143,8 @@ impl DoubtfulDsos {
         if !self.replaced.is_empty() {
             warnings.add(WarningKind::BuildIdConflict, None, || {
                 format!(
-                    "Replaced while they ran, with another build-id at the end of the recording \
-                     than before: {}. Names are taken for the builds that ran.",
+                    "Replaced while they ran, with a different build-id at the end of the \
+                     recording: {}. Names are those of the builds that ran.",
                     in_words(&self.replaced)
                 )
             });

@@ -36,8 +36,8 @@ impl PerftabSectionData {
             Some(Err(error)) => {
                 warnings.add(WarningKind::Unreadable, None, || {
                     format!(
-                        "What perftab wrote beside perf's own features, as symbols of the kernel, \
-                         was left out: {error}."
+                        "perftab's own section, with kernel symbols and more, could not be \
+                         read: {error}."
                     )
                 });
                 Self::default()

@@ -285,8 +285,8 @@ impl Sink for RecordsOf<'_> {
             Damage::Text(line) => warnings.add(WarningKind::Text, offset, || {
                 let line = printable(&String::from_utf8_lossy(line)).into_owned();
                 format!(
-                    "Text between the records was skipped: \"{}\". Write what the \
-                     recorder prints elsewhere than the recording (2>messages).",
+                    "Text between the records was skipped: \"{}\". Keep the \
+                     recorder's messages out of the recording (2>messages).",
                     line.trim()
                 )
             }),
@@ -300,8 +300,8 @@ impl Sink for RecordsOf<'_> {
             }
             Damage::Truncated { missing } => warnings.add(WarningKind::Truncated, offset, || {
                 format!(
-                    "The file is truncated: {missing} bytes of its records are missing, and what \
-                     stood after them."
+                    "The file is truncated: {missing} bytes of its records and everything after \
+                     them are missing."
                 )
             }),
         }

@@ -313,7 +313,7 @@ impl Reader {
             warnings.add(WarningKind::Unsupported, None, || {
                 format!(
                     "{stack_dumps} samples have a copy of their user stack, which this version does \
-                     not unwind: of their user part only the innermost frame is shown. Record with \
+                     not unwind: only the innermost user frame is shown. Record with \
                      frame pointers (-g) to see its callers."
                 )
             });
@@ -337,7 +337,7 @@ impl Reader {
         self.warn_of_what_is_not_shown();
         for (feature, error) in &self.features.unreadable {
             self.warnings.add_named(WarningKind::Unreadable, Some(error.offset), || {
-                format!("What the recording says of {} was left out: {error}.", feature.name())
+                format!("Could not read {}: {error}.", feature.name())
             });
         }
         let names =
@@ -356,8 +356,8 @@ impl Reader {
             let late = time_order.late();
             self.warnings.add(WarningKind::OutOfOrder, None, || {
                 format!(
-                    "{late} records came too late for the order of the file, so threads and \
-                     mappings may be taken for those of a moment before or after."
+                    "{late} records came too late for the order of the file, so samples near them \
+                     may be shown with an earlier or later thread or mapping."
                 )
             });
         }

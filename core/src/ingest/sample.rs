@@ -109,7 +109,7 @@ impl Reader {
                 Ok(wrapped) => self.unwrap_off_cpu(wrapped, &mut raw, tail),
                 Err(error) => {
                     self.warnings.add(WarningKind::Unreadable, Some(offset), || {
-                        format!("Samples of time off the CPU were left out: {error}.")
+                        format!("Off-CPU samples were left out: {error}.")
                     });
                     return None;
                 }
@@ -243,16 +243,16 @@ impl Reader {
         if given_up > 0 {
             self.warnings.add(WarningKind::Lost, None, || {
                 format!(
-                    "{given_up} samples lack the user part of their call chain: it was to come \
-                     when their thread returned to user space, and did not."
+                    "{given_up} samples lack the user part of their call chain: it should have come \
+                     when their thread returned to user space, but did not."
                 )
             });
         }
         let message = match self.events.agreement() {
             IdAgreement::Agreed => return,
             IdAgreement::DifferentPlaces => {
-                "The events disagree on where a record says which of them it belongs to. Samples \
-                 went to the event whose id stands in its own place."
+                "The events disagree on where a record has its event's id. Each sample was counted \
+                 for the event whose id is where that event expects it."
             }
             IdAgreement::NoIds => {
                 "There are several events, but not all records say which of them they belong to: \

@@ -152,7 +152,9 @@ pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint>
     {
         hints.push(debuginfod("the server that its package names", url.trim_end_matches('/'), &id));
     } else if is_of_distribution {
-        hints.extend(server.map(|(name, url)| debuginfod(&format!("that of {name}"), url, &id)));
+        hints.extend(
+            server.map(|(name, url)| debuginfod(&format!("the server of {name}"), url, &id)),
+        );
     }
     if is_of_distribution {
         hints.push(debuginfod("a server for many distributions", FEDERATED, &id));
@@ -165,8 +167,8 @@ pub fn hints(dso: &Dso, host: &Host, package: Option<&PackageNote>) -> Vec<Hint>
 
 fn record_again() -> Hint {
     Hint {
-        text: "Record again with build-ids: `perftab record`, or `perf record --buildid-mmap`. A \
-               file that has none itself is given one by the linker's --build-id."
+        text: "Record again with build-ids: `perftab record`, or `perf record --buildid-mmap`. If \
+               a file has none, link it with --build-id."
             .to_owned(),
         command: Some("perf record --buildid-mmap".to_owned()),
         url: None,
@@ -239,8 +241,7 @@ fn file_package(family: Family, dso: &Dso, id: &str) -> Option<Hint> {
     match family {
         Family::Debian | Family::Ubuntu => Some(Hint {
             text: format!(
-                "{name} has it in the package that ends in -dbgsym or -dbg and begins like the one \
-                 that the file is from."
+                "{name} has it in the -dbgsym or -dbg package of the package that the file is from."
             ),
             command: is_plain(&dso.path).then(|| format!("dpkg -S {}", dso.path)),
             url: None,

@@ -107,8 +107,8 @@ impl fmt::Display for KallsymsFault {
                 f.write_str("it has neither _text nor _stext, so its addresses cannot be resolved")
             }
             Self::StampBroken => f.write_str(
-                "its content is not what its first line was written for: it was changed or cut \
-                 off, copy it again",
+                "its content does not match its first line: it was changed or cut off; copy it \
+                 again",
             ),
             Self::TooLarge { bytes } => {
                 write!(f, "{bytes} bytes are more than any kernel's symbols")

@@ -57,7 +57,7 @@ impl ImageContents {
             Self { inlines: true, .. } => "inlines and source lines",
             Self { functions: true, .. } => "function names only",
             Self { unwinding: true, .. } => "unwind tables",
-            _ => "nothing of use",
+            _ => "nothing useful",
         }
     }
 

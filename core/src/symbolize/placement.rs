@@ -60,8 +60,8 @@ impl Unplaced {
         match self {
             Self::NoCode => "the file has no code",
             Self::Hidden => {
-                "where it was in memory is not in the recording, so its addresses stay without \
-                 names: record as root, or with kernel.kptr_restrict=0"
+                "its load address was not recorded, so its addresses stay without names: record \
+                 as root, or with kernel.kptr_restrict=0"
             }
             Self::Moved => {
                 "the recording has it in more than one place, so its addresses stay without names"
@@ -71,7 +71,7 @@ impl Unplaced {
                  without names: give the vmlinux with its symbols"
             }
             Self::NoLayout => {
-                "where the kernel puts the sections of this module is not known, so its addresses \
+                "where the kernel loaded this module's sections is not known, so its addresses \
                  stay without names: record with `perftab record`, which keeps its symbols"
             }
         }

@@ -121,8 +121,8 @@ impl fmt::Display for Rejection {
             ),
             Self::NothingRecordedHasIt { found, same_name: None } => write!(
                 f,
-                "nothing recorded has build-id {found}: `perftab buildid list` prints what is \
-                 wanted"
+                "no recorded DSO has build-id {found}: `perftab buildid list` prints those that \
+                 were recorded"
             ),
             Self::NothingRecordedHasIt { found, same_name: Some(same_name) } => write!(
                 f,
@@ -132,31 +132,31 @@ impl fmt::Display for Rejection {
             ),
             Self::RecordedWithoutIdentity { path } => write!(
                 f,
-                "{} was recorded without a build-id, so no file can be known to be the one that \
+                "{} was recorded without a build-id, so no file can be verified as the one that \
                  ran: record again with `perftab record`",
                 printable(path)
             ),
             Self::PerfMap => f.write_str(
-                "a perf map: nothing in it says which process it is of and when it was written, so \
-                 it never matches, and gives names only by force",
+                "a perf map: it does not say which process it belongs to or when it was written, so \
+                 it never matches and must be forced",
             ),
             Self::KallsymsWithoutIdentity => f.write_str(
-                "a copy of kallsyms that does not say of which kernel: give the \
+                "a copy of kallsyms that does not say which kernel it is from: give the \
                  vmlinux, or a copy that perftab wrote, which says so in its first line",
             ),
             Self::KallsymsDisagrees { claimed, message } => write!(
                 f,
-                "a copy of kallsyms that is kept under build-id {claimed}, but {}: it is of \
+                "a copy of kallsyms stored under build-id {claimed}, but {}: it is from \
                  another boot or kernel; give the vmlinux",
                 printable(message)
             ),
             Self::KallsymsUnusable { message } => {
-                write!(f, "kallsyms without use: {}", printable(message))
+                write!(f, "unusable kallsyms: {}", printable(message))
             }
             Self::SameIdOtherCode { found, first } => write!(
                 f,
-                "the same build-id as {}, {found}, but other code: the first stays; one of them \
-                 was changed after it was linked",
+                "the same build-id as {}, {found}, but different code: the first is kept; one of \
+                 them was changed after it was linked",
                 printable(first)
             ),
             Self::Unreadable { message } => {

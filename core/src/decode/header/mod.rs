@@ -109,8 +109,8 @@ impl Header {
             damage: Vec::new(),
         };
         if start.offset > 0 {
-            let message = "Text before the recording was skipped. Write what the \
-                           recorder prints elsewhere than the recording (2>messages).";
+            let message = "Text before the recording was skipped. Keep the \
+                           recorder's messages out of the recording (2>messages).";
             header.damaged(0, WarningKind::Text, message.to_owned());
         }
         if start.form == Form::Pipe {
