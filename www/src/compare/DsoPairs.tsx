@@ -75,7 +75,7 @@ export function DsoPairs(): JSX.Element {
         </ul>
         <p class="pairs-foot">
           DSOs with equal build-ids are compared by address, named or not. Different builds are compared by function name; code
-          that moved between functions is less in one and more in the other. Forced names count for their own side only.
+          that moved between functions counts as less in one and more in the other. Forced names count for their own side only.
         </p>
         <WarningsOfSecond />
         {comparing.value?.with === "second" && chipsOf(query.value).length > 0 && (

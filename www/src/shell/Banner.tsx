@@ -29,7 +29,7 @@ function NoBuildIdsRead(): JSX.Element {
   return (
     <>
       No build-ids were read, so names can’t be checked and code stays as addresses. <code>perftab record</code> and{" "}
-      <code>perf record --buildid-mmap</code> write them as they go.
+      <code>perf record --buildid-mmap</code> write them while they record.
     </>
   );
 }
