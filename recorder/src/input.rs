@@ -223,7 +223,7 @@ mod tests {
     fn an_address_without_a_profile_is_said_to_be_one() {
         let error =
             SharedProfile::of_argument("https://host/page").err().expect("nothing is in it");
-        assert!(error.to_string().contains("nothing is fetched"), "{error}");
+        assert!(error.to_string().contains("perftab fetches nothing"), "{error}");
         let long = format!("https://host/#p1.{}", "A".repeat(100));
         let shared = SharedProfile::of_argument(&long).expect("a payload");
         assert_eq!((shared.name.chars().count(), shared.payload.len()), (SHOWN + 1, 103));

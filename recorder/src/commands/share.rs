@@ -139,8 +139,8 @@ pub fn keeps(fidelity: &FidelityInfo) -> String {
     }
     let above = above(fidelity.threshold_share);
     format!(
-        "keeps {share} of the weight, in {kept} of {total} calls: all those ≥ {above} and some \
-         lighter ones; the others are folded into their callers; keeps {times}"
+        "keeps {share} of the weight, in {kept} of {total} calls (all those ≥ {above} and some \
+         lighter ones; the others are folded into their callers), and {times}"
     )
 }
 
@@ -189,7 +189,7 @@ mod tests {
         };
         let said = keeps(&fidelity);
         assert!(said.contains("96.2\u{2009}%") && said.contains("412 of 5,120"), "{said}");
-        assert!(said.contains("every one of 0.12\u{2009}% and more"), "{said}");
+        assert!(said.contains("all those ≥ 0.12\u{2009}%"), "{said}");
         assert_eq!(above(0.001_149), "0.12\u{2009}%");
         assert_eq!(above(0.0), "0.01\u{2009}%");
         assert!(said.ends_with("and when each process ran"), "{said}");
