@@ -15,7 +15,8 @@ use std::time::Duration;
 enum Concurrency {
     /// For what is timed.
     One,
-    /// A file of scenes waits for its recordings, its browser and the page's worker in turn.
+    /// One for each core: a file of scenes waits for its recordings, its browser and the page's worker
+    /// in turn. On two cores, three at a time take as long as two.
     Several,
 }
 
