@@ -19,7 +19,9 @@ pub const PATIENCE: Duration = Duration::from_secs(240);
 /// Commands that are run to their end.
 pub trait LimitedCommand {
     /// As [`Command::output`], with a limit, without standard input, and in English: what tools
-    /// print is read. An error is that of a command that cannot be started.
+    /// print is read. perf has no home, unless it is given one: it would put what it records into the
+    /// cache of whoever runs the tests, and take names from there. An error is that of a command that
+    /// cannot be started.
     fn ended(&mut self) -> io::Result<Output>;
 
     /// The same with something on standard input.
@@ -36,6 +38,10 @@ impl LimitedCommand for Command {
 
     fn ended_with(&mut self, input: impl Into<Stdio>) -> io::Result<Output> {
         self.env("LC_ALL", "C").stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let has_home = self.get_envs().any(|(name, _)| name == "HOME");
+        if self.get_program() == "perf" && !has_home {
+            self.env("HOME", "/dev/null");
+        }
         let name = format!("{self:?}");
         Ok(end_of(self.spawn()?, &name))
     }

@@ -26,6 +26,13 @@ pub fn compile(folder: &Path, name: &str, build_id: &str, source: &str) -> PathB
     program
 }
 
+/// Copies a program that is to be run. A file that this process writes to is still open in what another
+/// thread starts in the meantime, and the kernel runs no such file; one that `cp` writes to is not.
+pub fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").args([from, to]).exit_status().expect("cp runs");
+    assert!(status.success(), "cp fails to copy {} to {}", from.display(), to.display());
+}
+
 /// Whether a tool of others is installed; says so for `test` if not.
 pub fn is_installed(test: &str, tool: &str) -> bool {
     let there = Command::new(tool).arg("--version").ended().is_ok();

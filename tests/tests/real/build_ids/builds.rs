@@ -76,7 +76,7 @@ impl Builds {
         let older = build("older", OLDER, OLDER_ID);
         let newer = build("newer", NEWER, NEWER_ID);
         let program = folder.join("tide");
-        fs::copy(&older, &program).expect("a copy");
+        perftab_tests::program::copy(&older, &program);
         Self { folder, program, older, newer }
     }
 

@@ -171,7 +171,7 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         assert!(doubts.contains("when the recording ended, and are wrong for files"), "{doubts}");
         // A copy over a file that is there would seem to be as old as that.
         fs::remove_file(&copied).unwrap();
-        fs::copy(&builds.older, &builds.program).unwrap();
+        perftab_tests::program::copy(&builds.older, &builds.program);
     }
 }
 

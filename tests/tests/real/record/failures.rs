@@ -123,7 +123,7 @@ fn a_killed_recorder_leaves_what_it_had() {
 fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
     // Their own copy: the build folder may not be readable for them.
     let binary = recorder.folder.join("perftab");
-    fs::copy(perftab_binary(), &binary).unwrap();
+    perftab_tests::program::copy(&perftab_binary(), &binary);
     fs::set_permissions(&*recorder.folder, fs::Permissions::from_mode(0o777)).unwrap();
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
