@@ -18,6 +18,8 @@ let host;
 let pids;
 /** When a function of the program ran, in the same nanoseconds. */
 let phases;
+/** When the last sample of the thread `lookout` was taken: on a busy machine it ends long after its work did. */
+let lastOfLookout;
 
 beforeScenes(async () => {
   program = parts.compilePhases();
@@ -30,6 +32,8 @@ beforeScenes(async () => {
     time: BigInt(s) * 1_000_000_000n + BigInt(ns),
   }));
   const first = samples.reduce((least, { time }) => (time < least ? time : least), samples[0].time);
+  const ofLookout = samples.filter(({ comm }) => comm === "lookout").map(({ time }) => Number(time - first));
+  lastOfLookout = Math.max(...ofLookout);
   pids = Object.fromEntries(samples.map(({ comm, pid }) => [comm, pid]));
   phases = Object.fromEntries(
     readFileSync(said, "utf8")
@@ -96,10 +100,11 @@ describe("selection", () => {
       .waitFor();
     const { time } = await tab.ask("info");
     const length = time.end - time.start;
-    const { start, end: ended } = phases.second_watch;
+    const { start, end } = phases.second_watch;
+    const ended = Math.max(end, lastOfLookout);
     for (const [from, to] of await bars(panel)) {
       assert.ok(
-        to * length > start && from * length < ended,
+        to * length > start && from * length <= ended,
         `${from * length} to ${to * length}, not between ${start} and ${ended}`,
       );
     }
