@@ -30,6 +30,14 @@ pub fn open(file: &[u8]) -> Result<Session, DecodeError> {
     open_in_blocks(file, 1 << 20)
 }
 
+/// What `zstd -1` makes of a recording.
+pub fn packed(file: &[u8]) -> Vec<u8> {
+    let mut packed = vec![0; zstd_safe::compress_bound(file.len())];
+    let size = zstd_safe::compress(&mut packed[..], file, 1).expect("there is room");
+    packed.truncate(size);
+    packed
+}
+
 /// Opens a recording on disk, a file or a folder of files.
 pub fn open_path(path: &Path) -> Result<Session, DecodeError> {
     let parts = read_parts(path);

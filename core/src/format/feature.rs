@@ -104,9 +104,8 @@ features! {
     SIMPLEPERF_META_INFO = 129, "simpleperf's list of facts";
     /// simpleperf: symbols of files, in Protocol Buffers.
     SIMPLEPERF_FILE2 = 132, "simpleperf's list of symbols";
-    /// perftab's own section. perf 6.1 and 7.2,
-    /// hotspot-perfparser 1.3 and samply 0.13 read past an unknown bit.
-    PERFTAB = 200, "perftab's kernel symbols";
+    /// perftab's own section, in its first recordings; now it stands at the end (`footer.rs`).
+    PERFTAB = 200, "perftab's own section";
 }
 
 impl Feature {

@@ -8,6 +8,7 @@ pub mod attr;
 pub mod build_id;
 pub mod elf_note;
 pub mod feature;
+pub mod footer;
 pub mod header;
 pub mod package_note;
 pub mod perftab_section;

@@ -1,9 +1,10 @@
-//! perftab's own feature section (bit 200): what travels with the recording beyond perf.data.
+//! perftab's own section: what travels with the recording beyond perf.data. `footer.rs` says where
+//! it stands in the file.
 //!
 //! A kernel's symbols are only to be had on the machine that runs it, so the recorder writes down
 //! the functions that the samples hit; and which distribution the machine runs, which tells where
-//! its debug files are. Other tools read past the section; its version and the length of every
-//! entry let future readers and writers pass over what they do not know.
+//! its debug files are. Its version and the length of every entry let future readers and writers
+//! pass over what they do not know.
 //!
 //! All integers are little-endian, whatever the byte order of the file around them.
 //!
@@ -31,13 +32,19 @@
 //!                                  body of kind 3, what mapped files are
 //!                                   .  to the end, times { u32 device major, u32 minor,
 //!                                      u64 inode, u64 generation: all as in MMAP2 records,
-//!                                      u8 identity: 1 GNU build-id, 2 content hash,
+//!                                      u8 identity: 1 GNU build-id, 3 content hash,
 //!                                      u8 its length, u8[20] identity, zero-padded, u8[2] zero }
+//!
+//!                                  body of kind 4, the recorder is at work: empty
 //! ```
 //!
 //! Files of kind 3 are those whose MMAP2 records have no build-id: the kernel could not read it, or
-//! there is none. They were looked at when the recording ended, at the path recorded, and are
-//! listed if that still led to the same inode and nothing had been written since it began.
+//! there is none. They were looked at when they were mapped, at the path recorded, and are listed if
+//! that led to the same inode and nothing was written to it from then until the recording ended.
+//! Identity 2, of the first recordings, is a hash of 4 KiB at each end of a file, which rebuilds may
+//! share. It is passed over.
+//!
+//! An entry of kind 4 says that the recorder had not ended when this was written: it was killed.
 //!
 //! Symbols are ascending by address. Where the kernel lists several names for one address, the
 //! last listed is written: perf makes the same choice, so both tools show the same name.
@@ -57,7 +64,8 @@ const COMPRESSION_DEFLATE: u32 = 1;
 const KIND_KERNEL_SYMBOLS: u32 = 1;
 const KIND_OS_RELEASE: u32 = 2;
 const KIND_MAPPED_FILES: u32 = 3;
-const IDENTITY_CONTENT: u8 = 2;
+const KIND_AT_WORK: u32 = 4;
+const IDENTITY_CONTENT: u8 = 3;
 /// Bytes of an entry of kind 3.
 const MAPPED_FILE_SIZE: usize = 48;
 const IDENTITY_GNU: u8 = 1;
@@ -106,6 +114,18 @@ pub struct PerftabSection {
     pub os_release: Option<OsRelease>,
     /// Files that were mapped without a build-id.
     pub files: Vec<MappedFile>,
+    /// Whether the recorder had ended.
+    pub recorder: RecorderState,
+}
+
+/// Whether the recorder had ended when it wrote the section.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecorderState {
+    /// It wrote everything.
+    #[default]
+    Ended,
+    /// It went on. If this is the last it wrote, it was killed.
+    AtWork,
 }
 
 /// A file that was mapped without a build-id, and what it is.
@@ -135,7 +155,7 @@ pub struct InodeKey {
 pub enum FileIdentity {
     /// The GNU note's bytes.
     Gnu(BuildId),
-    /// Hash of a file without such a note: the first 16 bytes of SHA-256 over its ends and length.
+    /// Hash of a file without such a note: `symbolize/content_identity.rs` says over what.
     Content([u8; 16]),
 }
 
@@ -229,7 +249,7 @@ impl OsRelease {
 /// Why a section cannot be used. The file around it is not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionError {
-    /// It does not begin with [`MAGIC`]: somebody else uses the same bit.
+    /// It does not begin with [`MAGIC`]: somebody else uses feature 200.
     NotOurs,
     /// A newer perftab wrote it.
     Version(u32),
@@ -269,6 +289,9 @@ pub fn encode(section: &PerftabSection) -> Vec<u8> {
         let mut body = Vec::with_capacity(MAPPED_FILE_SIZE * section.files.len());
         section.files.iter().for_each(|file| file.encode(&mut body));
         add_entry(&mut entries, KIND_MAPPED_FILES, &body);
+    }
+    if section.recorder == RecorderState::AtWork {
+        add_entry(&mut entries, KIND_AT_WORK, &[]);
     }
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC);
@@ -376,6 +399,7 @@ fn decode_entries(mut bytes: Bytes<'_>) -> Option<PerftabSection> {
                 let files = body.chunks_exact(MAPPED_FILE_SIZE);
                 section.files.extend(files.filter_map(|file| MappedFile::decode(Bytes(file))));
             }
+            KIND_AT_WORK => section.recorder = RecorderState::AtWork,
             _ => {}
         }
     }
@@ -475,7 +499,8 @@ mod tests {
             file(5, FileIdentity::Gnu(BuildId::new(&[0xee; 8]).unwrap())),
             file(6, FileIdentity::Content([0xcc; 16])),
         ];
-        PerftabSection { kernel, os_release: Some(os_release), files }
+        let recorder = RecorderState::AtWork;
+        PerftabSection { kernel, os_release: Some(os_release), files, recorder }
     }
 
     #[test]

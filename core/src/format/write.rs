@@ -8,7 +8,7 @@
 
 use super::build_id::BuildId;
 use super::feature::Feature;
-use super::header::{FILE_HEADER_SIZE, MAGIC_BIG, MAGIC_LITTLE, SECTION_SIZE};
+use super::header::{FILE_HEADER_SIZE, MAGIC_BIG, MAGIC_LITTLE};
 use super::record::{KERNEL_PID, RecordType, misc};
 
 /// The magic of a file in this machine's byte order.
@@ -76,19 +76,15 @@ pub fn attr_entry(out: &mut Vec<u8>, attr: &[u8], ids: Section) {
     put_u64(out, ids.size);
 }
 
-/// The feature table that begins at `offset` (where the data ends), and the payloads behind it.
-/// `payloads` may come in any order; the table is ascending by feature, as readers expect.
-pub fn feature_sections(offset: u64, payloads: &mut [(Feature, Vec<u8>)]) -> Vec<u8> {
-    payloads.sort_by_key(|(feature, _)| *feature);
-    let mut at = offset + SECTION_SIZE * payloads.len() as u64;
+/// The table of features for payloads that follow each other from `payloads_at` on. It stands
+/// where the data ends; they are in the order that readers expect, ascending by feature.
+pub fn feature_table(payloads_at: u64, features: &[(Feature, Vec<u8>)]) -> Vec<u8> {
+    let mut at = payloads_at;
     let mut out = Vec::new();
-    for (_, payload) in payloads.iter() {
+    for (_, payload) in features {
         put_u64(&mut out, at);
         put_u64(&mut out, payload.len() as u64);
         at += payload.len() as u64;
-    }
-    for (_, payload) in payloads.iter() {
-        out.extend_from_slice(payload);
     }
     out
 }
@@ -124,6 +120,20 @@ pub fn total_mem(out: &mut Vec<u8>, kib: u64) {
 pub fn sample_time(out: &mut Vec<u8>, first: u64, last: u64) {
     put_u64(out, first);
     put_u64(out, last);
+}
+
+/// Payload of CLOCKID: the resolution of the samples' clock, in nanoseconds.
+pub fn clock_id(out: &mut Vec<u8>, resolution: u64) {
+    put_u64(out, resolution);
+}
+
+/// Payload of CLOCK_DATA: version 1, the `clockid_t` of the samples' clock, and one moment by the
+/// wall clock and by that one, in nanoseconds.
+pub fn clock_data(out: &mut Vec<u8>, clock: u32, wall: u64, time: u64) {
+    put_u32(out, 1);
+    put_u32(out, clock);
+    put_u64(out, wall);
+    put_u64(out, time);
 }
 
 /// One event in EVENT_DESC.
@@ -321,6 +331,13 @@ pub fn fork(out: &mut Vec<u8>, fork: Fork, trailer: SampleIdTrailer) {
     end_record(out, start, trailer);
 }
 
+/// Appends a LOST_SAMPLES record: so many more were lost than LOST records say.
+pub fn lost_samples(out: &mut Vec<u8>, lost: u64, trailer: SampleIdTrailer) {
+    let start = begin_record(out, RecordType::LOST_SAMPLES, 0);
+    put_u64(out, lost);
+    end_record(out, start, trailer);
+}
+
 /// Appends a FINISHED_ROUND record: every ring has been read once more.
 pub fn finished_round(out: &mut Vec<u8>) {
     let start = begin_record(out, RecordType::FINISHED_ROUND, 0);
@@ -403,13 +420,11 @@ mod tests {
     }
 
     #[test]
-    fn feature_table_ascends_and_points_at_the_payloads() {
-        let mut payloads =
-            vec![(Feature::CMDLINE, b"later".to_vec()), (Feature::BUILD_ID, b"first".to_vec())];
-        let bytes = feature_sections(1000, &mut payloads);
-        assert_eq!((u64_at(&bytes, 0), u64_at(&bytes, 8)), (1032, 5));
-        assert_eq!((u64_at(&bytes, 16), u64_at(&bytes, 24)), (1037, 5));
-        assert_eq!(&bytes[32..], b"firstlater");
+    fn the_table_of_features_points_at_payloads_in_a_row() {
+        let features =
+            [(Feature::BUILD_ID, b"first".to_vec()), (Feature::CMDLINE, b"later".to_vec())];
+        let bytes = feature_table(1032, &features);
+        assert_eq!([0, 8, 16, 24].map(|at| u64_at(&bytes, at)), [1032, 5, 1037, 5]);
     }
 
     #[test]

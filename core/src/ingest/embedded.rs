@@ -6,7 +6,7 @@ use super::warnings::Warnings;
 use crate::decode::features::Features;
 use crate::error::WarningKind;
 use crate::format::perftab_section::{
-    self, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease,
+    self, FileIdentity, InodeKey, KernelImage, MappedFile, OsRelease, RecorderState,
 };
 use crate::profile::{ContentHash, Distribution, DsoKind, Identity, MappedFrom};
 use crate::symbolize::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
@@ -25,14 +25,21 @@ pub(super) struct PerftabSectionData {
 
 impl PerftabSectionData {
     /// Reads the section, if there is one.
-    pub(super) fn read(features: &Features, warnings: &mut Warnings) -> Self {
-        match features.perftab.as_deref().map(perftab_section::decode) {
+    pub(super) fn take(features: &mut Features, warnings: &mut Warnings) -> Self {
+        match features.perftab.take() {
             None => Self::default(),
-            Some(Ok(section)) => Self {
-                symbols: section.kernel.into_iter().map(kernel_symbols).collect(),
-                distribution: section.os_release.and_then(distribution),
-                files: section.files.iter().map(file).collect(),
-            },
+            Some(Ok(section)) => {
+                if section.recorder == RecorderState::AtWork {
+                    warnings.add(WarningKind::Unfinished, None, || {
+                        "The recorder was killed. Up to a second before that is missing.".to_owned()
+                    });
+                }
+                Self {
+                    symbols: section.kernel.into_iter().map(kernel_symbols).collect(),
+                    distribution: section.os_release.and_then(distribution),
+                    files: section.files.iter().map(file).collect(),
+                }
+            }
             Some(Err(error)) => {
                 warnings.add(WarningKind::Unreadable, None, || {
                     format!(

@@ -92,8 +92,9 @@ pub enum RecordCompression {
 
 impl Ingest {
     /// For the records that follow `header`, in one stream or several: each is a section of a
-    /// file. A size of `u64::MAX` says that the size is not known. What `features` lacks may come
-    /// with the records, or with [`Self::set_features`].
+    /// file. A size of `u64::MAX` says that the size is not known. `features` has everything that
+    /// the file says beside its records: how these are read depends on it. Only a pipe has it among
+    /// them.
     pub fn new(header: &Header, features: Features, streams: &[Section]) -> Self {
         let mut warnings = Warnings::default();
         for damage in &header.damage {
@@ -127,11 +128,6 @@ impl Ingest {
     /// Has every sample that is read from now on shown to `watcher`.
     pub fn watch(&mut self, watcher: SampleWatcher) {
         self.records.reader.watch(watcher);
-    }
-
-    /// What [`Self::watch`] was given, for another that reads in this one's place.
-    pub fn take_watcher(&mut self) -> Option<SampleWatcher> {
-        self.records.reader.watcher.take()
     }
 
     /// Which bytes are wanted next; `None`: all have been read.
@@ -168,11 +164,6 @@ impl Ingest {
         from.finish(&mut self.records.of(stream));
         let settled = self.records.merge.finish(stream);
         self.records.settle(settled);
-    }
-
-    /// What the recorder says of machine, events and build-ids, where it came after the records.
-    pub fn set_features(&mut self, features: Features) {
-        self.records.reader.features = features;
     }
 
     /// Something of the file that could not be read.

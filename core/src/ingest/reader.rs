@@ -380,7 +380,7 @@ impl Reader {
                 )
             });
         }
-        let embedded = PerftabSectionData::read(&self.features, &mut self.warnings);
+        let embedded = PerftabSectionData::take(&mut self.features, &mut self.warnings);
         self.profile.host.distribution = embedded.distribution;
         // Before those are added that no mapping has.
         let symbol_files = std::mem::take(&mut self.features.symbol_files);

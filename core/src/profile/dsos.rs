@@ -9,8 +9,7 @@ use crate::format::BuildId;
 
 /// Hash of a file's content, recorded where a file has no GNU build-id.
 ///
-/// SHA-256 over the first 4096 bytes, the last 4096 bytes and the length as a big-endian u64; the
-/// first 16 bytes of it (OpenTelemetry's `process.executable.build_id.htlhash`).
+/// `symbolize/content_identity.rs` says over what.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(pub [u8; 16]);
 

@@ -5,10 +5,9 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use object::elf;
-use sha2::{Digest, Sha256};
-
+use super::content_identity;
 use super::elf::{Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
 use super::perf_map;
@@ -17,13 +16,12 @@ use crate::format::BuildId;
 use crate::format::elf_note::{Endian, build_id_in_notes};
 use crate::format::package_note::{PackageNote, package_in_notes};
 use crate::profile::{ContentHash, Identity};
+use object::elf;
 
 /// A note section or segment longer than this is not searched.
 const MAX_NOTES: u64 = 1 << 20;
 /// So much of the start of a file tells what kind of text it is.
 const TEXT_START: u64 = 4096;
-/// How much of each end of a file its content hash covers.
-const HASHED_END: u64 = 4096;
 
 /// A candidate: an ELF file (executable, shared object, separate debug file), the symbols of a
 /// kernel as text, or a perf map.
@@ -31,8 +29,16 @@ pub struct Image {
     name: String,
     source: Box<dyn ByteSource>,
     content: Content,
-    identity: Option<Identity>,
+    identity: FoundIdentity,
     basis: Basis,
+}
+
+/// What says who it is.
+enum FoundIdentity {
+    /// Its build-id, or nothing.
+    Gnu(Option<BuildId>),
+    /// All that is executable in it, which is read only if somebody asks; `None` if that failed.
+    Content(OnceLock<Option<ContentHash>>),
 }
 
 /// What kind of candidate it is.
@@ -92,19 +98,19 @@ impl Image {
             }
             Ok(elf) => {
                 let identity = match gnu_build_id(&elf, &*source) {
-                    Some(id) => Identity::Gnu(id),
-                    None => Identity::Content(content_hash(&*source).map_err(unreadable)?),
+                    Some(id) => FoundIdentity::Gnu(Some(id)),
+                    None => FoundIdentity::Content(OnceLock::new()),
                 };
-                (Content::Elf(elf), Some(identity))
+                (Content::Elf(elf), identity)
             }
             Err(ElfError::NotElf { first_bytes }) => {
                 let start = source.read_vec(0, source.len().min(TEXT_START)).map_err(unreadable)?;
                 if Kallsyms::detect(&start) {
                     let kallsyms = Kallsyms::read(&*source)?;
-                    let identity = kallsyms.stamp().map(Identity::Gnu);
+                    let identity = FoundIdentity::Gnu(kallsyms.stamp());
                     (Content::Kallsyms(kallsyms), identity)
                 } else if perf_map::is_perf_map(&start) {
-                    (Content::PerfMap, None)
+                    (Content::PerfMap, FoundIdentity::Gnu(None))
                 } else {
                     return Err(NotAnImage::NotElf { first_bytes });
                 }
@@ -127,7 +133,7 @@ impl Image {
         if kallsyms.stamp().is_some_and(|stamp| Some(stamp) != id) {
             return Err(KallsymsFault::StampBroken.into());
         }
-        let (name, identity) = (name.to_owned(), id.map(Identity::Gnu));
+        let (name, identity) = (name.to_owned(), FoundIdentity::Gnu(id));
         let content = Content::Kallsyms(kallsyms);
         Ok(Self { name, source, content, identity, basis: Basis::Content })
     }
@@ -144,7 +150,7 @@ impl Image {
             Some(stamp) => (stamp, Basis::Content),
             None => (id, Basis::Claim),
         };
-        let (name, identity) = (name.to_owned(), Some(Identity::Gnu(id)));
+        let (name, identity) = (name.to_owned(), FoundIdentity::Gnu(Some(id)));
         Ok(Self { name, source, content: Content::Kallsyms(kallsyms), identity, basis })
     }
 
@@ -155,9 +161,23 @@ impl Image {
 
     /// The GNU build-id found in an ELF file's notes, or else the hash of its content. `None`:
     /// nothing in the file says what it is of, so it never matches (a perf map, a copy of kallsyms
-    /// without a stamp).
+    /// without a stamp). The first time, a hash takes as long as reading all code of the file.
     pub fn identity(&self) -> Option<Identity> {
-        self.identity
+        match &self.identity {
+            FoundIdentity::Gnu(id) => id.map(Identity::Gnu),
+            FoundIdentity::Content(hash) => {
+                let read = || content_identity::hash(self.elf()?, &*self.source).ok();
+                hash.get_or_init(read).map(Identity::Content)
+            }
+        }
+    }
+
+    /// Its build-id, as [`Self::identity`] has it.
+    pub fn build_id(&self) -> Option<BuildId> {
+        match &self.identity {
+            FoundIdentity::Gnu(id) => *id,
+            FoundIdentity::Content(_) => None,
+        }
     }
 
     /// Where the bytes of a section lie in the file; `None` if it has none of this name.
@@ -213,27 +233,11 @@ impl Image {
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.identity {
-            Some(identity) => write!(f, "Image({}, {identity})", self.name),
-            None => write!(f, "Image({}, no identity)", self.name),
+        match self.build_id() {
+            Some(id) => write!(f, "Image({}, {id})", self.name),
+            None => write!(f, "Image({}, no build-id)", self.name),
         }
     }
-}
-
-/// Hash that identifies a file without a build-id: see [`ContentHash`].
-///
-/// It is here for both sides: the recorder hashes the file that was mapped, the gate the file
-/// that is offered.
-pub fn content_hash(source: &dyn ByteSource) -> Result<ContentHash, ReadError> {
-    let length = source.len();
-    let end = length.min(HASHED_END);
-    let mut hash = Sha256::new();
-    hash.update(source.read_vec(0, end)?);
-    hash.update(source.read_vec(length - end, end)?);
-    hash.update(length.to_be_bytes());
-    let mut first_half = [0; 16];
-    first_half.copy_from_slice(&hash.finalize()[..16]);
-    Ok(ContentHash(first_half))
 }
 
 /// Searches note sections, then note segments (a file may have only one of both).

@@ -41,10 +41,11 @@ pub struct MatchedImage {
 impl MatchedImage {
     /// Admits `image` if a DSO was recorded with its identity.
     pub fn admit(recorded: &RecordedIdentities, image: Image) -> Result<Self, Rejection> {
-        let Some(identity) = image.identity() else {
+        let Some(identity) = recorded.identity_of(&image) else {
             return Err(match image.content() {
                 Content::PerfMap => Rejection::PerfMap,
-                Content::Elf(_) | Content::Kallsyms(_) => Rejection::KallsymsWithoutIdentity,
+                Content::Kallsyms(_) => Rejection::KallsymsWithoutIdentity,
+                Content::Elf(_) => Rejection::nothing_recorded(recorded, image.name(), None),
             });
         };
         let mut dsos = recorded.with_identity(identity);
@@ -57,7 +58,7 @@ impl MatchedImage {
         let kind = dsos.first().and_then(|&dso| recorded.kind(dso));
         match kind {
             Some(kind) => Ok(Self { identity, dsos, kind, image }),
-            None => Err(Rejection::nothing_recorded(recorded, image.name(), identity)),
+            None => Err(Rejection::nothing_recorded(recorded, image.name(), image.build_id())),
         }
     }
 

@@ -9,6 +9,7 @@
 //! [`Symbols`] is the only source of names for views, exports and links.
 
 mod address;
+mod content_identity;
 mod demangle;
 mod dso_images;
 mod elf;
@@ -35,6 +36,7 @@ mod symbols;
 mod toolchain;
 
 pub use address::{FileOffset, Svma};
+pub use content_identity::content_hash;
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages};
 pub use embedded::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
@@ -42,7 +44,7 @@ pub use forced::{ForceError, ForcedImage, ForcedNames};
 pub use function_code::{FunctionCode, Machine};
 pub use functions::{FunctionId, Provenance};
 pub use hints::{Hint, hints};
-pub use image::{Image, NotAnImage, content_hash};
+pub use image::{Image, NotAnImage};
 pub use inline_frames::{InlineFrames, InlineLevel};
 pub use kallsyms::{Disagreement, KALLSYMS_START, Kallsyms, KallsymsFault, stamped_kallsyms};
 pub use ledger::{Attempt, ImageContents, Ledger, LedgerRow, Status};

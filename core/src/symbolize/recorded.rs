@@ -17,6 +17,8 @@ pub struct RecordedIdentities {
     /// Ids that end in zeros and were not recorded by the kernel, which says how long they are:
     /// shorter ones, padded.
     padded: Vec<(BuildId, DsoId)>,
+    /// True if some were recorded with a content hash.
+    knows_code: bool,
     /// By [`DsoId`].
     kinds: Vec<DsoKind>,
     /// Where kernels were.
@@ -32,6 +34,7 @@ impl RecordedIdentities {
         for (id, dso) in dsos.iter() {
             if let Some(identity) = dso.identity {
                 recorded.by_identity.entry(identity).or_default().push(id);
+                recorded.knows_code |= matches!(identity, Identity::Content(_));
             }
             let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
             let padded = dso.build_id().filter(|_| may_be_padded);
@@ -50,9 +53,8 @@ impl RecordedIdentities {
     /// Why a file that has this build-id would be refused; `None` if it may be admitted. For those
     /// who would have to hold all of a file before they can offer it.
     pub fn refusal(&self, name: &str, found: BuildId) -> Option<Rejection> {
-        let found = Identity::Gnu(found);
-        let is_unknown = self.with_identity(found).is_empty();
-        is_unknown.then(|| Rejection::nothing_recorded(self, name, found))
+        let is_unknown = self.with_identity(Identity::Gnu(found)).is_empty();
+        is_unknown.then(|| Rejection::nothing_recorded(self, name, Some(found)))
     }
 
     /// The DSOs that were recorded with an identity found. If one has it to the byte, those that
@@ -71,14 +73,23 @@ impl RecordedIdentities {
         }
     }
 
+    /// What `image` is, where that can matter: the code of a file without a build-id is read only
+    /// if the recording knows files by their code.
+    pub(super) fn identity_of(&self, image: &Image) -> Option<Identity> {
+        match image.build_id() {
+            Some(id) => Some(Identity::Gnu(id)),
+            None => self.knows_code.then(|| image.identity()).flatten(),
+        }
+    }
+
     /// True if `image` would be admitted for `dso`.
     pub fn matches(&self, dso: DsoId, image: &Image) -> bool {
-        image.identity().is_some_and(|found| self.with_identity(found).contains(&dso))
+        self.identity_of(image).is_some_and(|found| self.with_identity(found).contains(&dso))
     }
 
     /// True if a DSO was recorded with the identity of `image`.
     pub fn has(&self, image: &Image) -> bool {
-        image.identity().is_some_and(|found| !self.with_identity(found).is_empty())
+        self.identity_of(image).is_some_and(|found| !self.with_identity(found).is_empty())
     }
 
     /// What kind of thing a DSO is.

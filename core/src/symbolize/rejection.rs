@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::image::NotAnImage;
 use super::recorded::RecordedIdentities;
-use crate::profile::Identity;
+use crate::format::BuildId;
 use crate::text::printable;
 
 /// A DSO of the same file name as a file that was refused; a hint for humans.
@@ -78,7 +78,7 @@ impl Rejection {
     pub(super) fn nothing_recorded(
         recorded: &RecordedIdentities,
         name: &str,
-        found: Identity,
+        found: Option<BuildId>,
     ) -> Self {
         let same_name = recorded.of_name(name);
         let wanted = same_name.iter().find_map(|same| {
@@ -86,8 +86,8 @@ impl Rejection {
         });
         match (found, wanted, same_name.first()) {
             (_, None, Some(same)) => Self::RecordedWithoutIdentity { path: same.path.clone() },
-            (Identity::Content(_), _, _) => Self::NoIdentityInFile,
-            (Identity::Gnu(id), same_name, _) => {
+            (None, _, _) => Self::NoIdentityInFile,
+            (Some(id), same_name, _) => {
                 Self::NothingRecordedHasIt { found: id.to_string(), same_name }
             }
         }

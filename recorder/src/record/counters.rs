@@ -13,6 +13,7 @@ use perf_event_open_sys::bindings::perf_event_attr;
 use perftab_core::format::attr::{read_format, sample_type};
 use rustix::io::Errno;
 
+use super::clock;
 use super::events::{self, EventSpec, Privilege};
 use super::explain;
 use super::options::{BuildIdTable, CallChains, Plan, Rate, RingOrigin, Target};
@@ -24,6 +25,8 @@ use super::sys::{self, Scope};
 enum KernelLevel {
     /// mmap2, comm_exec.
     Oldest,
+    /// 4.1: times are those of a clock that can be read.
+    Clocks,
     /// 5.1: loading of BPF programs is reported.
     BpfEvents,
     /// 5.12: mmap events carry build-ids.
@@ -33,8 +36,8 @@ enum KernelLevel {
 }
 
 impl KernelLevel {
-    const NEWEST_FIRST: [Self; 4] =
-        [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Oldest];
+    const NEWEST_FIRST: [Self; 5] =
+        [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Clocks, Self::Oldest];
 }
 
 /// Whether an event also reports mappings, names, forks and exits.
@@ -113,6 +116,11 @@ impl Counters {
     /// Whether samples can have been taken in the kernel.
     pub fn count_the_kernel(&self) -> bool {
         self.events.iter().any(|event| event.spec.privilege != Privilege::UserOnly)
+    }
+
+    /// Whether records have the times of [`clock::MONOTONIC`].
+    pub fn run_by_clock(&self) -> bool {
+        self.events[0].attr.use_clockid() == 1
     }
 
     /// Starts all counters.
@@ -330,6 +338,10 @@ fn attr(
     attr.read_format = read_format::ID;
     if level >= KernelLevel::LostCounts {
         attr.read_format |= read_format::LOST;
+    }
+    if level >= KernelLevel::Clocks {
+        attr.set_use_clockid(1);
+        attr.clockid = clock::MONOTONIC;
     }
     match plan.rate {
         Rate::Period(period) => attr.sample_period = period,

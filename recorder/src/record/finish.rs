@@ -1,18 +1,20 @@
 //! The end of a recording: feature sections, the final header, and what the user is told.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
 use perftab_core::format::feature::Feature;
-use perftab_core::format::perftab_section::{self, PerftabSection};
+use perftab_core::format::perftab_section::{self, PerftabSection, RecorderState};
 use perftab_core::format::write::{self, CpuMode, EventDescription};
 
 use super::explain;
 use super::host;
+use super::identify::{BUDGET, Identified, Identifier};
 use super::kernel::{KERNEL_NAME, RunningKernel};
-use super::mapped_files::FilesAtEnd;
+use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, RecordArgs};
-use super::recording_file::is_full;
+use super::recording_file::{FileEnd, LeftOut, is_full};
 use super::session::{Ending, Session};
 use super::sys;
 use super::tally::{Tally, VdsoSeen};
@@ -31,22 +33,27 @@ pub enum RecordingOutcome {
 
 impl Session {
     /// Completes the file and says what is in it.
-    pub fn finish(self, ending: &Ending, args: &RecordArgs) -> Result<RecordingOutcome> {
-        let files = match self.build_ids {
-            BuildIdTable::Written => FilesAtEnd::look(&self.tally, self.began),
-            BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => FilesAtEnd::default(),
+    pub fn finish(mut self, ending: &Ending, args: &RecordArgs) -> Result<RecordingOutcome> {
+        self.write_late_losses();
+        let identified = self.identifier.take().map(Identifier::finish).unwrap_or_default();
+        let changed = match self.build_ids {
+            BuildIdTable::Written => changed_since(self.clock.read_at(), &self.tally),
+            BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),
         };
-        let features = self.features(&files);
-        let lost = self.counters.lost().unwrap_or(0).max(self.tally.lost_records);
+        let end = self.file_end(&identified, RecorderState::Ended);
         let Self { file, tally, kernel, counters, .. } = self;
-        let (size, left_out) = file.finish(features)?;
-        warn_of_replaced(&tally, &files);
+        let lost = tally.lost_records;
+        let (size, left_out) = file.finish(end)?;
+        warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
         let path = args.output.display();
         let samples = output::grouped(tally.samples);
         if let Ending::WriteFailed(error) = ending {
-            let without = if left_out.is_empty() { "" } else { ", without build-ids or symbols" };
+            let without = match left_out {
+                LeftOut::Nothing => "",
+                LeftOut::Something => ", without build-ids or symbols",
+            };
             let remedy =
                 if is_full(error) { "; free some space, or write elsewhere with -o" } else { "" };
             let reason = explain::reason(error);
@@ -76,7 +83,8 @@ impl Session {
         Ok(if lost > 0 { RecordingOutcome::WithLosses } else { RecordingOutcome::All })
     }
 
-    fn features(&self, files: &FilesAtEnd) -> Vec<(Feature, Vec<u8>)> {
+    /// What stands behind the records, as far as it is known by now.
+    pub(super) fn file_end(&self, files: &Identified, recorder: RecorderState) -> FileEnd {
         let mut features = host::features();
         if self.build_ids == BuildIdTable::Written {
             features.push((Feature::BUILD_ID, self.build_id_table(files)));
@@ -86,23 +94,24 @@ impl Session {
         let mut times = Vec::new();
         write::sample_time(&mut times, first, last);
         features.push((Feature::SAMPLE_TIME, times));
+        if self.counters.run_by_clock() {
+            features.extend(self.clock.features());
+        }
         let addresses = self.tally.kernel_addresses.iter().copied();
         let of_kernel = self.kernel.as_ref().map(|kernel| kernel.functions_at(addresses));
         let section = PerftabSection {
             kernel: of_kernel.unwrap_or_default(),
             os_release: host::os_release(Path::new("/")),
             files: files.identities.clone(),
+            recorder,
         };
-        if section != PerftabSection::default() {
-            features.push((Feature::PERFTAB, perftab_section::encode(&section)));
-        }
         features.retain(|(_, payload)| !payload.is_empty());
-        features
+        FileEnd { features, section: perftab_section::encode(&section) }
     }
 
     /// Every file that was mapped executable with an id: also those that no sample hit, so that
     /// nothing needs to be read again to know which were.
-    fn build_id_table(&self, files: &FilesAtEnd) -> Vec<u8> {
+    fn build_id_table(&self, files: &Identified) -> Vec<u8> {
         let mut table = Vec::new();
         if let Some(id) = self.kernel.as_ref().and_then(|kernel| kernel.build_id) {
             write::build_id_entry(&mut table, CpuMode::Kernel, id, KERNEL_NAME.as_bytes());
@@ -143,24 +152,31 @@ impl Session {
 }
 
 /// Files that changed while they were recorded, each once.
-fn warn_of_replaced(tally: &Tally, files: &FilesAtEnd) {
+fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identified) {
     let replaced = tally.replaced_files();
     let path = |path: &[u8]| printable(&String::from_utf8_lossy(path)).into_owned();
     for name in &replaced {
         notice(format_args!("{} was replaced while it was recorded: two build-ids", path(name)));
     }
-    for name in files.changed.iter().filter(|name| !replaced.contains(name)) {
+    for name in changed.iter().filter(|name| !replaced.contains(name)) {
         notice(format_args!(
             "{} was replaced while it was recorded: what ran is not what is there now; \
              names need the file that ran",
             path(name)
         ));
     }
-    for name in &files.doubtful {
+    for name in &files.written {
         notice(format_args!(
             "{} was written to while it was recorded, and has no build-id to show what \
              ran: it gets no names",
             path(name)
+        ));
+    }
+    for name in &files.too_large {
+        notice(format_args!(
+            "{} has no build-id, and its code could not be read in {} s: it gets no names",
+            path(name),
+            BUDGET.as_secs()
         ));
     }
 }

@@ -12,6 +12,7 @@
 //! perf has it; 0 if a time limit, Ctrl-C or the end of the recorded process ended the recording;
 //! 1 if we failed, a full disk included.
 
+mod clock;
 mod command;
 mod counters;
 mod events;
@@ -20,6 +21,7 @@ mod explain;
 mod fake_root;
 mod finish;
 mod host;
+mod identify;
 mod kallsyms;
 mod kernel;
 mod kernel_modules;

@@ -1,8 +1,12 @@
-//! The file that is written: header, ids, attrs, data, then the feature sections.
+//! The file that is written: header, ids, attrs, data, the feature sections, perftab's own section.
 //!
 //! At any moment it is a file that tools read: after each round the header says how much data there
-//! is, and names no feature sections until they are there; so a recorder that is killed leaves all
-//! but its last second. (perf leaves a size of zero until the end, and then refuses to read on.)
+//! is. (perf leaves a size of zero until the end, and then refuses to read on.) Feature sections
+//! stand behind the data, which grows; so each second a *checkpoint* puts what the end would write
+//! far ahead of it, and each round puts a table that leads there behind its data. While a round is
+//! written over the last table, the header names no features. So a recorder that is killed leaves
+//! all but its last second, mostly with its features, else without.
+//!
 //! The disk may fill up at any write, so space for the end is allocated before the data that could
 //! take it; what was recorded until then is completed like any other recording.
 
@@ -13,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use perftab_core::format::feature::Feature;
-use perftab_core::format::header::{DATA_SIZE_OFFSET, FILE_HEADER_SIZE, SECTION_SIZE};
+use perftab_core::format::footer::Footer;
+use perftab_core::format::header::{FILE_HEADER_SIZE, SECTION_SIZE};
 use perftab_core::format::write::{self, FileHeader, Section};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -24,6 +29,9 @@ const END_RESERVE: u64 = 256 << 10;
 const SMALLEST_END_RESERVE: u64 = 16 << 10;
 /// Allocated in one go, so that few writes need to allocate.
 const ALLOCATION: u64 = 4 << 20;
+/// A checkpoint stands so far behind the data: several rounds fit in between. On a disk the gap
+/// takes no space but what is allocated anyway.
+const CHECKPOINT_AHEAD: u64 = 2 * ALLOCATION;
 
 /// An event's part of the file's head.
 pub struct EventHead<'a> {
@@ -33,6 +41,24 @@ pub struct EventHead<'a> {
     pub ids: &'a [u64],
 }
 
+/// What stands behind the data.
+#[derive(Clone, Debug, Default)]
+pub struct FileEnd {
+    /// Feature sections, in any order.
+    pub features: Vec<(Feature, Vec<u8>)>,
+    /// perftab's own section; empty if there is nothing to say.
+    pub section: Vec<u8>,
+}
+
+/// What a disk that was full had no space for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// Nothing.
+    Nothing,
+    /// Some of the end: build-ids, symbols.
+    Something,
+}
+
 /// A recording that is being written.
 pub struct RecordingFile {
     file: File,
@@ -40,15 +66,29 @@ pub struct RecordingFile {
     header: FileHeader,
     /// End of the data written so far.
     end: u64,
-    /// Space is allocated up to here.
-    allocated: Allocation,
+    kind: OutputKind,
+    /// Space is allocated up to here; `None` on a file system that cannot allocate ahead.
+    allocated: Option<u64>,
+    checkpoint: Checkpoint,
 }
 
-#[derive(Clone, Copy)]
-enum Allocation {
-    Until(u64),
-    /// Not a file on a disk, or a file system that cannot allocate ahead.
-    Unsupported,
+/// Where the recording is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OutputKind {
+    /// A file on a disk.
+    File,
+    /// A device, which has no length and keeps nothing.
+    Device,
+}
+
+/// What a recorder that is killed leaves of the end.
+enum Checkpoint {
+    None,
+    /// Payloads are in the file, from `at` on. The header may name the features or not.
+    Placed {
+        at: u64,
+        end: FileEnd,
+    },
 }
 
 impl RecordingFile {
@@ -66,11 +106,12 @@ impl RecordingFile {
         let (header, head) = head(events);
         file.write_all(&head).with_context(|| format!("{} cannot be written", path.display()))?;
         let end = header.data.offset;
-        let allocated = match file.metadata() {
-            Ok(meta) if meta.is_file() => Allocation::Until(end),
-            _ => Allocation::Unsupported,
+        let (kind, allocated) = match file.metadata() {
+            Ok(meta) if meta.is_file() => (OutputKind::File, Some(end)),
+            _ => (OutputKind::Device, None),
         };
-        Ok(Self { file, path: path.to_owned(), header, end, allocated })
+        let (path, checkpoint) = (path.to_owned(), Checkpoint::None);
+        Ok(Self { file, path, header, end, kind, allocated, checkpoint })
     }
 
     /// Bytes of records written.
@@ -80,9 +121,14 @@ impl RecordingFile {
 
     /// Appends whole records. If that fails nothing of them is kept.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        self.withdraw_features()?;
         let end = self.end + records.len() as u64;
-        self.allocate(end)?;
+        if let Err(error) = self.allocate(end) {
+            self.remove_checkpoint();
+            return Err(error);
+        }
         if let Err(error) = self.file.write_all_at(records, self.end) {
+            self.checkpoint = Checkpoint::None;
             let _ = self.file.set_len(self.end);
             return Err(error);
         }
@@ -90,15 +136,74 @@ impl RecordingFile {
         Ok(())
     }
 
-    /// Says in the header how much data there is by now. A failure is that of the next write too.
+    /// Says in the header how much data there is by now, and where the features of the last
+    /// checkpoint are. A failure is that of the next write too.
     pub fn acknowledge(&mut self) {
-        let _ = self.file.write_all_at(&self.data_size().to_ne_bytes(), DATA_SIZE_OFFSET);
+        self.move_checkpoint();
+        let mut header = FileHeader { features: Vec::new(), ..self.header.clone() };
+        header.data.size = self.data_size();
+        if let Checkpoint::Placed { at, end } = &self.checkpoint {
+            let table = write::feature_table(*at, &end.features);
+            if self.file.write_all_at(&table, self.end).is_ok() {
+                header.features = end.features.iter().map(|(feature, _)| *feature).collect();
+            }
+        }
+        if self.file.write_all_at(&header.encode(), 0).is_ok() {
+            self.header = header;
+        }
+    }
+
+    /// Puts what would stand behind the data into the file, should the recorder be killed; the
+    /// next [`Self::acknowledge`] leads there. Without space for it there is none.
+    pub fn checkpoint(&mut self, mut end: FileEnd) {
+        end.features.sort_by_key(|(feature, _)| *feature);
+        if self.kind == OutputKind::File && self.withdraw_features().is_ok() {
+            self.place(end);
+        }
+    }
+
+    fn place(&mut self, end: FileEnd) {
+        let at = self.end + CHECKPOINT_AHEAD;
+        let payloads = payloads(&end);
+        let placed = self.file.write_all_at(&payloads, at);
+        // The footer is the last of the file, whatever stood there before.
+        match placed.and_then(|()| self.file.set_len(at + payloads.len() as u64)) {
+            Ok(()) => self.checkpoint = Checkpoint::Placed { at, end },
+            Err(_) => self.remove_checkpoint(),
+        }
+    }
+
+    /// Where the data has come up to the checkpoint, it goes on ahead.
+    fn move_checkpoint(&mut self) {
+        let reached = self.end + SMALLEST_END_RESERVE;
+        match std::mem::replace(&mut self.checkpoint, Checkpoint::None) {
+            Checkpoint::Placed { at, end } if at < reached => self.place(end),
+            checkpoint => self.checkpoint = checkpoint,
+        }
+    }
+
+    /// What is written next goes over the table of features: the header names none until there is
+    /// another.
+    fn withdraw_features(&mut self) -> io::Result<()> {
+        if !self.header.features.is_empty() {
+            self.header.features.clear();
+            self.file.write_all_at(&self.header.encode(), 0)?;
+        }
+        Ok(())
+    }
+
+    /// Gives its space back, and keeps what is allocated for the end.
+    fn remove_checkpoint(&mut self) {
+        self.checkpoint = Checkpoint::None;
+        if self.kind == OutputKind::File {
+            let _ = self.file.set_len(self.end.max(self.allocated.unwrap_or(0)));
+        }
     }
 
     /// Allocates for data up to `end` and for what follows it, and more if there is more. On a
     /// disk that has hardly anything, a short recording is worth more than its kernel symbols.
     fn allocate(&mut self, end: u64) -> io::Result<()> {
-        let Allocation::Until(allocated) = self.allocated else { return Ok(()) };
+        let Some(allocated) = self.allocated else { return Ok(()) };
         let needed = end + END_RESERVE;
         if needed <= allocated {
             return Ok(());
@@ -109,12 +214,12 @@ impl RecordingFile {
             let length = until - self.end;
             match rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, self.end, length) {
                 Ok(()) => {
-                    self.allocated = Allocation::Until(until);
+                    self.allocated = Some(until);
                     return Ok(());
                 }
                 Err(error) if is_full(&error.into()) => {}
                 Err(_) => {
-                    self.allocated = Allocation::Unsupported;
+                    self.allocated = None;
                     return Ok(());
                 }
             }
@@ -122,36 +227,61 @@ impl RecordingFile {
         Err(Errno::NOSPC.into())
     }
 
-    /// Writes the feature sections and the final header. If there is no space for all of them,
-    /// the largest are left out, named in the result. Returns the file's size.
-    pub fn finish(mut self, mut features: Vec<(Feature, Vec<u8>)>) -> Result<(u64, Vec<Feature>)> {
-        let mut left_out = Vec::new();
-        let end = loop {
-            let sections = write::feature_sections(self.end, &mut features);
-            match self.file.write_all_at(&sections, self.end) {
-                Ok(()) => break self.end + sections.len() as u64,
-                Err(error) if is_full(&error) && !features.is_empty() => {
-                    let sizes = features.iter().map(|(_, payload)| payload.len());
-                    let largest = sizes.enumerate().max_by_key(|(_, size)| *size);
-                    let (index, _) = largest.unwrap_or_default();
-                    left_out.push(features.remove(index).0);
+    /// Writes the end and the final header. If there is no space for all of it, the largest parts
+    /// are left out. Returns the file's size.
+    pub fn finish(mut self, mut end: FileEnd) -> Result<(u64, LeftOut)> {
+        self.withdraw_features().map_err(|error| self.failed(error))?;
+        self.remove_checkpoint();
+        end.features.sort_by_key(|(feature, _)| *feature);
+        let mut left_out = LeftOut::Nothing;
+        let size = loop {
+            let payloads_at = self.end + SECTION_SIZE * end.features.len() as u64;
+            let mut bytes = write::feature_table(payloads_at, &end.features);
+            bytes.extend(payloads(&end));
+            match self.file.write_all_at(&bytes, self.end) {
+                Ok(()) => break self.end + bytes.len() as u64,
+                Err(error) if is_full(&error) && leave_out_the_largest(&mut end) => {
+                    left_out = LeftOut::Something;
                 }
                 Err(error) => return Err(self.failed(error)),
             }
         };
         self.header.data.size = self.data_size();
-        self.header.features = features.iter().map(|(feature, _)| *feature).collect();
+        self.header.features = end.features.iter().map(|(feature, _)| *feature).collect();
         self.file.write_all_at(&self.header.encode(), 0).map_err(|error| self.failed(error))?;
-        if let Allocation::Until(_) = self.allocated {
+        if self.kind == OutputKind::File {
             // Gives back what was allocated ahead.
-            self.file.set_len(end).map_err(|error| self.failed(error))?;
+            self.file.set_len(size).map_err(|error| self.failed(error))?;
         }
-        Ok((end, left_out))
+        Ok((size, left_out))
     }
 
     fn failed(&self, error: io::Error) -> anyhow::Error {
         anyhow::Error::new(error).context(format!("{} cannot be completed", self.path.display()))
     }
+}
+
+/// The payloads of the features, then perftab's section with its footer, which ends the file.
+fn payloads(end: &FileEnd) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    end.features.iter().for_each(|(_, payload)| bytes.extend_from_slice(payload));
+    if !end.section.is_empty() {
+        bytes.extend_from_slice(&end.section);
+        bytes.extend_from_slice(&Footer::of(&end.section).encode());
+    }
+    bytes
+}
+
+/// Takes out the largest payload. False if there is none left.
+fn leave_out_the_largest(end: &mut FileEnd) -> bool {
+    let sizes = end.features.iter().map(|(_, payload)| payload.len());
+    let largest = sizes.enumerate().max_by_key(|(_, size)| *size);
+    match largest {
+        Some((index, size)) if size >= end.section.len() => drop(end.features.remove(index)),
+        _ if end.section.is_empty() => return false,
+        _ => end.section.clear(),
+    }
+    true
 }
 
 /// Whether a write failed for want of space: the disk, a quota, or a limit on file sizes.
@@ -199,6 +329,7 @@ fn keep_old(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perftab_core::format::header::DATA_SIZE_OFFSET;
 
     fn temporary(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("perftab-unit-{}", std::process::id()));
@@ -223,12 +354,13 @@ mod tests {
         assert_eq!(data_size_in(&before), 64);
         assert_eq!(before[72..104], [0; 32], "no features yet");
         assert_eq!(before.len(), 104 + 16 + 128 + 64);
-        let (size, left_out) = file.finish(vec![(Feature::HOSTNAME, vec![1; 8])]).unwrap();
+        let features = vec![(Feature::HOSTNAME, vec![1; 8])];
+        let (size, left_out) = file.finish(FileEnd { features, section: Vec::new() }).unwrap();
         let after = fs::read(&path).unwrap();
         assert_eq!(data_size_in(&after), 64);
         assert_eq!(after.len() as u64, size);
         assert_eq!(&after[after.len() - 8..], &[1; 8]);
-        assert!(left_out.is_empty());
+        assert_eq!(left_out, LeftOut::Nothing);
         let old = fs::read(path.with_file_name("completed.old")).unwrap();
         assert_eq!(old, b"an older recording");
     }

@@ -3,18 +3,21 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use perftab_core::decode::ByteOrder;
 use perftab_core::decode::records::RecordHeader;
+use perftab_core::format::perftab_section::RecorderState;
 use perftab_core::format::record::RecordType;
 use perftab_core::format::write::{self, SampleIdTrailer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use super::clock::Clock;
 use super::command::StoppedCommand;
 use super::counters::Counters;
+use super::identify::Identifier;
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
 use super::options::{BuildIdTable, Plan, RecordArgs, Target};
@@ -59,7 +62,11 @@ pub struct Session {
     /// Where build-ids are written.
     pub(super) build_ids: BuildIdTable,
     /// When the recording began.
-    pub(super) began: SystemTime,
+    pub(super) clock: Clock,
+    /// `None` if no build-ids are wanted.
+    pub(super) identifier: Option<Identifier>,
+    /// When the file was last made whole, and how long that took.
+    checkpointed: Option<(Instant, Duration)>,
     trailer: SampleIdTrailer,
     buffer: Vec<u8>,
     /// A write failed: what comes is dropped, and the recording ends.
@@ -80,11 +87,20 @@ impl Session {
             .collect();
         let file = RecordingFile::create(&args.output, &heads)?;
         let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
+        let clock = Clock::now();
+        let identifier = match plan.build_ids {
+            BuildIdTable::Written => {
+                Some(Identifier::start(clock).context("a thread cannot be started")?)
+            }
+            BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
+        };
         Ok(Self {
             tally: Tally::new(counters.sample_type()),
             tasks: RunningTasks::new(trailer),
             build_ids: plan.build_ids,
-            began: SystemTime::now(),
+            clock,
+            identifier,
+            checkpointed: None,
             counters,
             file,
             kernel,
@@ -169,10 +185,36 @@ impl Session {
         if self.file.data_size() > before || !self.buffer.is_empty() {
             write::finished_round(&mut self.buffer);
             self.write_buffer();
+            if let Some(identifier) = &mut self.identifier {
+                identifier.add(self.tally.take_new_files_without_id());
+            }
+            self.checkpoint();
             self.file.acknowledge();
         }
         if let Some(kernel) = &mut self.kernel {
             kernel.modules.looked_after(latest.unwrap_or(self.tally.latest));
+        }
+    }
+
+    /// Each second, if that takes a hundredth of the time or less.
+    fn checkpoint(&mut self) {
+        let is_due = |(last, took): (Instant, Duration)| last.elapsed() >= PATIENCE.max(100 * took);
+        if self.failure.is_none() && self.checkpointed.is_none_or(is_due) {
+            let begin = Instant::now();
+            let identified = self.identifier.as_ref().map(Identifier::so_far).unwrap_or_default();
+            let end = self.file_end(&identified, RecorderState::AtWork);
+            self.file.checkpoint(end);
+            self.checkpointed = Some((Instant::now(), begin.elapsed()));
+        }
+    }
+
+    /// Writes down what counters lost after the last record that says so.
+    pub(super) fn write_late_losses(&mut self) {
+        let lost = self.counters.lost().unwrap_or(0).saturating_sub(self.tally.lost_records);
+        if lost > 0 {
+            let trailer = self.trailer.at(self.tally.latest);
+            write::lost_samples(&mut self.buffer, lost, trailer);
+            self.write_buffer();
         }
     }
 

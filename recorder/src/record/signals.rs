@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
 use signal_hook::{flag, low_level::pipe};
 
 /// Ctrl-C and friends ask for an end; a second one ends at once, should the first hang.
@@ -35,7 +35,10 @@ impl Signals {
         }
         pipe::register(SIGCHLD, waker)?;
         // A limit on the size of files is then an error of the write, handled like a full disk.
-        flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+        // The others ask perf for a snapshot: whoever sends them does not want the recording to end.
+        for signal in [SIGXFSZ, SIGUSR1, SIGUSR2] {
+            flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+        }
         Ok(Self { wake, asked_to_end })
     }
 

@@ -48,6 +48,18 @@ pub struct Tally {
     mapped: HashSet<Box<[u8]>>,
     // The same for files without an id, from device and inode on.
     without_id: HashSet<Box<[u8]>>,
+    new_without_id: Vec<FileWithoutId>,
+}
+
+/// A file that was mapped executable without an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileWithoutId {
+    /// As recorded.
+    pub path: Vec<u8>,
+    /// As recorded.
+    pub inode: InodeKey,
+    /// Of the record; 0 if it describes what was there before.
+    pub time: u64,
 }
 
 /// Which vdso images processes had.
@@ -163,32 +175,23 @@ impl Tally {
         let Some(end) = name.iter().position(|byte| *byte == 0) else { return };
         // Protection and flags stand in between, which do not matter here.
         let key = &record[MMAP2_ID_SIZE..MMAP2_NAME + end];
-        let set = if misc & misc::MMAP_BUILD_ID != 0 {
-            &mut self.mapped
-        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER && name.starts_with(b"/") {
-            &mut self.without_id
-        } else {
-            return;
-        };
-        if !set.contains(key) {
-            set.insert(key.into());
+        if misc & misc::MMAP_BUILD_ID != 0 {
+            if !self.mapped.contains(key) {
+                self.mapped.insert(key.into());
+            }
+        } else if misc & misc::CPUMODE_MASK == misc::CPUMODE_USER
+            && name.starts_with(b"/")
+            && !self.without_id.contains(key)
+        {
+            self.without_id.insert(key.into());
+            let time = self.trailer.and_then(|trailer| trailer.time_of(record)).unwrap_or(0);
+            self.new_without_id.extend(file_without_id(key, time));
         }
     }
 
-    /// Path and inode of every file that was mapped executable without an id.
-    pub fn files_without_id(&self) -> BTreeSet<(Vec<u8>, InodeKey)> {
-        let file = |key: &[u8]| {
-            let word = |at: usize| Some(u32::from_ne_bytes(*key.get(at..)?.first_chunk()?));
-            let inode = InodeKey {
-                major: word(0)?,
-                minor: word(4)?,
-                inode: u64_at(key, 8)?,
-                generation: u64_at(key, 16)?,
-            };
-            let path = key.get(MMAP2_NAME - MMAP2_ID_SIZE..)?;
-            (inode.inode != 0).then(|| (path.to_vec(), inode))
-        };
-        self.without_id.iter().filter_map(|key| file(key)).collect()
+    /// Files that were mapped without an id for the first time since this was last asked.
+    pub fn take_new_files_without_id(&mut self) -> Vec<FileWithoutId> {
+        std::mem::take(&mut self.new_without_id)
     }
 
     /// Name, build-id and CPU mode of every file that was mapped executable with an id: one entry
@@ -214,6 +217,19 @@ impl Tally {
         }
         ids.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
     }
+}
+
+/// From the part of an MMAP2 record that begins with the device.
+fn file_without_id(key: &[u8], time: u64) -> Option<FileWithoutId> {
+    let word = |at: usize| Some(u32::from_ne_bytes(*key.get(at..)?.first_chunk()?));
+    let inode = InodeKey {
+        major: word(0)?,
+        minor: word(4)?,
+        inode: u64_at(key, 8)?,
+        generation: u64_at(key, 16)?,
+    };
+    let path = key.get(MMAP2_NAME - MMAP2_ID_SIZE..)?.to_vec();
+    (inode.inode != 0).then_some(FileWithoutId { path, inode, time })
 }
 
 /// Kernel and kernel modules are told by their names, which we synthesised.

@@ -1,11 +1,14 @@
 //! One recording in every form it can have reads as the same recording; and what is wrong with a
 //! form is said, with its place.
 
+use std::fs;
+
 use perftab_core::decode::{ByteSource, SliceSource};
 use perftab_core::error::WarningKind;
 use perftab_core::session::{Opening, ProfileInfo, Session, WantedBytes};
+use perftab_tests::fixtures;
 use perftab_tests::fixtures::story::{SERVER, at, describe, sample, story, tell, usual_events};
-use perftab_tests::open::{open, open_in_blocks, open_parts};
+use perftab_tests::open::{open, open_in_blocks, open_parts, packed};
 use perftab_tests::synth::{
     AttrsAt, FileForm, Order, Packaging, Recording, Version, Zstd, context,
 };
@@ -106,20 +109,14 @@ fn a_header_without_features_is_read_without() {
 
 #[test]
 fn packed_recordings_read_as_what_is_in_them() {
-    let pack = |file: &[u8]| {
-        let mut packed = vec![0; zstd_safe::compress_bound(file.len())];
-        let size = zstd_safe::compress(&mut packed[..], file, 1).expect("there is room");
-        packed.truncate(size);
-        packed
-    };
     let little = story(Order::Little);
     let attrs_last = FileForm { attrs: AttrsAt::Back, ..FileForm::default() };
     for (name, file, passes) in [
-        ("file", little.file(), 1),
+        ("file", little.file(), 2),
         ("pipe", little.pipe(), 1),
         ("attrs last", little.file_as(attrs_last), 2),
     ] {
-        let packed = pack(&file);
+        let packed = packed(&file);
         let plain = open(&file).expect(name);
         for block in [1, 100, 1 << 20] {
             let session = open_in_blocks(&packed, block).expect(name);
@@ -142,6 +139,36 @@ fn packed_recordings_read_as_what_is_in_them() {
     }
 }
 
+/// How records are read depends on what stands behind them: whose samples are off-CPU time, which
+/// recorder wrote the inodes, which formats tracepoints have.
+#[test]
+fn every_recording_reads_packed_as_it_does_unpacked() {
+    let mut compared = 0;
+    for path in fixtures::recordings() {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let name = name.trim_end_matches(".perf.data");
+        if !path.is_file() {
+            continue;
+        }
+        let file = fs::read(&path).expect("a fixture");
+        let plain = open(&file).expect("it opens");
+        let told = |session: &Session| {
+            let mut info = session.info();
+            info.format.wrapper = "none";
+            info.warnings.iter_mut().for_each(|warning| warning.offset = None);
+            info
+        };
+        if plain.info().format.wrapper != "none" {
+            continue;
+        }
+        let packed = open(&packed(&file)).expect("it opens packed");
+        assert_eq!(samples(&packed), samples(&plain), "{name}");
+        assert_eq!(told(&packed), told(&plain), "{name}");
+        compared += 1;
+    }
+    assert!(compared > 80, "{compared}");
+}
+
 /// The decoder holds a window back: all of a small recording, until it hears that nothing follows.
 #[test]
 fn a_packed_recording_that_is_cut_opens_with_what_is_in_it() {
@@ -152,18 +179,15 @@ fn a_packed_recording_that_is_cut_opens_with_what_is_in_it() {
     }
     let file = recording.file();
     assert!(file.len() > 256 << 10, "blocks of zstd have 128 KiB at most");
-    let mut packed = vec![0; zstd_safe::compress_bound(file.len())];
-    let size = zstd_safe::compress(&mut packed[..], &file, 1).expect("there is room");
-    let session = open(&packed[..size - 1]).expect("most of it is there");
+    let packed = packed(&file);
+    let session = open(&packed[..packed.len() - 1]).expect("most of it is there");
     assert!(session.info().samples > 2_000, "{}", session.info().samples);
     assert!(kinds(&session).contains(&WarningKind::Unpacking));
 }
 
 #[test]
 fn what_is_packed_and_no_recording_is_said_of_what_is_packed() {
-    let mut packed = [0; 100];
-    let size = zstd_safe::compress(&mut packed[..], b"\x7fELF\x02\x01", 1).expect("there is room");
-    let error = open(&packed[..size]).err().expect("a program");
+    let error = open(&packed(b"\x7fELF\x02\x01")).err().expect("a program");
     let said = "not a perf.data file: the zstd data begins with 7f 45 4c 46";
     assert_eq!(error.to_string(), said);
 }

@@ -6,7 +6,7 @@ use perftab_core::session::Session;
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
-use perftab_tests::open::open;
+use perftab_tests::open::{open, packed};
 use perftab_tests::synth::{
     At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
 };
@@ -252,21 +252,26 @@ fn a_sample_that_perf_wrapped_has_the_fields_inside() {
             let around = Sample { pid: 1, tid: 1, period: 0, ..sample(time, USER, 0) };
             it.sample(0, &Sample { raw, ..around });
         }
-        let session = open(&it.file()).expect("it opens");
-        assert_eq!(session.warnings(), []);
-        assert_eq!(leaves(&session), [("seven".to_owned(), 0x10), ("seven".to_owned(), 0x10)]);
-        let profile = session.profile();
-        for row in 0..2 {
-            let sample = profile.samples.get(row).expect("a row");
-            assert_eq!(sample.weight, 5_000_010 + row as u64);
-            let thread = profile.threads.thread(sample.thread);
-            assert_eq!((profile.strings.get(thread.name), thread.tid), ("thread", 8));
-        }
-        let info = session.info();
-        assert_eq!((info.events[0].name.as_str(), info.events[0].samples), ("offcpu-time", 2));
-        assert_eq!(info.derived_events, []);
-        assert_eq!((info.cgroups[0].id.as_str(), info.cgroups[0].samples), ("99", 2));
+        check_wrapped_samples(&open(&it.file()).expect("it opens"));
+        check_wrapped_samples(&open(&packed(&it.file())).expect("it opens packed"));
     }
+}
+
+#[track_caller]
+fn check_wrapped_samples(session: &Session) {
+    assert_eq!(session.warnings(), []);
+    assert_eq!(leaves(session), [("seven".to_owned(), 0x10), ("seven".to_owned(), 0x10)]);
+    let profile = session.profile();
+    for row in 0..2 {
+        let sample = profile.samples.get(row).expect("a row");
+        assert_eq!(sample.weight, 5_000_010 + row as u64);
+        let thread = profile.threads.thread(sample.thread);
+        assert_eq!((profile.strings.get(thread.name), thread.tid), ("thread", 8));
+    }
+    let info = session.info();
+    assert_eq!((info.events[0].name.as_str(), info.events[0].samples), ("offcpu-time", 2));
+    assert_eq!(info.derived_events, []);
+    assert_eq!((info.cgroups[0].id.as_str(), info.cgroups[0].samples), ("99", 2));
 }
 
 #[test]

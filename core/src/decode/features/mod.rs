@@ -16,13 +16,15 @@ mod machine;
 mod recorder;
 mod text;
 
-use crate::decode::header::{Header, Section, read};
+use crate::decode::header::{Form, Header, Section, read};
 use crate::decode::simpleperf::{self, SymbolFile};
 use crate::decode::tracing_data::TracingData;
 use crate::decode::{ByteOrder, ByteSource, Cursor};
 use crate::error::DecodeError;
 use crate::format::attr::event_type;
 use crate::format::feature::Feature;
+use crate::format::footer::Footer;
+use crate::format::perftab_section::{self, PerftabSection, SectionError};
 use crate::profile::{Clocks, Host, Machine, Recorder};
 
 pub use build_ids::{BuildIdEntry, read_build_id_entry};
@@ -56,8 +58,8 @@ pub struct Features {
     pub compression: Option<Compression>,
     /// The version of the directory form.
     pub directory: Option<u64>,
-    /// perftab's own section, as it stands in the file.
-    pub perftab: Option<Vec<u8>>,
+    /// perftab's own section.
+    pub perftab: Option<Result<PerftabSection, SectionError>>,
     /// Sections that could not be read, and why.
     pub unreadable: Vec<(Feature, DecodeError)>,
 }
@@ -89,6 +91,11 @@ impl Features {
             if let Err(error) = taken {
                 features.unreadable.push((feature, error));
             }
+        }
+        if header.form == Form::File
+            && let Some(section) = section_at_the_end(source)
+        {
+            features.perftab = Some(section);
         }
         features
     }
@@ -146,7 +153,7 @@ impl Features {
             Feature::SIMPLEPERF_FILE => simpleperf::files(&mut self.symbol_files, cursor)?,
             Feature::SIMPLEPERF_FILE2 => simpleperf::files2(&mut self.symbol_files, cursor)?,
             Feature::SIMPLEPERF_META_INFO => simpleperf::meta_info(recorder, cursor),
-            Feature::PERFTAB => self.perftab = Some(payload.to_vec()),
+            Feature::PERFTAB => self.perftab = Some(perftab_section::decode(payload)),
             _ => {}
         }
         Ok(())
@@ -173,6 +180,19 @@ impl Features {
         self.tracing = tracing;
         read
     }
+}
+
+/// perftab's section in front of the footer; `None` if the file ends with anything else.
+fn section_at_the_end(source: &dyn ByteSource) -> Option<Result<PerftabSection, SectionError>> {
+    let footer_at = source.len().checked_sub(Footer::SIZE)?;
+    let footer = Footer::decode(&source.read_vec(footer_at, Footer::SIZE).ok()?)?;
+    let payload = match footer_at.checked_sub(footer.length) {
+        Some(begin) if footer.length <= MAX_FEATURE_SIZE => {
+            source.read_vec(begin, footer.length).map_err(|_| SectionError::Damaged)
+        }
+        _ => Err(SectionError::Damaged),
+    };
+    Some(payload.and_then(|payload| footer.open(&payload)))
 }
 
 /// True for a feature that something is made of; the others are not even read.

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use perftab_core::error::WarningKind;
 use perftab_tests::child_process::{self, LimitedCommand};
+use perftab_tests::open::open_path;
 use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
@@ -117,6 +119,59 @@ fn a_killed_recorder_leaves_what_it_had() {
     child_process::kill(&mut recording.0);
     assert!(recorder.samples_by_perf() > 10);
     assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"));
+}
+
+/// The name of the event, the machine, what files without a build-id are: all that the end would
+/// have written is there each second.
+#[test]
+fn a_killed_recorder_leaves_the_features_of_its_last_second() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let without_id = recorder.folder.join("without_id");
+    let objcopy = Command::new("objcopy")
+        .args(["--remove-section", ".note.gnu.build-id"])
+        .args([&program, &without_id])
+        .exit_status();
+    assert!(objcopy.unwrap().success());
+    let process = RunningProcess::program(&without_id, &[]);
+    let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
+    // A signal that asks perf for a snapshot ends nothing.
+    recording.signal("USR1");
+    recording.signal("USR2");
+    let is_identified = || {
+        let session = open_path(&recorder.file).ok()?;
+        let info = session.info();
+        let busy = info.dsos.iter().find(|dso| dso.name == "without_id")?;
+        (busy.build_id.is_some() && info.samples > 10).then_some(info)
+    };
+    // The file is being written: what is read in between may be of two moments.
+    wait_for("its identity", || is_identified().is_some());
+    child_process::kill(&mut recording.0);
+    let info = is_identified().expect("it is still there");
+    assert!(!info.events[0].name.contains(":H"), "{:?}", info.events);
+    assert!(info.host.hostname.is_some());
+    let [warning] = &info.warnings[..] else { panic!("{:?}", info.warnings) };
+    assert_eq!(warning.kind, WarningKind::Unfinished);
+    assert!(warning.message.contains("was killed"), "{}", warning.message);
+}
+
+/// What a ring lost after its last record is in no record of the kernel, but its counter knows.
+#[test]
+fn losses_that_are_printed_are_in_the_file() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let program = program.to_str().unwrap();
+    let recorded = recorder.run(&["-g", "-m", "1", "-F", "49999", "--", program, "300"]);
+    let info = open_path(&recorder.file).unwrap().info();
+    let lost = info.lost.events + info.lost.samples;
+    let Some((_, said)) = recorded.said.lines().last().unwrap().split_once(" samples, ") else {
+        panic!("{}", recorded.said);
+    };
+    let said = said.split(' ').next().unwrap().replace(',', "");
+    assert_eq!(said, if lost == 0 { "none".to_owned() } else { lost.to_string() });
+    if lost == 0 {
+        println!("SKIPPED: losses_that_are_printed_are_in_the_file: nothing was lost");
+    }
 }
 
 /// `perftab record` as somebody without privileges, in a folder of theirs.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section::{self, KernelImage};
 
 use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
 
 use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::open::open_path;
 
 #[test]
 fn perf_finds_every_sample_id_and_feature() {
@@ -47,6 +48,78 @@ fn perf_finds_every_sample_id_and_feature() {
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert!(header.contains(&format!("os release : {}", release.trim())), "{header}");
+}
+
+/// perf must not stumble over anything in the file, whatever it does with it: `perf inject` of 6.1
+/// crashes on a feature that it does not know.
+#[test]
+fn every_verb_of_perf_reads_it() {
+    let test = "every_verb_of_perf_reads_it";
+    if !is_installed(test, "perf") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let recorded = recorder.run(&["-g", "-F", "1999", "--", program.to_str().unwrap(), "200"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let path = |name: &str| recorder.folder.join(name).to_str().unwrap().to_owned();
+    let file = recorder.file.to_str().unwrap();
+
+    for verb in [
+        &["report", "--stdio"][..],
+        &["script"],
+        // Wall clock times are refused where the recording does not have them.
+        &["script", "-F", "+tod"],
+        &["evlist", "-v"],
+        &["buildid-list"],
+        &["annotate", "--stdio", "-s", "user_work"],
+        &["data", "convert", "--to-json", &path("perf.json")],
+    ] {
+        assert!(!recorder.perf(verb).is_empty() || verb[0] == "data", "{verb:?} says nothing");
+    }
+    let json = fs::read_to_string(path("perf.json")).unwrap();
+    assert_eq!(json.matches("\"timestamp\":").count() as u64, recorded.samples());
+    for (number, how) in ["-b", "-s", "--buildid-all"].into_iter().enumerate() {
+        let injected = path(&format!("injected{number}"));
+        recorder.perf(&["inject", how, "-o", &injected]);
+        let stats = perf_in(&recorder, &["report", "--stats", "-i", &injected]);
+        assert!(stats.contains(&format!("SAMPLE events: {:>10}", recorded.samples())), "{stats}");
+        assert!(perf_in(&recorder, &["script", "-i", &injected]).contains("user_work"));
+    }
+    perf_in(&recorder, &["diff", file, file]);
+    perf_in(&recorder, &["archive", file]);
+    assert!(fs::exists(format!("{file}.tar.bz2")).unwrap());
+}
+
+/// What perf prints, with no home but the folder.
+fn perf_in(recorder: &Recorder, arguments: &[&str]) -> String {
+    let output = Command::new("perf")
+        .args(arguments)
+        .current_dir(&*recorder.folder)
+        .env("HOME", &*recorder.folder)
+        .env("PERF_CONFIG", "/dev/null")
+        .ended()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "perf {arguments:?}: {errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_wall_clocks_time_is_that_of_the_recording() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let before = SystemTime::now();
+    let recorded = recorder.run(&["--", program.to_str().unwrap(), "50"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let after = SystemTime::now();
+    let session = open_path(&recorder.file).unwrap();
+    let clock = session.profile().clocks.wall.expect("a wall clock");
+    let info = session.info();
+    let since = info.time.start.expect("samples") - clock.clock_nanos;
+    let wall = UNIX_EPOCH + Duration::from_nanos(clock.wall_nanos + since);
+    assert!((before..after).contains(&wall), "{before:?} {wall:?} {after:?}");
+    assert_eq!(info.recorder.clock, Some("monotonic"));
 }
 
 #[test]
@@ -105,7 +178,7 @@ fn the_kernels_id_and_functions_are_those_that_perf_knows() {
     let listed = recorder.perf(&["buildid-list"]);
     assert!(listed.contains(&format!("{id} [kernel.kallsyms]")), "{listed}");
 
-    let section = recorder.feature(Feature::PERFTAB).expect("kernel functions were hit");
+    let section = recorder.section().expect("kernel functions were hit");
     let images = perftab_section::decode(&section).unwrap().kernel;
     let kernel = images.iter().find(|image| image.image == KernelImage::Kernel).unwrap();
     assert_eq!(kernel.build_id.to_string(), id);

@@ -138,6 +138,16 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// perftab's own section, found by the last bytes of the file.
+    pub fn section(&self) -> Option<Vec<u8>> {
+        let bytes = fs::read(&self.file).expect("a recording");
+        let (rest, footer) = bytes.split_at(bytes.len().checked_sub(32)?);
+        let length = u64::from_le_bytes(footer[16..24].try_into().expect("8 bytes")) as usize;
+        footer.starts_with(b"perftab section\0").then(|| rest[rest.len() - length..].to_vec())
+    }
+}
+
 /// What `data.size` in the header says; 0 if there is no file yet.
 pub fn data_size(file: &Path) -> u64 {
     let bytes = fs::read(file).unwrap_or_default();

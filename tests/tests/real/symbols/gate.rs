@@ -1,6 +1,6 @@
 //! What passes the gate and what does not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
@@ -88,11 +88,16 @@ fn without_an_id_the_content_decides() {
     let file = image(&program);
     assert!(matches!(file.identity(), Some(Identity::Content(_))));
 
-    // By hand: SHA-256 over both ends and the length, first half.
+    // By hand: SHA-256 over what `readelf` says are headers and code, each behind offset and length,
+    // and over the length; the first half of it.
     let bytes = std::fs::read(&program).unwrap();
     let hashed = folder.join("hashed");
-    let mut input = bytes[..4096].to_vec();
-    input.extend(&bytes[bytes.len() - 4096..]);
+    let mut input = Vec::new();
+    for (offset, length) in headers_and_code(&program) {
+        input.extend(offset.to_be_bytes());
+        input.extend(length.to_be_bytes());
+        input.extend(&bytes[offset as usize..][..length as usize]);
+    }
     input.extend((bytes.len() as u64).to_be_bytes());
     std::fs::write(&hashed, input).unwrap();
     assert_eq!(run("sha256sum", &[text(&hashed)])[..32], file.identity().unwrap().to_string());
@@ -113,6 +118,62 @@ fn without_an_id_the_content_decides() {
     let id = BuildId::new(&[1; 20]).map(Identity::Gnu);
     let mut bench = Bench::new(id, &offsets);
     assert_eq!(bench.admit(image(&elsewhere)).unwrap_err(), Rejection::NoIdentityInFile);
+}
+
+/// Offset and length, in the order of the file, of the headers and of segments to execute. In what
+/// gcc makes, they do not overlap.
+fn headers_and_code(program: &Path) -> Vec<(u64, u64)> {
+    let header = run("readelf", &["-h", text(program)]);
+    let field = |name: &str| {
+        let line = header.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+        let (_, value) = line.split_once(':').unwrap();
+        value.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    let of_segments = field("Size of program headers") * field("Number of program headers");
+    let of_sections = field("Size of section headers") * field("Number of section headers");
+    // They follow each other, so they are one piece.
+    assert_eq!(field("Start of program headers"), field("Size of this header"));
+    let mut pieces = vec![
+        (0, field("Size of this header") + of_segments),
+        (field("Start of section headers"), of_sections),
+    ];
+    let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
+    for line in run("readelf", &["-lW", text(program)]).lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let ["LOAD", offset, _, _, size, _, "R", "E", ..] = words[..] {
+            pieces.push((hex(offset), hex(size)));
+        }
+    }
+    assert_eq!(pieces.len(), 3, "{pieces:?}");
+    pieces.sort_unstable();
+    pieces
+}
+
+/// A rebuild with its functions in another order, of the same length and with the same ends.
+#[test]
+fn without_an_id_other_code_of_the_same_size_is_refused() {
+    let folder = TestFolder::new();
+    let one = "__attribute__((noinline)) int one(int x) { return x * 3 + 1; }\n";
+    let two = "__attribute__((noinline)) int two(int x) { return x * 5 + 2; }\n";
+    let main = "int main(int c, char **v) { (void)v; return one(c) + two(c); }\n";
+    let build = |name: &str, functions: [&str; 2]| {
+        let source = [functions[0], functions[1], main].concat();
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        compile(&folder, "gcc", &["-O0", "-Wl,--build-id=none", "-s"], "a.c", &source)
+    };
+    let (first, second) = (build("first", [one, two]), build("second", [two, one]));
+    let [a, b] = [&first, &second].map(|file| std::fs::read(file).unwrap());
+    let ends = |bytes: &[u8]| [&bytes[..4096], &bytes[bytes.len() - 4096..]].concat();
+    assert_eq!(
+        (a.len(), ends(&a)),
+        (b.len(), ends(&b)),
+        "a hash of the ends cannot tell them apart"
+    );
+    assert_ne!(a, b);
+    let mut bench = Bench::new(image(&first).identity(), &Code::of(&first).offsets(1));
+    assert_eq!(bench.admit(image(&second)).unwrap_err(), Rejection::NoIdentityInFile);
+    bench.admit(image(&first)).expect("the file that was recorded");
 }
 
 #[test]

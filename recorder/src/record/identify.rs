@@ -1,0 +1,218 @@
+//! What files are that were mapped without a build-id.
+//!
+//! The kernel writes a build-id into most mappings, and that is what counts. What it could not read
+//! from the disk in time, or what has none, is looked at here as soon as the mapping is recorded,
+//! on a thread of its own, since hashing code takes longer than a ring may wait. A file counts if
+//! the path recorded leads to the inode that was mapped, and if nothing was written to it from the
+//! mapping to the end of the recording. Its times only ever speak against it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use perftab_core::decode::{ByteSource, ReadError};
+use perftab_core::format::build_id::BuildId;
+use perftab_core::format::elf_note::build_id_of_elf;
+use perftab_core::format::perftab_section::{FileIdentity, InodeKey, MappedFile};
+use perftab_core::symbolize::content_hash;
+
+use super::clock::Clock;
+use super::mapped_files::{path_of, regular_file};
+use super::tally::FileWithoutId;
+use crate::file_source::FileSource;
+use crate::late_ids::changed;
+
+/// File times are those of the last tick of the kernel's clock, which may be 100 Hz.
+pub const CLOCK_TICK: Duration = Duration::from_millis(10);
+/// For what is still to be read when the recording ends. A core hashes some 400 MB to 2 GB in it.
+pub const BUDGET: Duration = Duration::from_secs(2);
+
+/// Files without a build-id, and what is known of each.
+pub struct Identifier {
+    clock: Clock,
+    files: BTreeMap<Key, KnownFile>,
+    requests: Sender<(Key, SystemTime)>,
+    answers: Receiver<(Key, Look)>,
+    unanswered: usize,
+    out_of_time: Arc<AtomicBool>,
+}
+
+/// What became of those that were looked at.
+#[derive(Debug, Default)]
+pub struct Identified {
+    /// What files are.
+    pub identities: Vec<MappedFile>,
+    /// The build-ids among those, by path.
+    pub build_ids: BTreeSet<(Vec<u8>, BuildId)>,
+    /// Paths of files that were written to, and that nothing identifies.
+    pub written: BTreeSet<Vec<u8>>,
+    /// Paths of files with more code than could be read in time.
+    pub too_large: BTreeSet<Vec<u8>>,
+}
+
+/// A path and the inode it led to, whose generation is left out: it is known of some mappings only.
+type Key = (Vec<u8>, InodeKey);
+
+struct KnownFile {
+    generations: BTreeSet<u64>,
+    /// When it was first mapped.
+    mapped: SystemTime,
+    look: Look,
+}
+
+/// What a look at a file gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// None yet.
+    Waiting,
+    /// This is what it is.
+    Is(FileIdentity),
+    /// It was written to after it was mapped.
+    Written,
+    /// Another file is there, or none, or one that is no ELF file.
+    Gone,
+}
+
+impl Identifier {
+    /// Starts the thread that looks. It ends when this is dropped.
+    pub fn start(clock: Clock) -> io::Result<Self> {
+        let (requests, asked) = channel::<(Key, SystemTime)>();
+        let (answer, answers) = channel();
+        let out_of_time = Arc::new(AtomicBool::new(false));
+        let stop = out_of_time.clone();
+        thread::Builder::new().name("identify".to_owned()).spawn(move || {
+            for (key, mapped) in asked {
+                let look = look(&key, mapped, &stop);
+                if stop.load(Ordering::Relaxed) || answer.send((key, look)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        let files = BTreeMap::new();
+        Ok(Self { clock, files, requests, answers, unanswered: 0, out_of_time })
+    }
+
+    /// Has files looked at that were mapped for the first time.
+    pub fn add(&mut self, files: Vec<FileWithoutId>) {
+        for FileWithoutId { path, inode, time } in files {
+            let key = (path, InodeKey { generation: 0, ..inode });
+            let mapped = self.clock.wall_time(time);
+            let known = self.files.entry(key.clone()).or_insert_with(|| {
+                // A send fails if the thread has died; then there is no answer either.
+                self.unanswered += usize::from(self.requests.send((key, mapped)).is_ok());
+                KnownFile { generations: BTreeSet::new(), mapped, look: Look::Waiting }
+            });
+            known.generations.insert(inode.generation);
+            known.mapped = known.mapped.min(mapped);
+        }
+        while let Ok(answer) = self.answers.try_recv() {
+            self.take(answer);
+        }
+    }
+
+    fn take(&mut self, (key, look): (Key, Look)) {
+        self.unanswered -= 1;
+        if let Some(file) = self.files.get_mut(&key) {
+            file.look = look;
+        }
+    }
+
+    /// What is known so far.
+    pub fn so_far(&self) -> Identified {
+        let mut identified = Identified::default();
+        for ((path, inode), file) in &self.files {
+            match file.look {
+                Look::Waiting | Look::Gone => {}
+                Look::Written => {
+                    identified.written.insert(path.clone());
+                }
+                Look::Is(identity) => {
+                    if let FileIdentity::Gnu(id) = identity {
+                        identified.build_ids.insert((path.clone(), id));
+                    }
+                    let mapped = |&generation| MappedFile {
+                        inode: InodeKey { generation, ..*inode },
+                        identity,
+                    };
+                    identified.identities.extend(file.generations.iter().map(mapped));
+                }
+            }
+        }
+        identified
+    }
+
+    /// Waits for what is still to be read, at most for [`BUDGET`], and leaves out what was written
+    /// to since it was read.
+    pub fn finish(mut self) -> Identified {
+        let end = Instant::now() + BUDGET;
+        while self.unanswered > 0 {
+            let left = end.saturating_duration_since(Instant::now());
+            let Ok(answer) = self.answers.recv_timeout(left) else { break };
+            self.take(answer);
+        }
+        self.out_of_time.store(true, Ordering::Relaxed);
+        for (key, file) in &mut self.files {
+            let is_still_there = || path_of(&key.0).metadata().ok().filter(|it| is(it, &key.1));
+            if let Look::Is(_) = file.look
+                && let Some(metadata) = is_still_there()
+            {
+                file.look = was_written(&metadata, file.mapped).unwrap_or(file.look);
+            }
+        }
+        let waiting = self.files.iter().filter(|(_, file)| file.look == Look::Waiting);
+        let too_large = waiting.map(|((path, _), _)| path.clone()).collect();
+        Identified { too_large, ..self.so_far() }
+    }
+}
+
+fn look((path, inode): &Key, mapped: SystemTime, stop: &Arc<AtomicBool>) -> Look {
+    let Some((file, before)) = regular_file(path) else { return Look::Gone };
+    let written = was_written(&before, mapped);
+    if !is(&before, inode) || written.is_some() {
+        return written.unwrap_or(Look::Gone);
+    }
+    let Ok(source) = FileSource::new(file) else { return Look::Gone };
+    let source = StoppableSource { source, stop };
+    let identity = match build_id_of_elf(&source) {
+        Some(id) => Some(FileIdentity::Gnu(id)),
+        None => content_hash(&source).ok().flatten().map(|hash| FileIdentity::Content(hash.0)),
+    };
+    identity.map_or(Look::Gone, Look::Is)
+}
+
+fn is(metadata: &Metadata, inode: &InodeKey) -> bool {
+    metadata.ino() == inode.inode && metadata.dev() == rustix::fs::makedev(inode.major, inode.minor)
+}
+
+/// What to say of a file that changed after it was mapped; `None` if it did not. Permissions and
+/// links are no content, but they change the only time that nobody can set.
+fn was_written(metadata: &Metadata, mapped: SystemTime) -> Option<Look> {
+    let mapped = mapped.checked_sub(CLOCK_TICK).unwrap_or(mapped);
+    let is_content = metadata.modified().is_ok_and(|modified| modified >= mapped);
+    (changed(metadata) >= mapped).then_some(if is_content { Look::Written } else { Look::Gone })
+}
+
+/// Ends a long read when the time is over.
+struct StoppableSource<'a> {
+    source: FileSource,
+    stop: &'a AtomicBool,
+}
+
+impl ByteSource for StoppableSource<'_> {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(ReadError::new("there was no time to read it"));
+        }
+        self.source.read_at(offset, buffer)
+    }
+}
