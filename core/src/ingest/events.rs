@@ -52,21 +52,38 @@ pub(super) enum IdAgreement {
     NoIds,
 }
 
+/// Samples have the number of their event in 16 bits, of which the last ones are for events that
+/// are worked out.
+const MAX_EVENTS: usize = 65_500;
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Added {
+    /// It is there.
+    Known,
+    /// There are as many as can be.
+    TooMany,
+}
+
 impl Events {
     /// One more event. What the file has twice, in its header and in a record, is one event.
-    pub(super) fn add(&mut self, EventAttr { attr, ids }: EventAttr) {
+    pub(super) fn add(&mut self, EventAttr { attr, ids }: EventAttr) -> Added {
         let is_known = match ids.as_slice() {
             [] => !self.without_ids.insert(attr),
             ids => ids.iter().any(|id| self.by_id.contains_key(id)),
         };
         if is_known {
-            return;
+            return Added::Known;
+        }
+        if self.events.len() >= MAX_EVENTS {
+            return Added::TooMany;
         }
         let layout = SampleLayout::new(&attr);
         let id_place = layout.id.map(|sample| IdPlace { sample, trailer: layout.trailer.id });
         self.places.extend(id_place.filter(|place| !self.places.contains(place)));
         self.events.push(EventEntry { attr, layout, id_place, has_ids: false, name: None });
         self.add_ids(self.events.len() - 1, &ids);
+        Added::Known
     }
 
     fn add_ids(&mut self, index: usize, ids: &[u64]) {

@@ -7,7 +7,7 @@ use super::build_ids;
 use super::call_chain::CallChains;
 use super::deferred::DeferredSamples;
 use super::embedded::PerftabSectionData;
-use super::events::Events;
+use super::events::{Added, Events};
 use super::funnel::CutChains;
 use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
@@ -98,7 +98,12 @@ impl Reader {
     /// Events, as they become known: those of the header, or one with each HEADER_ATTR record.
     pub(super) fn add_events(&mut self, attrs: impl IntoIterator<Item = EventAttr>) {
         for attr in attrs {
-            self.events.add(attr);
+            if self.events.add(attr) == Added::TooMany {
+                self.warnings.add(WarningKind::UnknownEvent, None, || {
+                    let most = self.events.len();
+                    format!("Events beyond the first {most} were left out, with their samples.")
+                });
+            }
         }
         self.events.describe(&self.features.event_names);
         self.profile.events.resize_with(self.events.len(), Default::default);

@@ -1,6 +1,6 @@
 //! Processes and threads as they come and go, and what is mapped in each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::address_space::{AddressSpace, Mapping, Version};
 use super::kernel::user_dso_kind;
@@ -26,8 +26,14 @@ pub(super) struct Tasks {
     /// What the recorder called threads that it was to measure (THREAD_MAP); for those whose COMM
     /// is absent.
     suggested: HashMap<u32, StringId>,
+    /// Positions in `processes` of those that ended last.
+    ended: VecDeque<usize>,
     versions: u32,
 }
+
+/// So many processes are remembered with their mappings after they ended: the kernel samples what
+/// they do until they are gone.
+const ENDED_KEPT: usize = 1024;
 
 /// Most samples are of threads that were sampled a moment ago: two look-ups by hash for each
 /// sample were a twentieth of the time of reading. Here they meet a thread's last row.
@@ -211,7 +217,7 @@ impl Tasks {
         };
         if task.pid != task.parent_pid {
             let parent = self.running(profile, task.parent_pid);
-            let space = (task.mappings == ForkMappings::Copied).then(|| parent.space.clone());
+            let space = (task.mappings == ForkMappings::Copied).then(|| parent.space.fork());
             let namespaces = profile.threads.namespaces.get(&parent.process).copied();
             self.replace_process(profile, task.pid, name, space, namespaces);
         }
@@ -243,6 +249,14 @@ impl Tasks {
             && let Some(&index) = self.by_pid.get(&task.pid)
         {
             self.processes[index].state = ProcessState::Ended;
+            self.ended.push_back(index);
+        }
+        if self.ended.len() > ENDED_KEPT
+            && let Some(index) = self.ended.pop_front()
+            && let process = &mut self.processes[index]
+            && process.state == ProcessState::Ended
+        {
+            process.space = AddressSpace::new(Self::next_version(&mut self.versions));
         }
     }
 

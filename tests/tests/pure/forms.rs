@@ -7,10 +7,12 @@ use perftab_core::decode::{ByteSource, SliceSource};
 use perftab_core::error::WarningKind;
 use perftab_core::session::{Opening, ProfileInfo, Session, WantedBytes};
 use perftab_tests::fixtures;
-use perftab_tests::fixtures::story::{SERVER, at, describe, sample, story, tell, usual_events};
+use perftab_tests::fixtures::story::{
+    SERVER, USUAL, at, describe, sample, story, tell, usual_events,
+};
 use perftab_tests::open::{open, open_in_blocks, open_parts, packed};
 use perftab_tests::synth::{
-    AttrsAt, FileForm, Order, Packaging, Recording, Version, Zstd, context,
+    Attr, AttrsAt, Event, FileForm, Order, Packaging, Recording, Version, Zstd, context,
 };
 
 /// Samples of the story.
@@ -167,6 +169,18 @@ fn every_recording_reads_packed_as_it_does_unpacked() {
         compared += 1;
     }
     assert!(compared > 80, "{compared}");
+}
+
+/// Events that are worked out need numbers of their own: at 65,535 events, time off the CPU was
+/// counted as a recorded event's.
+#[test]
+fn more_events_than_have_numbers_are_left_out_and_said() {
+    let attr = Attr::new(1, 0, USUAL);
+    let event = |index| Event::new(index, "cpu-clock", attr, 1);
+    let recording = Recording::new(Order::Little, (0..65_536).map(event).collect());
+    let session = open(&recording.file()).expect("it opens");
+    assert_eq!(session.info().events.len(), 65_500);
+    assert!(kinds(&session).contains(&WarningKind::UnknownEvent), "{:?}", session.warnings());
 }
 
 /// The decoder holds a window back: all of a small recording, until it hears that nothing follows.

@@ -13,6 +13,7 @@ use perftab_tests::child_process::{self, LimitedCommand, end_of};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perf;
+use perftab_tests::perf_data::{IN_USER, PerfData, RecordStamp};
 use perftab_tests::perftab_binary;
 use perftab_tests::program::compile;
 use perftab_tests::servers::{Debuginfod, Viewer};
@@ -394,4 +395,31 @@ fn spooling_ends_when_the_writer_does() {
         child_process::line_of(&mut child.stderr.take().expect("a pipe"), "perftab report -");
     assert!(line.contains("standard input"), "{line}");
     assert_eq!(child_process::wait(&mut child, "perftab report -").code(), Some(1));
+}
+
+/// Each fork shares what its parent has mapped. With a copy for each, this file of 4 MB took 3 GB.
+#[test]
+fn memory_does_not_grow_with_mappings_times_forks() {
+    let folder = TestFolder::new();
+    let stamp = |pid: u32, time: u64| RecordStamp { pid, tid: pid, time };
+    let mut it = PerfData::new();
+    for page in 0..2000 {
+        it = it.mmap_inode(stamp(7, 1), page * 0x2000..page * 0x2000 + 0x1000, 5, "/opt/app");
+    }
+    for child in 0..35_000_u64 {
+        let (pid, time) = (100 + child as u32, 10 + child);
+        it = it.fork(stamp(pid, time), 7);
+        if child % 500 == 0 {
+            it = it.sample(stamp(pid, time), 1, &[IN_USER, 0x2000 * (child % 2000) + 8]);
+        }
+    }
+    let file = folder.write("perf.data", &it.finish());
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -v 600000; exec \"$0\" script \"$1\""])
+        .args([&perftab_binary(), &file])
+        .ended()
+        .expect("perftab runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let script = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(script.matches("/opt/app").count(), 70, "{script}");
 }
