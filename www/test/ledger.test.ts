@@ -56,6 +56,18 @@ test("coverage counts samples that end in a named frame, and every part adds up 
   ]);
 });
 
+test("the headline does not change with what becomes of the rest", () => {
+  const alone = parts(10_000, 496, { matched: 496, missing: 9504 });
+  const parted = parts(10_000, 496, { matched: 496, missing: 4757, mismatched: 4747 });
+  assert.deepEqual(
+    [alone[0], parted[0]],
+    [
+      ["named", 5],
+      ["named", 5],
+    ],
+  );
+});
+
 test("what ended in no mapping is counted too", () => {
   assert.deepEqual(parts(3, 1, { matched: 1, missing: 1 }), [
     ["named", 33.4],

@@ -75,8 +75,10 @@ pub mod read_format {
     pub const LOST: u64 = 1 << 4;
 }
 
-/// Bits of `branch_sample_type` that change the shape of a branch stack.
+/// Bits of `branch_sample_type` that change the shape of a branch stack, or what it is.
 pub mod branch_sample_type {
+    /// The entries are calls that have not returned.
+    pub const CALL_STACK: u64 = 1 << 11;
     /// u64 index of the newest entry, before the entries.
     pub const HW_INDEX: u64 = 1 << 17;
     /// u64 of counters for each entry, after the entries.

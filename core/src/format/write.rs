@@ -331,7 +331,7 @@ pub fn fork(out: &mut Vec<u8>, fork: Fork, trailer: SampleIdTrailer) {
     end_record(out, start, trailer);
 }
 
-/// Appends a LOST_SAMPLES record: so many more were lost than LOST records say.
+/// Appends a LOST_SAMPLES record: so many samples were lost in all, those of LOST records included.
 pub fn lost_samples(out: &mut Vec<u8>, lost: u64, trailer: SampleIdTrailer) {
     let start = begin_record(out, RecordType::LOST_SAMPLES, 0);
     put_u64(out, lost);

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::address_space::{AddressSpace, Version};
 use super::kernel::{Kernel, Kernels, intern_foreign};
+use super::user_part::UserPart;
 use crate::decode::sample::RawSample;
 use crate::format::record::{
     CONTEXT_GUEST, CONTEXT_GUEST_KERNEL, CONTEXT_GUEST_USER, CONTEXT_HYPERVISOR, CONTEXT_KERNEL,
@@ -81,6 +82,7 @@ impl CallChains {
         kernels: &mut Kernels,
         user: &AddressSpace,
         sample: &RawSample<'_>,
+        user_part: UserPart<'_>,
         cpu_mode: u16,
     ) -> StackId {
         self.frames.clear();
@@ -95,9 +97,25 @@ impl CallChains {
                 }
                 walk.context = context_of_marker(word).unwrap_or(walk.context);
                 walk.exact = true;
-            } else {
-                self.word(profile, kernels, user, word, &mut walk);
+                continue;
             }
+            let is_innermost = walk.exact;
+            self.word(profile, kernels, user, word, &mut walk);
+            if let (Context::User, UserPart::Calls(calls)) = (walk.context, user_part)
+                && is_innermost
+            {
+                for call in calls.iter().filter(|call| call.from != 0) {
+                    // Where it calls, not where it returns to.
+                    walk.exact = true;
+                    self.word(profile, kernels, user, call.from, &mut walk);
+                }
+                break;
+            }
+        }
+        if let UserPart::Called(pointer) = user_part {
+            self.end_unmapped_run(profile, &mut walk);
+            walk = Walk { context: Context::User, exact: true, unmapped: 0 };
+            self.word(profile, kernels, user, pointer, &mut walk);
         }
         self.end_unmapped_run(profile, &mut walk);
         if self.frames.is_empty() && sample.ip != 0 {

@@ -27,6 +27,7 @@ mod simpleperf_symbols;
 mod stream;
 mod tasks;
 mod time_order;
+mod user_part;
 mod walker;
 mod warnings;
 mod watch;
@@ -50,6 +51,7 @@ use walker::{Damage, Entry, Sink};
 use warnings::Warnings;
 
 pub use kernel::module_name;
+pub use user_part::UserPart;
 pub use watch::{SampleWatcher, WatchedSample};
 
 /// Reads the records of a recording into a [`Profile`].

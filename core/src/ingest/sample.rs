@@ -5,6 +5,7 @@ use super::events::IdAgreement;
 use super::off_cpu::{SampledAt, SwitchPoint};
 use super::periods::CounterKey;
 use super::reader::Reader;
+use super::user_part::UserPart;
 use super::walker::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
 use crate::decode::ByteOrder;
@@ -24,6 +25,7 @@ struct DecodedSample<'a> {
     raw: RawSample<'a>,
     /// What follows the call chain. Most samples end with it, and nothing is made for those.
     tail: Option<SampleTail<'a>>,
+    user_part: UserPart<'a>,
 }
 
 impl Reader {
@@ -47,6 +49,7 @@ impl Reader {
             &mut self.kernels,
             space,
             raw,
+            decoded.user_part,
             entry.header.cpu_mode(),
         );
         let row = Sample {
@@ -115,7 +118,9 @@ impl Reader {
                 }
             }
         }
-        Some(DecodedSample { event, at, raw, tail })
+        let arch = self.features.host.arch.as_deref();
+        let user_part = UserPart::of(layout, entry.header.cpu_mode(), &raw, tail.as_ref(), arch);
+        Some(DecodedSample { event, at, raw, tail, user_part })
     }
 
     /// Puts the fields of a wrapped sample in place of those around it.
@@ -213,6 +218,7 @@ impl Reader {
             &mut self.kernels,
             space,
             &RawSample::of_call_chain(chain.words),
+            UserPart::InChain,
             misc::CPUMODE_USER,
         );
         for sample in samples {
@@ -272,7 +278,8 @@ impl Reader {
         let layout = self.events.layout(event);
         let Some(raw) = sample::decode(layout, body, self.order) else { return };
         let (tail, _) = tail(layout, &raw, self.order);
-        let decoded = DecodedSample { event, at: SampledAt::Running, raw, tail };
+        let user_part = UserPart::InChain;
+        let decoded = DecodedSample { event, at: SampledAt::Running, raw, tail, user_part };
         self.show(waiting.rows.clone(), &decoded, deferred_chain);
     }
 
@@ -283,7 +290,7 @@ impl Reader {
         deferred_chain: Words<'_>,
     ) {
         let Some(watcher) = &mut self.watcher else { return };
-        let DecodedSample { event, raw, tail, .. } = decoded;
+        let DecodedSample { event, raw, tail, user_part, .. } = decoded;
         let tracepoint = self.events.tracepoint(*event);
         let format = tracepoint.and_then(|id| self.features.tracing.formats.by_id(id));
         for row in rows.filter_map(|row| self.profile.samples.get(row)) {
@@ -300,6 +307,7 @@ impl Reader {
                 ip: raw.ip,
                 call_chain: raw.call_chain,
                 deferred_chain,
+                user_part: *user_part,
                 tail: tail.unwrap_or_default(),
                 format,
             });

@@ -1,10 +1,11 @@
 //! Samples on their way into the profile, for those who want more of them than it keeps: their
 //! raw call chains, branches and fields.
 
+use super::user_part::UserPart;
 use crate::decode::event_format::EventFormat;
 use crate::decode::sample::Words;
 use crate::decode::sample_tail::SampleTail;
-use crate::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER_DEFERRED};
+use crate::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT_USER_DEFERRED};
 use crate::profile::{EventId, Profile, StackId, ThreadId};
 
 /// Sees each sample once, in the order of the profile's.
@@ -39,6 +40,8 @@ pub struct WatchedSample<'a> {
     pub call_chain: Words<'a>,
     /// The user part of the call chain, where the kernel took it later.
     pub deferred_chain: Words<'a>,
+    /// The user part of the call chain, where the kernel did not walk it.
+    pub user_part: UserPart<'a>,
     /// What follows the call chain.
     pub tail: SampleTail<'a>,
     /// How the raw data of a tracepoint is to be read.
@@ -48,24 +51,31 @@ pub struct WatchedSample<'a> {
 impl<'a> WatchedSample<'a> {
     /// The addresses of the call chain, innermost first, or the instruction pointer if it has
     /// none. Without markers, everything else as the kernel wrote it.
-    pub fn addresses(&self) -> impl Iterator<Item = u64> + 'a {
-        let chain = || addresses(self.call_chain).chain(addresses(self.deferred_chain));
-        let alone = chain().next().is_none().then_some(self.ip).filter(|&ip| ip != 0);
-        chain().chain(alone)
-    }
-}
-
-fn addresses<'a>(words: Words<'a>) -> impl Iterator<Item = u64> + use<'a> {
-    let mut words = words.iter();
-    std::iter::from_fn(move || {
-        loop {
-            let word = words.next()?;
-            if word < CONTEXT_MARKER_MIN {
-                return Some(word);
-            }
-            if word == CONTEXT_USER_DEFERRED {
-                let _cookie = words.next();
+    pub fn addresses(&self) -> Vec<u64> {
+        let mut addresses = Vec::new();
+        let mut words = self.call_chain.iter();
+        let mut before = None;
+        while let Some(word) = words.next() {
+            let after = before.replace(word);
+            match word {
+                CONTEXT_USER_DEFERRED => drop(words.next()),
+                CONTEXT_MARKER_MIN.. => {}
+                _ => {
+                    addresses.push(word);
+                    if let (Some(CONTEXT_USER), UserPart::Calls(calls)) = (after, self.user_part) {
+                        addresses.extend(calls.iter().map(|call| call.from).filter(|&it| it != 0));
+                        return addresses;
+                    }
+                }
             }
         }
-    })
+        let deferred = self.deferred_chain.iter().filter(|&word| word < CONTEXT_MARKER_MIN);
+        addresses.extend(deferred);
+        match self.user_part {
+            UserPart::Called(pointer) => addresses.push(pointer),
+            _ if addresses.is_empty() && self.ip != 0 => addresses.push(self.ip),
+            _ => {}
+        }
+        addresses
+    }
 }

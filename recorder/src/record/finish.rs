@@ -42,7 +42,7 @@ impl Session {
         };
         let end = self.file_end(&identified, RecorderState::Ended);
         let Self { file, tally, kernel, counters, .. } = self;
-        let lost = tally.lost_records;
+        let lost = tally.lost();
         let (size, left_out) = file.finish(end)?;
         warn_of_replaced(&tally, &changed, &identified);
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);

@@ -208,10 +208,11 @@ impl Session {
         }
     }
 
-    /// Writes down what counters lost after the last record that says so.
+    /// Writes down how many samples the counters lost, as perf does: LOST records come with the
+    /// next record of their ring, and after the last there is none.
     pub(super) fn write_late_losses(&mut self) {
-        let lost = self.counters.lost().unwrap_or(0).saturating_sub(self.tally.lost_records);
-        if lost > 0 {
+        let lost = self.counters.lost().unwrap_or(0);
+        if lost > self.tally.lost() {
             let trailer = self.trailer.at(self.tally.latest);
             write::lost_samples(&mut self.buffer, lost, trailer);
             self.write_buffer();

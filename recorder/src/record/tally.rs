@@ -30,8 +30,10 @@ pub struct Tally {
     layout: SampleLayout,
     /// Samples.
     pub samples: u64,
-    /// Records that the kernel said it had lost, of whatever type.
-    pub lost_records: u64,
+    /// Records that did not fit into a ring, of whatever type.
+    lost_records: u64,
+    /// Samples that counters lost. Those are the same once more.
+    lost_samples: u64,
     /// Times sampling was throttled.
     pub throttled: u64,
     /// Time of the earliest and of the latest sample.
@@ -108,7 +110,7 @@ impl Tally {
                 RecordType::SAMPLE => self.sample(record, misc),
                 RecordType::MMAP2 => self.mapping(record, misc),
                 RecordType::LOST => self.lost_records += u64_at(record, 16).unwrap_or(0),
-                RecordType::LOST_SAMPLES => self.lost_records += u64_at(record, 8).unwrap_or(0),
+                RecordType::LOST_SAMPLES => self.lost_samples += u64_at(record, 8).unwrap_or(0),
                 RecordType::THROTTLE => self.throttled += 1,
                 _ => {}
             }
@@ -119,6 +121,11 @@ impl Tally {
             }
             records = rest;
         }
+    }
+
+    /// What was lost, as far as records say.
+    pub fn lost(&self) -> u64 {
+        self.lost_records.max(self.lost_samples)
     }
 
     fn sample(&mut self, record: &[u8], misc: u16) {

@@ -305,6 +305,60 @@ fn a_script_has_branches_and_fields() {
     }
 }
 
+/// The addresses that a script prints, and those of the profile's frames outside of the kernel.
+fn addresses(recording: &Recording) -> (Vec<String>, Vec<u64>) {
+    let script = script(recording);
+    let lines = script.lines().filter(|line| line.contains("unknown"));
+    let shown = lines.map(|line| line.trim().split(' ').next().expect("a word").to_owned());
+    let session = session(recording);
+    let profile = session.profile();
+    let stack = profile.samples.get(0).expect("a sample").stack;
+    let frames = profile.stacks.frames(stack).map(|frame| profile.frames.get(frame));
+    let user = frames.filter(|frame| profile.dsos.get(frame.dso).path == "/opt/seven");
+    (shown.collect(), user.map(|frame| frame.address).collect())
+}
+
+/// `perf record --call-graph lbr`: calls that have not returned, where they call.
+#[test]
+fn calls_that_the_cpu_kept_take_the_place_of_the_user_part() {
+    for order in ORDERS {
+        let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_BRANCH_STACK;
+        let call_stack = u64::from(kernel::PERF_SAMPLE_BRANCH_CALL_STACK);
+        let attr =
+            Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.branch_sample_type = call_stack);
+        let mut recording = recording(order, vec![Event::new(0, "", attr, 1)]);
+        let call = |from: u64, to: u64| {
+            let entry = kernel::perf_branch_entry { from, to, ..Default::default() };
+            Branch { entry, counters: 0 }
+        };
+        let branches = vec![call(0x1100, 0x1000), call(0x1200, 0x10f0)];
+        // Frame pointers lead to data.
+        let chain = vec![context::KERNEL, 0xffff_ffff_8100_0007, context::USER, 0x1010, 0x77];
+        recording.sample(0, &Sample { misc: 1, chain, branches, ..sample(10, 0) });
+        let expected = ["ffffffff81000007", "1010", "1100", "1200"].map(str::to_owned);
+        assert_eq!(addresses(&recording), (expected.to_vec(), vec![0x10, 0x100, 0x200]));
+    }
+}
+
+/// `perf record --call-graph dwarf`: a sample in the kernel has user space in its registers only.
+#[test]
+fn the_registers_say_what_called_the_kernel() {
+    for (arch, mask) in [("x86_64", 1 << 8), ("aarch64", 1_u64 << 32)] {
+        let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN;
+        let taken = taken | kernel::PERF_SAMPLE_REGS_USER | kernel::PERF_SAMPLE_STACK_USER;
+        let attr =
+            Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.sample_regs_user = mask | 1);
+        let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+        recording.feature_string(6, arch);
+        let chain = vec![context::KERNEL, 0xffff_ffff_8100_0007];
+        let regs_user = Some(Regs { abi: 2, values: vec![5, 0x1020] });
+        let stack = vec![1; 64];
+        recording.sample(0, &Sample { misc: 1, chain, regs_user, stack, ..sample(10, 0) });
+        let expected = ["ffffffff81000007", "1020"].map(str::to_owned);
+        assert_eq!(addresses(&recording), (expected.to_vec(), vec![0x20]), "{arch}");
+    }
+}
+
 #[test]
 fn samples_that_do_not_end_where_their_fields_do_are_kept_and_said() {
     let attr = Attr::new(SOFTWARE, 0, BASE);

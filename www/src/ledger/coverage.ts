@@ -27,8 +27,11 @@ export function coverageParts(coverage: Coverage): CoveragePart[] {
   // What is left ended in no mapping, or has no stack: no file could ever name it.
   const known = counts.reduce((sum, [, samples]) => sum + samples, 0);
   counts.push(["no-identity", Math.max(0, coverage.samples - known)]);
-  const percents = largestRemainder(counts.map(([, samples]) => samples));
   const whole = Math.max(1, coverage.samples);
+  // The headline is rounded by itself: what becomes of the other parts does not change it.
+  const headline = Math.round((named / whole) * 1000) / 10;
+  const others = counts.slice(1).map(([, samples]) => samples);
+  const percents = [headline, ...largestRemainder(others, 100 - headline)];
   return counts
     .map(([status, samples], index) => ({ status, percent: percents[index] ?? 0, share: samples / whole }))
     .filter((part) => part.share > 0);

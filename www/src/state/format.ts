@@ -80,24 +80,25 @@ function scaled(value: number, units: readonly string[], gap: string): string {
 }
 
 /**
- * Shares of one whole, in tenths of a percent, that add up to exactly 100.0: each is rounded down, then the largest
+ * Shares of one whole, in tenths of a percent, that add up to exactly `percent`: each is rounded down, then the largest
  * remainders are rounded up. All zeros where there is no weight.
  */
-export function largestRemainder(parts: readonly number[]): number[] {
+export function largestRemainder(parts: readonly number[], percent = 100): number[] {
+  const tenths = Math.round(percent * 10);
   const whole = parts.reduce((sum, part) => sum + part, 0);
   if (whole <= 0) {
     return parts.map(() => 0);
   }
-  const exact = parts.map((part) => (part / whole) * 1000);
+  const exact = parts.map((part) => (part / whole) * tenths);
   const floors = exact.map(Math.floor);
-  const missing = 1000 - floors.reduce((sum, floor) => sum + floor, 0);
+  const missing = tenths - floors.reduce((sum, floor) => sum + floor, 0);
   const byRemainder = exact
     .map((value, index) => ({ index, remainder: value - Math.floor(value) }))
     .sort((a, b) => b.remainder - a.remainder || a.index - b.index);
   for (const { index } of byRemainder.slice(0, missing)) {
     floors[index] = (floors[index] ?? 0) + 1;
   }
-  return floors.map((tenths) => tenths / 10);
+  return floors.map((floor) => floor / 10);
 }
 
 /** "9f31c07a…d05e" */

@@ -163,7 +163,7 @@ fn losses_that_are_printed_are_in_the_file() {
     let program = program.to_str().unwrap();
     let recorded = recorder.run(&["-g", "-m", "1", "-F", "49999", "--", program, "300"]);
     let info = open_path(&recorder.file).unwrap().info();
-    let lost = info.lost.events + info.lost.samples;
+    let lost = info.funnel.expect("a recording").lost;
     let Some((_, said)) = recorded.said.lines().last().unwrap().split_once(" samples, ") else {
         panic!("{}", recorded.said);
     };
