@@ -122,12 +122,14 @@ fn dump(recording: &Path, fields: &str) -> (Vec<PrintedSample>, String, bool) {
     let mut samples = Vec::new();
     let mut chain: Vec<u64> = Vec::new();
     let mut pointer = None;
+    // Of a sample in the kernel with a copy of the user stack: where user space called it.
+    let mut called = None;
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         if let Some((_, record)) = line.split_once("PERF_RECORD_SAMPLE(") {
             // `IP, 0x2): 12/12: 0x7f00 period: 1 addr: 0`
             let word = record.split(": ").nth(2).and_then(|rest| rest.split(' ').next());
             let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
-            (pointer, chain) = (word.and_then(hex), Vec::new());
+            (pointer, chain, called) = (word.and_then(hex), Vec::new(), None);
         } else if line.contains(": PERF_RECORD_") {
             pointer = None;
         } else if let Some((_, word)) =
@@ -136,7 +138,13 @@ fn dump(recording: &Path, fields: &str) -> (Vec<PrintedSample>, String, bool) {
             if let Ok(word) = u64::from_str_radix(word, 16) {
                 chain.extend((word < FIRST_MARKER).then_some(word));
             }
+        } else if let Some(value) =
+            ["IP", "PC"].iter().find_map(|name| line.strip_prefix(&format!(".... {name} ")))
+        {
+            called = u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok();
         } else if let (Some(pointer), Some(sample)) = (pointer, head(line)) {
+            let is_in_kernel = pointer >> 63 == 1;
+            chain.extend(called.take().filter(|_| is_in_kernel && !chain.is_empty()));
             let addresses = if chain.is_empty() { vec![pointer] } else { chain.clone() };
             samples.push(PrintedSample { addresses, ..sample });
         }

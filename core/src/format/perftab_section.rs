@@ -155,7 +155,7 @@ pub struct InodeKey {
 pub enum FileIdentity {
     /// The GNU note's bytes.
     Gnu(BuildId),
-    /// Hash of a file without such a note: `symbolize/content_identity.rs` says over what.
+    /// Of a file without such a note, the first 16 bytes of its SHA-256.
     Content([u8; 16]),
 }
 
@@ -575,7 +575,7 @@ mod tests {
         }
         // Between two entries a plain section is whole again.
         let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
-        assert_eq!(whole, 4, "after the header, and after each entry but the last");
+        assert_eq!(whole, 5, "after the header, and after each entry but the last");
     }
 
     #[test]

@@ -174,7 +174,8 @@ fn identify_by_inode(dsos: &mut Dsos, files: &HashMap<MappedFrom, Identity>) {
         let dso = dsos.get_mut(id);
         if let Some(&identity) = files.get(&dso.mapped_from) {
             dso.identity = Some(identity);
-            dso.recorded_by = Some(RecordedBy::Table);
+            // perftab looked when it was mapped, and saw until the end that nothing was written.
+            dso.recorded_by = Some(RecordedBy::Mmap);
         }
     }
 }

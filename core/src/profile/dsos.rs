@@ -9,7 +9,7 @@ use crate::format::BuildId;
 
 /// Hash of a file's content, recorded where a file has no GNU build-id.
 ///
-/// `symbolize/content_identity.rs` says over what.
+/// The first 16 bytes of its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(pub [u8; 16]);
 
@@ -93,7 +93,7 @@ impl OffCpu {
 /// Where a recorded identity stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordedBy {
-    /// In the MMAP2 record: the build as mapped.
+    /// In the MMAP2 record, or read by perftab when that came: the build as mapped.
     Mmap,
     /// In the table written at the end: the build on disk after the run.
     Table,

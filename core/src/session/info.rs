@@ -446,11 +446,12 @@ impl Session {
         }
     }
 
-    /// What is doubtful of the names of a DSO that matched. The table is written after the run: it
-    /// tells of the file that was there then. The kernel is no file, and the same until the end.
+    /// What is doubtful of the names of a DSO that matched. The table is written after the run, and
+    /// so is what `perf inject` adds: they tell of the file that was there then. The kernel is no
+    /// file, and the same until the end.
     pub fn late_identity(&self, id: DsoId) -> Option<&'static str> {
         let dso = self.profile.dsos.get(id);
-        let is_late = dso.recorded_by == Some(RecordedBy::Table)
+        let is_late = matches!(dso.recorded_by, Some(RecordedBy::Table | RecordedBy::Stream))
             && matches!(dso.kind, DsoKind::User | DsoKind::Module)
             && self.ledger.row(id).status == Status::Matched
             && !self.vouched.contains(&id);

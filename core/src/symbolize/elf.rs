@@ -8,8 +8,6 @@
 //! `object` knows the structs. Its `ReadCache` is not used: it keeps every range it ever read, and
 //! a malformed file can make it grow far beyond the file.
 
-use std::ops::Range;
-
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::read::{CompressedData, CompressionFormat};
@@ -133,9 +131,6 @@ pub(super) struct Elf {
     pub machine: elf::Machine,
     pub segments: Vec<Segment>,
     pub sections: Vec<Section>,
-    /// Where the headers of the file, of its segments and of its sections stand, as they say; not
-    /// checked against the file's length.
-    pub headers: [Range<u64>; 3],
     /// Where the last of what the headers tell of ends. A file that is shorter was cut off, as a
     /// download may be: its note still stands, since linkers put it first.
     pub end: u64,
@@ -172,11 +167,6 @@ impl Elf {
             kind: header.e_type(endian),
             machine: header.e_machine(endian),
             end: content_end(header, endian, &segments, &sections),
-            headers: [
-                0..size_of::<H>() as u64,
-                table(header.e_phoff(endian).into(), segments.len(), size_of::<H::ProgramHeader>()),
-                table(header.e_shoff(endian).into(), sections.len(), size_of::<H::SectionHeader>()),
-            ],
             segments,
             sections,
         })
@@ -336,10 +326,6 @@ fn symbols<S: Sym<Endian = Endianness> + pod::Pod>(
             size: symbol.st_size(endian).into(),
         });
     }
-}
-
-fn table(start: u64, count: usize, size: usize) -> Range<u64> {
-    start..start.saturating_add((count * size) as u64)
 }
 
 fn read_segments<H: FileHeader<Endian = Endianness>>(

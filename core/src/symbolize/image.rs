@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::content_identity;
+use super::content_identity::content_hash;
 use super::elf::{Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
 use super::perf_map;
@@ -37,7 +37,7 @@ pub struct Image {
 enum FoundIdentity {
     /// Its build-id, or nothing.
     Gnu(Option<BuildId>),
-    /// All that is executable in it, which is read only if somebody asks; `None` if that failed.
+    /// All of it, which is read only if somebody asks; `None` if that failed.
     Content(OnceLock<Option<ContentHash>>),
 }
 
@@ -161,12 +161,12 @@ impl Image {
 
     /// The GNU build-id found in an ELF file's notes, or else the hash of its content. `None`:
     /// nothing in the file says what it is of, so it never matches (a perf map, a copy of kallsyms
-    /// without a stamp). The first time, a hash takes as long as reading all code of the file.
+    /// without a stamp). The first time, a hash takes as long as reading all of the file.
     pub fn identity(&self) -> Option<Identity> {
         match &self.identity {
             FoundIdentity::Gnu(id) => id.map(Identity::Gnu),
             FoundIdentity::Content(hash) => {
-                let read = || content_identity::hash(self.elf()?, &*self.source).ok();
+                let read = || content_hash(&*self.source).ok();
                 hash.get_or_init(read).map(Identity::Content)
             }
         }

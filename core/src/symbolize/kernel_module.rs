@@ -221,7 +221,6 @@ mod tests {
             kind: elf::ET_REL,
             machine,
             end: 0,
-            headers: [0..0, 0..0, 0..0],
             segments: Vec::new(),
             sections: sections.iter().map(section).collect(),
         }

@@ -18,7 +18,7 @@ pub struct RecordedIdentities {
     /// shorter ones, padded.
     padded: Vec<(BuildId, DsoId)>,
     /// True if some were recorded with a content hash.
-    knows_code: bool,
+    knows_contents: bool,
     /// By [`DsoId`].
     kinds: Vec<DsoKind>,
     /// Where kernels were.
@@ -34,7 +34,7 @@ impl RecordedIdentities {
         for (id, dso) in dsos.iter() {
             if let Some(identity) = dso.identity {
                 recorded.by_identity.entry(identity).or_default().push(id);
-                recorded.knows_code |= matches!(identity, Identity::Content(_));
+                recorded.knows_contents |= matches!(identity, Identity::Content(_));
             }
             let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
             let padded = dso.build_id().filter(|_| may_be_padded);
@@ -73,12 +73,12 @@ impl RecordedIdentities {
         }
     }
 
-    /// What `image` is, where that can matter: the code of a file without a build-id is read only
-    /// if the recording knows files by their code.
+    /// What `image` is, where that can matter: a file without a build-id is read only if the
+    /// recording knows files by their content.
     pub(super) fn identity_of(&self, image: &Image) -> Option<Identity> {
         match image.build_id() {
             Some(id) => Some(Identity::Gnu(id)),
-            None => self.knows_code.then(|| image.identity()).flatten(),
+            None => self.knows_contents.then(|| image.identity()).flatten(),
         }
     }
 

@@ -174,7 +174,7 @@ fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identifi
     }
     for name in &files.too_large {
         notice(format_args!(
-            "{} has no build-id, and its code could not be read in {} s: it gets no names",
+            "{} has no build-id, and could not be read in {} s: it gets no names",
             path(name),
             BUDGET.as_secs()
         ));

@@ -2,7 +2,7 @@
 //!
 //! The kernel writes a build-id into most mappings, and that is what counts. What it could not read
 //! from the disk in time, or what has none, is looked at here as soon as the mapping is recorded,
-//! on a thread of its own, since hashing code takes longer than a ring may wait. A file counts if
+//! on a thread of its own, since hashing a file takes longer than a ring may wait. A file counts if
 //! the path recorded leads to the inode that was mapped, and if nothing was written to it from the
 //! mapping to the end of the recording. Its times only ever speak against it.
 
@@ -52,7 +52,7 @@ pub struct Identified {
     pub build_ids: BTreeSet<(Vec<u8>, BuildId)>,
     /// Paths of files that were written to, and that nothing identifies.
     pub written: BTreeSet<Vec<u8>>,
-    /// Paths of files with more code than could be read in time.
+    /// Paths of files that could not be read in time.
     pub too_large: BTreeSet<Vec<u8>>,
 }
 
@@ -75,7 +75,7 @@ enum Look {
     Is(FileIdentity),
     /// It was written to after it was mapped.
     Written,
-    /// Another file is there, or none, or one that is no ELF file.
+    /// Another file is there, or none.
     Gone,
 }
 
@@ -181,7 +181,7 @@ fn look((path, inode): &Key, mapped: SystemTime, stop: &Arc<AtomicBool>) -> Look
     let source = StoppableSource { source, stop };
     let identity = match build_id_of_elf(&source) {
         Some(id) => Some(FileIdentity::Gnu(id)),
-        None => content_hash(&source).ok().flatten().map(|hash| FileIdentity::Content(hash.0)),
+        None => content_hash(&source).ok().map(|hash| FileIdentity::Content(hash.0)),
     };
     identity.map_or(Look::Gone, Look::Is)
 }

@@ -11,7 +11,8 @@ use crate::build_ids::builds::{Builds, Ids, OLDER, is_installed, stderr, text};
 /// Places in the file header, by perf's `perf_file_header`.
 const DATA: usize = 40;
 const FEATURE_BITS: usize = 72;
-const OUR_FEATURE: usize = 200;
+const CLOCK_DATA: usize = 29;
+const FOOTER: usize = 32;
 const FINISHED_ROUND: u32 = 68;
 
 /// A recording as bytes, to be changed as another tool would have written it.
@@ -22,19 +23,25 @@ impl Bytes {
         u64::from_ne_bytes(self.0[at..at + 8].try_into().unwrap()) as usize
     }
 
-    fn has(&self, feature: usize) -> bool {
-        self.0[FEATURE_BITS + feature / 8] >> (feature % 8) & 1 == 1
-    }
-
     fn flip(&mut self, feature: usize) {
         self.0[FEATURE_BITS + feature / 8] ^= 1 << (feature % 8);
     }
 
-    /// Offset of our own section.
+    /// Where our own section begins: its length stands in the footer.
     fn our_section(&self) -> usize {
-        assert!(self.has(OUR_FEATURE));
-        let before = (0..OUR_FEATURE).filter(|&feature| self.has(feature)).count();
-        self.word(self.word(DATA) + self.word(DATA + 8) + 16 * before)
+        let footer = self.0.len() - FOOTER;
+        assert!(self.0[footer..].starts_with(b"perftab section\0"));
+        footer - self.word(footer + 16)
+    }
+
+    /// Changes a byte of our own section, and its checksum with it.
+    fn change_section(&mut self, at: usize, change: impl Fn(u8) -> u8) {
+        let section = self.our_section();
+        self.0[section + at] = change(self.0[section + at]);
+        let footer = self.0.len() - FOOTER;
+        let mut crc = flate2::Crc::new();
+        crc.update(&self.0[section..footer]);
+        self.0[footer + 24..footer + 28].copy_from_slice(&crc.sum().to_le_bytes());
     }
 
     /// Gives the first record of a type another type.
@@ -76,22 +83,25 @@ fn b26_what_newer_tools_add_is_passed_over() {
         builds.folder.write(name, &bytes.0)
     };
     let newer_section = write("newer-section", &|bytes| {
-        let version = bytes.our_section() + 8;
-        bytes.0[version] += 1;
+        bytes.change_section(8, |version| version + 1);
     });
     let foreign_section = write("foreign-section", &|bytes| {
-        let magic = bytes.our_section();
-        bytes.0[magic] ^= 0x20;
+        bytes.change_section(0, |letter| letter ^ 0x20);
     });
-    // The same bytes under a number that nobody has given out.
+    let damaged_section = write("damaged-section", &|bytes| {
+        let section = bytes.our_section();
+        bytes.0[section + 30] ^= 1;
+    });
+    // The last feature, under a number that nobody has given out.
     let unknown_feature = write("unknown-feature", &|bytes| {
-        bytes.flip(OUR_FEATURE);
-        bytes.flip(OUR_FEATURE + 1);
+        bytes.flip(CLOCK_DATA);
+        bytes.flip(201);
     });
     let unknown_record = write("unknown-record", &|bytes| bytes.retype(FINISHED_ROUND, 2_000));
     for (file, warning) in [
         (newer_section, Some("version 2")),
         (foreign_section, Some("not perftab's")),
+        (damaged_section, Some("section is damaged")),
         (unknown_feature, None),
         (unknown_record, Some("were skipped")),
     ] {
@@ -116,7 +126,7 @@ fn b26_other_tools_read_past_what_perftab_adds() {
     let builds = Builds::new(Ids::Different);
     let (recording, _) = builds.record(&["-g"], &[text(&builds.program), "150"]);
     let mut without = Bytes(fs::read(&recording).unwrap());
-    without.flip(OUR_FEATURE);
+    without.0.truncate(without.our_section());
     let without = builds.folder.write("without", &without.0);
     let printed = |recording: &Path| {
         let arguments = ["script", "-F", "pid,tid,time,ip,sym,dso", "-i", text(recording)];

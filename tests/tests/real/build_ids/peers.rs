@@ -54,6 +54,10 @@ enum ReplacementTime {
     DuringByRename,
     /// Then too, with `cp`.
     DuringInPlace,
+    /// Then too: its folder and that of the other build change names.
+    DuringByFolder,
+    /// Once the recording is complete, by a rename. Then `perf inject -b` reads the ids.
+    BeforeInject,
 }
 
 /// A row of the table.
@@ -67,7 +71,7 @@ struct Situation {
     perftab: Outcome,
 }
 
-const SITUATIONS: [Situation; 8] = [
+const SITUATIONS: [Situation; 10] = [
     Situation {
         letter: 'A',
         ids: Ids::Different,
@@ -124,11 +128,37 @@ const SITUATIONS: [Situation; 8] = [
         when: ReplacementTime::DuringByRename,
         perftab: Outcome::Hex,
     },
+    Situation {
+        letter: 'I',
+        ids: Ids::Different,
+        options: &["-N"],
+        when: ReplacementTime::DuringByFolder,
+        perftab: Outcome::Hex,
+    },
+    Situation {
+        letter: 'J',
+        ids: Ids::Different,
+        options: &["-B"],
+        when: ReplacementTime::BeforeInject,
+        perftab: Outcome::Hex,
+    },
 ];
 
 /// Records the situation with perf; the newer build is at the program's path then.
 fn record(situation: &Situation) -> (Builds, PathBuf) {
-    let builds = Builds::new(situation.ids);
+    let mut builds = Builds::new(situation.ids);
+    let folders = ["here", "there"].map(|name| builds.folder.join(name));
+    let swap = {
+        let [here, there] = folders.each_ref().map(|folder| folder.display());
+        format!("mv {here} {here}.old && mv {there} {here} && mv {here}.old {there}")
+    };
+    if situation.when == ReplacementTime::DuringByFolder {
+        for (folder, build) in folders.iter().zip([&builds.older, &builds.newer]) {
+            fs::create_dir(folder).expect("a folder");
+            perftab_tests::program::copy(build, &folder.join("tide"));
+        }
+        builds.program = folders[0].join("tide");
+    }
     let (program, newer) = (text(&builds.program), text(&builds.newer));
     let rename = format!("cp {newer} {program}.new && mv {program}.new {program}");
     let copy = format!("cat {newer} > {program}");
@@ -137,11 +167,20 @@ fn record(situation: &Situation) -> (Builds, PathBuf) {
         ReplacementTime::AfterInPlace => ("true", copy.as_str()),
         ReplacementTime::DuringByRename => (rename.as_str(), "true"),
         ReplacementTime::DuringInPlace => (copy.as_str(), "true"),
+        ReplacementTime::DuringByFolder => (swap.as_str(), "true"),
+        ReplacementTime::BeforeInject => ("true", rename.as_str()),
     };
     let script = format!("{program} 150 && {during}");
-    let recording = builds.record_by_perf(situation.options, &["sh", "-c", &script]);
+    let mut recording = builds.record_by_perf(situation.options, &["sh", "-c", &script]);
     let status = Command::new("sh").args(["-c", after]).exit_status().expect("sh runs");
     assert!(status.success());
+    if situation.when == ReplacementTime::BeforeInject {
+        let injected = builds.folder.join("injected.data");
+        let inject = ["inject", "-b", "-i", text(&recording), "-o", text(&injected)];
+        let output = builds.perf(&inject);
+        assert!(output.status.success(), "{}", stderr(&output));
+        recording = injected;
+    }
     // Somebody who looks for it by name in other folders must not find it.
     for kept in [&builds.older, &builds.newer] {
         fs::remove_file(kept).expect("it is there");

@@ -1,6 +1,6 @@
 //! What passes the gate and what does not.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
@@ -88,19 +88,8 @@ fn without_an_id_the_content_decides() {
     let file = image(&program);
     assert!(matches!(file.identity(), Some(Identity::Content(_))));
 
-    // By hand: SHA-256 over what `readelf` says are headers and code, each behind offset and length,
-    // and over the length; the first half of it.
-    let bytes = std::fs::read(&program).unwrap();
-    let hashed = folder.join("hashed");
-    let mut input = Vec::new();
-    for (offset, length) in headers_and_code(&program) {
-        input.extend(offset.to_be_bytes());
-        input.extend(length.to_be_bytes());
-        input.extend(&bytes[offset as usize..][..length as usize]);
-    }
-    input.extend((bytes.len() as u64).to_be_bytes());
-    std::fs::write(&hashed, input).unwrap();
-    assert_eq!(run("sha256sum", &[text(&hashed)])[..32], file.identity().unwrap().to_string());
+    let hash = run("sha256sum", &[text(&program)]);
+    assert_eq!(hash[..32], file.identity().unwrap().to_string());
 
     let offsets = Code::of(&program).offsets(1);
     let mut bench = Bench::new(file.identity(), &offsets);
@@ -118,35 +107,6 @@ fn without_an_id_the_content_decides() {
     let id = BuildId::new(&[1; 20]).map(Identity::Gnu);
     let mut bench = Bench::new(id, &offsets);
     assert_eq!(bench.admit(image(&elsewhere)).unwrap_err(), Rejection::NoIdentityInFile);
-}
-
-/// Offset and length, in the order of the file, of the headers and of segments to execute. In what
-/// gcc makes, they do not overlap.
-fn headers_and_code(program: &Path) -> Vec<(u64, u64)> {
-    let header = run("readelf", &["-h", text(program)]);
-    let field = |name: &str| {
-        let line = header.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
-        let (_, value) = line.split_once(':').unwrap();
-        value.split_whitespace().next().unwrap().parse::<u64>().unwrap()
-    };
-    let of_segments = field("Size of program headers") * field("Number of program headers");
-    let of_sections = field("Size of section headers") * field("Number of section headers");
-    // They follow each other, so they are one piece.
-    assert_eq!(field("Start of program headers"), field("Size of this header"));
-    let mut pieces = vec![
-        (0, field("Size of this header") + of_segments),
-        (field("Start of section headers"), of_sections),
-    ];
-    let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
-    for line in run("readelf", &["-lW", text(program)]).lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if let ["LOAD", offset, _, _, size, _, "R", "E", ..] = words[..] {
-            pieces.push((hex(offset), hex(size)));
-        }
-    }
-    assert_eq!(pieces.len(), 3, "{pieces:?}");
-    pieces.sort_unstable();
-    pieces
 }
 
 /// A rebuild with its functions in another order, of the same length and with the same ends.
