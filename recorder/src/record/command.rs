@@ -11,7 +11,9 @@ use std::process::{Command, ExitCode};
 use std::{env, io};
 
 use anyhow::{Context, Result, anyhow, bail};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, kill_process, set_parent_process_death_signal, waitpid,
+};
 
 use super::explain;
 
@@ -108,7 +110,10 @@ impl Drop for StoppedCommand {
 /// that fails, with the exit code that a shell gives.
 pub fn become_command(command: &[OsString]) -> Result<ExitCode> {
     let (program, arguments) = command.split_first().context("no command")?;
+    // Should the recorder be killed now, nobody would ever continue this process.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     kill_process(rustix::process::getpid(), Signal::STOP)?;
+    set_parent_process_death_signal(None)?;
     let error = Command::new(program).args(arguments).exec();
     crate::output::notice(cannot_start(program, &error));
     Ok(ExitCode::from(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }))

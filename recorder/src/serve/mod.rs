@@ -4,6 +4,7 @@
 //! Constraints: it binds 127.0.0.1 and nothing else; a request is refused before anything is read
 //! ([`guard`], [`route`]); files stream from disk and are never held in memory.
 
+mod browser;
 mod guard;
 mod local_machine;
 mod lookup;
@@ -11,11 +12,9 @@ mod range;
 mod reply;
 mod route;
 
-use std::env;
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -55,9 +54,7 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
         profiles,
     };
     announce(&url)?;
-    if !args.no_open {
-        open_browser(&url);
-    }
+    let _opening_page = if args.no_open { None } else { browser::open(&url) };
     serve(listener, Arc::new(server))?;
     Ok(Outcome::Complete)
 }
@@ -94,19 +91,6 @@ fn announce(url: &str) -> anyhow::Result<()> {
     results.flush()?;
     output::notice("serving on this machine only; Ctrl-C ends it");
     Ok(())
-}
-
-/// Opens the user's browser where there is a display for one.
-fn open_browser(url: &str) {
-    let has_display = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-    if !has_display("DISPLAY") && !has_display("WAYLAND_DISPLAY") {
-        return;
-    }
-    let mut command = Command::new("xdg-open");
-    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Err(error) = command.spawn() {
-        output::notice(format_args!("no browser opened (xdg-open: {error}); open the URL above"));
-    }
 }
 
 fn serve(listener: TcpListener, server: Arc<Server>) -> anyhow::Result<()> {

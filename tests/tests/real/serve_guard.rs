@@ -1,8 +1,13 @@
 //! Who may ask `perftab view`, and that nothing is read for anybody else.
 
+use std::fs;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::child_process::{self, LimitedCommand, bound_to_this_thread};
+use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::perftab_binary;
 use perftab_tests::servers::Viewer;
@@ -124,9 +129,9 @@ fn it_listens_on_127_0_0_1_alone() {
 fn a_port_in_use_is_said_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("its address").port().to_string();
-    let output = std::process::Command::new(perftab_binary())
+    let output = Command::new(perftab_binary())
         .args(["view", "--no-open", "--port", &port, "-"])
-        .stdin(std::process::Stdio::null())
+        .stdin(Stdio::null())
         .ended()
         .expect("perftab runs");
     assert_eq!(output.status.code(), Some(1));
@@ -142,4 +147,40 @@ fn ctrl_c_and_termination_end_it_cleanly() {
         let status = viewer.end_by(signal);
         assert_eq!(status.code(), Some(0), "SIG{signal}: {status}");
     }
+}
+
+/// Other users can read the arguments of the browser, and the token in them lets in.
+#[test]
+fn the_browser_is_opened_without_the_token_in_its_arguments() {
+    let folder = TestFolder::new();
+    let fake = folder.write("bin/xdg-open", b"#!/bin/sh\necho \"$@\" > ../opened\n");
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+    let fifo = folder.join("opened");
+    assert!(Command::new("mkfifo").arg(&fifo).exit_status().unwrap().success());
+    let runtime = folder.join("runtime");
+    fs::create_dir(&runtime).unwrap();
+    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
+    let mut view = bound_to_this_thread(perftab_binary())
+        .args(["view", "-"])
+        .env("PATH", path)
+        .env("DISPLAY", ":0")
+        .env("XDG_RUNTIME_DIR", &runtime)
+        .current_dir(&runtime)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("perftab view starts");
+    let url = child_process::line_of(&mut view.stdout.take().expect("its output"), "perftab view");
+    let (_, token) = url.trim().split_once("token=").expect("a token");
+    // Opened for both, it does not wait for a writer.
+    let mut opened = fs::File::options().read(true).write(true).open(&fifo).unwrap();
+    let opened = child_process::line_of(&mut opened, "xdg-open");
+    assert!(!opened.contains(token), "{opened}");
+    let page = Path::new(opened.trim());
+    assert_eq!(page.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read_to_string(page).unwrap().contains(url.trim()));
+    let ended = Command::new("kill").args(["-s", "TERM", &view.id().to_string()]).exit_status();
+    assert!(ended.unwrap().success());
+    child_process::wait(&mut view, "perftab view");
+    assert!(!page.exists(), "it stays behind");
 }

@@ -62,6 +62,74 @@ fn a_file_that_cannot_be_written() {
     assert!(said.contains("/nonexistent/perf.data cannot be written"), "{said}");
 }
 
+#[test]
+fn what_cannot_become_a_recording_is_refused_before_anything_runs() {
+    let recorder = Recorder::new();
+    let path = |name: &str| recorder.folder.join(name);
+    let ran = path("ran");
+    let refused = |name: &str, words: &[&str]| {
+        let output = Command::new(perftab_binary())
+            .args(["record", "-o"])
+            .arg(path(name))
+            .args(["--", "touch"])
+            .arg(&ran)
+            .current_dir(&*recorder.folder)
+            .ended()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{name}: {said}");
+        assert!(!ran.exists(), "{name}: the command ran");
+    };
+    assert!(Command::new("mkfifo").arg(path("pipe")).exit_status().unwrap().success());
+    refused("pipe", &["is a pipe", "-o"]);
+    refused("", &["is no file"]);
+    std::os::unix::fs::symlink(path("nowhere"), path("dangling")).unwrap();
+    refused("dangling", &["does not exist"]);
+    assert!(!path("nowhere").exists());
+    if !is_root("what_cannot_become_a_recording_is_refused_before_anything_runs") {
+        return;
+    }
+    // Somebody waits for root's recording in a folder like /tmp.
+    fs::create_dir(path("shared")).unwrap();
+    fs::set_permissions(path("shared"), fs::Permissions::from_mode(0o1777)).unwrap();
+    for (name, content) in [("shared/empty", ""), ("shared/full", "something")] {
+        fs::write(path(name), content).unwrap();
+        std::os::unix::fs::chown(path(name), Some(65534), None).unwrap();
+        refused(name, &["belongs to somebody else"]);
+        assert_eq!(fs::read_to_string(path(name)).unwrap(), content);
+    }
+}
+
+/// Killed before it lets the command go, the recorder leaves no process that is stopped for good.
+#[test]
+fn a_command_does_not_wait_for_a_recorder_that_was_killed() {
+    let recorder = Recorder::new();
+    let children = |pid: &str| {
+        let path = format!("/proc/{pid}/task/{pid}/children");
+        fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+    };
+    let state = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    for _ in 0..50 {
+        let mut recording =
+            RunningProcess(recorder.command(&["-a", "--", "true"]).spawn().unwrap());
+        wait_for("a child", || !children(&recording.pid()).is_empty());
+        recording.signal("STOP");
+        let child = children(&recording.pid());
+        wait_for("both to stop", || state(&child) != Some('R') && state(&child) != Some('S'));
+        let was_stopped = state(&child) == Some('T');
+        child_process::kill(&mut recording.0);
+        wait_for("the end of what was stopped", || state(&child) != Some('T'));
+        if was_stopped {
+            return;
+        }
+    }
+    panic!("the recorder was always faster");
+}
+
 /// A file system with so little space that it fills up; unmounted when dropped.
 struct SmallDisk<'a>(&'a Path);
 
