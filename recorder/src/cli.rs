@@ -6,6 +6,7 @@
 mod buildid;
 mod diff;
 mod filter;
+mod perf_options;
 mod privacy;
 mod report;
 mod share;
@@ -49,6 +50,13 @@ pub struct Cli {
     // One form of help: clap's long one spreads each option over three lines.
     #[arg(short, long, global = true, display_order = 101, action = ArgAction::HelpShort)]
     pub help: Option<bool>,
+}
+
+impl Cli {
+    /// Reads the arguments; help and what is wrong with them end the process.
+    pub fn of_arguments() -> Self {
+        Self::try_parse().unwrap_or_else(|error| perf_options::refuse(error))
+    }
 }
 
 /// One variant a command; the doc comments are what `--help` prints.

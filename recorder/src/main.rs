@@ -26,13 +26,11 @@ mod stop;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::cli::{Cli, Command};
 use crate::output::Outcome;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::of_arguments();
     let losses = if cli.strict { ExitCode::from(3) } else { ExitCode::SUCCESS };
     match run(cli.command, losses) {
         Ok(code) => code,

@@ -50,6 +50,16 @@ impl EventSpec {
             (event_type::HARDWARE, config)
         } else if let Some(config) = position(&SOFTWARE_EVENTS) {
             (event_type::SOFTWARE, config)
+        } else if text.contains(':') && !modifiers.chars().all(|it| "ukhpP".contains(it)) {
+            bail!(
+                "{text} is a tracepoint, which perftab does not record; use perf record -e {text} \
+                 -g, and open that recording"
+            );
+        } else if text.contains('/') || is_raw(name) {
+            bail!(
+                "{text} is an event of this CPU, which perftab does not know by name; use perf \
+                 record -e {text} -g, and open that recording"
+            );
         } else {
             bail!(
                 "no event is called '{name}'; there are {}, {}",
@@ -92,6 +102,12 @@ impl EventSpec {
     }
 }
 
+/// `r1a8`: the number of an event in hex.
+fn is_raw(name: &str) -> bool {
+    let number = name.strip_prefix('r').filter(|number| !number.is_empty());
+    number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_hexdigit()))
+}
+
 /// Reads the `-e` options, each one or more events between commas.
 pub fn parse_list(options: &[String]) -> Result<Vec<EventSpec>> {
     options.iter().flat_map(|option| option.split(',')).map(EventSpec::parse).collect()
@@ -126,6 +142,10 @@ mod tests {
         let error = EventSpec::parse("cycels").unwrap_err().to_string();
         assert!(error.contains("'cycels'") && error.contains("cpu-clock"), "{error}");
         assert!(EventSpec::parse("cycles:x").is_err());
+        for text in ["sched:sched_switch", "cpu/event=0x3c/", "r1a8", "syscalls:*"] {
+            let error = EventSpec::parse(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("use perf record -e {text}")), "{error}");
+        }
         assert!(EventSpec::parse("cycles:pppp").is_err());
         assert!(parse_list(&["cycles,".into()]).is_err());
     }

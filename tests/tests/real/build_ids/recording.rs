@@ -155,9 +155,11 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         assert_eq!(late["dsos"], json!([dso["id"]]));
         drop(view);
 
-        // Copied to another machine, it has the id of the end, with that doubt.
+        // Copied to another machine, where nothing is at its path, it has the id of the end, with
+        // that doubt.
         let copied = builds.folder.join("copied.data");
         fs::copy(&recording, &copied).unwrap();
+        fs::remove_file(&builds.program).unwrap();
         assert!(!builds.functions(&copied, &[&builds.older]).are_named());
         let dsos = builds.dsos(&copied, &[&kept]);
         assert_eq!(
