@@ -36,6 +36,9 @@
 //!                                      u8 its length, u8[20] identity, zero-padded, u8[2] zero }
 //!
 //!                                  body of kind 4, the recorder is at work: empty
+//!
+//!                                  body of kind 5, counters of sideband
+//!                                   .  to the end, u64 ids
 //! ```
 //!
 //! Files of kind 3 are those whose MMAP2 records have no build-id: the kernel could not read it, or
@@ -43,6 +46,10 @@
 //! that led to the same inode and nothing was written to it from then until the recording ended.
 //! Identity 2, of the first recordings, is a hash of 4 KiB at each end of a file, which rebuilds may
 //! share. It is passed over.
+//!
+//! Kind 5 are the ids of the counters that reported mappings and threads: they had rings of their
+//! own, so that a LOST record of another id lost no mapping. In the attrs and in EVENT_DESC these
+//! ids are the first event's.
 //!
 //! An entry of kind 4 says that the recorder had not ended when this was written: it was killed.
 //!
@@ -65,6 +72,7 @@ const KIND_KERNEL_SYMBOLS: u32 = 1;
 const KIND_OS_RELEASE: u32 = 2;
 const KIND_MAPPED_FILES: u32 = 3;
 const KIND_AT_WORK: u32 = 4;
+const KIND_SIDEBAND: u32 = 5;
 const IDENTITY_CONTENT: u8 = 3;
 /// Bytes of an entry of kind 3.
 const MAPPED_FILE_SIZE: usize = 48;
@@ -114,6 +122,8 @@ pub struct PerftabSection {
     pub os_release: Option<OsRelease>,
     /// Files that were mapped without a build-id.
     pub files: Vec<MappedFile>,
+    /// Ids of the counters that reported mappings and threads through rings of their own.
+    pub sideband: Vec<u64>,
     /// Whether the recorder had ended.
     pub recorder: RecorderState,
 }
@@ -290,6 +300,10 @@ pub fn encode(section: &PerftabSection) -> Vec<u8> {
         section.files.iter().for_each(|file| file.encode(&mut body));
         add_entry(&mut entries, KIND_MAPPED_FILES, &body);
     }
+    if !section.sideband.is_empty() {
+        let body: Vec<u8> = section.sideband.iter().flat_map(|id| id.to_le_bytes()).collect();
+        add_entry(&mut entries, KIND_SIDEBAND, &body);
+    }
     if section.recorder == RecorderState::AtWork {
         add_entry(&mut entries, KIND_AT_WORK, &[]);
     }
@@ -399,6 +413,10 @@ fn decode_entries(mut bytes: Bytes<'_>) -> Option<PerftabSection> {
                 let files = body.chunks_exact(MAPPED_FILE_SIZE);
                 section.files.extend(files.filter_map(|file| MappedFile::decode(Bytes(file))));
             }
+            KIND_SIDEBAND => {
+                let ids = body.chunks_exact(8).filter_map(|id| Bytes(id).u64());
+                section.sideband.extend(ids);
+            }
             KIND_AT_WORK => section.recorder = RecorderState::AtWork,
             _ => {}
         }
@@ -500,7 +518,8 @@ mod tests {
             file(6, FileIdentity::Content([0xcc; 16])),
         ];
         let recorder = RecorderState::AtWork;
-        PerftabSection { kernel, os_release: Some(os_release), files, recorder }
+        let sideband = vec![7, 9];
+        PerftabSection { kernel, os_release: Some(os_release), files, sideband, recorder }
     }
 
     #[test]
@@ -575,7 +594,7 @@ mod tests {
         }
         // Between two entries a plain section is whole again.
         let whole = (0..plain.len()).filter(|cut| decode(&plain[..*cut]).is_ok()).count();
-        assert_eq!(whole, 5, "after the header, and after each entry but the last");
+        assert_eq!(whole, 6, "after the header, and after each entry but the last");
     }
 
     #[test]

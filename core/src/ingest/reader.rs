@@ -1,6 +1,6 @@
 //! Records in the order of time → columns of the profile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use super::build_ids;
@@ -27,7 +27,7 @@ use crate::decode::records::{
     AuxTraceError, CgroupRecord, CommCause, CommRecord, DeferredCallChain, EventUpdate,
     EventUpdateKind, KernelSymbolRecord, MmapRecord, NamespacesRecord, RecordHeader, TaskRecord,
     ThreadNames, aux_trace_size, decode_aux_flags, decode_feature, decode_header_attr, decode_lost,
-    tracing_data,
+    lost_by, tracing_data,
 };
 use crate::decode::{ByteOrder, sample_tail};
 use crate::error::{DecodeError, WarningKind};
@@ -41,6 +41,8 @@ pub(super) struct Reader {
     pub(super) events: Events,
     pub(super) features: Features,
     stream_build_ids: Vec<BuildIdEntry>,
+    /// Ids of the counters whose rings alone have mappings; empty if others may have them, too.
+    sideband: HashSet<u64>,
     records: BTreeMap<RecordType, u64>,
     pub(super) tasks: Tasks,
     pub(super) kernels: Kernels,
@@ -63,11 +65,14 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(order: ByteOrder, features: Features, warnings: Warnings) -> Self {
+        let section = features.perftab.as_ref().and_then(|section| section.as_ref().ok());
+        let sideband = section.map(|section| section.sideband.iter().copied().collect());
         let mut reader = Self {
             order,
             events: Events::default(),
             features,
             stream_build_ids: Vec::new(),
+            sideband: sideband.unwrap_or_default(),
             records: BTreeMap::new(),
             tasks: Tasks::default(),
             kernels: Kernels::default(),
@@ -211,6 +216,10 @@ impl Reader {
             }
             RecordType::LOST => {
                 let lost = decode_lost(header, bytes, offset, order)?;
+                let id = lost_by(bytes, offset, order)?;
+                if self.sideband.is_empty() || self.sideband.contains(&id) {
+                    self.tasks.lost_mappings();
+                }
                 self.profile.lost.events = self.profile.lost.events.saturating_add(lost);
                 self.mark(bytes, MarkKind::Lost, lost, None);
             }
@@ -378,9 +387,16 @@ impl Reader {
         let lost = self.profile.lost;
         if lost.events > 0 || lost.samples > 0 {
             self.warnings.add(WarningKind::Lost, None, || {
+                let doubtful = match self.tasks.doubtful_samples() {
+                    0 => String::new(),
+                    count => format!(
+                        " Mappings may be among them: {count} samples of processes that mapped \
+                         nothing since may have the names of what ran before."
+                    ),
+                };
                 format!(
                     "The recorder lost {} records and {} samples: the buffers were full. Record \
-                     with a lower frequency or larger buffers.",
+                     with a lower frequency or larger buffers.{doubtful}",
                     lost.events, lost.samples
                 )
             });

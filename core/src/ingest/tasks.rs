@@ -28,6 +28,10 @@ pub(super) struct Tasks {
     suggested: HashMap<u32, StringId>,
     /// Positions in `processes` of those that ended last.
     ended: VecDeque<usize>,
+    /// How often records were lost that may have been mappings.
+    gaps: u32,
+    /// Samples of processes of which no mapping came since the last gap.
+    doubtful_samples: u64,
     versions: u32,
 }
 
@@ -66,6 +70,8 @@ struct RunningProcess {
     process: ProcessId,
     space: AddressSpace,
     state: ProcessState,
+    /// How many gaps there were when something was mapped last.
+    mapped_after: u32,
 }
 
 /// Whether what is recorded under a pid is still the process that it was.
@@ -105,12 +111,13 @@ impl Tasks {
     }
 
     fn running_index(&mut self, profile: &mut Profile, pid: u32) -> usize {
-        let Self { processes, versions, suggested, .. } = self;
+        let Self { processes, versions, suggested, gaps, .. } = self;
         *self.by_pid.entry(pid).or_insert_with(|| {
             let name = make_up_name(suggested, profile, pid);
             let process = profile.threads.add_process(Process { pid, name });
             let space = AddressSpace::new(Self::next_version(versions));
-            processes.push(RunningProcess { process, space, state: ProcessState::Running });
+            let (state, mapped_after) = (ProcessState::Running, *gaps);
+            processes.push(RunningProcess { process, space, state, mapped_after });
             processes.len() - 1
         })
     }
@@ -140,7 +147,19 @@ impl Tasks {
                 recent
             }
         };
-        (recent.thread, &self.processes[recent.process].space)
+        let process = &self.processes[recent.process];
+        self.doubtful_samples += u64::from(process.mapped_after < self.gaps);
+        (recent.thread, &process.space)
+    }
+
+    /// Records were lost, and mappings may have been among them.
+    pub(super) fn lost_mappings(&mut self) {
+        self.gaps = self.gaps.saturating_add(1);
+    }
+
+    /// Samples of processes that may have begun another program or mapped other code in a gap.
+    pub(super) fn doubtful_samples(&self) -> u64 {
+        self.doubtful_samples
     }
 
     /// The thread, which may be met here for the first time. Its process's name is not its own.
@@ -218,8 +237,10 @@ impl Tasks {
         if task.pid != task.parent_pid {
             let parent = self.running(profile, task.parent_pid);
             let space = (task.mappings == ForkMappings::Copied).then(|| parent.space.fork());
+            let mapped_after = parent.mapped_after;
             let namespaces = profile.threads.namespaces.get(&parent.process).copied();
             self.replace_process(profile, task.pid, name, space, namespaces);
+            self.running(profile, task.pid).mapped_after = mapped_after;
         }
         let process = self.running(profile, task.pid).process;
         self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, parent.naming);
@@ -272,7 +293,8 @@ impl Tasks {
             space.unwrap_or_else(|| AddressSpace::new(Self::next_version(&mut self.versions)));
         let process = profile.threads.add_process(Process { pid, name });
         profile.threads.namespaces.extend(namespaces.map(|namespaces| (process, namespaces)));
-        let running = RunningProcess { process, space, state: ProcessState::Running };
+        let (state, mapped_after) = (ProcessState::Running, self.gaps);
+        let running = RunningProcess { process, space, state, mapped_after };
         // A pid keeps its position, so what is recent stays right, and a process that is gone
         // leaves nothing behind.
         match self.by_pid.get(&pid) {
@@ -316,7 +338,10 @@ impl Tasks {
             _ => mmap.page_offset,
         };
         let mapping = Mapping { start: mmap.address, end, page_offset, dso };
-        self.running(profile, mmap.pid).space.map(mapping, version);
+        let gaps = self.gaps;
+        let running = self.running(profile, mmap.pid);
+        running.mapped_after = gaps;
+        running.space.map(mapping, version);
     }
 }
 
@@ -416,6 +441,27 @@ mod tests {
         });
         // Before exec it was another process, whatever it was.
         assert_eq!(names, [["fib", "fib"], ["fib", "later"]]);
+    }
+
+    #[test]
+    fn after_a_gap_a_process_is_doubtful_until_it_begins_anew() {
+        let mut machine = Machine::default();
+        for pid in [10, 20] {
+            machine.comm((pid, pid), "old", CommCause::Exec);
+            machine.sampled((pid, pid));
+        }
+        assert_eq!(machine.tasks.doubtful_samples(), 0);
+        machine.tasks.lost_mappings();
+        machine.sampled((10, 10));
+        // A child is what its parent may no longer be.
+        machine.fork((11, 11), (10, 10));
+        machine.sampled((11, 11));
+        assert_eq!(machine.tasks.doubtful_samples(), 2);
+        machine.comm((20, 20), "new", CommCause::Exec);
+        machine.sampled((20, 20));
+        machine.comm((30, 30), "later", CommCause::Exec);
+        machine.sampled((30, 30));
+        assert_eq!(machine.tasks.doubtful_samples(), 2);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Opens the counters: every event, on every CPU, of every thread that is recorded.
 //!
 //! What the kernel supports and permits is found by trying, newest first, on our own thread; so an
-//! error that comes later is about the target, not about the event. The first event is the one
-//! that also reports mappings, names, forks and exits.
+//! error that comes later is about the target, not about the event.
+//!
+//! Mappings, names, forks and exits come from an event of their own that counts nothing, through
+//! rings of their own: a sample can be spared, but without a mapping a process shows the names of
+//! the program before.
 
 use std::fs;
 use std::io;
@@ -40,7 +43,11 @@ impl KernelLevel {
         [Self::LostCounts, Self::BuildIds, Self::BpfEvents, Self::Clocks, Self::Oldest];
 }
 
-/// Whether an event also reports mappings, names, forks and exits.
+/// Bytes of a ring of sideband: some thousand mappings. The kernel lets users without privileges
+/// have 516 KiB for each CPU, rings of samples included.
+const SIDEBAND_RING: usize = 64 << 10;
+
+/// Whether an event samples, or reports mappings, names, forks and exits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Tracking,
@@ -61,11 +68,14 @@ pub struct Counter {
 
 /// Everything that is open.
 pub struct Counters {
-    /// In the order of the options; the first one tracks mappings and threads.
+    /// In the order of the options.
     pub events: Vec<Counter>,
-    /// One ring for each CPU.
+    /// Reports mappings and threads. In the file it is the first event, with more ids: so other
+    /// tools see no event without samples.
+    pub sideband: Counter,
+    /// Two rings for each CPU, sideband and samples.
     pub rings: Vec<Ring>,
-    /// Bytes of each ring.
+    /// Bytes of each ring of samples.
     pub ring_bytes: usize,
     /// What the user should know: what was chosen, what was not permitted.
     pub notices: Vec<String>,
@@ -88,17 +98,14 @@ impl Counters {
             );
         }
         let specs = permitted(plan, specs, level, &mut notices)?;
-        let events = specs
-            .iter()
-            .enumerate()
-            .map(|(index, spec)| {
-                let role = if index == 0 { Role::Tracking } else { Role::SamplingOnly };
-                let attr = attr(plan, &specs, spec, level, role);
-                Counter { spec: spec.clone(), attr, fds: Vec::new(), ids: Vec::new() }
-            })
-            .collect();
+        let counter = |spec: &EventSpec, role: Role| {
+            let attr = attr(plan, &specs, spec, level, role);
+            Counter { spec: spec.clone(), attr, fds: Vec::new(), ids: Vec::new() }
+        };
+        let sideband = counter(&EventSpec::sideband(specs[0].privilege), Role::Tracking);
         let mut counters = Self {
-            events,
+            events: specs.iter().map(|spec| counter(spec, Role::SamplingOnly)).collect(),
+            sideband,
             rings: Vec::new(),
             ring_bytes: plan.ring.bytes,
             notices,
@@ -147,7 +154,22 @@ impl Counters {
     }
 
     fn fds(&self) -> impl Iterator<Item = &OwnedFd> {
-        self.events.iter().flat_map(|event| &event.fds)
+        self.events.iter().chain([&self.sideband]).flat_map(|event| &event.fds)
+    }
+
+    /// The events as the file has them: attr and ids.
+    pub fn described(&self) -> impl Iterator<Item = (&EventSpec, [u8; sys::ATTR_SIZE], Vec<u64>)> {
+        self.events.iter().enumerate().map(|(index, event)| match index {
+            0 => {
+                let mut attr = with_sideband(&event.attr);
+                attr.set_build_id(self.sideband.attr.build_id());
+                attr.set_ksymbol(self.sideband.attr.ksymbol());
+                attr.set_bpf_event(self.sideband.attr.bpf_event());
+                let ids = event.ids.iter().chain(&self.sideband.ids).copied().collect();
+                (&event.spec, sys::attr_bytes(&attr), ids)
+            }
+            _ => (&event.spec, sys::attr_bytes(&event.attr), event.ids.clone()),
+        })
     }
 
     fn open_target(&mut self, plan: &Plan, command: Option<i32>) -> Result<()> {
@@ -178,37 +200,61 @@ impl Counters {
         Ok(())
     }
 
-    /// Opens all events on one CPU, with one ring for all of them.
+    /// Opens all events on one CPU.
     fn open_cpu(&mut self, plan: &Plan, scopes: &[Scope]) -> Result<()> {
-        // (event, descriptor) that owns this CPU's ring.
-        let mut owner: Option<(usize, usize)> = None;
-        for &scope in scopes {
-            for index in 0..self.events.len() {
-                let fd = match sys::open_event(&self.events[index].attr, scope) {
-                    Ok(fd) => fd,
-                    // A thread that ended since it was listed.
-                    Err(error) if is(&error, Errno::SRCH) => break,
-                    Err(error) => return Err(explain::refused(&error, plan, scope)),
-                };
-                match owner {
-                    None => {
-                        let ring = map_ring(&fd, plan.ring.origin, &mut self.ring_bytes)?;
-                        self.rings.push(ring);
-                        owner = Some((index, self.events[index].fds.len()));
-                    }
-                    Some((event, at)) => {
-                        let owner = &self.events[event].fds[at];
-                        sys::redirect_output(fd.as_fd(), owner.as_fd())
-                            .context("the counters of one CPU cannot share a ring")?;
-                    }
-                }
-                let event = &mut self.events[index];
-                event.ids.push(sys::event_id(fd.as_fd()).context("an event has no id")?);
-                event.fds.push(fd);
-            }
-        }
+        let mut sideband_bytes = SIDEBAND_RING.min(self.ring_bytes);
+        let sideband = RingSize { origin: RingOrigin::Default, bytes: &mut sideband_bytes };
+        let sideband =
+            open_sharing(std::slice::from_mut(&mut self.sideband), plan, scopes, sideband)?;
+        let samples = RingSize { origin: plan.ring.origin, bytes: &mut self.ring_bytes };
+        let samples = open_sharing(&mut self.events, plan, scopes, samples)?;
+        // In this order: what is mapped is read before the samples that are in it.
+        self.rings.extend(sideband.into_iter().chain(samples));
         Ok(())
     }
+}
+
+/// Bytes of a ring, and whether they may be fewer.
+struct RingSize<'a> {
+    origin: RingOrigin,
+    bytes: &'a mut usize,
+}
+
+/// Opens counters on one CPU, with one ring for all of them; `None` if no thread is there any more.
+fn open_sharing(
+    counters: &mut [Counter],
+    plan: &Plan,
+    scopes: &[Scope],
+    size: RingSize<'_>,
+) -> Result<Option<Ring>> {
+    // (counter, descriptor) that owns the ring.
+    let mut owner: Option<(usize, usize)> = None;
+    let mut ring = None;
+    for &scope in scopes {
+        for index in 0..counters.len() {
+            let fd = match sys::open_event(&counters[index].attr, scope) {
+                Ok(fd) => fd,
+                // A thread that ended since it was listed.
+                Err(error) if is(&error, Errno::SRCH) => break,
+                Err(error) => return Err(explain::refused(&error, plan, scope)),
+            };
+            match owner {
+                None => {
+                    ring = Some(map_ring(&fd, size.origin, size.bytes)?);
+                    owner = Some((index, counters[index].fds.len()));
+                }
+                Some((counter, at)) => {
+                    let owner = &counters[counter].fds[at];
+                    sys::redirect_output(fd.as_fd(), owner.as_fd())
+                        .context("the counters of one CPU cannot share a ring")?;
+                }
+            }
+            let counter = &mut counters[index];
+            counter.ids.push(sys::event_id(fd.as_fd()).context("an event has no id")?);
+            counter.fds.push(fd);
+        }
+    }
+    Ok(ring)
 }
 
 fn is(error: &io::Error, errno: Errno) -> bool {
@@ -344,6 +390,8 @@ fn attr(
         attr.clockid = clock::MONOTONIC;
     }
     match plan.rate {
+        // It never occurs.
+        _ if role == Role::Tracking => {}
         Rate::Period(period) => attr.sample_period = period,
         Rate::Frequency(hz) if spec.is_clock() => attr.sample_period = 1_000_000_000 / hz.max(1),
         Rate::Frequency(hz) => {
@@ -365,15 +413,22 @@ fn attr(
     attr.set_precise_ip(spec.precise.into());
     attr.set_sample_id_all(1);
     if role == Role::Tracking {
-        attr.set_mmap(1);
-        attr.set_mmap2(1);
-        attr.set_comm(1);
-        attr.set_comm_exec(1);
-        attr.set_task(1);
+        attr = with_sideband(&attr);
         attr.set_build_id(u64::from(level >= KernelLevel::BuildIds));
         attr.set_ksymbol(u64::from(level >= KernelLevel::BpfEvents));
         attr.set_bpf_event(u64::from(level >= KernelLevel::BpfEvents));
     }
+    attr
+}
+
+/// The same event with reports of mappings and threads.
+fn with_sideband(attr: &perf_event_attr) -> perf_event_attr {
+    let mut attr = *attr;
+    attr.set_mmap(1);
+    attr.set_mmap2(1);
+    attr.set_comm(1);
+    attr.set_comm_exec(1);
+    attr.set_task(1);
     attr
 }
 

@@ -85,6 +85,13 @@ impl EventSpec {
         Ok(Self { name, event_type, config: config as u64, privilege, precise })
     }
 
+    /// The event that counts nothing, for sideband.
+    pub fn sideband(privilege: Privilege) -> Self {
+        let config = SOFTWARE_EVENTS.iter().position(|name| *name == "dummy").unwrap_or_default();
+        let (name, event_type) = ("dummy".to_owned(), event_type::SOFTWARE);
+        Self { name, event_type, config: config as u64, privilege, precise: 0 }
+    }
+
     /// The same event, counted in user space only.
     pub fn user_only(&self) -> Self {
         let separator = if self.name.contains(':') { "" } else { ":" };

@@ -16,7 +16,6 @@ use super::mapped_files::changed_since;
 use super::options::{BuildIdTable, RecordArgs};
 use super::recording_file::{FileEnd, LeftOut, is_full};
 use super::session::{Ending, Session};
-use super::sys;
 use super::tally::{Tally, VdsoSeen};
 use crate::output::{self, notice, printable};
 
@@ -103,6 +102,7 @@ impl Session {
             kernel: of_kernel.unwrap_or_default(),
             os_release: host::os_release(Path::new("/")),
             files: files.identities.clone(),
+            sideband: self.counters.sideband.ids.clone(),
             recorder,
         };
         features.retain(|(_, payload)| !payload.is_empty());
@@ -136,14 +136,10 @@ impl Session {
     }
 
     fn event_descriptions(&self) -> Vec<u8> {
-        let attrs: Vec<_> =
-            self.counters.events.iter().map(|event| sys::attr_bytes(&event.attr)).collect();
-        let descriptions: Vec<_> = self
-            .counters
-            .events
+        let described: Vec<_> = self.counters.described().collect();
+        let descriptions: Vec<_> = described
             .iter()
-            .zip(&attrs)
-            .map(|(event, attr)| EventDescription { attr, name: &event.spec.name, ids: &event.ids })
+            .map(|(spec, attr, ids)| EventDescription { attr, name: &spec.name, ids })
             .collect();
         let mut payload = Vec::new();
         write::event_desc(&mut payload, &descriptions);
@@ -194,6 +190,13 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: us
             "kernel.kptr_restrict hides the kernel's addresses, so its frames have no names; \
              record as root, or after sysctl kernel.kptr_restrict=0",
         );
+    }
+    if tally.lost_sideband > 0 {
+        notice(format_args!(
+            "{} records of mappings and threads lost: what began or was mapped then may have no \
+             names, or those of the program before",
+            output::grouped(tally.lost_sideband)
+        ));
     }
     if lost > 0 {
         let share = output::percent(lost as f64, (lost + tally.samples) as f64);

@@ -23,7 +23,6 @@ use super::kernel_modules::KernelModules;
 use super::options::{BuildIdTable, Plan, RecordArgs, Target};
 use super::recording_file::{EventHead, RecordingFile, is_full};
 use super::signals::Signals;
-use super::sys;
 use super::tally::Tally;
 use super::tasks::{self, RunningTasks};
 
@@ -77,14 +76,9 @@ impl Session {
     /// Creates the file.
     pub fn begin(counters: Counters, plan: &Plan, args: &RecordArgs) -> Result<Self> {
         let kernel = counters.count_the_kernel().then(|| RunningKernel::read(Path::new("/")));
-        let attrs: Vec<_> =
-            counters.events.iter().map(|event| sys::attr_bytes(&event.attr)).collect();
-        let heads: Vec<_> = counters
-            .events
-            .iter()
-            .zip(&attrs)
-            .map(|(event, attr)| EventHead { attr, ids: &event.ids })
-            .collect();
+        let described: Vec<_> = counters.described().collect();
+        let heads: Vec<_> =
+            described.iter().map(|(_, attr, ids)| EventHead { attr, ids }).collect();
         let file = RecordingFile::create(&args.output, &heads)?;
         let trailer = SampleIdTrailer::of_sample_type(counters.sample_type());
         let clock = Clock::now();
@@ -95,7 +89,7 @@ impl Session {
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => None,
         };
         Ok(Self {
-            tally: Tally::new(counters.sample_type()),
+            tally: Tally::new(counters.sample_type(), counters.sideband.ids.iter().copied()),
             tasks: RunningTasks::new(trailer),
             build_ids: plan.build_ids,
             clock,
@@ -300,11 +294,16 @@ struct PolledCounters {
     /// Indices into the first event's descriptors; those of ended threads are taken out, as they
     /// would be ready for ever.
     open: Vec<usize>,
+    /// The same of those for sideband.
+    sideband: Vec<usize>,
 }
 
 impl PolledCounters {
     fn new(counters: &Counters) -> Self {
-        Self { open: (0..counters.events[0].fds.len()).collect() }
+        Self {
+            open: (0..counters.events[0].fds.len()).collect(),
+            sideband: (0..counters.sideband.fds.len()).collect(),
+        }
     }
 
     /// Waits until a ring is filled so far that it should be read, until one of the others is
@@ -315,9 +314,11 @@ impl PolledCounters {
         others: [Option<BorrowedFd<'_>>; 2],
         time: Duration,
     ) -> Result<()> {
-        let fds = &counters.events[0].fds;
-        let counter = |index: &usize| PollFd::from_borrowed_fd(fds[*index].as_fd(), PollFlags::IN);
-        let mut polled: Vec<PollFd<'_>> = self.open.iter().map(counter).collect();
+        let of_open = self.open.iter().map(|index| &counters.events[0].fds[*index]);
+        let of_sideband = self.sideband.iter().map(|index| &counters.sideband.fds[*index]);
+        let counters = of_open.chain(of_sideband);
+        let mut polled: Vec<PollFd<'_>> =
+            counters.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)).collect();
         let others = others.into_iter().flatten();
         polled.extend(others.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let time = Timespec::try_from(time).context("the time to wait is too long")?;
@@ -328,6 +329,7 @@ impl PolledCounters {
         let ended = PollFlags::HUP | PollFlags::ERR;
         let mut results = polled.iter().map(|fd| fd.revents().intersects(ended));
         self.open.retain(|_| !results.next().unwrap_or(false));
+        self.sideband.retain(|_| !results.next().unwrap_or(false));
         Ok(())
     }
 

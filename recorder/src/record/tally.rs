@@ -30,7 +30,10 @@ pub struct Tally {
     layout: SampleLayout,
     /// Samples.
     pub samples: u64,
-    /// Records that did not fit into a ring, of whatever type.
+    sideband: HashSet<u64>,
+    /// Records that did not fit into a ring of sideband.
+    pub lost_sideband: u64,
+    /// Records that did not fit into a ring of samples.
     lost_records: u64,
     /// Samples that counters lost. Those are the same once more.
     lost_samples: u64,
@@ -96,10 +99,11 @@ impl SampleLayout {
 }
 
 impl Tally {
-    /// For samples with these fields.
-    pub fn new(sample_type: u64) -> Self {
+    /// For samples with these fields; `sideband` are the ids of its counters.
+    pub fn new(sample_type: u64, sideband: impl IntoIterator<Item = u64>) -> Self {
         let trailer = Some(SampleIdTrailer::of_sample_type(sample_type));
-        Self { layout: SampleLayout::of(sample_type), trailer, ..Self::default() }
+        let sideband = sideband.into_iter().collect();
+        Self { layout: SampleLayout::of(sample_type), trailer, sideband, ..Self::default() }
     }
 
     /// Takes note of whole records.
@@ -109,7 +113,13 @@ impl Tally {
             match header.record_type {
                 RecordType::SAMPLE => self.sample(record, misc),
                 RecordType::MMAP2 => self.mapping(record, misc),
-                RecordType::LOST => self.lost_records += u64_at(record, 16).unwrap_or(0),
+                RecordType::LOST => {
+                    let (id, lost) = (u64_at(record, 8), u64_at(record, 16).unwrap_or(0));
+                    match id.is_some_and(|id| self.sideband.contains(&id)) {
+                        true => self.lost_sideband += lost,
+                        false => self.lost_records += lost,
+                    }
+                }
                 RecordType::LOST_SAMPLES => self.lost_samples += u64_at(record, 8).unwrap_or(0),
                 RecordType::THROTTLE => self.throttled += 1,
                 _ => {}
@@ -295,7 +305,7 @@ mod tests {
 
     #[test]
     fn samples_are_counted_and_kernel_addresses_kept() {
-        let mut tally = Tally::new(BITS);
+        let mut tally = Tally::new(BITS, []);
         let kernel_ip = 0xffff_ffff_8100_1000;
         let chain = [CONTEXT_KERNEL, kernel_ip, 0xffff_ffff_8100_2000, CONTEXT_USER, 0x5000];
         let mut records = sample(misc::CPUMODE_KERNEL, kernel_ip, 20, &chain);
@@ -311,7 +321,7 @@ mod tests {
 
     #[test]
     fn one_path_with_two_ids_keeps_both_and_is_named() {
-        let mut tally = Tally::new(BITS);
+        let mut tally = Tally::new(BITS, []);
         for (id, time) in [(1, 5), (1, 6), (2, 7)] {
             tally.walk(&mapping(id, b"/bin/app", 0x40_0000, time));
         }
@@ -331,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_vdso_of_a_32_bit_process_is_told_apart() {
-        let mut tally = Tally::new(BITS);
+        let mut tally = Tally::new(BITS, []);
         tally.walk(&mapping(0, b"[vdso]", 0x7fff_0000_0000, 1));
         assert_eq!(tally.vdso, VdsoSeen::Native);
         tally.walk(&mapping(0, b"[vdso]", 0xf7f0_0000, 2));
@@ -340,7 +350,7 @@ mod tests {
 
     #[test]
     fn damaged_records_end_the_walk() {
-        let mut tally = Tally::new(BITS);
+        let mut tally = Tally::new(BITS, []);
         let whole = sample(misc::CPUMODE_KERNEL, 1, 1, &[CONTEXT_KERNEL, 1, 2]);
         for cut in 0..whole.len() {
             tally.walk(&whole[..cut]);

@@ -18,3 +18,9 @@ pub fn decode_lost(
     }
     cursor.u64()
 }
+
+/// The id of the counter that could not write, of a LOST record. Records of other counters of its
+/// ring may be among the lost.
+pub fn lost_by(bytes: &[u8], offset: u64, order: ByteOrder) -> Result<u64, DecodeError> {
+    body(bytes, offset, order, "a LOST record")?.u64()
+}

@@ -186,7 +186,9 @@ fn b05_what_perf_puts_into_its_cache_is_not_taken_for_replaced() {
     }
     let builds = Builds::new(Ids::Different);
     let recording = builds.record_by_perf(&[], &[text(&builds.program), "150"]);
-    assert!(builds.functions(&recording, &[&builds.older]).are_named());
+    let functions = builds.functions(&recording, &[&builds.older]);
+    let dsos = builds.dsos(&recording, &[&builds.older]);
+    assert!(functions.are_named(), "{functions:?} {dsos:?}");
     assert_eq!(builds.warnings(&recording, "ambiguous"), [""; 0]);
 }
 
