@@ -27,6 +27,7 @@ mod lookup;
 mod matched_image;
 mod perf_map;
 mod placement;
+mod plt;
 mod recorded;
 mod rejection;
 mod same_code;

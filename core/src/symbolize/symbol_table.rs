@@ -2,11 +2,12 @@
 //!
 //! Which of several names at one address is chosen, which entries count as functions and how far
 //! one without a size reaches follow perf (tools/perf/util/symbol.c and symbol-elf.c, Linux 6.1),
-//! so that a function has the same self weight here as in `perf report`. Two things differ, where
+//! so that a function has the same self weight here as in `perf report`. Three things differ, where
 //! perf's answer depends on the shape of its tree or is wrong:
 //!
 //! - where symbols overlap, the one that begins last (the innermost) has the address;
-//! - a symbol without a size ends at the end of its section, and not in the next one.
+//! - a symbol without a size ends at the end of its section, and not in the next one;
+//! - an entry of the linkage table is named after what it jumps to (`plt.rs`), not after its position.
 //!
 //! Names stay where they are in the string table; only those that are hit are ever decoded.
 
@@ -15,11 +16,12 @@ use std::cmp::Reverse;
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
-use super::elf::{Elf, RawRelocation, RawSymbol, Section, text_at};
+use super::elf::{Elf, RawSymbol, Section, text_at};
 use super::image::{Content, Image};
 use super::kernel_module::ModuleLayout;
 use super::matched_image::MatchedImage;
 use super::perf_map::PerfMap;
+use super::plt::{PltEntry, plt_entries};
 use crate::decode::ReadError;
 
 /// Tables with more symbols than this are cut (Chromium with all symbols has 2 million).
@@ -408,33 +410,22 @@ impl SymbolTable {
         rank(next).cmp(&rank(kept)).then_with(by_underscores).then_with(by_length).is_gt()
     }
 
-    /// Names the jumps of the procedure linkage table after the functions that they go to.
+    /// Names the jumps of procedure linkage tables after the functions that they go to.
     fn add_plt(&mut self, image: &Image, elf: &Elf) -> Result<PltNames, ReadError> {
-        let relocations = [".rela.plt", ".rel.plt"].iter().find_map(|n| elf.section_with_bytes(n));
-        let dynamic = elf.section_of_kind(elf::SHT_DYNSYM);
-        let (Some(relocations), Some(dynamic)) = (relocations, dynamic) else {
+        let jumps = plt_entries(image, elf)?;
+        let Some(dynamic) = elf.section_of_kind(elf::SHT_DYNSYM).filter(|_| !jumps.is_empty())
+        else {
             return Ok(PltNames::None);
         };
-        let Some((first, size)) = plt_layout(elf) else { return Ok(PltNames::None) };
-
-        let bytes = image.section_bytes(elf, relocations)?;
         let symbols = image.section_bytes(elf, dynamic)?;
         let Some(base) = self.add_strings(image, elf, dynamic)? else { return Ok(PltNames::None) };
         let mut names = Vec::new();
         elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
-        let mut start = first;
-        let entries = &mut self.entries;
-        elf.for_each_relocation(relocations, &bytes, |RawRelocation { symbol, .. }| {
-            let end = start.saturating_add(size);
-            if let Some(name) = names.get(symbol as usize).and_then(|name| base.checked_add(*name))
-                && symbol != 0
-                && entries.len() < MAX_SYMBOLS
-            {
-                let rank = Rank { bind: elf::STB_GLOBAL, kind: elf::STT_FUNC, table: Table::Plt };
-                entries.push(Entry { start, end, name, rank });
-            }
-            start = end;
-        });
+        let rank = Rank { bind: elf::STB_GLOBAL, kind: elf::STT_FUNC, table: Table::Plt };
+        self.entries.extend(jumps.into_iter().filter_map(|PltEntry { start, end, symbol }| {
+            let name = base.checked_add(*names.get(symbol as usize)?)?;
+            Some(Entry { start, end, name, rank })
+        }));
         self.entries.sort_by_key(|entry| entry.start);
         Ok(PltNames::Added)
     }
@@ -507,23 +498,4 @@ fn is_text(section: &Section) -> bool {
 /// On these machines `$x`, `$d` and so on mark code and data, and name nothing.
 fn has_mapping_symbols(elf: &Elf) -> bool {
     matches!(elf.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV)
-}
-
-/// Address of the first jump that belongs to a relocation, and the size of a jump.
-///
-/// With `.plt.sec` (code compiled for branch tracking) calls go there and it has no first entry
-/// of its own.
-fn plt_layout(elf: &Elf) -> Option<(u64, u64)> {
-    let header_and_entry = match elf.machine {
-        elf::EM_ARM => (20, 12),
-        elf::EM_AARCH64 | elf::EM_RISCV | elf::EM_LOONGARCH => (32, 16),
-        elf::EM_386 | elf::EM_X86_64 => (16, 16),
-        elf::EM_S390 => (32, 32),
-        _ => return None,
-    };
-    if let Some(section) = elf.section_with_bytes(".plt.sec") {
-        return Some((section.address, header_and_entry.1));
-    }
-    let section = elf.section_with_bytes(".plt")?;
-    Some((section.address.checked_add(header_and_entry.0)?, header_and_entry.1))
 }

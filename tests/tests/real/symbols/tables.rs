@@ -1,6 +1,10 @@
 //! Symbol tables against `nm`.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use perftab_core::symbolize::Provenance;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 
 use crate::symbols::oracle::{Code, Functions};
@@ -124,6 +128,103 @@ fn jumps_to_other_files_are_named_after_their_target() {
     }
 }
 
+/// Linkers and options that lay out linkage tables in other ways. lld comes with Rust; gold and mold are
+/// tried where they are installed.
+const LINKERS: &[(&str, &[&str])] = &[
+    ("bfd", &["-Wl,-z,lazy"]),
+    ("bfd", &["-Wl,-z,now"]),
+    ("bfd", &["-Wl,-z,ibtplt"]),
+    ("bfd", &["-fno-plt"]),
+    ("gold", &["-Wl,-z,lazy"]),
+    ("gold", &["-Wl,-z,now"]),
+    ("lld", &["-Wl,-z,lazy"]),
+    ("lld", &["-Wl,-z,force-ibt"]),
+    ("lld", &["-Wl,-z,retpolineplt"]),
+    ("lld", &["-Wl,-z,retpolineplt", "-Wl,-z,now"]),
+    ("mold", &["-Wl,-z,lazy"]),
+    ("mold", &["-Wl,-z,now"]),
+];
+
+#[test]
+fn each_linkers_jumps_go_where_the_source_says() {
+    let folder = TestFolder::new();
+    let functions = ["lib_c", "lib_a", "lib_d", "lib_b"];
+    let library: String =
+        functions.iter().map(|name| format!("int {name}(int x) {{ return x; }}")).collect();
+    let library = compile(&folder, "gcc", &["-shared", "-fPIC", "-O1"], "lib.c", &library);
+    let shared = folder.join("libcalled.so");
+    std::fs::rename(library, &shared).expect("the library is moved");
+    // The address of lib_a is taken, which puts its jump into another table.
+    let calls: String = functions.iter().map(|name| format!("x += {name}(x);")).collect();
+    let declared: String = functions.iter().map(|name| format!("int {name}(int);")).collect();
+    let source = format!(
+        "{declared} int (*volatile taken)(int) = 0;\n\
+         __attribute__((noinline)) int caller(int x) {{ {calls} return x; }}\n\
+         int main(int argc, char **argv) {{ taken = lib_a; return caller(argc) & 1; }}"
+    );
+    let sysroot = run("rustc", &["--print", "sysroot"]);
+    let lld = format!("-B{}/lib/rustlib/x86_64-unknown-linux-gnu/bin/gcc-ld", sysroot.trim());
+    let mut linked = Vec::new();
+    for (linker, flags) in LINKERS {
+        let with = format!("-fuse-ld={linker}");
+        let mut all = vec!["-O1", &with, &lld, text(&shared)];
+        all.extend(*flags);
+        let Some(program) = try_to_link(&folder, &all, &source) else {
+            assert_ne!(*linker, "bfd", "gcc links with ld.bfd");
+            continue;
+        };
+        linked.push(*linker);
+        let targets = calls_of(&program, "caller");
+        if flags.contains(&"-fno-plt") {
+            assert!(targets.is_empty(), "there is no table");
+            continue;
+        }
+        assert_eq!(targets.len(), functions.len(), "{linker} {flags:?}");
+        let sections: Vec<_> = [".plt", ".plt.sec", ".plt.got"]
+            .iter()
+            .filter_map(|it| Code::section(&program, it))
+            .collect();
+        let offsets: Vec<u64> = sections.iter().flat_map(|code| code.offsets(1)).collect();
+        let file = image(&program);
+        let mut bench = Bench::new(file.identity(), &offsets);
+        bench.admit(file).expect("it is the file recorded");
+        for (target, function) in targets.iter().zip(functions) {
+            let code = sections
+                .iter()
+                .find(|code| (code.address..code.address + code.length).contains(target));
+            let code = code.expect("calls go to a linkage table");
+            let offset = target - code.address + code.offset;
+            let name = bench.frames().into_iter().find(|(at, _)| *at == offset);
+            let name = name.and_then(|(_, frame)| bench.merged(frame).name.map(str::to_owned));
+            assert_eq!(name, Some(format!("{function}@plt")), "{linker} {flags:?} {target:#x}");
+        }
+    }
+    assert!(linked.len() >= 4, "{linked:?}");
+}
+
+/// `None` if gcc finds no such linker.
+fn try_to_link(folder: &Path, flags: &[&str], source: &str) -> Option<PathBuf> {
+    let source_file = folder.join("program.c");
+    std::fs::write(&source_file, source).expect("the source is written");
+    let program = folder.join("program");
+    let (output, source) = (["-o", text(&program)], text(&source_file));
+    let mut gcc = Command::new("gcc");
+    let linked = gcc.args(["-Wl,-rpath,."]).arg(source).args(flags).args(output).ended();
+    linked.expect("gcc runs").status.success().then_some(program)
+}
+
+/// Where the direct calls of a function go, in their order, by `objdump`.
+fn calls_of(program: &Path, function: &str) -> Vec<u64> {
+    let listing = run("objdump", &["-d", "--no-show-raw-insn", text(program)]);
+    let (_, rest) = listing.split_once(&format!("<{function}>:\n")).expect("it is listed");
+    let body = rest.split("\n\n").next().expect("it has code");
+    let targets = body.lines().filter_map(|line| {
+        let (_, target) = line.split_once("call ")?;
+        u64::from_str_radix(target.trim().split(' ').next()?, 16).ok()
+    });
+    targets.collect()
+}
+
 #[test]
 fn a_stripped_library_has_the_names_it_exports() {
     let folder = TestFolder::new();
@@ -146,7 +247,7 @@ fn a_stripped_library_has_the_names_it_exports() {
 
 #[test]
 fn this_machines_libc_is_named_as_nm_names_it() {
-    let libc = std::path::Path::new("/lib/x86_64-linux-gnu/libc.so.6");
+    let libc = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
     if !libc.exists() {
         println!("SKIPPED: this_machines_libc: no {}", libc.display());
         return;
