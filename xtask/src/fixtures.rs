@@ -66,7 +66,7 @@ pub fn fixtures(options: &FixturesOptions) -> Result<()> {
     }
     step("Write the synthesised fixtures, and what perftab says of all", || {
         let mut tests = cargo();
-        tests.args(["test", "--quiet", "--package=perftab-tests", "--test=fixtures", "written"]);
+        tests.args(["test", "--quiet", "--package=perftab-tests", "--test=pure", "as_written"]);
         run(tests.env("PERFTAB_BLESS", "1"))
     })
 }

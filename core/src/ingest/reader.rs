@@ -390,8 +390,8 @@ impl Reader {
                 let doubtful = match self.tasks.doubtful_samples() {
                     0 => String::new(),
                     count => format!(
-                        " Mappings may be among them: {count} samples of processes that mapped \
-                         nothing since may have the names of what ran before."
+                        " Mappings may be among them; samples that may have the names of another \
+                         program: {count}."
                     ),
                 };
                 format!(

@@ -49,7 +49,7 @@ fn addend(file: &SymbolFile, dso: &Dso) -> Option<i128> {
         }
         (SymbolFileKind::Elf, _) => {
             // Without an offset the first executable mapping begins at it.
-            let offset = file.offset_of_min_vaddr.or(dso.executable_offset)?;
+            let offset = file.offset_of_min_vaddr.or(dso.executable_offset())?;
             Some(i128::from(offset) - min_vaddr)
         }
         (SymbolFileKind::Dex, _) => Some(0),
@@ -61,7 +61,7 @@ fn addend(file: &SymbolFile, dso: &Dso) -> Option<i128> {
 mod tests {
     use super::*;
     use crate::decode::simpleperf::FileSymbol;
-    use crate::profile::MappedFrom;
+    use crate::profile::{ExecutableMapping, MappedFrom};
 
     fn file(path: &str, kind: SymbolFileKind, min_vaddr: u64, offset: Option<u64>) -> SymbolFile {
         let symbol = |vaddr| FileSymbol { vaddr, size: 16, name: format!("at_{vaddr:x}") };
@@ -91,7 +91,7 @@ mod tests {
         let jit = add("jit_app_cache:8-16", DsoKind::Jit);
         let kernel = add("[kernel.kallsyms]", DsoKind::Kernel);
         let module = add("/vendor/wlan.ko", DsoKind::Module);
-        dsos.get_mut(old).executable_offset = Some(0x1000);
+        dsos.get_mut(old).add_executable(ExecutableMapping { offset: 0x1000, length: None });
         dsos.get_mut(module).kernel_place.reference = Some(0xffff_0000);
         let files = vec![
             file("/lib/new.so", SymbolFileKind::Elf, 0x7000, Some(0x6000)),

@@ -8,7 +8,7 @@ use crate::decode::records::{
     CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, NamespacesRecord, TaskRecord,
 };
 use crate::profile::{
-    DsoKind, Namespaces, Process, ProcessId, Profile, StringId, Thread, ThreadId,
+    DsoKind, ExecutableMapping, Namespaces, Process, ProcessId, Profile, StringId, Thread, ThreadId,
 };
 
 /// Everything alive at the time that records have reached.
@@ -328,7 +328,8 @@ impl Tasks {
         let owner = (kind == DsoKind::Anon).then_some(process);
         let dso = profile.dsos.intern(&mmap.path, kind, mmap.mapped_from, owner);
         if mmap.access == MappingAccess::Executable {
-            profile.dsos.get_mut(dso).executable_offset.get_or_insert(mmap.page_offset);
+            let (offset, length) = (mmap.page_offset, Some(mmap.length));
+            profile.dsos.get_mut(dso).add_executable(ExecutableMapping { offset, length });
         }
         let version = Self::next_version(&mut self.versions);
         let page_offset = match kind {

@@ -166,9 +166,9 @@ pub struct Dso {
     pub recorded_by: Option<RecordedBy>,
     /// Why there is no identity, where there is more to say than that none was recorded.
     pub no_identity_because: Option<&'static str>,
-    /// File offset at which an executable mapping of it begins; with it, an image whose segments
-    /// have no file offsets (a separate debug file) can be placed.
-    pub executable_offset: Option<u64>,
+    /// Where its code was mapped from, as far as that differs, in the order of the recording. An
+    /// image is held against it.
+    pub executable: Vec<ExecutableMapping>,
     /// For code without a file: the process it belongs to.
     pub process: Option<ProcessId>,
     /// For the kernel and its modules: where it was.
@@ -176,6 +176,18 @@ pub struct Dso {
     /// Whose code it counts as.
     pub counted_as: CountedAs,
 }
+
+/// A part of a file that was mapped to be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutableMapping {
+    /// File offset at which it begins, a multiple of a page.
+    pub offset: u64,
+    /// How many bytes, by whole pages; `None` where that is not known (in a link).
+    pub length: Option<u64>,
+}
+
+/// More are not kept: they are parts of what there is.
+const MAX_EXECUTABLE: usize = 16;
 
 /// Whose code a mapped file counts as, where colours tell own code from that of the system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -230,6 +242,18 @@ impl Dso {
             DsoKind::User | DsoKind::Module => self.path.rsplit('/').next().unwrap_or(&self.path),
             _ => &self.path,
         }
+    }
+
+    /// Takes in a mapping of code.
+    pub fn add_executable(&mut self, mapping: ExecutableMapping) {
+        if self.executable.len() < MAX_EXECUTABLE && !self.executable.contains(&mapping) {
+            self.executable.push(mapping);
+        }
+    }
+
+    /// File offset at which the first mapping of its code begins.
+    pub fn executable_offset(&self) -> Option<u64> {
+        self.executable.first().map(|mapping| mapping.offset)
     }
 
     /// The GNU build-id, if that is the identity recorded.
@@ -313,7 +337,7 @@ impl Dsos {
             identity,
             recorded_by: identity.map(|_| RecordedBy::Mmap),
             no_identity_because: None,
-            executable_offset: None,
+            executable: Vec::new(),
             process: *process,
             kernel_place: KernelPlace::default(),
             counted_as: CountedAs::default(),

@@ -26,8 +26,8 @@ use serde::Serialize;
 pub use bins::{BinCell, BinTrack, BinsOf, TimeBins};
 pub use column::Column;
 pub use dsos::{
-    ContentHash, CountedAs, Dso, DsoKind, Dsos, Identity, KernelPlace, MappedFrom, OffCpu,
-    RecordedBy,
+    ContentHash, CountedAs, Dso, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace,
+    MappedFrom, OffCpu, RecordedBy,
 };
 pub use events::{Event, EventOrigin, EventSet, Unit, WallClockTime};
 pub(crate) use events::{OFF_CPU_TIME, PREEMPTED_TIME};

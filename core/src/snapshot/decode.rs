@@ -9,15 +9,17 @@ use super::container;
 use super::fields::{Field, Reader, unzigzag};
 use super::heat::read_heat;
 use super::rebuild::{Rebuild, add_pseudo_dso};
-use super::{BILLION, MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS};
+use super::{
+    BILLION, MAX_COUNTED, MAX_DEPTH, MAX_DSOS, MAX_MAPPINGS, MAX_NODES, MAX_PROCESSES, MAX_WARNINGS,
+};
 use super::{
     Contents, FOLDED, Facts, Fidelity, LeftOut, OriginalTree, Snapshot, SnapshotError, Times,
 };
 use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::{
-    ContentHash, CountedAs, Dso, DsoId, DsoKind, Event, Host, Identity, KernelPlace, Lost,
-    MappedFrom, Profile,
+    ContentHash, CountedAs, Dso, DsoId, DsoKind, Event, ExecutableMapping, Host, Identity,
+    KernelPlace, Lost, MappedFrom, Profile,
 };
 use crate::symbolize::{Inlining, Ledger, LedgerRow, Provenance, Status};
 use crate::views::coverage::{self, DsoUse, FrameCoverage};
@@ -246,7 +248,12 @@ fn read_dsos(
             no_identity_because: None,
             listed_as: None,
             is_deleted: false,
-            executable_offset: read.number(Field::DsoPlaces)?.checked_sub(1),
+            executable: read
+                .number(Field::DsoPlaces)?
+                .checked_sub(1)
+                .map(mapped_at)
+                .into_iter()
+                .collect(),
             process: None,
             kernel_place: KernelPlace {
                 reference: read.number(Field::DsoPlaces)?.checked_sub(1),
@@ -259,7 +266,32 @@ fn read_dsos(
             samples: read.number(Field::DsoUses)?,
         });
     }
+    read_mappings(read, profile)?;
     Ok((rows, uses))
+}
+
+/// A mapping of which only the start is known.
+fn mapped_at(offset: u64) -> ExecutableMapping {
+    ExecutableMapping { offset, length: None }
+}
+
+/// Where the code of DSOs was mapped from whose code was mapped from several places.
+fn read_mappings(read: &mut Reader<'_>, profile: &mut Profile) -> Result<(), SnapshotError> {
+    while read.left(Field::DsoMappings) > 0 {
+        let position = read.number(Field::DsoMappings)? as usize;
+        if position >= profile.dsos.len() {
+            return invalid("a mapping");
+        }
+        let count = at_most(MAX_MAPPINGS, read.number(Field::DsoMappings)? as usize)?;
+        let dso = profile.dsos.get_mut(DsoId(position as u32));
+        dso.executable.clear();
+        for _ in 0..count {
+            let offset = read.number(Field::DsoMappings)?;
+            let length = Some(read.number(Field::DsoMappings)?).filter(|&length| length > 0);
+            dso.add_executable(ExecutableMapping { offset, length });
+        }
+    }
+    Ok(())
 }
 
 fn read_identity(read: &mut Reader<'_>) -> Result<Option<Identity>, SnapshotError> {

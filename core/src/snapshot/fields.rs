@@ -85,6 +85,7 @@ fields! {
     HeatWeights Numbers,
     HeatSource Texts,
     HeatAssembly Texts,
+    DsoMappings Numbers,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

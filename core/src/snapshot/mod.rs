@@ -98,6 +98,8 @@ const MAX_ROWS: usize = 16 << 20;
 const MAX_DSOS: usize = 1 << 16;
 /// Larger numbers of things are written as this, the largest that JavaScript has exactly.
 const MAX_COUNTED: u64 = 1 << 53;
+/// Places that the code of one DSO was mapped from.
+const MAX_MAPPINGS: usize = 16;
 /// A whole in which shares are written.
 const BILLION: u64 = 1_000_000_000;
 /// Later ones are left out.

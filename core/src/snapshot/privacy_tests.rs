@@ -219,7 +219,7 @@ fn without_addresses_code_without_a_name_is_one_in_each_dso() {
         assert!(!sent.contains(&frame.address), "{:#x}", frame.address);
     }
     let places =
-        profile.dsos.iter().map(|(_, dso)| (dso.executable_offset, dso.kernel_place.reference));
+        profile.dsos.iter().map(|(_, dso)| (dso.executable_offset(), dso.kernel_place.reference));
     assert!(places.into_iter().all(|place| place == (None, None)));
     let (first, last) = made.facts.time.expect("there are times");
     assert_eq!(facts.time, Some((1, 1 + last - first)));

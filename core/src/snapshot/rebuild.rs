@@ -37,7 +37,7 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         no_identity_because: None,
         listed_as: None,
         is_deleted: false,
-        executable_offset: None,
+        executable: Vec::new(),
         process: None,
         kernel_place: KernelPlace::default(),
         counted_as: CountedAs::default(),

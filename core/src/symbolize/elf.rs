@@ -40,6 +40,7 @@ pub(super) struct Segment {
     pub offset: u64,
     pub address: u64,
     pub file_size: u64,
+    pub memory_size: u64,
     pub align: u64,
 }
 
@@ -346,6 +347,7 @@ fn read_segments<H: FileHeader<Endian = Endianness>>(
         offset: segment.p_offset(endian).into(),
         address: segment.p_vaddr(endian).into(),
         file_size: segment.p_filesz(endian).into(),
+        memory_size: segment.p_memsz(endian).into(),
         align: segment.p_align(endian).into(),
     });
     Some(segments.collect())

@@ -96,7 +96,7 @@ impl ForcedNames {
 
     /// How frame addresses of `dso` become addresses of the file.
     pub(super) fn placement<'a>(&'a self, dso: &'a Dso) -> Result<Placement<'a>, Unplaced> {
-        Placement::of(dso, &self.image.image, &self.symbols)
+        Placement::of_forced(dso, &self.image.image, &self.symbols)
     }
 }
 

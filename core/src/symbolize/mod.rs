@@ -24,6 +24,7 @@ mod kallsyms;
 mod kernel_module;
 mod ledger;
 mod lookup;
+mod mapped_code;
 mod matched_image;
 mod perf_map;
 mod placement;

@@ -15,7 +15,7 @@ use super::address::{FileOffset, Svma};
 use super::elf::{Class, Elf};
 use super::image::{Content, Image};
 use super::kernel_module::ModuleLayout;
-use super::same_code::has_code;
+use super::mapped_code::{self, MappedCode};
 use super::symbol_table::SymbolTable;
 use crate::profile::{Dso, DsoKind, KernelPlace};
 
@@ -43,6 +43,8 @@ pub(super) enum Placement<'a> {
 pub(super) enum Unplaced {
     /// There is nothing to look up.
     NoCode,
+    /// What was mapped is no part of the file, and nothing tells what of the file it is.
+    Elsewhere,
     /// The recorder was not allowed to see where.
     Hidden,
     /// The recording says more than one place.
@@ -59,6 +61,10 @@ impl Unplaced {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::NoCode => "the file has no code",
+            Self::Elsewhere => {
+                "its code is not at the offsets that were mapped, so its addresses stay without \
+                 names: give the file that ran"
+            }
             Self::Hidden => {
                 "its load address was not recorded, so its addresses stay without names: record \
                  as root, or with kernel.kptr_restrict=0"
@@ -85,17 +91,27 @@ impl<'a> Placement<'a> {
         match (dso.kind, image.content()) {
             (DsoKind::Kernel, Content::Elf(_) | Content::Kallsyms(_)) => kernel(place, symbols),
             (DsoKind::Module, Content::Elf(elf)) => module(place, elf),
-            (DsoKind::User | DsoKind::Vdso, Content::Elf(elf)) if has_code(elf) => {
-                Ok(Self::Segments(elf))
-            }
-            (DsoKind::User | DsoKind::Vdso, Content::Elf(elf)) => {
-                let start = dso.executable_offset.map(FileOffset);
-                let slide = start.and_then(|start| executable_slide(elf, start));
-                Ok(slide.map_or(Self::Segments(elf), Self::Slide))
-            }
+            (DsoKind::Vdso, Content::Elf(elf)) => Ok(Self::Segments(elf)),
+            (DsoKind::User, Content::Elf(elf)) => match mapped_code::place(elf, &dso.executable) {
+                MappedCode::SameOffsets => Ok(Self::Segments(elf)),
+                MappedCode::Moved { slide } => Ok(Self::Slide(slide)),
+                MappedCode::Unknown => Err(Unplaced::Elsewhere),
+            },
             // It has addresses at run time, as the frames of memory without a file have.
             (DsoKind::Anon, Content::PerfMap) => Ok(Self::Slide(0)),
             _ => Err(Unplaced::NoCode),
+        }
+    }
+
+    /// The same for a file that need not be of that build: where nothing fits, its own offsets count.
+    pub fn of_forced(
+        dso: &'a Dso,
+        image: &'a Image,
+        symbols: &SymbolTable,
+    ) -> Result<Self, Unplaced> {
+        match (Self::of(dso, image, symbols), image.content()) {
+            (Err(Unplaced::Elsewhere), Content::Elf(elf)) => Ok(Self::Segments(elf)),
+            (placed, _) => placed,
         }
     }
 
@@ -157,22 +173,4 @@ fn module<'a>(place: &'a KernelPlace, elf: &Elf) -> Result<Placement<'a>, Unplac
         return Err(Unplaced::NoLayout);
     }
     Ok(Placement::Module { place, code_end })
-}
-
-/// File offset − address in the file, for a debug file whose segments have lost their offsets.
-///
-/// Known are the offset at which the executable mapping began (`start`, recorded: the segment's
-/// offset rounded down to a page), and the segment's address. Their difference, rounded down to
-/// the segment's alignment, is what the linker used: addresses and offsets are congruent modulo
-/// the alignment, and a page is not larger than that. It holds whatever the size of a page was,
-/// and only if the file has one executable segment.
-fn executable_slide(elf: &Elf, start: FileOffset) -> Option<u64> {
-    let mut executable = elf.segments.iter().filter(|segment| segment.is_executable_load());
-    let (segment, None) = (executable.next()?, executable.next()) else { return None };
-    let align = segment.align.max(1);
-    if !align.is_power_of_two() {
-        return None;
-    }
-    let svma_ahead = segment.address.wrapping_sub(start.0) & !(align - 1);
-    Some(svma_ahead.wrapping_neg())
 }

@@ -155,7 +155,7 @@ impl Plain {
                 dso.recorded_by.map_or(0, |by| by as u64 + 1),
                 row.status as u64,
                 bits.iter().fold(0, |bits, &bit| bits << 1 | u64::from(bit)),
-                dso.executable_offset.map_or(0, |at| at + 1),
+                dso.executable_offset().map_or(0, |at| at + 1),
                 dso.kernel_place.reference.map_or(0, |at| at.wrapping_add(1)),
                 used.leaf_samples,
                 used.samples,

@@ -95,11 +95,17 @@ fn by_perftab(recording: &Path) -> Functions {
     for function in report["functions"].as_array().expect("functions") {
         let dso = function["dso"].as_str().unwrap_or_default();
         let dso = if dso.starts_with('[') { dso } else { dso.rsplit('/').next().unwrap_or(dso) };
-        let name = function["name"].as_str().unwrap_or(NO_NAME);
+        let name = function["name"].as_str().filter(|name| !is_linkage(name)).unwrap_or(NO_NAME);
         let number = |key: &str| function[key].as_u64().expect("a number");
         add(&mut functions, dso, name, number("self_samples"), number("self"));
     }
     functions
+}
+
+/// perf 6.1 names entries of linkage tables after their position, which is not the order of their
+/// relocations: those of libc have each another's name. (`symbols/tables.rs` has them by objdump.)
+pub fn is_linkage(name: &str) -> bool {
+    name.ends_with("@plt")
 }
 
 fn by_perf(recording: &Path) -> Option<Functions> {
@@ -119,7 +125,7 @@ fn by_perf(recording: &Path) -> Option<Functions> {
         let [samples, weight, dso, symbol] = cells[..] else { panic!("perf prints {line:?}") };
         // `[.] name`, `[k] name`
         let name = symbol.split_once("] ").map_or(symbol, |(_, name)| name.trim());
-        let name = if name.starts_with("0x") || name == "@plt" { NO_NAME } else { name };
+        let name = if name.starts_with("0x") || is_linkage(name) { NO_NAME } else { name };
         let number = |text: &str| text.parse().expect("a number");
         add(&mut functions, dso, name, number(samples), number(weight));
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::report_like_perf::is_linkage;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;
@@ -186,7 +187,11 @@ fn named(name: &str) -> &str {
         return "_start";
     }
     let is_address = name.starts_with("0x") || name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_address || name == "@plt" { NO_NAME } else { name }
+    if is_address || is_linkage(name) { NO_NAME } else { name }
+}
+
+fn our_name(row: &Value) -> &str {
+    row["name"].as_str().filter(|name| !is_linkage(name)).unwrap_or(NO_NAME)
 }
 
 fn add(rows: &mut Rows, texts: Vec<String>, samples: u64, weight: u64) {
@@ -206,7 +211,7 @@ fn our_rows(report: &Value, list: &str, members: &[&str]) -> Rows {
     for row in report[list].as_array().expect("rows") {
         let text = |member: &&str| match (*member, &row[*member]) {
             ("dso", Value::Null) => "[unknown]".to_owned(),
-            ("name", Value::Null) => NO_NAME.to_owned(),
+            ("name", _) => our_name(row).to_owned(),
             ("cpu", value) => value.to_string().trim_start_matches('0').to_owned(),
             ("dso" | "file", Value::String(path)) => file_name(path).to_owned(),
             (_, Value::String(text)) => text.clone(),
@@ -334,7 +339,7 @@ fn callees_count_for_their_callers_as_in_perf() {
     let mut ours: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for row in functions {
         let dso = row["dso"].as_str().filter(|path| is_compared(file_name(path)));
-        if let (Some(dso), Some(name)) = (dso, row["name"].as_str()) {
+        if let (Some(dso), Some(name)) = (dso, row["name"].as_str().filter(|it| !is_linkage(it))) {
             let share = |member: &str| {
                 let part = row[member].as_u64().expect("a weight");
                 format!("{:.2}%", 100.0 * part as f64 / whole as f64)
@@ -391,7 +396,7 @@ fn ways_to_a_function_are_those_of_perf() {
 
 /// Every way that samples took to a function, with those that began there.
 fn ways(call: &Value, path: &mut Vec<String>, found: &mut Rows) {
-    path.push(call["name"].as_str().unwrap_or(NO_NAME).to_owned());
+    path.push(our_name(call).to_owned());
     let callers = call["callers"].as_array().expect("callers");
     let samples = |call: &Value| call["samples"].as_u64().expect("a number");
     let further: u64 = callers.iter().map(samples).sum();

@@ -137,7 +137,7 @@ impl Tables {
     fn mapping(&mut self, of: &Profile, id: DsoId, lowest: u64, highest: u64) -> Message {
         let (dso, base) = (of.dsos.get(id), base(of, id));
         let is_file = matches!(dso.kind, DsoKind::User | DsoKind::Vdso);
-        let start = match (is_file, dso.executable_offset, &dso.kernel_place.range) {
+        let start = match (is_file, dso.executable_offset(), &dso.kernel_place.range) {
             (true, Some(offset), _) => offset.min(lowest),
             (false, _, Some(range)) => range.start.min(lowest),
             _ => lowest,

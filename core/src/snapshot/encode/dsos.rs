@@ -32,8 +32,9 @@ impl<'a> Body<'_, 'a> {
         let mut tables = Tables { dsos: self.dsos(&functions), ..Tables::default() };
         let paths = tables.dsos.iter().map(|&dso| self.texts.path(dso));
         out.texts(Field::PATHS, paths);
-        for &dso in &tables.dsos {
+        for (position, &dso) in tables.dsos.iter().enumerate() {
             self.write_dso(out, dso);
+            self.write_mappings(out, position, dso);
         }
 
         let files = self.files(&functions);
@@ -152,12 +153,29 @@ impl<'a> Body<'_, 'a> {
         let place = &dso.kernel_place;
         let reference = place.reference.filter(|_| place.moved_to.is_empty());
         let is_included = self.options.privacy.addresses == Disclosure::Included;
-        for place in [dso.executable_offset, reference].map(|place| place.filter(|_| is_included)) {
+        let offset = dso.executable_offset();
+        for place in [offset, reference].map(|place| place.filter(|_| is_included)) {
             out.number(Field::DsoPlaces, place.map_or(0, |place| place.saturating_add(1)));
         }
         let used = self.scope.facts.uses.get(id.index()).copied().unwrap_or_default();
         out.number(Field::DsoUses, used.leaf_samples);
         out.number(Field::DsoUses, used.samples);
+    }
+
+    /// Where its code was mapped from, if that was more than one place: else the offset tells enough.
+    fn write_mappings(&self, out: &mut Writer<'a>, position: usize, id: DsoId) {
+        let mappings = &self.contents.profile.dsos.get(id).executable;
+        let is_included = self.options.privacy.addresses == Disclosure::Included;
+        if mappings.len() < 2 || !is_included {
+            return;
+        }
+        let mut number = |number: u64| out.number(Field::DsoMappings, number);
+        number(position as u64);
+        number(mappings.len() as u64);
+        for mapping in mappings {
+            number(mapping.offset);
+            number(mapping.length.unwrap_or(0));
+        }
     }
 
     /// The source file of a function, if it has a name.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perftab_core::profile::ExecutableMapping;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 
@@ -45,11 +46,11 @@ fn binary_and_debug_file_in_any_order_say_what_the_whole_file_says() {
             let (binary, debug) = split(&folder, &program, tool);
             let offsets = Code::of(&program).offsets(1);
             let recorded = image(&program).identity();
-            let start = executable_start(&program);
+            let mapped = mapped_code(&program);
 
             let named_by = |files: &[&Path]| {
                 let mut bench = Bench::new(recorded, &offsets);
-                bench.profile.dsos.get_mut(bench.dso).executable_offset = Some(start);
+                bench.profile.dsos.get_mut(bench.dso).add_executable(mapped);
                 for file in files {
                     bench.admit(image(file)).expect("it has the id recorded");
                 }
@@ -64,12 +65,128 @@ fn binary_and_debug_file_in_any_order_say_what_the_whole_file_says() {
     }
 }
 
-/// File offset of the executable segment, rounded down to a page, as a mapping has it.
-fn executable_start(program: &Path) -> u64 {
+/// The pages of the executable segment, by readelf.
+fn mapped_code(program: &Path) -> ExecutableMapping {
     let listing = run("readelf", &["-lW", text(program)]);
     let load = listing.lines().find(|line| line.contains("LOAD") && line.contains("R E"));
-    let offset = load.expect("there is code").split_whitespace().nth(1).unwrap();
-    u64::from_str_radix(offset.trim_start_matches("0x"), 16).unwrap() & !0xfff
+    let fields: Vec<_> = load.expect("there is code").split_whitespace().collect();
+    let hex = |field: &str| u64::from_str_radix(field.trim_start_matches("0x"), 16).unwrap();
+    let (start, end) = (hex(fields[1]), hex(fields[1]) + hex(fields[4]));
+    let offset = start & !0xfff;
+    ExecutableMapping { offset, length: Some(end.next_multiple_of(0x1000) - offset) }
+}
+
+/// As patchelf leaves it: what follows the headers is a page further on in the file, and where it was
+/// in memory.
+fn patched(program: &Path) -> PathBuf {
+    const PAGE: u64 = 0x1000;
+    let mut bytes = std::fs::read(program).unwrap();
+    // Of a header of ELF64: e_phoff, e_shoff, e_phnum, e_shnum.
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let half = |bytes: &[u8], at: usize| usize::from(bytes[at]) + 256 * usize::from(bytes[at + 1]);
+    let (segments, sections) = (word(&bytes, 32) as usize, word(&bytes, 40) as usize);
+    let (segment_count, section_count) = (half(&bytes, 56), half(&bytes, 60));
+    let of_segments = (0..segment_count).map(|index| segments + 56 * index + 8);
+    let of_sections = (0..section_count).map(|index| sections + 64 * index + 24);
+    for at in of_segments.chain(of_sections).chain([40]) {
+        let offset = word(&bytes, at);
+        if offset >= PAGE {
+            bytes[at..at + 8].copy_from_slice(&(offset + PAGE).to_le_bytes());
+        }
+    }
+    bytes.splice(PAGE as usize..PAGE as usize, [0; PAGE as usize]);
+    let patched = program.with_extension("patched");
+    std::fs::write(&patched, bytes).unwrap();
+    patched
+}
+
+#[test]
+fn a_file_that_was_not_patched_names_one_that_was() {
+    let functions: String = (0..400)
+        .map(|number| format!("int function_{number}(int x) {{ return x * {number} + 1; }}\n"))
+        .collect();
+    let source = format!("{functions}int main(int c, char **v) {{ return function_7(c); }}\n");
+    let folder = TestFolder::new();
+    let flags = ["-O1", "-Wl,-z,separate-code"];
+    let program = compile(&folder, "gcc", &flags, "program.c", &source);
+    let patched = patched(&program);
+    let offsets = Code::of(&patched).offsets(8);
+    let named_by = |file: &Path| {
+        let mut bench = Bench::new(image(&patched).identity(), &offsets);
+        bench.profile.dsos.get_mut(bench.dso).add_executable(mapped_code(&patched));
+        bench.admit(image(file)).expect("it has the id recorded");
+        assert!(bench.named() > offsets.len() / 2);
+        all_levels(&bench)
+    };
+    assert_eq!(named_by(&program), named_by(&patched));
+}
+
+/// Of a thousand functions one runs; a page further on is another.
+const ONE_OF_MANY: &str = r#"
+volatile unsigned long sink;
+extern long clock(void);
+#define F(n) __attribute__((noinline)) void cold_##n(void) { for (int i = 0; i < 9; i++) sink += i * n; }
+#define G(n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7) F(n##8) F(n##9)
+#define H(n) G(n##0) G(n##1) G(n##2) G(n##3) G(n##4) G(n##5) G(n##6) G(n##7) G(n##8) G(n##9)
+H(1) H(2) H(3)
+__attribute__((noinline)) void hot(void) { for (int i = 0; i < 100000; i++) sink += i; }
+H(4) H(5) H(6)
+void work(void) { while (clock() < 150000) hot(); }
+"#;
+
+const LOADER: &str = r#"
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/personality.h>
+int main(int count, char **words) {
+    personality(strtoul(words[2], NULL, 16));
+    void *library = dlopen(words[1], RTLD_NOW);
+    ((void (*)(void))dlsym(library, "work"))();
+}
+"#;
+
+/// `ld -N` aligns segments to less than a page; where reading implies executing, the code's mapping
+/// is a part of that of the whole file.
+#[test]
+fn a_library_in_an_unusual_place_has_its_own_names_or_none() {
+    const READ_IMPLIES_EXEC: &str = "400000";
+    let folder = TestFolder::new();
+    let loader = compile(&folder, "gcc", &[], "loader.c", LOADER);
+    let loader = loader.with_file_name("loader");
+    std::fs::rename(folder.join("program"), &loader).unwrap();
+    let object = compile(&folder, "gcc", &["-O1", "-g", "-fPIC", "-c"], "many.c", ONE_OF_MANY);
+    for (personality, flags) in [("0", &["-N"][..]), (READ_IMPLIES_EXEC, &[]), ("0", &[])] {
+        let library = folder.join("many.so");
+        let mut arguments = vec!["-shared", "--build-id", "-o", text(&library), text(&object)];
+        arguments.extend(flags);
+        run("ld", &arguments);
+        let (_, debug) = split(&folder, &library, "objcopy");
+        let recording = folder.join("perftab.data");
+        let perftab = perftab_tests::perftab_binary();
+        let record =
+            ["record", "-o", text(&recording), "--", text(&loader), text(&library), personality];
+        run(text(&perftab), &record);
+        let names = |files: &[&Path]| {
+            let mut arguments = vec!["report", "--json", "--no-local", text(&recording)];
+            arguments.extend(files.iter().flat_map(|file| ["--image", text(file)]));
+            let report: serde_json::Value =
+                serde_json::from_str(&run(text(&perftab), &arguments)).expect("JSON");
+            let rows = report["functions"].as_array().expect("functions").iter();
+            let mut names: Vec<String> = rows
+                .filter(|row| row["dso"] == text(&library) && row["self"].as_u64() > Some(0))
+                .filter_map(|row| row["name"].as_str().map(str::to_owned))
+                .collect();
+            names.retain(|name| name != "work");
+            names
+        };
+        assert_eq!(names(&[&library]), ["hot"], "{personality} {flags:?}");
+        assert_eq!(names(&[&debug, &library]), ["hot"], "{personality} {flags:?}");
+        match personality {
+            // Nothing tells at which of the offsets the code is.
+            READ_IMPLIES_EXEC => assert_eq!(names(&[&debug]), [""; 0], "{flags:?}"),
+            _ => assert_eq!(names(&[&debug]), ["hot"], "{flags:?}"),
+        }
+    }
 }
 
 #[test]
