@@ -12,6 +12,16 @@ pub struct BuildId {
     bytes: [u8; Self::MAX_LENGTH],
 }
 
+/// Whether it was recorded how long an id is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IdLength {
+    /// It has as many bytes as it says.
+    #[default]
+    Recorded,
+    /// It has 20 bytes, which may be a shorter id and zeros.
+    AtMost,
+}
+
 impl BuildId {
     /// `BUILD_ID_SIZE_MAX` of the kernel.
     pub const MAX_LENGTH: usize = 20;
@@ -50,6 +60,18 @@ impl BuildId {
         let may_be_padded =
             usize::from(long) == Self::MAX_LENGTH || long == short.next_multiple_of(4);
         self.bytes == other.bytes && (short == long || may_be_padded)
+    }
+
+    /// True if this id, of which that is known of its length, may be a shorter one with zeros: perf
+    /// before Linux 5.11 filled up to 20 bytes and wrote no length, and later ones take the padding
+    /// of the note along, up to a multiple of 4 bytes, where they read it themselves
+    /// (`read_build_id` in tools/perf/util/symbol-elf.c, Linux 6.1).
+    pub fn may_be(self, shorter: Self, length: IdLength) -> bool {
+        let is_padding = match length {
+            IdLength::AtMost => usize::from(self.length) == Self::MAX_LENGTH,
+            IdLength::Recorded => self.length == shorter.length.next_multiple_of(4),
+        };
+        shorter.length < self.length && self.bytes == shorter.bytes && is_padding
     }
 
     /// The id without the zeros that it may be padded with; `None` if it cannot be.

@@ -15,4 +15,4 @@ pub mod perftab_section;
 pub mod record;
 pub mod write;
 
-pub use build_id::BuildId;
+pub use build_id::{BuildId, IdLength};

@@ -251,6 +251,7 @@ fn identify(
         let dso = dsos.get_mut(dso);
         if is_one_file {
             dso.identity = Some(Identity::Gnu(first.build_id));
+            dso.id_length = first.length;
             dso.recorded_by = Some(recorded_by);
             dso.no_identity_because = None;
         } else {
@@ -293,6 +294,7 @@ fn list(
             let id = dsos.intern(path, kind, MappedFrom::BuildId(entry.build_id), None);
             let dso = dsos.get_mut(id);
             dso.recorded_by = dso.identity.map(|_| recorded_by);
+            dso.id_length = entry.length;
             added.push(id);
             id
         });
@@ -317,6 +319,7 @@ fn kind_of(subject: &Subject) -> DsoKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::IdLength;
 
     fn id(byte: u8, length: usize) -> BuildId {
         BuildId::new(&[byte; 20][..length]).expect("not all zero")
@@ -329,7 +332,8 @@ mod tests {
     }
 
     fn entry(cpu_mode: u16, build_id: BuildId, path: &str) -> BuildIdEntry {
-        BuildIdEntry { cpu_mode, build_id, path: path.to_owned() }
+        let length = IdLength::Recorded;
+        BuildIdEntry { cpu_mode, build_id, length, path: path.to_owned() }
     }
 
     const INODE: MappedFrom = MappedFrom::Inode { major: 8, minor: 1, inode: 99, generation: 0 };

@@ -316,8 +316,22 @@ impl Reader {
             // What is mapped in a guest's processes: samples do not say which of them ran.
             misc::CPUMODE_GUEST_USER => {}
             _ if mmap.pid == KERNEL_PID => self.kernels.host.map(&mut self.profile.dsos, mmap),
+            _ if self.is_compat_vdso(mmap) => {
+                let path = "[vdso32]".into();
+                self.tasks.map(&mut self.profile, &MmapRecord { path, ..mmap.clone() });
+            }
             _ => self.tasks.map(&mut self.profile, mmap),
         }
+    }
+
+    /// True for the vdso that a 64-bit kernel gives to 32-bit processes: another file, under the same
+    /// name in mappings. perf's table calls it `[vdso32]` (`DSO__NAME_VDSO32` in
+    /// tools/perf/util/vdso.h, Linux 6.12).
+    fn is_compat_vdso(&self, mmap: &MmapRecord<'_>) -> bool {
+        let end = mmap.address.saturating_add(mmap.length);
+        let arch = self.features.host.arch.as_deref();
+        let is_64_bit = arch.is_none_or(|arch| arch.contains("64") || arch == "s390x");
+        mmap.path == "[vdso]" && end <= 1 << 32 && is_64_bit
     }
 
     /// What was read and understood, and has no place in a profile yet.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::{DsoId, ProcessId};
-use crate::format::BuildId;
+use crate::format::{BuildId, IdLength};
 
 /// Hash of a file's content, recorded where a file has no GNU build-id.
 ///
@@ -162,6 +162,8 @@ pub struct Dso {
     pub mapped_from: MappedFrom,
     /// What an image must have to give names; `None`: recorded without one.
     pub identity: Option<Identity>,
+    /// How much of a build-id is certain.
+    pub id_length: IdLength,
     /// Where the identity stands.
     pub recorded_by: Option<RecordedBy>,
     /// Why there is no identity, where there is more to say than that none was recorded.
@@ -335,6 +337,7 @@ impl Dsos {
             kind: *kind,
             mapped_from: *mapped_from,
             identity,
+            id_length: IdLength::Recorded,
             recorded_by: identity.map(|_| RecordedBy::Mmap),
             no_identity_because: None,
             executable: Vec::new(),

@@ -16,7 +16,7 @@ use super::{
     Contents, FOLDED, Facts, Fidelity, LeftOut, OriginalTree, Snapshot, SnapshotError, Times,
 };
 use crate::error::Warning;
-use crate::format::BuildId;
+use crate::format::{BuildId, IdLength};
 use crate::profile::{
     ContentHash, CountedAs, Dso, DsoId, DsoKind, Event, ExecutableMapping, Host, Identity,
     KernelPlace, Lost, MappedFrom, Profile,
@@ -244,6 +244,8 @@ fn read_dsos(
                 _ => MappedFrom::Nothing,
             },
             identity,
+            // A link has ids as they are.
+            id_length: IdLength::Recorded,
             recorded_by: entry(&codes::RECORDED_BY, kind >> 4)?,
             no_identity_because: None,
             listed_as: None,

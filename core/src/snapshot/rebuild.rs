@@ -13,6 +13,7 @@ use super::decode::{DecodedFunction, Functions, Node, NodeKind, at_most, entry, 
 use super::fields::{Field, Reader};
 use super::samples::{Unit, read_samples};
 use super::{FOLDED, Facts, MAX_NODES, SnapshotError, Times, marks};
+use crate::format::IdLength;
 use crate::profile::{
     CountedAs, Dso, DsoId, DsoKind, Event, EventId, EventOrigin, Frame, FrameId, KernelPlace,
     MappedFrom, Process, Profile, Sample, StackId, Stacks, Thread, ThreadId,
@@ -33,6 +34,7 @@ pub(super) fn add_pseudo_dso(profile: &mut Profile, kind: DsoKind, path: &str) -
         kind,
         mapped_from: MappedFrom::Nothing,
         identity: None,
+        id_length: IdLength::Recorded,
         recorded_by: None,
         no_identity_because: None,
         listed_as: None,

@@ -6,7 +6,7 @@ use super::image::Image;
 use super::kallsyms::Kallsyms;
 use super::rejection::Rejection;
 use crate::containers::unpacked_name;
-use crate::format::BuildId;
+use crate::format::{BuildId, IdLength};
 use crate::ingest::module_name;
 use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace, RecordedBy};
 
@@ -14,9 +14,8 @@ use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace, RecordedB
 #[derive(Clone, Debug, Default)]
 pub struct RecordedIdentities {
     by_identity: HashMap<Identity, Vec<DsoId>>,
-    /// Ids that end in zeros and were not recorded by the kernel, which says how long they are:
-    /// shorter ones, padded.
-    padded: Vec<(BuildId, DsoId)>,
+    /// Ids that end in zeros and were not recorded by the kernel: shorter ones, padded.
+    padded: Vec<(BuildId, IdLength, DsoId)>,
     /// True if some were recorded with a content hash.
     knows_contents: bool,
     /// By [`DsoId`].
@@ -39,7 +38,7 @@ impl RecordedIdentities {
             let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
             let padded = dso.build_id().filter(|_| may_be_padded);
             let padded = padded.filter(|build_id| build_id.as_bytes().last() == Some(&0));
-            recorded.padded.extend(padded.map(|build_id| (build_id, id)));
+            recorded.padded.extend(padded.map(|build_id| (build_id, dso.id_length, id)));
             let same_name = recorded.by_name.entry(name_key(dso)).or_default();
             same_name.push(SameName { dso: id, path: dso.path.clone(), identity: dso.identity });
             recorded.kinds.push(dso.kind);
@@ -63,11 +62,9 @@ impl RecordedIdentities {
         match (self.by_identity.get(&found), found) {
             (Some(exact), _) => exact.clone(),
             (None, Identity::Gnu(found)) => {
-                let is_padded = |recorded: &BuildId| {
-                    recorded.as_bytes().len() > found.as_bytes().len() && recorded.is_same_as(found)
-                };
-                let padded = self.padded.iter().filter(|(recorded, _)| is_padded(recorded));
-                padded.map(|&(_, dso)| dso).collect()
+                let padded = self.padded.iter();
+                let padded = padded.filter(|(recorded, length, _)| recorded.may_be(found, *length));
+                padded.map(|&(.., dso)| dso).collect()
             }
             (None, Identity::Content(_)) => Vec::new(),
         }
@@ -187,5 +184,42 @@ fn name_key(dso: &Dso) -> String {
         DsoKind::Kernel => KERNEL_KEY.to_owned(),
         DsoKind::Module => module_key(&dso.path),
         _ => dso.name().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::MappedFrom;
+
+    #[test]
+    fn zeros_are_padding_only_where_the_length_is_not_recorded() {
+        let id = |bytes: &[u8]| BuildId::new(bytes).expect("an id");
+        let padded = |length: usize| {
+            let mut bytes = vec![0; length];
+            bytes[..5].copy_from_slice(&[1, 2, 3, 4, 5]);
+            id(&bytes)
+        };
+        let is_admitted = |recorded: BuildId, length: IdLength, found: BuildId| {
+            let mut dsos = Dsos::default();
+            let dso = dsos.intern("/bin/a", DsoKind::User, MappedFrom::Nothing, None);
+            let dso = dsos.get_mut(dso);
+            dso.identity = Some(Identity::Gnu(recorded));
+            dso.id_length = length;
+            dso.recorded_by = Some(RecordedBy::Table);
+            !RecordedIdentities::new(&dsos).with_identity(Identity::Gnu(found)).is_empty()
+        };
+        for length in [IdLength::AtMost, IdLength::Recorded] {
+            assert!(is_admitted(padded(20), length, padded(20)));
+            assert!(!is_admitted(padded(8), length, padded(20)));
+            assert!(!is_admitted(padded(20), length, id(&[1, 2, 3, 4])));
+        }
+        for found in [5, 8, 16] {
+            assert!(is_admitted(padded(20), IdLength::AtMost, padded(found)), "{found}");
+            assert!(!is_admitted(padded(20), IdLength::Recorded, padded(found)), "{found}");
+        }
+        // The padding of a note, which perf takes for a part of the id.
+        assert!(is_admitted(padded(8), IdLength::Recorded, padded(5)));
+        assert!(!is_admitted(padded(12), IdLength::Recorded, padded(5)));
     }
 }

@@ -6,17 +6,19 @@
 //! perf's answer depends on the shape of its tree or is wrong:
 //!
 //! - where symbols overlap, the one that begins last (the innermost) has the address;
-//! - a symbol without a size ends at the end of its section, and not in the next one;
+//! - a symbol without a size ends at the end of its section, and not in the next one, or where a
+//!   function begins that has no symbol (it is hidden, and can be unwound);
 //! - an entry of the linkage table is named after what it jumps to (`plt.rs`), not after its position.
 //!
 //! Names stay where they are in the string table; only those that are hit are ever decoded.
 
 use std::cmp::Reverse;
 
+use gimli::{BaseAddresses, EhFrameHdr, RunTimeEndian};
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
-use super::elf::{Elf, RawSymbol, Section, text_at};
+use super::elf::{Class, Elf, RawSymbol, Section, text_at};
 use super::image::{Content, Image};
 use super::kernel_module::ModuleLayout;
 use super::matched_image::MatchedImage;
@@ -140,7 +142,7 @@ impl SymbolTable {
             }
         }
         if let Some(file) = files.first() {
-            table.extend_sizeless(file);
+            table.extend_sizeless(file)?;
         }
         // Lists of symbols have other addresses than files, so only one of all counts.
         if table.entries.is_empty()
@@ -342,8 +344,9 @@ impl SymbolTable {
         })
     }
 
-    /// Symbols without a size reach to the next one, or to the end of their section.
-    fn extend_sizeless(&mut self, file: &ElfFile<'_>) {
+    /// Symbols without a size reach to the next one, to where another function begins that has none,
+    /// or to the end of their section.
+    fn extend_sizeless(&mut self, file: &ElfFile<'_>) -> Result<(), ReadError> {
         // Stable: what comes later in the file stays later, which is what decides below.
         self.entries.sort_by_key(|entry| entry.start);
         let mut sections: Vec<_> = match &file.layout {
@@ -354,16 +357,23 @@ impl SymbolTable {
             }
         };
         sections.sort_unstable();
+        if self.entries.iter().all(|entry| entry.start != entry.end) {
+            return Ok(());
+        }
+        let unwound = unwound_starts(file.image, file.elf)?;
         for index in 0..self.entries.len() {
             let Entry { start, end, .. } = self.entries[index];
             if start == end {
                 let next = self.entries.get(index + 1).map_or(u64::MAX, |next| next.start);
+                let after = unwound.partition_point(|&other| other <= start);
+                let next = unwound.get(after).map_or(next, |&other| next.min(other));
                 let section = sections
                     .get(sections.partition_point(|&(first, _)| first <= start).wrapping_sub(1))
                     .map_or(start, |&(_, end)| end);
                 self.entries[index].end = next.min(section).max(start);
             }
         }
+        Ok(())
     }
 
     /// Keeps one symbol for each address.
@@ -489,6 +499,31 @@ fn close_until(entries: &[Entry], open: &mut Vec<u32>, limit: u64, ranges: &mut 
         }
         ranges.begin(end, open.last().copied().unwrap_or(NOTHING));
     }
+}
+
+/// Where functions begin that can be unwound, ascending: from the table in `.eh_frame_hdr`.
+fn unwound_starts(image: &Image, elf: &Elf) -> Result<Vec<u64>, ReadError> {
+    let Some(section) = elf.section_with_bytes(".eh_frame_hdr") else { return Ok(Vec::new()) };
+    let bytes = image.section_bytes(elf, section)?;
+    let endian = match elf.endian {
+        object::Endianness::Little => RunTimeEndian::Little,
+        object::Endianness::Big => RunTimeEndian::Big,
+    };
+    let bases = BaseAddresses::default().set_eh_frame_hdr(section.address);
+    let address_size = match elf.class {
+        Class::Elf32 => 4,
+        Class::Elf64 => 8,
+    };
+    let header = EhFrameHdr::new(&bytes, endian).parse(&bases, address_size);
+    let mut starts = Vec::new();
+    if let Some(table) = header.as_ref().ok().and_then(|header| header.table()) {
+        let mut entries = table.iter(&bases);
+        while let Ok(Some((start, _))) = entries.next() {
+            starts.extend(start.direct().ok());
+        }
+    }
+    starts.sort_unstable();
+    Ok(starts)
 }
 
 fn is_text(section: &Section) -> bool {

@@ -21,8 +21,8 @@ use crate::decode::cursor::until_nul;
 use crate::decode::records::RecordHeader;
 use crate::decode::{ByteOrder, Cursor};
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::format::BuildId;
 use crate::format::record::{RECORD_HEADER_SIZE, RecordType, misc};
+use crate::format::{BuildId, IdLength};
 
 const WHAT: &str = "an entry of the build-id table";
 /// What Linux 6.12.0 padded too much: the size of the struct above.
@@ -35,6 +35,8 @@ pub struct BuildIdEntry {
     pub cpu_mode: u16,
     /// The id.
     pub build_id: BuildId,
+    /// How much of it is certain.
+    pub length: IdLength,
     /// The DSO's path, or `[kernel.kallsyms]` and the like.
     pub path: String,
 }
@@ -135,14 +137,14 @@ fn read_entry(
     let id = cursor.take(BuildId::MAX_LENGTH)?;
     let size = cursor.u8()?;
     cursor.take(3)?;
-    // Without its size an id counts as 20 bytes: those may be a shorter id and zeros, or not.
-    let size = match (layout, header.misc & misc::BUILD_ID_SIZE) {
-        (Layout::WithoutPid, _) | (_, 0) => BuildId::MAX_LENGTH,
-        _ => usize::from(size).min(BuildId::MAX_LENGTH),
+    let (length, size) = match (layout, header.misc & misc::BUILD_ID_SIZE) {
+        (Layout::WithoutPid, _) | (_, 0) => (IdLength::AtMost, BuildId::MAX_LENGTH),
+        _ => (IdLength::Recorded, usize::from(size).min(BuildId::MAX_LENGTH)),
     };
     let path = String::from_utf8_lossy(until_nul(cursor.rest())).into_owned();
     let build_id = BuildId::new(&id[..size]).filter(|_| !path.is_empty());
-    Ok(build_id.map(|build_id| BuildIdEntry { cpu_mode: header.cpu_mode(), build_id, path }))
+    let cpu_mode = header.cpu_mode();
+    Ok(build_id.map(|build_id| BuildIdEntry { cpu_mode, build_id, length, path }))
 }
 
 #[cfg(test)]

@@ -52,6 +52,37 @@ fn every_address_has_a_name_that_nm_gives_it() {
     assert!(compared > 60, "only {compared} addresses compared");
 }
 
+/// Of a stripped library only the exported label has a name; the function behind it has another, which
+/// is gone.
+#[test]
+fn a_label_without_a_size_does_not_name_the_hidden_function_behind_it() {
+    const SOURCE: &str = r#"
+        __asm__(".text\n.globl label\nlabel:\n nop\n nop\n ret\n");
+        __attribute__((noinline)) static int hidden(int x) { return x * 7 + 1; }
+        int exported(int x) { return hidden(x) + hidden(x + 1); }
+    "#;
+    let folder = TestFolder::new();
+    let flags = ["-O1", "-shared", "-fPIC", "-fno-toplevel-reorder"];
+    let library = compile(&folder, "gcc", &flags, "library.c", SOURCE);
+    let functions = Functions::of(&library, &[]);
+    let code = Code::of(&library);
+    run("strip", &[text(&library)]);
+    let file = image(&library);
+    let mut bench = Bench::new(file.identity(), &code.offsets(1));
+    bench.admit(file).expect("it is the file recorded");
+    let mut hidden = 0;
+    for (offset, frame) in bench.frames() {
+        if functions.at(code.address_of(offset)) == ["hidden"] {
+            assert_eq!(bench.merged(frame).name, None, "{offset:#x}");
+            hidden += 1;
+        }
+    }
+    assert!(hidden > 3);
+    let label =
+        bench.frames().iter().filter(|&&(_, it)| bench.merged(it).name == Some("label")).count();
+    assert!(label >= 3, "{label} addresses of the label");
+}
+
 #[test]
 fn among_aliases_the_one_that_perf_shows_is_chosen() {
     let folder = TestFolder::new();
