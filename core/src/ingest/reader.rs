@@ -55,6 +55,8 @@ pub(super) struct Reader {
     pub(super) profile: Profile,
     /// Samples that state no time.
     pub(super) timeless: u64,
+    /// Samples of user code whose pid is that of idle threads.
+    pub(super) outside: u64,
     /// Samples with a copy of their user stack.
     pub(super) stack_dumps: u64,
     /// Samples that could not be used.
@@ -84,6 +86,7 @@ impl Reader {
             watcher: None,
             profile: Profile::default(),
             timeless: 0,
+            outside: 0,
             stack_dumps: 0,
             unreadable_samples: 0,
             cut_chains: CutChains::default(),
@@ -395,6 +398,16 @@ impl Reader {
                     "{} samples have no time and are shown in file order. Record with -T to \
                      see when they were.",
                     self.timeless
+                )
+            });
+        }
+        if self.outside > 0 {
+            self.warnings.add(WarningKind::Ambiguous, None, || {
+                format!(
+                    "{} samples are of processes outside of the PID namespace of the recorder. To \
+                     it they all have pid 0, so their own code has no names. Record outside of the \
+                     container.",
+                    self.outside
                 )
             });
         }

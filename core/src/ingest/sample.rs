@@ -5,6 +5,7 @@ use super::events::IdAgreement;
 use super::off_cpu::{SampledAt, SwitchPoint};
 use super::periods::CounterKey;
 use super::reader::Reader;
+use super::tasks::OUTSIDE;
 use super::user_part::UserPart;
 use super::walker::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
@@ -15,7 +16,7 @@ use crate::decode::records::{DeferredCallChain, RecordHeader, SwitchDirection};
 use crate::decode::sample::{self, RawSample, Words};
 use crate::decode::sample_tail::{SampleTail, TailEnd};
 use crate::error::WarningKind;
-use crate::format::record::{CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, misc};
+use crate::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, RECORD_HEADER_SIZE, misc};
 use crate::profile::{EventId, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
@@ -42,6 +43,14 @@ impl Reader {
         let raw = &decoded.raw;
         self.note_chain(decoded.event, raw.call_chain);
         self.timeless += u64::from(raw.time_nanos.is_none());
+        let mode = entry.header.cpu_mode();
+        if raw.pid == OUTSIDE
+            && (mode == misc::CPUMODE_USER
+                || raw.call_chain.iter().any(|word| word == CONTEXT_USER))
+        {
+            self.outside += 1;
+            self.tasks.ran_outside(&mut self.profile);
+        }
         let first_row = self.profile.samples.len();
         let (thread, space) = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
         let stack = self.call_chains.intern(
@@ -50,7 +59,7 @@ impl Reader {
             space,
             raw,
             decoded.user_part,
-            entry.header.cpu_mode(),
+            mode,
         );
         let row = Sample {
             time_nanos: raw.time_nanos.unwrap_or(0),

@@ -11,6 +11,12 @@ use crate::profile::{
     DsoKind, ExecutableMapping, Namespaces, Process, ProcessId, Profile, StringId, Thread, ThreadId,
 };
 
+/// Pid and tid of idle threads. A recorder in a PID namespace is told the same of every process
+/// outside of it (`perf_event_pid_type` in kernel/events/core.c, Linux 6.12).
+pub(super) const OUTSIDE: u32 = 0;
+/// What has that pid, if user code ran in it.
+const OUTSIDE_NAME: &str = "outside of the PID namespace";
+
 /// Everything alive at the time that records have reached.
 ///
 /// A thread has its last name until another has its tid: the kernel samples the end of a thread
@@ -189,6 +195,9 @@ impl Tasks {
 
     /// A thread has a name; after exec its process is another.
     pub(super) fn comm(&mut self, profile: &mut Profile, comm: &CommRecord<'_>) {
+        if comm.pid == OUTSIDE && !comm.name.starts_with("swapper") {
+            return;
+        }
         let name = profile.strings.intern(&comm.name);
         let is_first_thread = comm.tid == comm.pid;
         self.name_what_was_unnamed(profile, comm.pid, comm.tid, name);
@@ -229,8 +238,15 @@ impl Tasks {
 
     /// A thread began; in a new process it has a copy of its parent's mappings.
     pub(super) fn fork(&mut self, profile: &mut Profile, task: TaskRecord) {
+        if task.pid == OUTSIDE {
+            return;
+        }
         let parent = self.known(profile, task.parent_pid, task.parent_tid);
-        let name = match parent.naming {
+        let naming = match task.parent_pid {
+            OUTSIDE => Naming::MadeUp,
+            _ => parent.naming,
+        };
+        let name = match naming {
             Naming::Recorded => profile.threads.thread(parent.thread).name,
             Naming::MadeUp => make_up_name(&self.suggested, profile, task.tid),
         };
@@ -243,7 +259,7 @@ impl Tasks {
             self.running(profile, task.pid).mapped_after = mapped_after;
         }
         let process = self.running(profile, task.pid).process;
-        self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, parent.naming);
+        self.add_thread(profile, task.pid, Thread { process, tid: task.tid, name }, naming);
     }
 
     /// What a process is called, if it is known.
@@ -267,6 +283,7 @@ impl Tasks {
     /// A thread ended.
     pub(super) fn exit(&mut self, task: TaskRecord) {
         if task.pid == task.tid
+            && task.pid != OUTSIDE
             && let Some(&index) = self.by_pid.get(&task.pid)
         {
             self.processes[index].state = ProcessState::Ended;
@@ -306,8 +323,21 @@ impl Tasks {
         }
     }
 
+    /// User code ran under the pid of idle threads: it is that of several processes, so what they map
+    /// is not kept.
+    pub(super) fn ran_outside(&mut self, profile: &mut Profile) {
+        let name = profile.strings.intern(OUTSIDE_NAME);
+        let known = self.known(profile, OUTSIDE, OUTSIDE);
+        let thread = &mut profile.threads.threads[known.thread.index()];
+        thread.name = name;
+        profile.threads.processes[thread.process.index()].name = name;
+    }
+
     /// Code was mapped into a process.
     pub(super) fn map(&mut self, profile: &mut Profile, mmap: &MmapRecord<'_>) {
+        if mmap.pid == OUTSIDE {
+            return;
+        }
         let Some(end) = mmap.address.checked_add(mmap.length) else { return };
         if mmap.length == 0 {
             return;

@@ -69,6 +69,40 @@ impl Event {
     }
 }
 
+/// Names of one thing (`event_symbols_hw` and `event_symbols_sw` in tools/perf/util/parse-events.c,
+/// Linux 6.12): the first is the usual one.
+const ALIASES: [[&str; 2]; 5] = [
+    ["cycles", "cpu-cycles"],
+    ["branches", "branch-instructions"],
+    ["cs", "context-switches"],
+    ["faults", "page-faults"],
+    ["migrations", "cpu-migrations"],
+];
+
+/// What an event counts, whatever it is called: the same for `cpu-clock` and `cpu-clock:ppp`, and
+/// another for `cycles:u`, which leaves the kernel out.
+///
+/// Modifiers say what is counted (`u`, `k`, `h`, `G`, `I`) or how (`p`, `P`, `H`, which perf adds by
+/// itself, and others of perf-list(1)).
+pub fn counted(name: &str) -> String {
+    let is_modifier = |letter: char| "ukhpPHGISDWeb".contains(letter);
+    // A tracepoint's name has a colon, too.
+    let (plain, modifiers) = match name.rsplit_once([':', '/']) {
+        Some((plain, last)) if !last.is_empty() && last.chars().all(is_modifier) => {
+            (&name[..plain.len() + usize::from(name[plain.len()..].starts_with('/'))], last)
+        }
+        _ => (name, ""),
+    };
+    let plain = ALIASES.iter().find(|names| names[1] == plain).map_or(plain, |names| names[0]);
+    let mut of_what: Vec<char> = modifiers.chars().filter(|&it| "ukhGI".contains(it)).collect();
+    of_what.sort_unstable();
+    of_what.dedup();
+    match of_what.is_empty() {
+        true => plain.to_owned(),
+        false => format!("{plain}:{}", String::from_iter(of_what)),
+    }
+}
+
 /// `cycles` of `cycles:u` and of `cpu_core/cycles/P`.
 fn plain_name(name: &str) -> &str {
     match name.split_once('/') {
@@ -151,6 +185,33 @@ mod tests {
 
     fn event(name: &str, origin: EventOrigin, weight: u64) -> Event {
         Event { name: name.to_owned(), origin, samples: 1, weight }
+    }
+
+    #[test]
+    fn the_same_is_counted_whatever_it_is_called() {
+        let same = [
+            ["cpu-clock", "cpu-clock:ppp"],
+            ["cpu-clock:H", "cpu-clock:pppH"],
+            ["cycles", "cpu-cycles:P"],
+            ["cycles:u", "cycles:uppp"],
+            ["cycles:uk", "cpu-cycles:ku"],
+            ["cpu_core/cycles/", "cpu_core/cycles/P"],
+            ["r1a8", "r1a8:S"],
+        ];
+        for [one, other] in same {
+            assert_eq!(counted(one), counted(other));
+        }
+        let others = [
+            ["cycles", "cycles:u"],
+            ["cycles:u", "cycles:k"],
+            ["cpu-clock", "task-clock"],
+            ["sched:sched_switch", "sched:sched_wakeup"],
+            ["cpu_core/cycles/", "cpu_atom/cycles/"],
+            ["cpu/event=0xc4/u", "cpu/event=0xc4/"],
+        ];
+        for [one, other] in others {
+            assert_ne!(counted(one), counted(other));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::profile::counted;
 use crate::session::times::ScanStep;
 use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Session};
 use crate::text::printable;
@@ -452,10 +453,11 @@ impl Session {
         }
     }
 
-    /// The number of the event of this name, if there is one.
+    /// The number of the event of this name, or of the first that counts the same.
     pub fn event_named(&self, name: &str) -> Option<u32> {
-        let events = &self.profile.events;
-        let found = events.iter().position(|event| printable(&event.name) == name);
+        let names = || self.profile.events.iter().map(|event| printable(&event.name));
+        let same = || names().position(|it| counted(&it) == counted(name));
+        let found = names().position(|it| it == name).or_else(same);
         found.map(|index| index as u32)
     }
 }

@@ -8,6 +8,7 @@ use crate::decode::ByteOrder;
 use crate::decode::header::{Form, Header};
 use crate::error::Warning;
 use crate::format::BuildId;
+use crate::profile::counted;
 use crate::profile::{
     Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Funnel, Identity, Machine,
     Namespaces, Profile, RecordedBy, Recorder, Threads, Unit,
@@ -184,6 +185,9 @@ pub struct EventInfo {
     pub weight: u64,
     /// What weights count.
     pub unit: Unit,
+    /// What is counted, whatever it is called; events of two recordings can be compared where this is
+    /// the same.
+    pub counted: String,
     /// What the recording has of it, where this is a part of that; null where it is all.
     pub part_of: Option<EventTotal>,
 }
@@ -209,6 +213,7 @@ impl EventInfo {
             samples: event.samples,
             weight: event.weight,
             unit: event.unit(),
+            counted: printable(&counted(&event.name)).into_owned(),
             part_of: part_of.map(total),
         }
     }

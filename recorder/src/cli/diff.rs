@@ -46,7 +46,7 @@ pub struct DiffArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Compare this event [default: the first that both have samples of]
+    /// Compare this event, or two: BEFORE=AFTER [default: the first that both have samples of]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
     /// Compare by share, per-second or raw weight

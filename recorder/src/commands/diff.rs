@@ -40,6 +40,7 @@ struct Diff<'a> {
 #[derive(Serialize)]
 struct DiffSide<'a> {
     file: &'a str,
+    event: &'a str,
     format: &'a FormatInfo,
     fidelity: Option<FidelityInfo>,
     #[serde(flatten)]
@@ -63,15 +64,14 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     };
     let before = read(&args.before, &args.images, depth)?;
     let after = read(&args.after, &args.images, depth)?;
-    let event = event(&before, &after, args.event.as_deref())?;
-    let query = |side: &NamedRecording| -> anyhow::Result<Query> {
-        let event = side.session.event_named(&event).unwrap_or(0);
+    let chosen = chosen_events(&before, &after, args.event.as_deref())?;
+    let query = |side: &NamedRecording, event: u32| -> anyhow::Result<Query> {
         let mut query = Query { event, group: Group::None, inlines, ..Query::default() };
         filter::apply(&args.filters, &side.session, &mut query)
             .with_context(|| side.file.clone())?;
         Ok(query)
     };
-    let queries = [query(&before)?, query(&after)?];
+    let queries = [query(&before, chosen[0])?, query(&after, chosen[1])?];
     let compared =
         ComparedTrees::new((&before.session, &queries[0]), (&after.session, &queries[1]));
     let basis = basis(args.basis);
@@ -85,15 +85,24 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let limit = args.limit.unwrap_or(usize::MAX);
     let functions = compared.diff(basis, key, order(args.sort), limit);
     let dsos = compared.dsos(CompareView { basis, ..CompareView::default() });
+    let [first, second] = [(&before, chosen[0]), (&after, chosen[1])]
+        .map(|(side, event)| &side.session.profile().events[event as usize]);
+    if basis != Basis::Share && first.unit() != second.unit() {
+        bail!("{} and {} count different things; use --basis share", first.name, second.name);
+    }
+    let names = [first, second].map(|event| printable(&event.name));
     let [before_side, after_side] =
-        [(&before, totals[0]), (&after, totals[1])].map(|(side, total)| DiffSide {
-            file: &side.file,
-            format: side.session.format(),
-            fidelity: side.session.fidelity().map(FidelityInfo::from),
-            total,
-        });
+        [(&before, totals[0], &names[0]), (&after, totals[1], &names[1])].map(
+            |(side, total, event)| DiffSide {
+                file: &side.file,
+                event,
+                format: side.session.format(),
+                fidelity: side.session.fidelity().map(FidelityInfo::from),
+                total,
+            },
+        );
     let (functions, dsos) = (&functions[..], &dsos[..]);
-    let event = event.as_str();
+    let event = names[0].as_ref();
     let diff = Diff { event, basis, before: before_side, after: after_side, functions, dsos };
     let mut results = Results::new();
     if args.json {
@@ -120,36 +129,47 @@ fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Na
     Ok(NamedRecording { file, session })
 }
 
-/// The event that is compared: the one asked for, or the first with samples that both have.
-fn event(
+/// The events that are compared: those asked for, or the first with samples that both have.
+fn chosen_events(
     before: &NamedRecording,
     after: &NamedRecording,
     asked: Option<&str>,
-) -> anyhow::Result<String> {
-    if let Some(name) = asked {
-        for side in [before, after] {
-            if side.session.event_named(name).is_none() {
-                let known = events(side).map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-                bail!("no event {name} in {}; it has: {known}", side.file);
-            }
-        }
-        return Ok(name.to_owned());
-    }
-    let is_in_both = |name: &String| after.session.event_named(name).is_some();
-    let mut common = events(before).filter(|(name, _)| is_in_both(name)).collect::<Vec<_>>();
-    common.sort_by_key(|(_, samples)| *samples == 0);
-    match common.into_iter().next() {
-        Some((name, _)) => Ok(name),
-        None => {
-            let list = |side| events(side).map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-            bail!(
-                "the recordings have no event in common: {} has {}; {} has {}",
+) -> anyhow::Result<[u32; 2]> {
+    let of = |first: &str, second: &str| {
+        Some([before.session.event_named(first)?, after.session.event_named(second)?])
+    };
+    let list = |side| events(side).map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+    if let Some(asked) = asked {
+        // Names have equals signs, too: `cpu/event=0xc4/`.
+        let pairs = asked.match_indices('=').map(|(at, _)| (&asked[..at], &asked[at + 1..]));
+        return match of(asked, asked).or_else(|| pairs.into_iter().find_map(|(a, b)| of(a, b))) {
+            Some(events) => Ok(events),
+            None => bail!(
+                "no event {asked} in both; {} has {}; {} has {}. Two that shall be compared are \
+                 named as BEFORE=AFTER",
                 before.file,
                 list(before),
                 after.file,
                 list(after)
-            )
-        }
+            ),
+        };
+    }
+    let with_samples = |side: &NamedRecording, event: u32| {
+        events(side).nth(event as usize).is_some_and(|(_, samples)| samples > 0)
+    };
+    let common: Vec<[u32; 2]> = events(before).filter_map(|(name, _)| of(&name, &name)).collect();
+    let is_sampled =
+        |pair: &&[u32; 2]| with_samples(before, pair[0]) && with_samples(after, pair[1]);
+    match common.iter().find(is_sampled).or(common.first()) {
+        Some(&pair) => Ok(pair),
+        None => bail!(
+            "the recordings have no event in common: {} has {}; {} has {}. Name two that shall be \
+             compared: --event BEFORE=AFTER",
+            before.file,
+            list(before),
+            after.file,
+            list(after)
+        ),
     }
 }
 
@@ -199,7 +219,11 @@ fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Res
         Basis::PerSecond => "per second",
         Basis::Raw => "as recorded",
     };
-    writeln!(results, "# {}: {key} weight {basis}", diff.event)?;
+    let events = match diff.before.event == diff.after.event {
+        true => diff.event.to_owned(),
+        false => format!("{} and {}", diff.before.event, diff.after.event),
+    };
+    writeln!(results, "# {events}: {key} weight {basis}")?;
     for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
         let total = side.total;
         writeln!(

@@ -171,6 +171,43 @@ fn swapping_negates_every_change_and_a_file_beside_itself_has_none() {
 }
 
 #[test]
+fn events_that_count_the_same_are_compared_and_others_if_asked() {
+    let folder = TestFolder::new();
+    let record_event = |name: &str, event: &str| {
+        let file = folder.join(name);
+        let arguments = ["record", "-e", event, "-o", file.to_str().unwrap(), "--", "true"];
+        let output = perftab_at(&folder, &arguments).ended().expect("perftab runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        file
+    };
+    let clock = record_event("clock", "cpu-clock");
+    let precise = record_event("precise", "cpu-clock:ppp");
+    let task = record_event("task", "task-clock");
+    let events = |before: &Path, after: &Path, options: &[&str]| {
+        let arguments = [&["diff", "--json"], options].concat();
+        let mut command = perftab_at(&folder, &arguments);
+        let output = command.args([before, after]).ended().expect("perftab runs");
+        match output.status.code() {
+            Some(1) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+            _ => {
+                let diff: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                Ok(["before", "after"].map(|side| diff[side]["event"].as_str().unwrap().to_owned()))
+            }
+        }
+    };
+    let pair = |before: &str, after: &str| Ok([before.to_owned(), after.to_owned()]);
+    assert_eq!(events(&clock, &precise, &[]), pair("cpu-clock", "cpu-clock:ppp"));
+    assert_eq!(
+        events(&precise, &clock, &["--event", "cpu-clock"]),
+        pair("cpu-clock:ppp", "cpu-clock")
+    );
+    let said = events(&clock, &task, &[]).unwrap_err();
+    assert!(said.contains("no event in common") && said.contains("BEFORE=AFTER"), "{said}");
+    let named = ["--event", "cpu-clock=task-clock"];
+    assert_eq!(events(&clock, &task, &named), pair("cpu-clock", "task-clock"));
+}
+
+#[test]
 fn wrong_use_says_what_to_do() {
     let folder = TestFolder::new();
     let before = record(&folder, "first", FIRST_ID);

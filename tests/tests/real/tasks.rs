@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use perftab_core::profile::{DsoKind, EventOrigin, Profile};
 use perftab_core::session::Session;
 use perftab_core::symbolize::Status;
+use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perf::until_the_kernel_lets;
@@ -52,6 +53,45 @@ fn times_off_the_cpu_are_those_between_the_switches_that_perf_prints() {
     assert_eq!(times(profile), expected);
     stacks_are_those_of_leaving(profile);
     sums_are_of_recorded_samples(&session);
+}
+
+/// A recorder in a PID namespace is told pid 0 of each process outside: what one of them maps would
+/// name the code of all.
+#[test]
+fn processes_outside_of_the_pid_namespace_name_nothing() {
+    const SPINS: &str = "volatile unsigned long sum;\n\
+        __attribute__((noinline)) void outside(void) { for (int i = 0; i < 99999; i++) sum += i; }\n\
+        int main(void) { for (;;) outside(); }\n";
+    let folder = TestFolder::new();
+    let program = compile(&folder, "spins", "0a0b0c0d0e", SPINS);
+    let recording = folder.join("perftab.data");
+    // It maps its code while it is recorded from inside.
+    let script = format!(
+        "mkfifo ready; (read go < ready; timeout 20 {} ) & \
+         unshare --fork --pid --mount-proc {} record -a -g -o {} -- sh -c 'echo > ready; sleep .5'; \
+         status=$?; kill %1; exit $status",
+        program.display(),
+        perftab_tests::perftab_binary().display(),
+        recording.display()
+    );
+    let mut shell = Command::new("bash");
+    let output =
+        shell.args(["-m", "-c", &script]).current_dir(&*folder).ended().expect("bash runs");
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        println!("SKIPPED: processes_outside_of_the_pid_namespace_name_nothing: {why}");
+        return;
+    }
+    let session = open_path(&recording).expect("it opens");
+    let outside = |text: &str| text.contains("outside of the PID namespace");
+    let warnings = session.warnings();
+    assert!(warnings.iter().any(|warning| outside(&warning.message)), "{warnings:?}");
+    let profile = session.profile();
+    let path = program.to_str().expect("a path");
+    assert!(profile.frames.iter().all(|(_, frame)| profile.dsos.get(frame.dso).path != path));
+    let names: Vec<&str> =
+        profile.threads.processes.iter().map(|it| profile.strings.get(it.name)).collect();
+    assert!(names.iter().any(|name| outside(name)), "{names:?}");
 }
 
 #[test]

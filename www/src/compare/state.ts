@@ -73,9 +73,9 @@ function inOrder<T>([one, other]: readonly [T, T], { order }: ComparisonState): 
 
 /** The events that both sides have, by the first's numbers. */
 export const commonEvents = computed<readonly { event: EventInfo; index: number }[]>(() => {
-  const theirs = second.value === null ? null : allEvents(second.value.info).map(({ name }) => name);
-  const isCommon = ({ name }: EventInfo): boolean =>
-    comparing.value?.with !== "second" || theirs === null || theirs.includes(name);
+  const theirs = second.value === null ? null : allEvents(second.value.info).map(({ counted }) => counted);
+  const isCommon = ({ counted }: EventInfo): boolean =>
+    comparing.value?.with !== "second" || theirs === null || theirs.includes(counted);
   return events.value.flatMap((each, index) => (isCommon(each) ? [{ event: each, index }] : []));
 });
 
@@ -111,11 +111,16 @@ export const request = computed<CompareRequest | null>(() => {
   return { before, after };
 });
 
-/** The second profile's number of the event that is shown; -1 where it has none of that name. */
+/** The second profile's number of the event that is shown; -1 where none counts the same. */
 const secondEvent = computed(() => {
   const profile = second.value?.info;
-  const name = event.value?.name;
-  return profile === undefined ? -1 : allEvents(profile).findIndex((each) => each.name === name);
+  const shown = event.value;
+  if (profile === undefined || shown === null) {
+    return -1;
+  }
+  const theirs = allEvents(profile);
+  const same = theirs.findIndex(({ name }) => name === shown.name);
+  return same === -1 ? theirs.findIndex(({ counted }) => counted === shown.counted) : same;
 });
 
 /** What the second profile is asked; null while there is none, and where it has no such event. */

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use perftab_core::decode::SliceSource;
-use perftab_core::format::BuildId;
+use perftab_core::format::{BuildId, IdLength};
 use perftab_core::profile::{DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 use perftab_core::session::Session;
 use perftab_core::snapshot::{Privacy, ShareOptions};
@@ -138,6 +138,7 @@ fn b10_no_id_and_an_id_of_zeros_are_no_identity() {
 /// else are two, and the reading to the byte comes first.
 #[test]
 fn b10_padding_is_the_last_reading_and_never_one_of_two() {
+    use RecordedBy::{Mmap, Stream, Table};
     let short = BuildId::from_hex("0123456789abcdef0123456789abcdef").expect("an id");
     let padded = BuildId::from_hex("0123456789abcdef0123456789abcdef00000000").expect("an id");
     let builds = Builds::new(Ids::None);
@@ -153,6 +154,10 @@ fn b10_padding_is_the_last_reading_and_never_one_of_two() {
             let dso = dsos.intern(&path, DsoKind::User, MappedFrom::Nothing, None);
             dsos.get_mut(dso).identity = Some(Identity::Gnu(id));
             dsos.get_mut(dso).recorded_by = Some(recorded_by);
+            dsos.get_mut(dso).id_length = match recorded_by {
+                Mmap => IdLength::Recorded,
+                Table | Stream => IdLength::AtMost,
+            };
         }
         RecordedIdentities::new(&dsos)
     };
@@ -160,7 +165,6 @@ fn b10_padding_is_the_last_reading_and_never_one_of_two() {
         let matched = MatchedImage::admit(&recorded(ids), image(found)).ok();
         matched.map_or(Vec::new(), |matched| matched.dsos().to_vec())
     };
-    use RecordedBy::{Mmap, Stream, Table};
     for unsure in [Table, Stream] {
         assert_eq!(admit(&[(padded, unsure)], short), [DsoId(0)]);
         assert_eq!(admit(&[(padded, unsure), (short, Mmap)], short), [DsoId(1)]);
