@@ -32,7 +32,9 @@ search.value = options.get("search") ?? "";
 // What the views and the shell read of it.
 const profile: Partial<ProfileInfo> = {
   host: { hostname: "web-07", distribution: null, os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
-  events: [{ name: "cycles", samples: fake.samples, weight: fake.samples * 250_000, unit: "cycles", part_of: null }],
+  events: [
+    { name: "cycles", samples: fake.samples, weight: fake.samples * 250_000, unit: "cycles", counted: "cycles", part_of: null },
+  ],
   derived_events: [],
   samples: fake.samples,
   time: { start: 0, end: 60e9 - 1, wall_start: null },
