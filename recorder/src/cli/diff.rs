@@ -46,7 +46,7 @@ pub struct DiffArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Compare this event, or two: BEFORE=AFTER [default: the first that both have samples of]
+    /// Compare this, or BEFORE=AFTER [default: the first that both have]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
     /// Compare by share, per-second or raw weight

@@ -13,14 +13,26 @@ use crate::views::label::is_system_path;
 /// What stands for a path that is a folder itself.
 const FOLDER: &str = "[folder]";
 
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+
+/// What programs are made of, by the end of the file's name.
+const SOURCES: [&str; 32] = [
+    "c", "cc", "cpp", "cs", "cu", "cxx", "dll", "erl", "ex", "exe", "go", "h", "hh", "hpp", "hs",
+    "java", "js", "jsx", "kt", "lua", "m", "mjs", "ml", "php", "pl", "py", "rb", "rs", "so",
+    "swift", "ts", "tsx",
+];
+
 /// What counts as a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::snapshot) enum PathsIn {
-    /// What begins as a path from the root, from home or from where one is: `/a/b`, `./a`. Names
-    /// of functions have slashes too.
+    /// What begins as a path from the root, from home or from where one is (`/a/b`, `./a`), from a
+    /// drive or server (`c:\a`, `\\a\b`), and what is called as a source file is: `a/b.c`. Other
+    /// names of functions have slashes too.
     Names,
     /// All that has a slash: `a/b`.
     Arguments,
+    /// As in names, but for `a/b.c`: of what may be the rest of a path.
+    Rest,
 }
 
 /// Folders that a profile knows.
@@ -63,7 +75,8 @@ impl<'p> Folders<'p> {
             match start_of(&rest[..end], paths, redacted.ends_with(':')) {
                 Some(start) => {
                     redacted.push_str(&rest[..start]);
-                    let (name, after) = self.cut_path(&rest[start..]);
+                    let quote = redacted.chars().next_back().filter(|it| QUOTES.contains(it));
+                    let (name, after) = self.cut_path(&rest[start..], quote);
                     redacted.push_str(name);
                     rest = after;
                 }
@@ -91,8 +104,9 @@ impl<'p> Folders<'p> {
         }
     }
 
-    /// The name that stays of the path at the beginning of `text`, and what follows the path.
-    fn cut_path<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
+    /// The name that stays of the path at the beginning of `text`, and what follows the path. What
+    /// stands in quotes ends with them.
+    fn cut_path<'t>(&self, text: &'t str, quote: Option<char>) -> (&'t str, &'t str) {
         let slashes = text.match_indices('/').map(|(slash, _)| slash + 1);
         let known = slashes.take_while(|&end| self.known.contains(&text[..end])).last();
         let known = known.unwrap_or_default();
@@ -104,15 +118,17 @@ impl<'p> Folders<'p> {
         if path.ends_with('/') || self.is_folder(path) {
             return (FOLDER, &text[end..]);
         }
-        // A blank may be part of a folder's name: then more slashes follow.
+        // What ends paths may be part of a folder's name, too: then more slashes follow.
         let mut next = end;
-        while let Some(word) = text[next..].strip_prefix(' ') {
+        while let Some(ender) = text[next..].chars().next().filter(|&it| Some(it) != quote) {
+            let word = &text[next + ender.len_utf8()..];
             let length = end_of(word);
-            if length == 0 || start_of(&word[..length], PathsIn::Names, false) == Some(0) {
+            let is_new = start_of(&word[..length], PathsIn::Rest, ender == ':') == Some(0);
+            if length == 0 || is_new && !")]}".contains(ender) {
                 break;
             }
-            next += 1 + length;
-            if word[..length].contains('/') {
+            next += ender.len_utf8() + length;
+            if word[..length].contains(['/', '\\']) {
                 end = next;
             }
         }
@@ -168,6 +184,8 @@ fn start_of(token: &str, paths: PathsIn, follows_colon: bool) -> Option<usize> {
     if paths == PathsIn::Arguments
         || token.starts_with('~')
         || token.starts_with('\\') && follows_colon
+        || token.starts_with("\\\\")
+        || paths == PathsIn::Names && is_source(token)
     {
         return Some(0);
     }
@@ -178,6 +196,12 @@ fn start_of(token: &str, paths: PathsIn, follows_colon: bool) -> Option<usize> {
         begins && !token[..at].chars().next_back().is_some_and(is_part)
     };
     token.match_indices(['/', '.']).map(|(at, _)| at).find(|&at| is_start(at))
+}
+
+/// True for the name of a source file, as far as its extension tells.
+fn is_source(path: &str) -> bool {
+    let extension = file_name(path).rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|it| SOURCES.binary_search(&it).is_ok())
 }
 
 /// Folders and the name; what lies in the root has none to hide.
@@ -209,6 +233,18 @@ mod tests {
             ("C:\\Users\\me\\x.dll", "C:x.dll"),
             ("PATH=/home/a/bin:/home/b/bin", "PATH=bin:bin"),
             ("go /home/me/node_modules/@acme/pay/x.js", "go x.js"),
+            ("f:/home/me/a'b/SEK/x", "f:x"),
+            ("f:/home/me/a,b/SEK/x:7", "f:x:7"),
+            ("f:/home/me/a:b/c;d/e|f/SEK/x", "f:x"),
+            ("f:/home/me/a(b)/[c]/{d}/SEK/x", "f:x"),
+            ("open('/home/me/x', 3/4)", "open('x', 3/4)"),
+            ("c:\\Users\\My Name\\SEK\\x", "c:x"),
+            ("\\\\server\\share\\SEK\\x.dll", "x.dll"),
+            ("run src/SEK/app.js:12:3", "run app.js:12:3"),
+            ("src\\SEK\\app.py", "app.py"),
+            ("github.com/acme/pay.(*Till).Run", "github.com/acme/pay.(*Till).Run"),
+            ("App\\Http\\Kernel::handle", "App\\Http\\Kernel::handle"),
+            ("java/util/HashMap.get", "java/util/HashMap.get"),
         ] {
             assert_eq!(cut(text), redacted);
         }
