@@ -28,6 +28,7 @@ pub use buildid::{
 use crate::record::RecordArgs;
 
 use crate::debuginfod_client::is_http;
+use crate::late_ids::ThisMachine;
 
 /// Records Linux profiles as standard perf.data and opens them in a browser tab.
 #[derive(Debug, Parser)]
@@ -108,12 +109,22 @@ pub struct ImageArgs {
     /// Ask this debuginfod server [default: $DEBUGINFOD_URLS]
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub debuginfod: Vec<String>,
-    /// Do not search this machine for binaries
+    /// Do not look at the binaries of this machine
     #[arg(long)]
     pub no_local: bool,
     /// The cache that is a part of this machine.
     #[command(flatten)]
     pub cache: CacheArgs,
+}
+
+impl ImageArgs {
+    /// Whether the files of this machine count.
+    pub fn this_machine(&self) -> ThisMachine {
+        match self.no_local {
+            true => ThisMachine::LeftAlone,
+            false => ThisMachine::Asked,
+        }
+    }
 }
 
 /// Where names come from for a command that names frames itself.

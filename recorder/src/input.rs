@@ -8,11 +8,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::profile::DsoId;
 use perftab_core::session::Session;
 use perftab_core::snapshot::{self, CarriedPayload, Carrier, PackedText};
 
 use crate::debuginfod_client::is_http;
+use crate::late_ids::{Judgement, ThisMachine};
 use crate::output::shortened;
 use crate::recording::Recording;
 
@@ -69,10 +69,10 @@ impl Input {
     }
 
     /// Reads the whole of it, with a progress bar. What is damaged of a recording is passed over
-    /// with warnings, and build-ids that this machine speaks against are none.
-    pub fn read(&self) -> anyhow::Result<Session> {
+    /// with warnings, and build-ids that this machine speaks against are none if it is asked.
+    pub fn read(&self, machine: ThisMachine) -> anyhow::Result<Session> {
         match self {
-            Self::Recording(recording) => recording.read(),
+            Self::Recording(recording) => recording.read(machine),
             Self::Shared(shared) => shared.read(),
         }
     }
@@ -93,12 +93,12 @@ impl Input {
         }
     }
 
-    /// The DSOs of `session`, which was read from here as it was written, whose build-ids this
-    /// machine speaks against. Of what was shared its sender's machine has decided.
-    pub fn late_ids(&self, session: &Session) -> Vec<DsoId> {
+    /// What this machine says of the build-ids in `session`, which was read from here as it was
+    /// written. Of what was shared its sender's machine has decided.
+    pub fn late_ids(&self, session: &Session) -> Judgement {
         match self {
             Self::Recording(recording) => recording.late_ids(session),
-            Self::Shared(_) => Vec::new(),
+            Self::Shared(_) => Judgement::default(),
         }
     }
 

@@ -22,8 +22,18 @@ use crate::file_source::FileSource;
 /// What perf takes at most to begin and to read build-ids at the end.
 const BEGIN_AND_END: Duration = Duration::from_secs(30);
 
+/// Whether the files of this machine may speak against what was recorded. If they must not name
+/// anything (`--no-local`), they do not: then everything is as in a page that was opened by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThisMachine {
+    /// They may.
+    Asked,
+    /// Nobody looks at them.
+    LeftAlone,
+}
+
 /// What the files of this machine say of build-ids that were read at the end.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Judgement {
     /// Another file was there then.
     pub replaced: Vec<DsoId>,

@@ -7,11 +7,10 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::decode::ByteSource;
-use perftab_core::profile::DsoId;
 use perftab_core::session::{Opening, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
-use crate::late_ids;
+use crate::late_ids::{self, Judgement, ThisMachine};
 use crate::output::{Progress, Unit, shortened};
 use crate::scratch;
 
@@ -137,10 +136,12 @@ impl Recording {
     }
 
     /// Reads the whole of it, with a progress bar. What is damaged is passed over with warnings,
-    /// and build-ids that this machine speaks against are none.
-    pub fn read(&self) -> anyhow::Result<Session> {
+    /// and build-ids that this machine speaks against are none if it is asked.
+    pub fn read(&self, machine: ThisMachine) -> anyhow::Result<Session> {
         let mut session = self.read_as_written()?;
-        late_ids::apply(&mut session, &self.file);
+        if machine == ThisMachine::Asked {
+            late_ids::apply(&mut session, &self.file);
+        }
         Ok(session)
     }
 
@@ -214,10 +215,10 @@ impl Recording {
         Ok(())
     }
 
-    /// The DSOs of `session`, which was read from here as it was written, whose build-ids this
-    /// machine speaks against.
-    pub fn late_ids(&self, session: &Session) -> Vec<DsoId> {
-        late_ids::judge(session.profile(), &self.file).replaced
+    /// What this machine says of the build-ids in `session`, which was read from here as it was
+    /// written.
+    pub fn late_ids(&self, session: &Session) -> Judgement {
+        late_ids::judge(session.profile(), &self.file)
     }
 
     /// One of its files with a position of its own, so that requests can read side by side;

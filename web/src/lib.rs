@@ -237,6 +237,11 @@ impl Session {
         self.0.distrust(&dsos);
     }
 
+    /// The host of the recording sees that these files did not change while it was made.
+    pub fn vouch(&mut self, dsos: Vec<u32>) {
+        self.0.vouch(dsos.into_iter().map(DsoId));
+    }
+
     /// Notes for the ledger what was tried to name a DSO, and what came of it.
     #[wasm_bindgen(js_name = noteAttempt)]
     pub fn note_attempt(&mut self, dso: u32, what: &str, outcome: &str) {

@@ -118,7 +118,7 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
 
 fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<NamedRecording> {
     let input = Input::open(path)?;
-    let mut session = input.read()?;
+    let mut session = input.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
     search::name_frames(&mut session, images)?;
     let file = match &input {

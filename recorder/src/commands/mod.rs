@@ -18,16 +18,17 @@ use perftab_core::symbolize::NamingDepth;
 use crate::cli::{InputArgs, NameArgs};
 use crate::images::search;
 use crate::input::Input;
+use crate::late_ids::ThisMachine;
 use crate::output::{self, Outcome};
 
 /// Reads a recording or what was shared; its frames have no names but those it carries.
 fn read(input: &InputArgs) -> anyhow::Result<Session> {
-    Input::open(&input.file)?.read()
+    Input::open(&input.file)?.read(ThisMachine::Asked)
 }
 
 /// Reads a recording and names its frames.
 fn read_named(input: &InputArgs, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<Session> {
-    let mut session = read(input)?;
+    let mut session = Input::open(&input.file)?.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
     search::name_frames(&mut session, images)?;
     Ok(session)

@@ -23,7 +23,7 @@ const WRITE_BYTES: usize = 256 << 10;
 /// Prints all samples.
 pub fn run(args: &ScriptArgs) -> anyhow::Result<Outcome> {
     let recording = Input::open(&args.input.file)?.into_recording(LACKS)?;
-    let mut session = recording.read()?;
+    let mut session = recording.read(args.images.images.this_machine())?;
     search::name_frames(&mut session, &args.images)?;
     let session = Rc::new(session);
     let printer = Rc::new(RefCell::new(Printer::new()));

@@ -15,7 +15,7 @@ use anyhow::Context;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::profile::{DsoId, DsoKind};
+use perftab_core::profile::DsoKind;
 use perftab_core::symbolize::stamped_kallsyms;
 
 use crate::cli::ImageArgs;
@@ -25,6 +25,7 @@ use crate::images::local::{self, Holding, Places};
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, search};
 use crate::input::Input;
+use crate::late_ids::Judgement;
 use crate::output;
 use crate::record::own_vdso;
 use crate::scratch;
@@ -55,8 +56,8 @@ struct RecordedBuilds {
     by_id: HashMap<BuildId, Vec<RecordedDso>>,
     /// Of each recording, by the release of its kernel.
     kernels: Vec<Mutex<KernelPlaces>>,
-    /// Of each recording, the DSOs whose build-ids this machine speaks against.
-    late_ids: Vec<Vec<DsoId>>,
+    /// Of each recording, what this machine says of its build-ids.
+    late_ids: Vec<Judgement>,
 }
 
 struct RecordedDso {
@@ -97,10 +98,13 @@ impl LocalMachine {
         }
     }
 
-    /// The DSOs of a recording whose build-ids were read when their file had become another. The
-    /// page cannot see that.
-    pub fn late_ids(&self, recording: usize) -> &[DsoId] {
-        self.recorded().late_ids.get(recording).map_or(&[], Vec::as_slice)
+    /// What this machine says of build-ids that were read at the end, which the page cannot see.
+    pub fn late_ids(&self, recording: usize) -> &Judgement {
+        static NOTHING: Judgement = Judgement { replaced: Vec::new(), same: Vec::new() };
+        match self.places {
+            Some(_) => self.recorded().late_ids.get(recording).unwrap_or(&NOTHING),
+            None => &NOTHING,
+        }
     }
 
     fn recorded(&self) -> &RecordedBuilds {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use perftab_core::format::BuildId;
+use perftab_core::profile::DsoId;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;
@@ -20,6 +21,7 @@ use super::reply;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
 use crate::input::Input;
+use crate::late_ids::Judgement;
 
 /// Bytes between the thread that receives and the connection that sends.
 const PIPE: usize = 1 << 20;
@@ -41,10 +43,12 @@ impl Lookup {
         self.client.servers()
     }
 
-    /// The numbers of a recording's DSOs whose build-ids this machine speaks against. Blocks: reads
-    /// the recordings.
-    pub fn late_ids(&self, recording: usize) -> Vec<u32> {
-        self.local_machine.late_ids(recording).iter().map(|dso| dso.0).collect()
+    /// `dsos`: the numbers of a recording's DSOs whose build-ids this machine speaks against; `same`:
+    /// of those whose files did not change. Blocks: reads the recordings.
+    pub fn late_ids(&self, recording: usize) -> serde_json::Value {
+        let numbers = |dsos: &[DsoId]| dsos.iter().map(|dso| dso.0).collect::<Vec<u32>>();
+        let Judgement { replaced, same } = self.local_machine.late_ids(recording);
+        serde_json::json!({ "dsos": numbers(replaced), "same": numbers(same) })
     }
 
     /// Blocks: reads files and asks servers.

@@ -172,14 +172,15 @@ fn listed(input: &Input) -> serde_json::Value {
     listed
 }
 
-/// Numbers of DSOs, as a session that reads the same recording has them.
+/// What this machine says of build-ids, by numbers of DSOs as a session that reads the same recording
+/// has them.
 async fn late_ids(server: &Arc<Server>, index: usize) -> Response<Body> {
     if server.profiles.get(index).is_none() {
         return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
     }
     let lookup = Arc::clone(&server.lookup);
     match tokio::task::spawn_blocking(move || lookup.late_ids(index)).await {
-        Ok(dsos) => reply::json(StatusCode::OK, &serde_json::json!({ "dsos": dsos })),
+        Ok(late) => reply::json(StatusCode::OK, &late),
         Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }

@@ -216,7 +216,7 @@ fn disassembled(program: &Path) -> BTreeMap<u64, (String, Option<u64>)> {
         let Some((address, instruction)) = line.trim().split_once(":\t") else { continue };
         let Ok(address) = u64::from_str_radix(address, 16) else { continue };
         let mut words = instruction.split_whitespace();
-        let mnemonic = words.next().unwrap_or_default().to_owned();
+        let mnemonic = words.find(is_mnemonic).unwrap_or_default().to_owned();
         // `call 1139 <main+0x4>`
         let is_jump = mnemonic.starts_with('j') || mnemonic == "call";
         let target = words.next().filter(|_| is_jump);
@@ -226,10 +226,14 @@ fn disassembled(program: &Path) -> BTreeMap<u64, (String, Option<u64>)> {
     all
 }
 
+/// False for prefixes.
+fn is_mnemonic(word: &&str) -> bool {
+    !matches!(*word, "bnd" | "notrack" | "lock")
+}
+
 /// One mnemonic for those of one encoding.
 fn mnemonic(text: &str) -> String {
-    let text = text.split_whitespace().find(|word| !matches!(*word, "bnd" | "notrack" | "lock"));
-    match text.unwrap_or_default() {
+    match text.split_whitespace().find(is_mnemonic).unwrap_or_default() {
         "jz" => "je",
         "jnz" => "jne",
         "jnb" | "jnc" => "jae",

@@ -224,7 +224,9 @@ async function readUrl({ carrier, parts, lateIds }: Args<"openUrl">, slices: Sli
     parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
     slices,
   );
-  session.distrust(await fetchLateIds(lateIds, slices));
+  const { dsos, same } = await fetchLateIds(lateIds, slices);
+  session.vouch(same);
+  session.distrust(dsos);
   return session;
 }
 

@@ -4,12 +4,12 @@ import type { SessionFailure } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 
 /**
- * The DSOs whose build-ids were read too late, which no page can see: their files became others while the recording was
- * made. Without an answer nothing opens: their names would be wrong.
+ * What no page can see of build-ids that were read at the end: the DSOs whose files became others while the recording was
+ * made, and those whose files are the same. Without an answer nothing opens: names would be wrong.
  */
-export async function fetchLateIds(url: string, slices: Slices): Promise<Uint32Array> {
-  const { dsos } = await ask(url, slices, (reply) => reply.json() as Promise<{ dsos: number[] }>);
-  return Uint32Array.from(dsos);
+export async function fetchLateIds(url: string, slices: Slices): Promise<{ dsos: Uint32Array; same: Uint32Array }> {
+  const { dsos, same } = await ask(url, slices, (reply) => reply.json() as Promise<{ dsos: number[]; same: number[] }>);
+  return { dsos: Uint32Array.from(dsos), same: Uint32Array.from(same) };
 }
 
 export function fetchText(url: string, slices: Slices): Promise<string> {

@@ -24,6 +24,7 @@ use crate::commands::finish;
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, local};
 use crate::input::Input;
+use crate::late_ids::ThisMachine;
 use crate::output::Outcome;
 use crate::record::own_vdso;
 use crate::recording::Recording;
@@ -45,7 +46,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Outcome> {
     {
         return verify_notes(id);
     }
-    let session = input.read()?;
+    let session = input.read(ThisMachine::Asked)?;
     let outcome = finish(&session);
     match &args.kernel_notes {
         Some(notes) => verify_kernel(&session, notes, outcome),

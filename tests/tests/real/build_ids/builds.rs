@@ -50,12 +50,22 @@ pub enum Replaced {
     InPlace,
 }
 
+/// Where perftab may look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// Only at those that are given to it.
+    Given,
+    /// At those of this machine, too.
+    OfThisMachine,
+}
+
 pub struct Builds {
     pub folder: TestFolder,
     /// Where the program runs: the older build at first.
     pub program: PathBuf,
     pub older: PathBuf,
     pub newer: PathBuf,
+    pub files: Files,
 }
 
 impl Builds {
@@ -77,7 +87,7 @@ impl Builds {
         let newer = build("newer", NEWER, NEWER_ID);
         let program = folder.join("tide");
         perftab_tests::program::copy(&older, &program);
-        Self { folder, program, older, newer }
+        Self { folder, program, older, newer, files: Files::Given }
     }
 
     /// A shell script that runs the older build, replaces it and runs the newer one.
@@ -164,7 +174,10 @@ impl Builds {
     }
 
     fn json(&self, command: &str, recording: &Path, images: &[&Path]) -> Value {
-        let mut arguments = vec![command, text(recording), "--json", "--no-local"];
+        let mut arguments = vec![command, text(recording), "--json"];
+        if self.files == Files::Given {
+            arguments.push("--no-local");
+        }
         for image in images {
             arguments.extend(["--image", text(image)]);
         }

@@ -12,8 +12,8 @@ use perftab_tests::servers::Viewer;
 use serde_json::{Value, json};
 
 use crate::build_ids::builds::{
-    Builds, Functions, Ids, NEWER, NEWER_ID, OLDER, OLDER_ID, Replaced, compile, is_installed,
-    stderr, text,
+    Builds, Files, Functions, Ids, NEWER, NEWER_ID, OLDER, OLDER_ID, Replaced, compile,
+    is_installed, stderr, text,
 };
 
 /// Both ran for the same time; of one of them a machine that others share may take more samples.
@@ -129,7 +129,7 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
     if !is_installed(test, "perf") {
         return;
     }
-    let builds = Builds::new(Ids::Different);
+    let mut builds = Builds { files: Files::OfThisMachine, ..Builds::new(Ids::Different) };
     let (program, newer) = (builds.program.display(), builds.newer.display());
     // The second one runs nothing that was not there before: there is one inode in both.
     let renamed = format!("{program} 150 && mv {newer} {program}");
@@ -160,6 +160,7 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         let copied = builds.folder.join("copied.data");
         fs::copy(&recording, &copied).unwrap();
         fs::remove_file(&builds.program).unwrap();
+        builds.files = Files::Given;
         assert!(!builds.functions(&copied, &[&builds.older]).are_named());
         let dsos = builds.dsos(&copied, &[&kept]);
         assert_eq!(
@@ -169,6 +170,7 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         let reason = dsos[0]["reason"].as_str().expect("a doubt");
         assert!(reason.contains("when the recording ended"), "{reason}");
         let report = builds.perftab(&["report", text(&copied), "--image", text(&kept)]);
+        builds.files = Files::OfThisMachine;
         let doubts = stderr(&report);
         assert!(doubts.contains("when the recording ended, and are wrong for files"), "{doubts}");
         // A copy over a file that is there would seem to be as old as that.
@@ -184,7 +186,7 @@ fn b05_what_perf_puts_into_its_cache_is_not_taken_for_replaced() {
     if !is_installed(test, "perf") {
         return;
     }
-    let builds = Builds::new(Ids::Different);
+    let builds = Builds { files: Files::OfThisMachine, ..Builds::new(Ids::Different) };
     let recording = builds.record_by_perf(&[], &[text(&builds.program), "150"]);
     let functions = builds.functions(&recording, &[&builds.older]);
     let dsos = builds.dsos(&recording, &[&builds.older]);
