@@ -9,7 +9,7 @@ import {
   boxOfCallNode,
   boxWithEdges,
   childRange,
-  deepestHotLeaf,
+  hottestBox,
   heaviestOfFunction,
   NO_BOX,
   parentBox,
@@ -126,7 +126,7 @@ test("keys move among parents, children and siblings, onto folded boxes too", ()
   assert.equal(siblingBox(letters, folded, -1), NO_BOX);
   assert.equal(widestChild(graph("aaaa", "##.."), a), 1, "nothing else is there");
   assert.equal(siblingBox(letters, d, 1), NO_BOX);
-  assert.equal(deepestHotLeaf(letters, a), f);
+  assert.equal(hottestBox(letters, a), f);
 });
 
 test("a function's heaviest box and a call node's box", () => {

@@ -193,7 +193,7 @@ const TIME = "Timeline, heat map";
 
 const LISTED: readonly Command[] = [
   listed("code", CODE, ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "Caller, heaviest callee, sibling or row"),
-  listed("code", CODE, ["Home", "End"], "Root or hottest leaf; first or last row"),
+  listed("code", CODE, ["Home", "End"], "Root or end of the hottest path; first or last row"),
   listed("code", CODE, ["Enter"], "Zoom to the selection; expand the row"),
   listed("code", CODE, ["Backspace", "0"], "Zoom out one level, or all the way"),
   listed("code", CODE, ["w", "s", "+", "-"], "Zoom in or out"),

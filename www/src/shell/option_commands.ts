@@ -4,16 +4,15 @@ import type { Signal } from "@preact/signals";
 import { requestFetch, unasked } from "../ledger/debuginfod.ts";
 import { order } from "../ledger/state.ts";
 import { shareOpen, shareTab } from "../share/links.ts";
-import { dock, dockOpen, functionsGroup, functionsOrder, ledgerFull, phase, query, selection, view } from "../state/app.ts";
+import { dock, dockOpen, functionsGroup, functionsOrder, ledgerFull, phase, query, view } from "../state/app.ts";
 import type { Command } from "../state/commands.ts";
 import { step } from "../state/history.ts";
 import { density } from "../state/layout.ts";
 import { singleKeys } from "../state/single_keys.ts";
 import { theme } from "../state/theme.ts";
-import { ALL } from "../session/types.ts";
 import { colourBy, rootAt, rowHeight, unnamedCode } from "../views/options.ts";
 import { setDirection, setGroup, setInlines } from "../views/query_steps.ts";
-import { callTree } from "../views/rows/tree_model.ts";
+import { expandHottestPath } from "../views/rows/tree_model.ts";
 
 const isOpen = (): boolean => phase.value.kind === "open";
 const always = (): boolean => true;
@@ -162,11 +161,7 @@ function tree(): Command[] {
       now: () => query.value.inlines,
       choose: setInlines,
     }),
-    action(
-      "Expand hottest path",
-      () => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL),
-      () => view.value === "tree",
-    ),
+    action("Expand hottest path", expandHottestPath, () => view.value === "tree"),
   ];
 }
 

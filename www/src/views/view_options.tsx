@@ -3,14 +3,13 @@
 
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { ALL } from "../session/types.ts";
 import { Popover } from "../shell/Popover.tsx";
-import { functionsGroup, query, selection, view } from "../state/app.ts";
+import { functionsGroup, query, view } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { FunctionGroup } from "../state/url.ts";
 import { colourBy, rootAt, rowHeight, unnamedCode } from "./options.ts";
 import { setDirection, setGroup, setInlines } from "./query_steps.ts";
-import { callTree } from "./rows/tree_model.ts";
+import { expandHottestPath } from "./rows/tree_model.ts";
 
 export function ViewOptions(): JSX.Element | null {
   switch (view.value) {
@@ -33,7 +32,7 @@ export function ViewOptions(): JSX.Element | null {
       return (
         <div class="view-options">
           <Direction />
-          <button type="button" onClick={() => void callTree.openHottestPath(selection.peek()?.callNode ?? ALL)}>
+          <button type="button" onClick={expandHottestPath}>
             Expand hottest path
           </button>
           <More parts={["tree", "inlines"]} />

@@ -3,6 +3,8 @@
 // one division and one binary search; nothing here looks at colours.
 
 import type { FlameGraph } from "../../session/types.ts";
+import type { Callee } from "../hottest.ts";
+import { hottestCallee } from "../hottest.ts";
 
 export const NO_BOX = -1;
 /** In `FlameGraph.callNode`: the box stands for several call nodes. */
@@ -139,14 +141,23 @@ export function siblingBox(graph: FlameGraph, box: number, step: -1 | 1): number
   return next >= from && next < to ? next : NO_BOX;
 }
 
-/** Where "always the widest child" ends, starting at `box`. */
-export function deepestHotLeaf(graph: FlameGraph, box: number): number {
-  let leaf = box;
+/** Where the hottest path from a box ends. */
+export function hottestBox(graph: FlameGraph, from: number): number {
+  let end = from;
   for (;;) {
-    const child = widestChild(graph, leaf);
-    if (child === NO_BOX || graph.callNode[child] === FOLDED) {
-      return leaf;
+    const next = hottestCallee(callees(graph, end), graph.total[from] as number, graph.total[0] as number);
+    if (next === null) {
+      return end;
     }
-    leaf = child;
+    end = next;
+  }
+}
+
+function* callees(graph: FlameGraph, box: number): Iterable<Callee> {
+  const [from, to] = childRange(graph, box);
+  for (let child = from; child < to; child++) {
+    if (graph.callNode[child] !== FOLDED) {
+      yield { place: child, weight: graph.total[child] as number };
+    }
   }
 }

@@ -10,7 +10,7 @@ export interface Key {
 }
 
 export type FlameAction =
-  | { kind: "move"; to: "parent" | "child" | "previous" | "next" | "root" | "hot-leaf" }
+  | { kind: "move"; to: "parent" | "child" | "previous" | "next" | "root" | "hottest" }
   | { kind: "zoom-into-selection" | "out-one" | "reset" | "invert" | "clear" }
   | { kind: "magnify"; factor: number }
   /** Parts of the screen's width; negative is to the left. */
@@ -25,7 +25,7 @@ const PLAIN: Record<string, FlameAction> = {
   ArrowLeft: { kind: "move", to: "previous" },
   ArrowRight: { kind: "move", to: "next" },
   Home: { kind: "move", to: "root" },
-  End: { kind: "move", to: "hot-leaf" },
+  End: { kind: "move", to: "hottest" },
   Enter: { kind: "zoom-into-selection" },
   Backspace: { kind: "out-one" },
   Escape: { kind: "clear" },

@@ -18,7 +18,7 @@ import { severalCalls, spokenShare } from "../words.ts";
 import type { Colouring } from "./colouring.ts";
 import type { Answer, GraphHost, Layout } from "./host.ts";
 import { PAGE_GRAPH } from "./host.ts";
-import { boxAt, boxWithEdges, deepestHotLeaf, FOLDED, NO_BOX, parentBox, rowOf, siblingBox, widestChild } from "./hit_test.ts";
+import { boxAt, boxWithEdges, FOLDED, hottestBox, NO_BOX, parentBox, rowOf, siblingBox, widestChild } from "./hit_test.ts";
 import { HoverCard } from "./hover.ts";
 import type { FlameAction } from "./keys.ts";
 import { followPointer } from "./pointer.ts";
@@ -351,7 +351,7 @@ export class FlameModel {
     }
   }
 
-  #move(to: "parent" | "child" | "previous" | "next" | "root" | "hot-leaf"): void {
+  #move(to: "parent" | "child" | "previous" | "next" | "root" | "hottest"): void {
     const laid = this.#current();
     const stage = this.#stage;
     if (!laid || !stage || laid.graph.depths === 0) {
@@ -360,7 +360,7 @@ export class FlameModel {
     const { graph } = laid;
     const from = stage.selected;
     if (from === NO_BOX) {
-      return this.#select(to === "hot-leaf" ? deepestHotLeaf(graph, 0) : 0);
+      return this.#select(to === "hottest" ? hottestBox(graph, 0) : 0);
     }
     // With the root at the bottom, up is where the callees are.
     const up = this.flow.peek() === "up";
@@ -370,7 +370,7 @@ export class FlameModel {
       previous: () => siblingBox(graph, from, -1),
       next: () => siblingBox(graph, from, 1),
       root: () => 0,
-      "hot-leaf": () => deepestHotLeaf(graph, from),
+      hottest: () => hottestBox(graph, from),
     }[to]();
     if (goal !== NO_BOX) {
       this.#select(goal);

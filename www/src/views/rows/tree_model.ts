@@ -9,6 +9,7 @@ import type { CallTreeRows, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { selection } from "../../state/app.ts";
+import { hottestCallee } from "../hottest.ts";
 import type { TreeColumns, TreeRow } from "./tree_rows.ts";
 import { visibleTreeRows } from "./tree_rows.ts";
 
@@ -127,29 +128,44 @@ export class TreeModel<Columns extends TreeColumns> {
     });
   }
 
-  /** Opens the first child, its first child and so on; selects the last. */
-  openHottestPath(from: number): Promise<void> {
+  /** Opens the hottest path and selects its end. */
+  openHottestPath(from: number, weights: (columns: Columns) => Float64Array): Promise<void> {
     return this.#quietly(async () => {
       const mine = this.#asked;
+      const whole = (await this.#source?.whole()) ?? 0;
+      const start = this.#weightOf(from, weights) ?? whole;
       const path: number[] = [];
       let last = from;
       while (path.length < LONGEST_PATH) {
         const columns = await this.#load(last);
-        const heaviest = columns.callNode[0];
         if (mine !== this.#asked) {
           return;
         }
-        if (heaviest === undefined) {
+        const of = weights(columns);
+        const callees = Array.from(columns.callNode, (place, at) => ({ place, weight: of[at] as number }));
+        const next = hottestCallee(callees, start, whole);
+        if (next === null) {
           break;
         }
         path.push(last);
-        last = heaviest;
+        last = next;
       }
       this.#setOpen(path);
       if (last !== ALL) {
         this.#selection.value = { callNode: last, functionId: null };
       }
     });
+  }
+
+  /** Of a call node whose row was loaded. */
+  #weightOf(callNode: number, weights: (columns: Columns) => Float64Array): number | undefined {
+    for (const columns of this.children.peek().values()) {
+      const at = columns.callNode.indexOf(callNode);
+      if (at >= 0) {
+        return weights(columns)[at];
+      }
+    }
+    return undefined;
   }
 
   async #openOne(callNode: number): Promise<void> {
@@ -205,3 +221,8 @@ export type CallTreeModel = TreeModel<CallTreeRows>;
 
 /** The one call tree of the page; what is open stays open while other views are shown. */
 export const callTree: CallTreeModel = new TreeModel(selection);
+
+/** Opens the hottest path from what is selected, or from the root. */
+export function expandHottestPath(): void {
+  void callTree.openHottestPath(selection.peek()?.callNode ?? ALL, (rows) => rows.total);
+}
