@@ -8,6 +8,7 @@ use crate::views::dso_users::{DsoUsers, UsersScan};
 use crate::views::ends::RemainingSamples;
 use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::placed;
+use crate::views::sample_spans::{self, SampleSpans};
 use crate::views::tasks::{self, TaskRows, TaskSums};
 use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
 use crate::views::transform::Transform;
@@ -25,6 +26,8 @@ pub(super) struct Times {
     leaf_kinds: Option<Vec<u8>>,
     /// Of the event that was asked for last.
     load: Option<(u32, Load)>,
+    /// [`sample_spans::period`] of the same.
+    period: Option<(u32, u64)>,
 }
 
 impl Times {
@@ -93,16 +96,19 @@ impl Scan for TimelineWork {
             },
             state => state,
         };
+        let period = session.sample_period(self.query.event);
         let Session { profile, symbols, times, .. } = session;
         match state {
             TimelineState::Sums(mut sums) => {
+                let before = sums.rows_done();
                 let is_done = sums.step(profile, &self.query, rows);
-                self.done = sums.rows_done();
+                self.done += sums.rows_done() - before;
                 if !is_done {
                     self.state = TimelineState::Sums(sums);
                     return ScanStep::More { done: self.done, total: 2 * all };
                 }
-                let scan = TimelineScan::new(profile, &self.query, &self.request, &sums);
+                let spans = SampleSpans::new(profile, period);
+                let scan = TimelineScan::new(profile, &self.query, &self.request, &sums, spans);
                 times.keep(&self.query, sums);
                 let total = self.done + scan.rows_left();
                 self.state = TimelineState::Bins(Box::new(scan));
@@ -272,12 +278,7 @@ impl Session {
                 TimelineState::Drawn(binned::timeline(&self.profile, bins, query, &request))
             }
             (None, None) => TimelineState::Steps,
-            (None, Some(sums)) => TimelineState::Bins(Box::new(TimelineScan::new(
-                &self.profile,
-                query,
-                &request,
-                sums,
-            ))),
+            (None, Some(sums)) => TimelineState::Sums(sums.clone()),
         };
         TimelineWork { query: query.clone(), request, state, done: 0 }
     }
@@ -301,9 +302,20 @@ impl Session {
             return load.clone();
         }
         let distance = self.usual_distance(event);
-        let load = Load::new(&self.profile, event, distance);
+        let period = self.sample_period(event);
+        let load = Load::new(&self.profile, event, distance, period);
         self.times.load = Some((event, load.clone()));
         load
+    }
+
+    /// Nor does this.
+    fn sample_period(&mut self, event: u32) -> u64 {
+        if let Some((_, period)) = self.times.period.filter(|&(known, _)| known == event) {
+            return period;
+        }
+        let period = sample_spans::period(&self.profile, event);
+        self.times.period = Some((event, period));
+        period
     }
 
     /// What is worth a mark from a time on and before another, in nanoseconds since the first of

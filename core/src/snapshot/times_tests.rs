@@ -13,6 +13,7 @@ use crate::views::ends::RemainingSamples;
 use crate::views::filter::{Filter, RangeSide, TimeRange};
 use crate::views::heat_map::{HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::label::Labels;
+use crate::views::sample_spans::{SampleSpans, period};
 use crate::views::tasks::{self, TaskRows, TaskSums};
 use crate::views::time_order::{self, usual_distance};
 use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan, TrackBy, TrackSort};
@@ -55,7 +56,8 @@ fn timeline(profile: &Profile, symbols: &Symbols, query: &Query, by: TrackBy) ->
     let request = TimelineRequest { by, sort, open: vec![7, 70], start: 0.0, end: 0.0, bins: 40 };
     let kinds = timeline::leaf_kinds(profile, symbols);
     let sums = TaskSums::new(profile, query);
-    let mut scan = TimelineScan::new(profile, query, &request, &sums);
+    let spans = SampleSpans::new(profile, period(profile, query.event));
+    let mut scan = TimelineScan::new(profile, query, &request, &sums, spans);
     while !scan.step(profile, &kinds, 1000) {}
     scan.finish()
 }
@@ -65,7 +67,12 @@ fn tasks_of(profile: &Profile, query: &Query) -> TaskRows {
 }
 
 fn heat_map(profile: &Profile, query: &Query) -> HeatMap {
-    let load = Load::new(profile, query.event, usual_distance(profile, query.event));
+    let load = Load::new(
+        profile,
+        query.event,
+        usual_distance(profile, query.event),
+        period(profile, query.event),
+    );
     let request = HeatRequest { row_ms: 10, start: 0.0, end: 0.0 };
     let mut scan = HeatScan::new(profile, query, &request, load, RemainingSamples::default());
     while !scan.step(profile, 1000) {}

@@ -3,8 +3,8 @@
 //! **CPUs busy.** How many CPUs were at work in a time. Of an event that counts nanoseconds on the
 //! CPU it is weight by time. Of any other each sample stands for the event's usual distance between
 //! two samples of a thread ([`super::time_order::usual_distance`]), since most lie between samples of
-//! a thread that ran all the time. The idle threads do not count, and no more CPUs are busy than there
-//! are.
+//! a thread that ran all the time. That time lies where the sample stands ([`super::sample_spans`]). The
+//! idle threads do not count, and no more CPUs are busy than there are.
 //!
 //! **Threads off the CPU.** A sample of a derived event is a wait, which ends when the sample was taken
 //! and lasts for its weight: each moment of it counts where it lies, and any number of threads may
@@ -21,8 +21,9 @@ use crate::symbolize::{FunctionId, Symbols};
 use crate::text::printable;
 use crate::views::Query;
 use crate::views::ends::RemainingSamples;
-use crate::views::filter::{Filter, RangeSide, TimeRange};
+use crate::views::filter::Filter;
 use crate::views::label::NO_MAPPING;
+use crate::views::sample_spans::SampleSpans;
 use crate::views::tasks::{self, NO_CPU, TaskSums};
 
 const SECOND: u64 = 1_000_000_000;
@@ -88,6 +89,8 @@ enum Busy {
 #[derive(Clone)]
 pub struct Load {
     busy: Busy,
+    /// For how long a sample stands: [`super::sample_spans::period`].
+    period: u64,
     /// 0 if it is not known, or no limit.
     cpus: u32,
     /// By thread: it is what a CPU does that has nothing to do.
@@ -97,8 +100,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Of an event, whose usual distance is given.
-    pub fn new(profile: &Profile, event: u32, usual_distance: u64) -> Self {
+    /// Of an event, whose usual distance and period are given.
+    pub fn new(profile: &Profile, event: u32, usual_distance: u64, period: u64) -> Self {
         let is_time = profile.event(event).is_some_and(|event| event.unit() == Unit::Ns);
         let busy = if is_time { Busy::Weight } else { Busy::Each(usual_distance as f64) };
         let threads = profile.threads.threads.iter();
@@ -114,7 +117,7 @@ impl Load {
                 known.max(cpus_met(profile))
             }
         };
-        Self { busy, cpus, idle: threads.map(is_idle).collect(), waits }
+        Self { busy, period, cpus, idle: threads.map(is_idle).collect(), waits }
     }
 
     fn is_wait(&self, profile: &Profile, row: usize) -> bool {
@@ -159,8 +162,7 @@ pub struct HeatScan {
     cell_nanos: u64,
     load: Load,
     left: RemainingSamples,
-    /// [`Profile::first_time`], or 0.
-    first_time: u64,
+    spans: SampleSpans,
     /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
     filled: Vec<f32>,
     rows: Range<usize>,
@@ -186,9 +188,9 @@ impl HeatScan {
         let seconds = (times.end - start).div_ceil(SECOND).min(MOST_CELLS / rows_of_second);
         let end = start.saturating_add(seconds.saturating_mul(SECOND));
         let cells = (seconds * rows_of_second) as usize;
-        let range = TimeRange { start, end, side: RangeSide::Inside };
-        let query = Query { range: Some(range), ..TaskSums::key(query) };
-        let rows = Filter::new(profile, &query).rows();
+        let spans = SampleSpans::new(profile, load.period);
+        let rows = spans.rows(profile, &(start..end));
+        let query = TaskSums::key(query);
         let map = HeatMap {
             start,
             seconds: seconds as u32,
@@ -198,40 +200,42 @@ impl HeatScan {
             cpus: 0,
             row_totals: vec![0.0; rows_of_second as usize],
         };
-        let first_time = profile.first_time().unwrap_or_default();
         let filled = vec![0.0; cells + 1];
         let cell_nanos = row_ms * 1_000_000;
-        Self { query, map, cell_nanos, load, left, first_time, filled, rows }
+        Self { query, map, cell_nanos, load, left, spans, filled, rows }
     }
 
     /// Goes through so many more rows; true when there are none left.
     pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
         let filter = Filter::new(profile, &self.query);
         let samples = &profile.samples;
-        let first = self.first_time;
+        let times = self.map.start..self.map.start + self.map.busy.len() as u64 * self.cell_nanos;
         let to = self.rows.start.saturating_add(rows).min(self.rows.end);
         for row in self.rows.start..to {
-            if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+            if !filter.is_of_event(row) {
                 continue;
             }
-            if !self.left.has(profile, row) {
+            let Some(span) = self.spans.next(profile, row) else { continue };
+            if filter.removed_by(row).is_some() || !self.left.has(profile, row) {
                 continue;
             }
-            let time = samples.time_nanos[row].saturating_sub(first);
             let is_wait = self.load.is_wait(profile, row);
-            if is_wait && !self.load.is_idle(profile, row) {
-                self.add_wait(time.saturating_sub(samples.weight[row])..time);
-            }
-            let time = time.saturating_sub(self.map.start);
-            let row_of_second = (time % SECOND / self.cell_nanos) as usize;
-            let cell = (time / SECOND) as usize * self.map.rows as usize + row_of_second;
-            let Some(count) = self.map.samples.get_mut(cell) else { continue };
-            let samples = samples.count(row);
-            *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
             if !is_wait {
-                self.map.busy[cell] += self.load.nanos(profile, row) as f32;
+                let (nanos, busy) = (self.load.nanos(profile, row), &mut self.map.busy);
+                let cells = busy.len();
+                span.spread(&times, cells, |cell, share| busy[cell] += (nanos * share) as f32);
             }
-            self.map.row_totals[row_of_second] += samples as f64;
+            if !times.contains(&span.end) {
+                continue;
+            }
+            if is_wait && !self.load.is_idle(profile, row) {
+                self.add_wait(span.end.saturating_sub(samples.weight[row])..span.end);
+            }
+            let cell = ((span.end - times.start) / self.cell_nanos) as usize;
+            let samples = samples.count(row);
+            let count = &mut self.map.samples[cell];
+            *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
+            self.map.row_totals[cell % self.map.rows as usize] += samples as f64;
         }
         self.rows.start = to;
         self.rows.is_empty()
@@ -285,22 +289,29 @@ pub fn cell(
     left: &RemainingSamples,
     times: Range<u64>,
 ) -> HeatCell {
-    let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
-    let query = Query { range: Some(range), ..TaskSums::key(query) };
+    let query = TaskSums::key(query);
     let filter = Filter::new(profile, &query);
+    let mut spans = SampleSpans::new(profile, load.period);
     let samples = &profile.samples;
     let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, left, &times));
     // Leaves are few where samples are many.
     let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
-    for row in filter.rows() {
-        if !filter.is_of_event(row) || filter.removed_by(row).is_some() || !left.has(profile, row) {
+    for row in spans.rows(profile, &times) {
+        if !filter.is_of_event(row) {
+            continue;
+        }
+        let Some(span) = spans.next(profile, row) else { continue };
+        if filter.removed_by(row).is_some() || !left.has(profile, row) {
+            continue;
+        }
+        if !load.is_wait(profile, row) {
+            nanos += load.nanos(profile, row) * span.share_in(&times);
+        }
+        if !times.contains(&span.end) {
             continue;
         }
         let samples_of_row = samples.count(row);
         count = count.saturating_add(samples_of_row);
-        if !load.is_wait(profile, row) {
-            nanos += load.nanos(profile, row);
-        }
         let frame = profile.stacks.get(samples.stack[row]).map(|(_, frame)| frame);
         let leaf = frame.and_then(|frame| symbols.levels(frame).last());
         let leaf = leaf.map(|level| Leaf(level.function));
@@ -324,8 +335,7 @@ fn waited(
     left: &RemainingSamples,
     times: &Range<u64>,
 ) -> f64 {
-    let query = Query { range: None, ..query.clone() };
-    let filter = Filter::new(profile, &query);
+    let filter = Filter::new(profile, query);
     if !filter.has_any(&load.waits) {
         return 0.0; // Nor is every sample to be looked at.
     }

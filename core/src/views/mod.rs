@@ -29,6 +29,7 @@ pub mod place_texts;
 pub mod placed;
 pub mod rewrite;
 pub mod runners;
+pub mod sample_spans;
 pub mod sandwich;
 pub mod search;
 pub mod shown;
@@ -55,6 +56,8 @@ mod inverted_tests;
 mod occurrence_tests;
 #[cfg(test)]
 mod placed_tests;
+#[cfg(test)]
+mod sample_spans_tests;
 #[cfg(test)]
 mod search_tests;
 #[cfg(test)]

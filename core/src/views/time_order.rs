@@ -87,10 +87,21 @@ impl EmptyReason {
 
 /// The usual distance between samples of an event, in nanoseconds; see the module.
 pub fn usual_distance(profile: &Profile, event: u32) -> u64 {
+    let threads = profile.threads.threads.len();
+    median_distance(profile, event, threads, |row| profile.samples.thread[row].index())
+}
+
+/// The median of times between two samples that have the same of so many slots, waits apart.
+pub(super) fn median_distance(
+    profile: &Profile,
+    event: u32,
+    slots: usize,
+    slot: impl Fn(usize) -> usize,
+) -> u64 {
     let samples = &profile.samples;
     let events = profile.event_set(event);
     let lasts: Vec<bool> = profile.events.iter().map(is_derived).collect();
-    let mut last = vec![0u64; profile.threads.threads.len()];
+    let mut last = vec![0u64; slots];
     let mut distances: Vec<u64> = Vec::new();
     let every = samples.len().div_ceil(MOST_DISTANCES).max(1);
     let mut count = 0usize;
@@ -100,7 +111,7 @@ pub fn usual_distance(profile: &Profile, event: u32) -> u64 {
     };
     for row in (0..samples.len()).filter(is_meant) {
         let time = samples.time_nanos[row];
-        let before = std::mem::replace(&mut last[samples.thread[row].index()], time);
+        let before = std::mem::replace(&mut last[slot(row)], time);
         if before != 0 && time > before {
             count += 1;
             if count.is_multiple_of(every) {

@@ -1,8 +1,8 @@
 //! What ran when: the weight of samples by time, as tracks of stacked areas.
 //!
 //! A query's filters decide which samples count, its range apart: the timeline is where a range is
-//! chosen. Of its steps those count that take samples away. A sample stands at its time with all of its
-//! weight; time off the CPU, therefore, where it ended.
+//! chosen. Of its steps those count that take samples away. The weight of a sample is spread over the time
+//! for which it stands ([`super::sample_spans`]); time off the CPU stands where it ended.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -15,8 +15,9 @@ use crate::symbolize::Symbols;
 use crate::views::Query;
 use crate::views::call_tree::Label;
 use crate::views::ends::RemainingSamples;
-use crate::views::filter::{Filter, RangeSide, TimeRange};
+use crate::views::filter::Filter;
 use crate::views::label::{Kind, Labels};
+use crate::views::sample_spans::SampleSpans;
 use crate::views::serialize_weight;
 use crate::views::tasks::{self, NO_CPU, ProcessSums, Span, TaskSums};
 use crate::views::weights::Sum;
@@ -156,57 +157,52 @@ pub struct TimelineScan {
     timeline: Timeline,
     lanes: Lanes,
     left: RemainingSamples,
-    /// [`Profile::first_time`], or 0.
-    first_time: u64,
+    spans: SampleSpans,
     rows: Range<usize>,
 }
 
 impl TimelineScan {
-    /// For the samples of `query`, whose sums over the whole recording are `sums`.
+    /// For the samples of `query`, whose sums over the whole recording are `sums`, and for which they
+    /// stand.
     pub fn new(
         profile: &Profile,
         query: &Query,
         request: &TimelineRequest,
         sums: &TaskSums,
+        spans: SampleSpans,
     ) -> Self {
         let times = tasks::window(profile, request.start as u64, request.end as u64);
-        let range = TimeRange { start: times.start, end: times.end, side: RangeSide::Inside };
-        let query = Query { range: Some(range), ..TaskSums::key(query) };
-        let rows = Filter::new(profile, &query).rows();
+        let rows = spans.rows(profile, &times);
         let (timeline, lanes) = Timeline::blank(profile, sums, request, times);
-        let first_time = profile.first_time().unwrap_or_default();
-        Self { query, timeline, lanes, left: sums.left().clone(), first_time, rows }
+        let query = TaskSums::key(query);
+        Self { query, timeline, lanes, left: sums.left().clone(), spans, rows }
     }
 
     /// Goes through so many more rows; true when there are none left. `kinds` are [`leaf_kinds`].
     pub fn step(&mut self, profile: &Profile, kinds: &[u8], rows: usize) -> bool {
         let filter = Filter::new(profile, &self.query);
         let samples = &profile.samples;
-        let first = self.first_time;
         let Timeline { start, end, bins, ref mut weights, .. } = self.timeline;
-        let length = (end - start).max(1) as f64;
         let to = self.rows.start.saturating_add(rows).min(self.rows.end);
         for row in self.rows.start..to {
-            if !filter.is_of_event(row) || filter.removed_by(row).is_some() {
+            if !filter.is_of_event(row) {
                 continue;
             }
-            if !self.left.has(profile, row) {
+            let Some(span) = self.spans.next(profile, row) else { continue };
+            if filter.removed_by(row).is_some() || !self.left.has(profile, row) {
                 continue;
             }
-            // What is before the first time is in the first range, as for every filter.
-            let time = samples.time_nanos[row].saturating_sub(first).saturating_sub(start);
-            let bin = (time as f64 * f64::from(bins) / length) as usize;
-            let bin = bin.min(bins as usize - 1);
             let kind = usize::from(kinds[samples.stack[row].index()]);
-            let weight = samples.weight[row] as f32;
-            let mut add = |track: u32| {
-                if track != NO_TRACK {
-                    weights[(track as usize * bins as usize + bin) * KINDS + kind] += weight;
+            let weight = samples.weight[row] as f64;
+            let [process, thread] = self.lanes.of_thread(samples.thread[row]);
+            let cpu = self.lanes.of_cpu(samples.cpu[row]);
+            let tracks = [0, process, thread, cpu];
+            span.spread(&(start..end), bins as usize, |bin, share| {
+                for track in tracks.into_iter().filter(|&track| track != NO_TRACK) {
+                    let cell = (track as usize * bins as usize + bin) * KINDS + kind;
+                    weights[cell] += (weight * share) as f32;
                 }
-            };
-            add(0);
-            self.lanes.of_thread(samples.thread[row]).into_iter().for_each(&mut add);
-            add(self.lanes.of_cpu(samples.cpu[row]));
+            });
         }
         self.rows.start = to;
         self.rows.is_empty()

@@ -11,6 +11,7 @@ use crate::views::ends::RemainingSamples;
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::heat_map::{self, HeatMap, HeatRequest, HeatScan, Load};
 use crate::views::placed::callees_of;
+use crate::views::sample_spans::{SampleSpans, period};
 use crate::views::tasks::{self, TaskSums};
 use crate::views::time_order::usual_distance;
 use crate::views::timeline::{
@@ -106,7 +107,8 @@ fn timeline(recorded: &(Profile, Symbols), query: &Query, request: &TimelineRequ
     let kinds = timeline::leaf_kinds(profile, symbols);
     let mut sums = TaskSums::of(left(recorded, query));
     while !sums.step(profile, query, 3) {}
-    let mut scan = TimelineScan::new(profile, query, request, &sums);
+    let spans = SampleSpans::new(profile, period(profile, query.event));
+    let mut scan = TimelineScan::new(profile, query, request, &sums, spans);
     while !scan.step(profile, &kinds, 2) {}
     scan.finish()
 }
@@ -244,8 +246,12 @@ fn tasks_are_those_with_samples_heaviest_first() {
     assert_eq!((rows.processes[0].name.as_str(), rows.processes[0].samples), ("make", 2));
 }
 
+fn load(profile: &Profile, event: u32) -> Load {
+    Load::new(profile, event, usual_distance(profile, event), period(profile, event))
+}
+
 fn heat_map(recorded: &(Profile, Symbols), query: &Query, request: &HeatRequest) -> HeatMap {
-    let load = Load::new(&recorded.0, query.event, usual_distance(&recorded.0, query.event));
+    let load = load(&recorded.0, query.event);
     let mut scan = HeatScan::new(&recorded.0, query, request, load, left(recorded, query));
     while !scan.step(&recorded.0, 3) {}
     scan.finish()
@@ -296,8 +302,10 @@ fn cells_are_parts_of_seconds() {
         .filter(|&cell| map.samples[cell] > 0)
         .map(|cell| (cell, map.samples[cell], map.busy[cell]))
         .collect();
-    // Each sample is 10 ms of a CPU; the idle thread keeps none busy.
-    assert_eq!(met, [(0, 3, 1.5), (49, 1, 0.5), (50, 1, 0.5), (51, 1, 0.0)]);
+    // Each sample is 10 ms of a CPU, of the last 20 ms where nothing was sampled before; the idle thread
+    // keeps none busy. A part of what was sampled at 999 ms lies in the cell before.
+    assert_eq!(met, [(0, 3, 1.5), (49, 1, 0.5), (50, 1, 0.475), (51, 1, 0.0)]);
+    assert_eq!(map.busy[48], 0.025);
     assert_eq!((map.row_totals[0], map.row_totals[1], map.row_totals[49]), (4.0, 1.0, 1.0));
     assert_eq!(map.row_totals.iter().sum::<f64>(), 6.0);
 
@@ -319,7 +327,8 @@ fn a_sample_of_cycles_stands_for_the_usual_time_between_two() {
     let busy: String = (0..10).map(|number| line(4 * number)).collect();
     let story = recorded(&format!("{busy} 38 b/2/2 1 cycles 99 app\n 900 b/2/2 1 cycles 99 app"));
     let map = heat_map(&story, &Query::default(), &rows_of(20));
-    assert_eq!((map.busy[0], map.busy[1]), (5.0 * 4.0 / 20.0, 6.0 * 4.0 / 20.0));
+    // The sample at 20 ms stands for the time before, that of CPU 1 for 8 ms.
+    assert_eq!((map.busy[0], map.busy[1]), (6.0 * 4.0 / 20.0, 5.0 * 4.0 / 20.0));
     // More than there are cannot be busy.
     let dense: String = (0..20).map(|number| line(number / 10 * 100)).collect();
     let map = heat_map(&recorded(&dense), &Query::default(), &rows_of(10));
@@ -338,7 +347,7 @@ fn a_wait_counts_in_every_cell_that_it_lies_in_and_any_number_of_threads_wait() 
     let map = heat_map(&story, &waits, &rows_of(10));
     assert_eq!((&map.busy[..4], map.cpus), (&[2.5, 3.0, 3.0, 0.0][..], 3));
     assert_eq!(map.samples[..4], [0, 0, 0, 3]);
-    let load = Load::new(&story.0, 1, 0);
+    let load = load(&story.0, 1);
     let cell =
         heat_map::cell(&story.0, &story.1, &waits, &load, &RemainingSamples::default(), 0..20 * MS);
     assert_eq!((cell.samples, cell.cpus_busy), (0, (15.0 + 20.0 + 20.0) / 20.0));
@@ -347,7 +356,7 @@ fn a_wait_counts_in_every_cell_that_it_lies_in_and_any_number_of_threads_wait() 
 #[test]
 fn a_cell_says_what_most_samples_ended_in() {
     let (profile, symbols) = recorded(STORY);
-    let load = Load::new(&profile, 0, usual_distance(&profile, 0));
+    let load = load(&profile, 0);
     let cell = |start, end| {
         heat_map::cell(
             &profile,
