@@ -18,8 +18,10 @@ use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
+use perftab_core::profile::{DsoKind, Frame, MappedFrom, Profile, RecordedBy};
 use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
 use perftab_core::snapshot::{self, Privacy, ShareOptions, SnapshotError};
+use perftab_core::symbolize::{DsoImages, Image, MatchedImage, RecordedIdentities, Symbols};
 use perftab_core::views::breakdown::Key;
 use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::flame_graph::Unnamed;
@@ -46,6 +48,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("snapshot", snapshot),
     ("snapshot_packed", snapshot_packed),
     ("snapshot_body", snapshot_body),
+    ("image", image),
 ];
 
 /// How a warning of damaged packing begins in what `info --json` prints.
@@ -404,4 +407,29 @@ fn used(value: impl Debug) {
 
 fn assert_same<T: PartialEq + Debug>(one: T, other: T, what: &str) {
     assert!(one == other, "{what}:\n{one:?}\n{other:?}");
+}
+
+/// A binary or debug file that is the one recorded: what its sections, symbols, linkage tables, unwind
+/// tables and DWARF say of addresses all over it.
+pub fn image(file: &[u8]) {
+    const ADDRESSES: usize = 256;
+    let Ok(image) = Image::open("image", Box::new(SliceSource::new(file.to_vec()))) else { return };
+    let mut profile = Profile::default();
+    let dso = profile.dsos.intern("/image", DsoKind::User, MappedFrom::Nothing, None);
+    let recorded = profile.dsos.get_mut(dso);
+    recorded.identity = image.identity();
+    recorded.recorded_by = Some(RecordedBy::Mmap);
+    for address in (0..file.len()).step_by(file.len().div_ceil(ADDRESSES).max(1)) {
+        profile.frames.intern(Frame { dso, address: address as u64 });
+    }
+    let recorded = RecordedIdentities::new(&profile.dsos);
+    let Ok(matched) = MatchedImage::admit(&recorded, image) else { return };
+    let mut images = DsoImages::default();
+    if images.add(matched).is_ok() {
+        let mut symbols = Symbols::new(&profile);
+        symbols.resolve(&profile, dso, &images);
+        for (frame, _) in profile.frames.iter() {
+            assert!(!symbols.levels(frame).is_empty());
+        }
+    }
 }

@@ -334,6 +334,11 @@ impl Session {
             let before = work.progress().0;
             if left > 0 && !work.is_done() {
                 self.symbols.step(work, &self.profile, &self.images, left);
+                if work.is_done()
+                    && let Some(lost) = self.images.lost_inlines(work.dso())
+                {
+                    self.ledger.lost_inlines(work.dso(), &lost);
+                }
                 left = left.saturating_sub(work.progress().0 - before);
             }
         }

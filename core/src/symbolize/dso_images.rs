@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use object::elf;
 
+use super::dwarf::over_budget;
 use super::elf::Elf;
 use super::image::Image;
 use super::inline_frames::InlineFrames;
@@ -46,8 +47,34 @@ pub(super) struct Build {
     images: Vec<MatchedImage>,
     symbols: SymbolTable,
     supplementary: Option<Rc<SupplementaryImage>>,
-    /// Read at the first look-up; `None` inside: there is none that can be read.
-    inline_frames: OnceCell<Option<InlineFrames>>,
+    /// Read at the first look-up.
+    inline_frames: OnceCell<DebugInformation>,
+}
+
+/// What became of the debug information of a build.
+struct DebugInformation {
+    /// `None`: there is none that can be read.
+    frames: Option<InlineFrames>,
+    /// Why some of it could not be read.
+    fault: Option<String>,
+}
+
+/// Debug information that gave less than there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostInlines {
+    /// Why.
+    pub why: String,
+    /// How much of it is lost.
+    pub extent: Extent,
+}
+
+/// How much of something is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Some of it.
+    Part,
 }
 
 impl DsoImages {
@@ -123,6 +150,18 @@ impl DsoImages {
         self.build(id)?.placement(dso).err().map(Unplaced::sentence)
     }
 
+    /// What naming could not read of the debug information of a DSO.
+    pub fn lost_inlines(&self, id: DsoId) -> Option<LostInlines> {
+        let DebugInformation { frames, fault } = self.build(id)?.inline_frames.get()?;
+        match (frames, fault) {
+            (None, Some(why)) => Some(LostInlines { why: why.clone(), extent: Extent::Whole }),
+            (Some(frames), _) if frames.is_over_budget() => {
+                Some(LostInlines { why: over_budget().to_string(), extent: Extent::Part })
+            }
+            _ => None,
+        }
+    }
+
     /// The matched files of a DSO, in the order in which they came.
     pub fn of(&self, dso: DsoId) -> &[MatchedImage] {
         self.build(dso).map_or(&[], |build| &build.images)
@@ -168,14 +207,22 @@ impl Build {
         if self.symbols.addresses() == Addresses::AtRunTime {
             return None;
         }
-        let read = || {
-            self.images.iter().find_map(|image| {
-                let supplementary = self.supplementary.as_deref();
-                let supplementary = supplementary.filter(|shared| shared.is_named_by(image));
-                InlineFrames::read(image, supplementary).ok().flatten()
-            })
-        };
-        self.inline_frames.get_or_init(read).as_ref()
+        self.inline_frames.get_or_init(|| self.read_debug_information()).frames.as_ref()
+    }
+
+    /// That of the first image which has some that can be read.
+    fn read_debug_information(&self) -> DebugInformation {
+        let mut fault = None;
+        for image in &self.images {
+            let supplementary = self.supplementary.as_deref();
+            let supplementary = supplementary.filter(|shared| shared.is_named_by(image));
+            match InlineFrames::read(image, supplementary) {
+                Ok(None) => {}
+                Ok(frames) => return DebugInformation { frames, fault },
+                Err(error) => fault = Some(error.to_string()),
+            }
+        }
+        DebugInformation { frames: None, fault }
     }
 
     /// How frame addresses of `dso` become addresses of this build.

@@ -20,10 +20,13 @@ use crate::decode::{ByteSource, ReadError};
 const MAX_SECTIONS: u64 = 1 << 20;
 /// Names of sections beyond this are not read.
 const MAX_SECTION_NAMES: u64 = 64 << 20;
-/// A section that inflates to more is not used: no linker wrote one that large.
-const MAX_INFLATED: u64 = 4 << 30;
-/// Deflate cannot do better than 1,032 to 1; zstd can, but compilers' output does not.
-const MAX_RATIO: u64 = 1100;
+/// A section that inflates to more is not used: no linker wrote one that large, and a tab has 4 GiB for
+/// everything.
+const MAX_INFLATED: u64 = if usize::BITS == 32 { 1 << 30 } else { 4 << 30 };
+/// Whatever the size of a file, a section of it may be this large …
+const ALWAYS_INFLATED: u64 = 64 << 20;
+/// … or so many times as large as the file. What compilers write shrinks to a tenth.
+const MAX_RATIO: u64 = 64;
 
 /// Width of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,8 +274,26 @@ impl Elf {
             return Ok(bytes);
         };
         let packed = bytes.get(skip..).unwrap_or_default();
-        inflate(format, packed, size)
+        let limit = ALWAYS_INFLATED.saturating_add(source.len().saturating_mul(MAX_RATIO));
+        inflate(format, packed, size, limit.min(MAX_INFLATED))
             .ok_or_else(|| ReadError::new(format!("{} cannot be inflated", section.name)))
+    }
+
+    /// How long the section's bytes are once they are inflated.
+    pub fn inflated_size(
+        &self,
+        source: &dyn ByteSource,
+        section: &Section,
+    ) -> Result<u64, ReadError> {
+        let start = || source.read_vec(section.offset, section.size.min(24));
+        if section.flags.0 & elf::SHF_COMPRESSED.0 != 0 {
+            Ok(self.compression(&start()?).map_or(0, |(_, size, _)| size))
+        } else if section.name.starts_with(".zdebug_") {
+            let size = start()?.get(4..).and_then(|rest| rest.first_chunk().copied());
+            Ok(size.map_or(0, u64::from_be_bytes))
+        } else {
+            Ok(section.size)
+        }
     }
 
     /// Format, inflated size and length of the header of a compressed section.
@@ -297,8 +318,12 @@ impl Elf {
     }
 }
 
-fn inflate(format: CompressionFormat, data: &[u8], uncompressed_size: u64) -> Option<Vec<u8>> {
-    let limit = (data.len() as u64).saturating_mul(MAX_RATIO).min(MAX_INFLATED);
+fn inflate(
+    format: CompressionFormat,
+    data: &[u8],
+    uncompressed_size: u64,
+    limit: u64,
+) -> Option<Vec<u8>> {
     if uncompressed_size > limit {
         return None;
     }

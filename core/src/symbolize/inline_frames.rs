@@ -2,30 +2,28 @@
 //!
 //! Sections are read whole when the first address is looked up, and shared by reference count, so
 //! that the look-up can be kept between the slices of a long naming. Look up addresses in
-//! ascending order: then each unit is parsed once and while it is in the cache.
+//! ascending order: then each unit is parsed once and while it is in the cache. What all of it may
+//! cost has a bound (`dwarf/`).
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use addr2line::{Context, LookupResult};
 use gimli::{EndianArcSlice, Reader as _, RunTimeEndian, SectionId};
 use object::elf;
 
 use super::address::Svma;
+use super::dwarf::{Budget, Fault, Found, Units, over_budget};
 use super::elf::{Elf, Section};
+use super::image::Image;
 use super::kernel_module::{ModuleLayout, RelocatedSections};
 use super::matched_image::MatchedImage;
 use super::supplementary::SupplementaryImage;
 use crate::decode::ReadError;
 
-/// More levels than this at one address are not kept.
-const MAX_LEVELS: usize = 256;
-
-type Reader = EndianArcSlice<RunTimeEndian>;
-
 /// The DWARF of one file, ready for look-ups.
 pub struct InlineFrames {
-    context: Context<Reader>,
+    units: Units,
 }
 
 /// One level of a call at an address.
@@ -34,7 +32,7 @@ pub struct InlineLevel<'a> {
     /// Name as in DWARF: the linkage name if there is one, still mangled.
     pub function: Option<Cow<'a, str>>,
     /// Path of the source file.
-    pub file: Option<&'a str>,
+    pub file: Option<Rc<str>>,
     /// Line in it, counted from 1.
     pub line: Option<u32>,
 }
@@ -66,8 +64,11 @@ impl InlineFrames {
             },
             false => None,
         };
+        let budget = Budget::of_file(image.source().len());
         let mut dwarf = gimli::Dwarf::load(|id: SectionId| {
-            let bytes = match (wanted(id).then(|| named(elf, id)).flatten(), &relocated) {
+            let section = wanted(id).then(|| named(elf, id)).flatten();
+            hold(&budget, image, elf, section)?;
+            let bytes = match (section, &relocated) {
                 (Some(section), Some(relocated)) => relocated.section_bytes(section)?,
                 (Some(section), None) => image.section_bytes(elf, section)?,
                 (None, _) => Vec::new(),
@@ -77,78 +78,70 @@ impl InlineFrames {
         let other = supplementary.map(SupplementaryImage::image);
         if let Some((other, elf)) = other.and_then(|other| Some((other, other.elf()?))) {
             dwarf.load_sup(|id: SectionId| {
-                let bytes = match wanted(id).then(|| named(elf, id)).flatten() {
+                let section = wanted(id).then(|| named(elf, id)).flatten();
+                hold(&budget, other, elf, section)?;
+                let bytes = match section {
                     Some(section) => other.section_bytes(elf, section)?,
                     None => Vec::new(),
                 };
                 Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
             })?;
         }
-        let context = Context::from_dwarf(dwarf)
-            .map_err(|error| ReadError::new(format!("{}: {error}", image.name())))?;
-        Ok(Some(Self { context }))
+        let units = Units::read(dwarf, budget).map_err(|fault| match fault {
+            Fault::Memory | Fault::Work => over_budget(),
+            Fault::Damaged => {
+                ReadError::new(format!("{}: its DWARF cannot be understood", image.name()))
+            }
+        })?;
+        Ok(Some(Self { units }))
+    }
+
+    /// True if some address has no levels because they would need more than the file may use.
+    pub fn is_over_budget(&self) -> bool {
+        self.units.fault().is_some()
     }
 
     /// Calls `each` for the levels at `address`, innermost first; the last one is the function
     /// that the linker knows. Damaged DWARF gives fewer levels, or none.
     pub fn at(&self, address: Svma, mut each: impl FnMut(InlineLevel<'_>)) {
-        let frames = match self.context.find_frames(address.0) {
-            LookupResult::Output(frames) => frames,
-            // Split DWARF lies in other files.
-            load @ LookupResult::Load { .. } => load.skip_all_loads(),
+        let Some(found) = self.units.find(address.0) else { return };
+        let mut level = |name: Option<&_>, file: Option<u64>, line: u32| {
+            each(InlineLevel {
+                function: name.and_then(text),
+                file: file.and_then(|file| self.units.path(&found, file)),
+                line: Some(line).filter(|&line| line != 0),
+            });
         };
-        let Ok(mut frames) = frames else { return };
-        for _ in 0..MAX_LEVELS {
-            let Ok(Some(frame)) = frames.next() else { return };
-            let function = frame.function.as_ref().and_then(|name| name.raw_name().ok());
-            let (file, line) =
-                frame.location.as_ref().map_or((None, None), |at| (at.file, at.line));
-            each(InlineLevel { function, file, line: line.filter(|&line| line != 0) });
+        let (mut file, mut line) = found.row().map_or((None, 0), |(file, line)| (Some(file), line));
+        for (name, call_file, call_line) in found.bodies().into_iter().rev() {
+            level(name, file, line);
+            (file, line) = (call_file, call_line);
         }
+        level(found.function().flatten(), file, line);
     }
 
     /// MD5 of the source file of this path that the code at `address` was made of, where the compiler
     /// has noted it (DWARF 5, section 6.2.4.1, DW_LNCT_MD5; clang does, gcc does not).
     pub fn source_md5(&self, address: Svma, path: &str) -> Option<[u8; 16]> {
-        let unit = self.context.find_dwarf_and_unit(address.0).skip_all_loads()?;
-        let header = unit.line_program.as_ref()?.header();
-        if !header.file_has_md5() {
-            return None;
-        }
-        let mut files = header.file_names().iter();
-        let file = files.find(|file| path_of(unit, file, header).as_deref() == Some(path))?;
-        Some(*file.md5()).filter(|md5| *md5 != [0; 16])
+        let found: Found = self.units.find(address.0)?;
+        self.units.md5(&found, path)
     }
 }
 
-/// Path of a line program's file, put together as addr2line does.
-fn path_of(
-    unit: gimli::UnitRef<'_, Reader>,
-    file: &gimli::FileEntry<Reader>,
-    header: &gimli::LineProgramHeader<Reader>,
-) -> Option<String> {
-    let text = |value| {
-        let text = unit.attr_string(value).ok()?;
-        text.to_string_lossy().ok().map(Cow::into_owned)
-    };
-    let folder = match file.directory_index() {
-        0 => None,
-        _ => file.directory(header).map(text),
-    };
-    let mut path = unit.comp_dir.as_ref().and_then(|folder| folder.to_string_lossy().ok());
-    let mut path = path.take().map(Cow::into_owned).unwrap_or_default();
-    for part in [folder, Some(text(file.path_name()))].into_iter().flatten() {
-        let part = part?;
-        if part.starts_with('/') {
-            path = part;
-        } else {
-            if !path.is_empty() && !path.ends_with('/') {
-                path.push('/');
-            }
-            path.push_str(&part);
-        }
-    }
-    Some(path)
+fn text(name: &EndianArcSlice<RunTimeEndian>) -> Option<Cow<'_, str>> {
+    name.to_string_lossy().ok()
+}
+
+/// Takes memory for a section, as long as it will be when it is inflated.
+fn hold(
+    budget: &Budget,
+    image: &Image,
+    elf: &Elf,
+    section: Option<&Section>,
+) -> Result<(), ReadError> {
+    let Some(section) = section else { return Ok(()) };
+    // Twice: as it is read, and as it is kept.
+    budget.hold_sections(elf.inflated_size(image.source(), section)?.saturating_mul(2))
 }
 
 /// The sections that look-ups touch; others (locations, types, macros) stay on disk.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::dso_images::{Extent, LostInlines};
 use super::rejection::Rejection;
 use crate::format::package_note::PackageNote;
 use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity};
@@ -146,6 +147,20 @@ impl Ledger {
     /// A matched file cannot give names to a DSO: where the DSO was is not known.
     pub fn unplaced(&mut self, dso: DsoId, why: &str) {
         self.rows[dso.index()].reason = Some(why.to_owned());
+    }
+
+    /// The debug information of the files of a DSO could not be read, wholly or in part.
+    pub fn lost_inlines(&mut self, dso: DsoId, lost: &LostInlines) {
+        let row = &mut self.rows[dso.index()];
+        if lost.extent == Extent::Whole {
+            row.holds.inlines = false;
+            row.gives = Some(row.holds.sentence());
+        }
+        let what = match lost.extent {
+            Extent::Whole => "there are no inlined functions and no lines",
+            Extent::Part => "some inlined functions and lines are missing",
+        };
+        row.reason = Some(format!("{what}: {}", lost.why));
     }
 
     /// The user insists on a file for a DSO; `found` is what the file says that it is.

@@ -134,6 +134,11 @@ impl NamingWork {
         (self.total - (self.end - self.next), self.total)
     }
 
+    /// Whose frames they are.
+    pub fn dso(&self) -> DsoId {
+        self.dso
+    }
+
     /// True if nothing is left.
     pub fn is_done(&self) -> bool {
         self.next == self.end
@@ -397,7 +402,7 @@ impl Symbols {
                     Some(name) => self.met_function(work, &name, Provenance::Matched),
                     None => symbol.unwrap_or(unnamed),
                 };
-                let file = level.file.map(|path| self.file_of_path(path));
+                let file = level.file.map(|path| self.file_of_path(&path));
                 let inlining = Inlining::Inlined;
                 let line = level.line.and_then(NonZeroU32::new);
                 levels.push(Level { function, file, line, inlining });
