@@ -92,6 +92,26 @@ describe("timeline", () => {
     await noRange();
   });
 
+  scene("a press that is let go outside of the timeline drags nothing afterwards", async () => {
+    await open();
+    const before = await edges();
+    const { y, height } = await plot();
+    const middle = y + height / 2;
+    await tab.mouse.move(await xOf(20), middle);
+    await tab.mouse.down();
+    await tab.mouse.move(await xOf(20), y + height + 200, { steps: 3 });
+    await tab.mouse.up();
+    await tab.mouse.move(await xOf(20), middle, { steps: 3 });
+    await tab.mouse.move(await xOf(40), middle, { steps: 3 });
+    await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+    assert.deepEqual(await edges(), before);
+    // A click elsewhere would have dropped it.
+    await tab.mouse.click(await xOf(40), middle);
+    await noRange();
+    await drag(10, 20);
+    await range("10.00 s to 20.00 s");
+  });
+
   scene("arrows move the cursor, Shift and arrows make a range that is one step", async () => {
     await open();
     await cursor().focus();

@@ -140,6 +140,21 @@ describe("flame graph", () => {
     await rootIs("node");
   });
 
+  scene("a press at the graph's edge that is let go outside drags nothing afterwards", async () => {
+    await open("", GRAPH);
+    const { y } = await tab.locator(".flame-sticky").boundingBox();
+    const [x] = await onGraph(0.2, 2);
+    await tab.mouse.move(x, y + 1);
+    await tab.mouse.down();
+    await tab.mouse.move(x, y - 2);
+    await tab.mouse.move(x, y - 40);
+    await tab.mouse.up();
+    await tab.mouse.move(...(await onGraph(0.2, 1)), { steps: 3 });
+    await tab.mouse.move(...(await onGraph(0.2, 2)), { steps: 3 });
+    await tab.locator(".hover-card").waitFor();
+    await tab.mouse.move(10, 10);
+  });
+
   scene("the card comes after a pause, goes at once, and stays while it is pinned", async () => {
     await open("", GRAPH);
     const card = tab.locator(".hover-card");

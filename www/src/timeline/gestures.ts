@@ -64,6 +64,8 @@ export function followGestures(
       return;
     }
     fingers.set(event.pointerId, event.clientX);
+    // Wherever it is let go, that is told here.
+    area.setPointerCapture(event.pointerId);
     if (fingers.size > 1) {
       end("cancelled");
       return;
@@ -103,7 +105,6 @@ export function followGestures(
     const down = event.clientY - press.clientY;
     if (!press.dragging && (Math.abs(by) > CLICK_SLOP || (axes === "both" && Math.abs(down) > CLICK_SLOP))) {
       press.dragging = true;
-      area.setPointerCapture(press.id);
       handlers.leave();
     }
     if (press.dragging) {
@@ -181,6 +182,7 @@ export function followGestures(
   area.addEventListener("pointermove", move, { signal });
   area.addEventListener("pointerup", up, { signal });
   area.addEventListener("pointercancel", cancel, { signal });
+  area.addEventListener("lostpointercapture", cancel, { signal });
   area.addEventListener("pointerleave", () => handlers.leave(), { signal });
   area.addEventListener("dblclick", doubleClick, { signal });
   area.addEventListener("wheel", wheel, { signal, passive: false });

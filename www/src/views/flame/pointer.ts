@@ -52,6 +52,7 @@ export function followPointer(
   on("pointerdown", (event) => pointers.down(event));
   on("pointerup", (event) => pointers.up(event));
   on("pointercancel", (event) => pointers.forget(event));
+  on("lostpointercapture", (event) => pointers.forget(event));
   on("pointerleave", () => {
     handlers.hover(NO_BOX, 0, 0);
     handlers.pointerAt(null);
@@ -97,6 +98,8 @@ class Pointers {
       return;
     }
     const { pointerId, clientX, clientY } = event;
+    // Wherever it is let go, that is told here.
+    this.#scroller.setPointerCapture(pointerId);
     this.#down.set(pointerId, { id: pointerId, x: clientX, y: clientY, lastX: clientX, lastY: clientY, dragging: false });
     if (this.#down.size === 2) {
       for (const press of this.#down.values()) {
@@ -117,7 +120,6 @@ class Pointers {
     if (!press.dragging && Math.hypot(event.clientX - press.x, event.clientY - press.y) > CLICK_SLOP) {
       press.dragging = true;
       this.#handlers.hover(NO_BOX, 0, 0);
-      this.#scroller.setPointerCapture(press.id);
     }
     if (press.dragging) {
       if (this.#down.size === 2) {
