@@ -14,6 +14,7 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, ProfileInfo } from "../session/types.ts";
 import { comparison, phase, session } from "../state/app.ts";
 import { amendStep, step } from "../state/history.ts";
+import { takingOver } from "../state/take_over.ts";
 import { runTask } from "../state/tasks.ts";
 import { toast } from "../state/toasts.ts";
 import { DEFAULT_COMPARISON, forgetPlaces, second } from "./state.ts";
@@ -46,6 +47,9 @@ export function compareAgain(): void {
   }
 }
 
+/** What is chosen last takes over from what is still being read. */
+const begin = takingOver<boolean>();
+
 type OpenSecond = (present: Session, options: Required<CallOptions>) => Promise<ProfileInfo>;
 
 async function compareWith(name: string, bytes: number | null, open: OpenSecond): Promise<void> {
@@ -54,11 +58,17 @@ async function compareWith(name: string, bytes: number | null, open: OpenSecond)
     return;
   }
   try {
-    const info = await runTask(`Reading ${name}`, (options) => open(present, options));
-    batch(() => {
-      second.value = { name, bytes, info };
-      forgetPlaces();
+    const isThere = await begin(async (abort) => {
+      const info = await runTask(`Reading ${name}`, (options) => open(present, options), abort);
+      batch(() => {
+        second.value = { name, bytes, info };
+        forgetPlaces();
+      });
+      return true;
     });
+    if (isThere === undefined) {
+      return;
+    }
     await refreshNames();
     step(() => {
       comparison.value = { ...DEFAULT_COMPARISON, with: "second" };

@@ -12,6 +12,7 @@ import { forgetSecond } from "../compare/second.ts";
 import { forgetForced } from "../ledger/forced.ts";
 import type { Origin } from "../state/app.ts";
 import {
+  comparison,
   dockOpen,
   info,
   ledgerFull,
@@ -22,12 +23,14 @@ import {
   selectedDso,
   selection,
   session,
+  shownThread,
   zoomRoot,
 } from "../state/app.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import type { SharedView, ViewState } from "../state/url.ts";
 import { readView } from "../state/url.ts";
 import { amendStep, apply, keepAddress, keepProfile } from "../state/history.ts";
+import { takingOver } from "../state/take_over.ts";
 import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
@@ -231,17 +234,40 @@ function need(): NonNullable<typeof session.value> {
   return present;
 }
 
-async function open(wanted: OpenRequest, again: (entry: string, state: ViewState) => Promise<void>): Promise<void> {
+type Again = (entry: string, state: ViewState) => Promise<void>;
+
+/** What is opened last takes over from what is still being read. */
+const begin = takingOver<SharedView | null | undefined>();
+
+async function open(wanted: OpenRequest, again: Again): Promise<void> {
+  const shown = await begin((abort) => read(wanted, again, abort));
+  if (shown === undefined) {
+    return;
+  }
+  try {
+    if (wanted.state === null && shown !== null && shown.zoom.length > 0) {
+      await zoomInto(shown.zoom);
+    }
+    await admitAgain();
+    await admitWaiting();
+    fetchUnasked();
+  } catch (error) {
+    report(wanted.name, error);
+  }
+}
+
+/** Reads and shows it; the answer is how its sender looked at it, and undefined where it is not shown. */
+async function read(wanted: OpenRequest, again: Again, abort: AbortController): Promise<SharedView | null | undefined> {
   const before = phase.peek();
   if (before.kind === "opening" || before.kind === "died") {
-    return;
+    return undefined;
   }
   if (before.kind === "empty") {
     phase.value = { kind: "opening", name: wanted.name };
   }
   opening.value = wanted.name;
   try {
-    await runTask(`Reading ${wanted.name}`, wanted.read);
+    await runTask(`Reading ${wanted.name}`, wanted.read, abort);
     await refreshNames();
     const sender = senders(info.peek());
     batch(() => {
@@ -266,6 +292,8 @@ async function open(wanted: OpenRequest, again: (entry: string, state: ViewState
         // What was filtered of another recording means nothing in this one.
         query.value = DEFAULT_QUERY;
         linesOf.value = null;
+        shownThread.value = null;
+        comparison.value = null;
       }
       const asked = query.peek();
       query.value = { ...asked, event: eventToShow(info.peek(), asked.event) };
@@ -279,18 +307,14 @@ async function open(wanted: OpenRequest, again: (entry: string, state: ViewState
     const entry = wanted.entry ?? entryName(wanted);
     remember(entry, again);
     keepProfile(wanted.payload, entry);
-    if (wanted.state === null && sender !== null && sender.zoom.length > 0) {
-      await zoomInto(sender.zoom);
-    }
-    await admitAgain();
-    await admitWaiting();
-    fetchUnasked();
+    return sender;
   } catch (error) {
     if (phase.peek().kind === "opening") {
       phase.value = before;
     }
     keepAddress();
     report(wanted.name, error);
+    return undefined;
   }
 }
 
@@ -302,10 +326,13 @@ function senders(profile: ProfileInfo | null): SharedView | null {
 /** As far down as the way is in this profile, of which some calls may be folded. */
 async function zoomInto(path: readonly string[]): Promise<void> {
   const place = { path: [...path], pathFrames: [] };
+  const of = opened.peek();
   const found = await need().call("findCallNode", { query: query.peek(), place });
-  amendStep(() => {
-    zoomRoot.value = found;
-  });
+  if (of === opened.peek()) {
+    amendStep(() => {
+      zoomRoot.value = found;
+    });
+  }
 }
 
 /** Shows a profile as somebody looked at it, as far as it can be shown so. */

@@ -9,11 +9,15 @@ import { bytesOf, count } from "./format.ts";
 let lastId = 0;
 
 /**
- * Runs `work` as a task that the status bar names and Cancel aborts. Pass the options on to the session's call.
+ * Runs `work` as a task that the status bar names and Cancel aborts, as does who has `abort`. Pass the options on to the
+ * session's call.
  */
-export async function runTask<T>(label: string, work: (options: Required<CallOptions>) => Promise<T>): Promise<T> {
+export async function runTask<T>(
+  label: string,
+  work: (options: Required<CallOptions>) => Promise<T>,
+  abort: AbortController = new AbortController(),
+): Promise<T> {
   const id = ++lastId;
-  const abort = new AbortController();
   const change = (to: Partial<Task>): void => {
     tasks.value = tasks.value.map((task) => (task.id === id ? { ...task, ...to } : task));
   };

@@ -1,0 +1,76 @@
+// What the page does when two things happen at once or one after the other: opens that overtake each other, a profile after
+// another, presses that end elsewhere than they began, keys in quick succession, a message said twice.
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { describe } from "node:test";
+import { html } from "./recording.mjs";
+import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { Tab } from "./tab.mjs";
+
+const file = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const fixture = (name) => file(`tests/fixtures/${name}.perf.data`);
+const [ONE, OTHER] = ["perf-fp", "perf-clock"].map(fixture);
+
+let tab;
+
+/** Runs in the page before its own script: holds what is asked of a recording until it is let go, and counts addresses. */
+function holdAndCount() {
+  window.perftabHeld = null;
+  window.Worker = class extends window.Worker {
+    postMessage(message, ...rest) {
+      if (window.perftabHeld && message.method === "open") window.perftabHeld.push(() => super.postMessage(message, ...rest));
+      else super.postMessage(message, ...rest);
+    }
+  };
+  window.perftabWritten = 0;
+  const replace = history.replaceState.bind(history);
+  history.replaceState = (...args) => {
+    window.perftabWritten += 1;
+    replace(...args);
+  };
+}
+
+beforeScenes(async () => {
+  tab = await Tab.open(`file://${html}`, { init: holdAndCount });
+  tab.page.setDefaultTimeout(60_000);
+  await tab.drop(ONE);
+  await tab.opened();
+});
+
+afterScenes(() => tab.close());
+
+const fileName = () => tab.page.locator(".file-name").innerText();
+
+describe("opening", () => {
+  scene("of two opens at once the last that began wins, whatever ends last", async () => {
+    await tab.page.evaluate(() => {
+      window.perftabHeld = [];
+    });
+    await tab.drop(OTHER);
+    await tab.page.waitForFunction(() => window.perftabHeld.length === 1);
+    await tab.page.evaluate(() => {
+      [window.perftabFirst, window.perftabHeld] = [window.perftabHeld, null];
+    });
+    await tab.drop(fixture("perf-dwarf"));
+    await tab.page.locator(".file-name", { hasText: "perf-dwarf" }).waitFor();
+    await tab.page.evaluate(() => {
+      for (const ask of window.perftabFirst) ask();
+    });
+    await tab.settled();
+    assert.match(await fileName(), /perf-dwarf/);
+  });
+
+  scene("another file shows neither the former's thread nor its comparison", async () => {
+    const { page } = tab;
+    await page.evaluate(() => {
+      location.hash = "#s2&view=time-order&thread=1&range=0-0.001&compare=rest.share.after";
+    });
+    await page.waitForFunction(() => document.querySelector(".compare-bar, .compare") !== null);
+    await tab.drop(OTHER);
+    await page.locator(".file-name", { hasText: "perf-clock" }).waitFor();
+    await tab.settled();
+    const hash = await page.evaluate(() => location.hash);
+    assert.doesNotMatch(hash, /thread=|compare=/);
+    assert.equal(await page.locator(".compare-bar, .compare").count(), 0);
+  });
+});
