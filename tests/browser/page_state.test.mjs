@@ -74,3 +74,19 @@ describe("opening", () => {
     assert.equal(await page.locator(".compare-bar, .compare").count(), 0);
   });
 });
+
+describe("the address", () => {
+  scene("is not rewritten with every key, and says the last text in the end", async () => {
+    const { page } = tab;
+    await page.keyboard.press("/");
+    await page.locator(".search input:focus").waitFor();
+    const before = await page.evaluate(() => window.perftabWritten);
+    const text = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
+    await page.keyboard.type(text);
+    await page.waitForFunction((text) => location.hash.includes(text), text);
+    const written = (await page.evaluate(() => window.perftabWritten)) - before;
+    assert.ok(written < text.length / 2, `${written} for ${text.length} keys`);
+    await page.locator(".search input").fill("");
+    await page.keyboard.press("Escape");
+  });
+});

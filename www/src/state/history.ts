@@ -41,6 +41,9 @@ interface Entry {
   profile: string;
 }
 
+/** Browsers refuse more than a hundred changes of the address in thirty seconds, so typing makes fewer. */
+const REWRITE_EVERY_MS = 400;
+
 let payload: string | null = null;
 let profile = "";
 
@@ -80,6 +83,7 @@ export function keepAddress(): void {
 export function undo(): void {
   if (at > first && !moving) {
     moving = true;
+    writeDue();
     history.back();
   }
 }
@@ -88,6 +92,7 @@ export function undo(): void {
 export function redo(): void {
   if (at < last && !moving) {
     moving = true;
+    writeDue();
     history.forward();
   }
 }
@@ -103,6 +108,7 @@ export function zoomTo(callNode: number): void {
 
 /** Changes the state as one step that Back undoes. */
 export function step(change: () => void): void {
+  writeDue();
   batch(change);
   at += 1;
   [last, moving] = [at, false];
@@ -140,12 +146,47 @@ export function followHistory(changing: ChangeRunner = batch, reopening: Reopen 
     void functionsOrder.value;
     void functionsGroup.value;
     void shownThread.value;
-    untracked(() => write("replace"));
+    untracked(rewrite);
   });
+  window.addEventListener("pagehide", writeDue);
+}
+
+/** When the address may be rewritten again, and who does it then. */
+let rewriteFrom = 0;
+let due: ReturnType<typeof setTimeout> | null = null;
+
+/** Rewrites the address at once, or after a while if that was done a moment ago. */
+function rewrite(): void {
+  const wait = rewriteFrom - performance.now();
+  if (wait <= 0) {
+    rewriteFrom = performance.now() + REWRITE_EVERY_MS;
+    write("replace");
+  } else {
+    due ??= setTimeout(() => {
+      rewriteFrom = performance.now() + REWRITE_EVERY_MS;
+      write("replace");
+    }, wait);
+  }
+}
+
+/** The present entry says what is shown, before another one is. */
+function writeDue(): void {
+  if (due !== null) {
+    write("replace");
+  }
+}
+
+function forgetDue(): void {
+  if (due !== null) {
+    clearTimeout(due);
+    due = null;
+  }
 }
 
 function show(entry: Entry | null): void {
   moving = false;
+  // It was of the entry that is left.
+  forgetDue();
   const address = readFragment(location.hash);
   const isOther = entry !== null && entry.profile !== profile && profile !== "";
   tellPassedOver(address.passedOver);
@@ -205,6 +246,7 @@ export function apply(state: ViewState): void {
 }
 
 function write(how: "push" | "replace"): void {
+  forgetDue();
   [canUndo.value, canRedo.value] = [at > first, at < last];
   const fragment = writeFragment({ payload, state: viewState.peek() });
   const address = fragment.length > LONGEST_REWRITTEN ? undefined : location.pathname + location.search + fragment;
