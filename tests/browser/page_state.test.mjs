@@ -90,3 +90,25 @@ describe("the address", () => {
     await page.keyboard.press("Escape");
   });
 });
+
+describe("dialogs", () => {
+  scene("stay when a selection of text ends on the backdrop, and close by a click on it", async () => {
+    const { page } = tab;
+    await page.keyboard.press("?");
+    const dialog = page.locator("dialog[open]");
+    const { x, y, height } = await dialog.locator("h2").boundingBox();
+    const beside = (await dialog.boundingBox()).x / 2;
+    for (const [from, to] of [
+      [x + 5, beside],
+      [beside, x + 5],
+    ]) {
+      await page.mouse.move(from, y + height / 2);
+      await page.mouse.down();
+      await page.mouse.move(to, y + height / 2, { steps: 4 });
+      await page.mouse.up();
+      assert.equal(await dialog.count(), 1);
+    }
+    await page.mouse.click(beside, y + height / 2);
+    await dialog.waitFor({ state: "detached" });
+  });
+});

@@ -28,6 +28,9 @@ export function Dialog({ title, kind, onClose, head, children }: DialogProps): J
       }
     };
   }, []);
+  const [pressed, released] = [useRef(false), useRef(false)];
+  // The dialog itself is hit only where its backdrop is.
+  const isBackdrop = (event: MouseEvent): boolean => event.button === 0 && event.target === ref.current;
   return (
     <dialog
       ref={ref}
@@ -37,9 +40,15 @@ export function Dialog({ title, kind, onClose, head, children }: DialogProps): J
         event.preventDefault();
         onClose();
       }}
+      onPointerDown={(event) => {
+        pressed.current = isBackdrop(event);
+      }}
+      onPointerUp={(event) => {
+        released.current = isBackdrop(event);
+      }}
       onClick={(event) => {
-        // The dialog itself is hit only where its backdrop is.
-        if (event.target === ref.current) {
+        // A click of a selection of text that begins or ends on the backdrop is the dialog's, too.
+        if (isBackdrop(event) && pressed.current && released.current) {
           onClose();
         }
       }}
