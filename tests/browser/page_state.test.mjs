@@ -112,3 +112,23 @@ describe("dialogs", () => {
     await dialog.waitFor({ state: "detached" });
   });
 });
+
+describe("what is spoken", () => {
+  scene("is said again when it happens again", async () => {
+    const { page } = tab;
+    await page.evaluate(() => {
+      window.perftabSaid = [];
+      const region = document.querySelector(".visually-hidden[role=status][aria-live=polite]");
+      new MutationObserver((changes) => {
+        for (const { addedNodes } of changes) window.perftabSaid.push(...[...addedNodes].map((node) => node.textContent));
+      }).observe(region, { childList: true, subtree: true });
+    });
+    for (const times of [1, 2]) {
+      // Nothing in it is a binary of this profile, and the page says so.
+      await tab.drop(file("README.md"));
+      await page.waitForFunction((times) => window.perftabSaid.length === times, times);
+    }
+    const [one, two] = await page.evaluate(() => window.perftabSaid);
+    assert.equal(one, two);
+  });
+});

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { spoken, toast } from "../state/toasts.ts";
+import { speak, toast } from "../state/toasts.ts";
 
 interface CopyProps {
   text: string;
@@ -32,7 +32,7 @@ export function Copy({ text, label = "Copy", class: kind = "quiet", disabled = f
 export async function writeClipboard(text: string): Promise<boolean> {
   const done = await copyText(text);
   if (done) {
-    spoken.value = "Copied";
+    speak("Copied");
   } else {
     toast("error", "The browser did not allow copying. Select the text and copy it.");
   }

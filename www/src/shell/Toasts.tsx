@@ -32,9 +32,11 @@ export function Toasts(): JSX.Element {
 }
 
 export function Speech(): JSX.Element {
+  const { id, text } = spoken.value;
   return (
     <div class="visually-hidden" role="status" aria-live="polite">
-      {spoken.value}
+      {/* Words are read when something is added: the same words again are another element. */}
+      <span key={id}>{text}</span>
     </div>
   );
 }

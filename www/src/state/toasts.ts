@@ -12,8 +12,12 @@ export interface Toast {
 }
 
 export const toasts = signal<readonly Toast[]>([]);
-/** What a screen reader hears next. */
-export const spoken = signal("");
+/** What a screen reader hears next; the number tells it from the same words before. */
+export const spoken = signal({ id: 0, text: "" });
+
+export function speak(text: string): void {
+  spoken.value = { id: spoken.peek().id + 1, text };
+}
 
 const LINGER_MS = 6000;
 let lastId = 0;
@@ -28,7 +32,7 @@ export function passingToast(tone: Toast["tone"], text: string, action?: Toast["
   // News replaces news: only errors wait for somebody to read them.
   const errors = toasts.value.filter((each) => each.tone === "error");
   toasts.value = [...errors, { id, tone, text, ...(action === undefined ? {} : { action }) }];
-  spoken.value = text;
+  speak(text);
   // What asks for an action stays as long as an error does: a person must have time to find it.
   if (tone === "undo" || (tone === "info" && action === undefined)) {
     setTimeout(() => dismissToast(id), LINGER_MS);
