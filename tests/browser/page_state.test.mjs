@@ -132,3 +132,29 @@ describe("what is spoken", () => {
     assert.equal(one, two);
   });
 });
+
+describe("a row of the functions", () => {
+  scene("and the panel beside it say the same", async () => {
+    const { page } = tab;
+    await tab.drop(ONE);
+    await page.locator(".file-name", { hasText: "perf-fp" }).waitFor();
+    await tab.view(/Functions/);
+    await page.locator(".functions .sort", { hasText: "Total" }).click();
+    await page.getByRole("tab", { name: "Selection" }).click();
+    const panel = page.locator(".selection");
+    let several = 0;
+    for (let index = 0; index < 8; index++) {
+      await tab.settled();
+      const row = page.locator(".functions .row:not(.loading)").nth(index);
+      await row.click();
+      await panel.locator("h3", { hasText: "Heaviest call" }).waitFor();
+      await tab.settled();
+      const [self, total] = await row.locator(".number").allInnerTexts();
+      const shown = (name) => panel.locator(`dt:text-is("${name}") + dd strong`).allInnerTexts();
+      const [totals, selfs] = [await shown("Total"), await shown("Self")];
+      assert.deepEqual([selfs[0], totals[0]], [self, total]);
+      several += totals[1] === totals[0] ? 0 : 1;
+    }
+    assert.ok(several > 0, "no function has calls that differ from their sum");
+  });
+});

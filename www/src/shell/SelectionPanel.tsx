@@ -5,7 +5,7 @@ import { STATUS, StatusGlyph, takenFrom } from "../ledger/status.tsx";
 import type { CallNodeDetail } from "../session/types.ts";
 import { comparison, dsos, event, selection } from "../state/app.ts";
 import { keyOf, withKey } from "../state/commands.ts";
-import { detail } from "../state/detail.ts";
+import { detail, selectedRow } from "../state/detail.ts";
 import { percent, shortId, weight } from "../state/format.ts";
 import { zoomTo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
@@ -23,12 +23,13 @@ import { applyTransform, TRANSFORMS } from "./transforms.ts";
 export { detail } from "../state/detail.ts";
 
 export function SelectionPanel(): JSX.Element {
+  // Beside a row stands what the row says.
+  const row = selectedRow.value ?? (detail.value === null ? selection.value?.row : undefined);
+  if (row !== undefined) {
+    return <FunctionPanel row={row} heaviest={detail.value} />;
+  }
   if (detail.value !== null) {
     return <CallNodePanel node={detail.value} />;
-  }
-  const row = selection.value?.row;
-  if (row !== undefined) {
-    return <FunctionPanel row={row} />;
   }
   return <p class="empty-panel">Nothing is selected. Click a frame or a row.</p>;
 }
@@ -48,26 +49,7 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
       </h2>
       <Status node={node} />
       <dl class="facts">
-        {node.address !== null && (
-          <Fact label="Address">
-            <code
-              class="breakable"
-              title="One of the sampled addresses in this call node"
-            >{`${node.dso ?? ""}+${node.address}`}</code>
-          </Fact>
-        )}
-        <Fact label="Source">
-          {isForced(node.flags) ? (
-            "not shown for forced names"
-          ) : node.file === null ? (
-            "unknown"
-          ) : (
-            <span class="breakable">
-              {node.file}
-              {node.line === null ? "" : `:${node.line}`}
-            </span>
-          )}
-        </Fact>
+        <Place node={node} />
         <Fact label="Total">
           <Amount weightOf={node.totalWeight} samples={node.totalSamples} />
         </Fact>
@@ -79,16 +61,50 @@ function CallNodePanel({ node }: { node: CallNodeDetail }): JSX.Element {
       <Actions callNode={node.callNode} name={exportedName(node.name, node.flags)} isFunction={node.functionId !== null} />
       <When occurrence={occurrence} />
       <h3>Stack</h3>
-      <ol class="stack">
-        {node.path.map((name, index) => (
-          <li key={index} style={{ paddingLeft: `${Math.min(index, DEEPEST_INDENT) * INDENT}px` }}>
-            <span class={swatchClass(node.pathKinds[index] ?? 0, node.pathFlags[index] ?? 0)} />
-            <ForcedMark flags={node.pathFlags[index] ?? 0} />
-            <span class={nameClass(node.pathKinds[index] ?? 0, node.pathFlags[index] ?? 0)}>{name}</span>
-          </li>
-        ))}
-      </ol>
+      <Stack node={node} />
     </div>
+  );
+}
+
+/** Where its code is. */
+function Place({ node }: { node: CallNodeDetail }): JSX.Element {
+  return (
+    <>
+      {node.address !== null && (
+        <Fact label="Address">
+          <code
+            class="breakable"
+            title="One of the sampled addresses in this call node"
+          >{`${node.dso ?? ""}+${node.address}`}</code>
+        </Fact>
+      )}
+      <Fact label="Source">
+        {isForced(node.flags) ? (
+          "not shown for forced names"
+        ) : node.file === null ? (
+          "unknown"
+        ) : (
+          <span class="breakable">
+            {node.file}
+            {node.line === null ? "" : `:${node.line}`}
+          </span>
+        )}
+      </Fact>
+    </>
+  );
+}
+
+function Stack({ node }: { node: CallNodeDetail }): JSX.Element {
+  return (
+    <ol class="stack">
+      {node.path.map((name, index) => (
+        <li key={index} style={{ paddingLeft: `${Math.min(index, DEEPEST_INDENT) * INDENT}px` }}>
+          <span class={swatchClass(node.pathKinds[index] ?? 0, node.pathFlags[index] ?? 0)} />
+          <ForcedMark flags={node.pathFlags[index] ?? 0} />
+          <span class={nameClass(node.pathKinds[index] ?? 0, node.pathFlags[index] ?? 0)}>{name}</span>
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -105,7 +121,14 @@ function Status({ node: { dso, dsoId, dsoStatus, buildId } }: { node: CallNodeDe
   );
 }
 
-function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.value>["row"]> }): JSX.Element {
+interface FunctionPanelProps {
+  row: NonNullable<NonNullable<typeof selection.value>["row"]>;
+  /** Of its calls the one with most samples. */
+  heaviest: CallNodeDetail | null;
+}
+
+/** All calls of a function together, or what else a row is; then its heaviest call. */
+function FunctionPanel({ row, heaviest }: FunctionPanelProps): JSX.Element {
   const id = selection.value?.functionId ?? null;
   const occurrence = useOccurrence(id === null ? null : { kind: "function", id });
   return (
@@ -114,8 +137,9 @@ function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.
         <ForcedMark flags={row.flags} />
         {row.name}
       </h2>
-      <p class="ink-mute">{row.dso}</p>
+      {id !== null && heaviest !== null ? <Status node={heaviest} /> : <p class="ink-mute">{row.dso}</p>}
       <dl class="facts">
+        {id !== null && heaviest !== null && <Place node={heaviest} />}
         <Fact label="Total">
           <Amount weightOf={row.total} samples={null} />
         </Fact>
@@ -124,8 +148,22 @@ function FunctionPanel({ row }: { row: NonNullable<NonNullable<typeof selection.
         </Fact>
         <Threads of={occurrence} />
       </dl>
-      <Actions callNode={null} name={exportedName(row.name, row.flags)} isFunction={id !== null} />
+      <Actions callNode={heaviest?.callNode ?? null} name={exportedName(row.name, row.flags)} isFunction={id !== null} />
       <When occurrence={occurrence} />
+      {heaviest !== null && (
+        <>
+          <h3>Heaviest call</h3>
+          <dl class="facts">
+            <Fact label="Total">
+              <Amount weightOf={heaviest.totalWeight} samples={heaviest.totalSamples} />
+            </Fact>
+            <Fact label="Self">
+              <Amount weightOf={heaviest.selfWeight} samples={heaviest.selfSamples} />
+            </Fact>
+          </dl>
+          <Stack node={heaviest} />
+        </>
+      )}
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { STATUS, StatusGlyph } from "../ledger/status.tsx";
 import { ledgerNamedPercent, namedCount } from "../ledger/state.ts";
 import { ledgerParts } from "../ledger/filtered.ts";
 import { ledgerFull, selection } from "../state/app.ts";
-import { detail } from "../state/detail.ts";
+import { detail, selectedRow } from "../state/detail.ts";
 import { NARROW, percent } from "../state/format.ts";
 import { shown } from "../state/shown.ts";
 import { ForcedMark } from "../views/forced_name.tsx";
@@ -85,10 +85,10 @@ function NamedSummary(): JSX.Element {
 
 /** Name, DSO with its status, and share. */
 function Selected(): JSX.Element {
-  const row = selection.value?.row;
   const node = detail.value;
-  const { name, flags } = node ?? row ?? { name: "", flags: 0 };
-  const self = node?.selfWeight ?? row?.self ?? 0;
+  const row = selectedRow.value ?? (node === null ? selection.value?.row : undefined);
+  const { name, flags } = row ?? node ?? { name: "", flags: 0 };
+  const self = row?.self ?? node?.selfWeight ?? 0;
   const whole = shown.value?.answer.weight ?? 0;
   return (
     <span class="sheet-line">
