@@ -158,3 +158,16 @@ describe("a row of the functions", () => {
     assert.ok(several > 0, "no function has calls that differ from their sum");
   });
 });
+
+describe("call chains", () => {
+  scene("are proposed only where the recorder was not told to take them", async () => {
+    const proposal = tab.page.getByText("Recorded without call chains.");
+    await tab.view(/Flame graph/);
+    const asked = async () => (await tab.ask("info")).events.map((event) => event.call_chains);
+    assert.deepEqual(await asked(), [true]);
+    assert.equal(await proposal.count(), 0);
+    await tab.drop(fixture("perf-several"));
+    await proposal.waitFor();
+    assert.ok((await asked()).includes(false));
+  });
+});

@@ -23,13 +23,14 @@ beforeScenes(async () => {
   const program = parts.compilePhases();
   const said = parts.path("phases.txt");
   recording = parts.record("phases.perf.data", ["-F", "1999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
-  const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "tid,time"]);
-  const times = [...lines.matchAll(/^\s*(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, s, ns]) => [
+  const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "tid,cpu,time"]);
+  const times = [...lines.matchAll(/^\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, cpu, s, ns]) => [
+    Number(cpu),
     Number(tid),
     BigInt(s) * 1_000_000_000n + BigInt(ns),
   ]);
-  const first = times.reduce((least, [, time]) => (time < least ? time : least), times[0][1]);
-  samples = times.map(([tid, time]) => ({ tid, time: Number(time - first) }));
+  const first = times.reduce((least, [, , time]) => (time < least ? time : least), times[0][2]);
+  samples = times.map(([cpu, tid, time]) => ({ cpu, tid, time: Number(time - first) }));
   phases = Object.fromEntries(
     readFileSync(said, "utf8")
       .trim()
@@ -188,6 +189,18 @@ describe("time", () => {
     // cpu-clock gives each sample the same weight.
     const all = timeline.weights.reduce((sum, each) => sum + each, 0) / 2;
     const each = all / samples.length;
+    // Half of the tracks' weight is that of all CPUs; a sample is drawn over the time since the last one on its CPU.
+    const period = all / samples.length;
+    const since = new Map();
+    const spans = samples.map(({ cpu, tid, time }) => {
+      const last = since.get(cpu) ?? Number.NEGATIVE_INFINITY;
+      since.set(cpu, time);
+      return { tid, end: time, start: Math.max(0, last, time - 2 * period) };
+    });
+    const within = ({ start, end: last }, from, to) =>
+      start === last
+        ? Number(start >= from && start < to)
+        : Math.max(0, Math.min(last, to) - Math.max(start, from)) / (last - start);
     const threads = [...new Set(samples.map(({ tid }) => tid))];
     for (const tid of threads) {
       const track = timeline.tracks.findIndex((one) => one.tid === tid);
@@ -195,7 +208,8 @@ describe("time", () => {
       for (let bin = 0; bin < bins; bin++) {
         const from = (track * bins + bin) * timeline.kinds;
         const weight = timeline.weights.slice(from, from + timeline.kinds).reduce((sum, one) => sum + one, 0);
-        const inBin = samples.filter(({ tid: of, time }) => of === tid && Math.floor((time * bins) / end) === bin).length;
+        const [left, right] = [(bin * end) / bins, ((bin + 1) * end) / bins];
+        const inBin = spans.reduce((sum, span) => sum + (span.tid === tid ? within(span, left, right) : 0), 0);
         assert.ok(Math.abs(weight / each - inBin) < 0.01, `thread ${tid}, bin ${bin}: ${weight / each} of ${inBin}`);
       }
     }

@@ -1,6 +1,7 @@
 // Where cells of the heat map lie, how what is chosen is outlined, and the colours between the tokens.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sumWords } from "../src/heat_map/words.ts";
 import {
   CELL_HEIGHT,
   cellAt,
@@ -105,4 +106,21 @@ test("sums are those of the cells, over the time that there is", () => {
   assert.deepEqual(sumOfCells(map, grid, { start: 0.1 * S, end: 0.2 * S }, 1.5 * S), { samples: 20, cpusBusy: 2 });
   assert.deepEqual(sumOfCells(map, grid, { start: 0, end: 1.5 * S }, 1.5 * S), { samples: 300, cpusBusy: 2 });
   assert.equal(sumOfCells(map, grid, { start: 1.6 * S, end: 1.5 * S }, 1.5 * S).cpusBusy, 0);
+});
+
+test("one sample has no rate, and few keep no more CPUs busy than there are", () => {
+  const grid = gridFor({ start: 0, end: 1 }, 20, 100);
+  const map = {
+    start: 0,
+    seconds: 1,
+    rows: 50,
+    cpus: 1,
+    rowTotals: new Float64Array(50),
+    samples: Uint32Array.of(1),
+    busy: Float32Array.of(0.1666),
+  };
+  const one = sumOfCells(map, grid, { start: 0, end: 1 }, 1);
+  assert.deepEqual(one, { samples: 1, cpusBusy: null });
+  assert.equal(sumWords({ start: 0, end: 1 }, one, null), "0.000000001 s, 1 sample");
+  assert.equal(sumOfCells(map, grid, { start: 0, end: 1000 }, 1000).cpusBusy, 1);
 });

@@ -102,6 +102,11 @@ test("ticks stand at round times with room for their words", () => {
     assert.equal(new Set(ticks.map(({ label }) => label)).size, ticks.length, "each says another time");
   }
   assert.deepEqual(ticksFor({ start: 5, end: 5 }, 1000), []);
+  // A recording of one sample is a nanosecond long.
+  assert.deepEqual(
+    ticksFor({ start: 0, end: 1 }, 1000).map(({ time }) => time),
+    [0, 1],
+  );
   assert.deepEqual([0.3, 0.6, 1, 1.1, 2.5, 7].map(roundStep), [0.5, 1, 1, 2, 5, 10]);
 });
 

@@ -347,7 +347,7 @@ fn several_events_stand_side_by_side() {
     fixture.profile.samples.push(sample);
     let name = "cpu-clock".to_owned();
     let (origin, samples, weight) = (EventOrigin::Recorded, 1, 2_500_000);
-    fixture.profile.events.push(Event { name, origin, samples, weight });
+    fixture.profile.events.push(Event { name, origin, samples, weight, ..Event::default() });
 
     let speedscope = json(&fixture, &request(Format::Speedscope));
     let expected = "

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::event_names;
 use crate::decode::ByteOrder;
-use crate::decode::attr::{Attr, SampleLayout, TrailerLayout};
+use crate::decode::attr::{Attr, Presence, SampleLayout, TrailerLayout};
 use crate::decode::features::EventName;
 use crate::decode::header::EventAttr;
 use crate::format::attr::{event_type, flag, read_format};
-use crate::profile::EventId;
+use crate::profile::{CallChains, EventId};
 
 /// The events of a recording, in the order in which it describes them.
 #[derive(Default)]
@@ -118,6 +118,14 @@ impl Events {
 
     pub(super) fn len(&self) -> usize {
         self.events.len()
+    }
+
+    /// Which events were to have call chains.
+    pub(super) fn call_chains(&self) -> impl Iterator<Item = CallChains> + '_ {
+        self.events.iter().map(|event| match event.layout.call_chain {
+            Presence::Present => CallChains::Recorded,
+            Presence::Absent => CallChains::NotRecorded,
+        })
     }
 
     /// The names of all events: as the recorder changed them, as it described them, as their type

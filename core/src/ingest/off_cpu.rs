@@ -307,7 +307,7 @@ impl OffCpu {
             let placeholder = why.placeholder().0 as u16;
             profile.samples.event.replace(placeholder, number);
             let (name, origin) = (why.event_name().to_owned(), EventOrigin::Derived);
-            profile.events.push(Event { name, origin, samples, weight });
+            profile.events.push(Event { name, origin, samples, weight, ..Event::default() });
         }
     }
 }

@@ -373,8 +373,10 @@ impl Reader {
         }
         let names =
             self.events.names(&self.features.event_names, |id| self.features.tracepoint(id));
-        for (event, name) in self.profile.events.iter_mut().zip(names) {
+        let described = names.into_iter().zip(self.events.call_chains());
+        for (event, (name, call_chains)) in self.profile.events.iter_mut().zip(described) {
             event.name = name;
+            event.call_chains = call_chains;
         }
         self.profile.funnel = Some(self.funnel());
         self.off_cpu.finish(&mut self.profile);

@@ -15,6 +15,21 @@ pub struct Event {
     pub samples: u64,
     /// Sum of the samples' weights, in the event's own unit.
     pub weight: u64,
+    /// Whether its samples were to have call chains.
+    pub call_chains: CallChains,
+}
+
+/// Whether an event's samples were to have call chains, as the recorder was told; any one may be empty all the
+/// same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallChains {
+    /// Nothing says so, as in a link.
+    #[default]
+    Unknown,
+    /// They were.
+    Recorded,
+    /// They were not.
+    NotRecorded,
 }
 
 /// Where the samples of an event come from.
@@ -184,7 +199,7 @@ mod tests {
     use super::*;
 
     fn event(name: &str, origin: EventOrigin, weight: u64) -> Event {
-        Event { name: name.to_owned(), origin, samples: 1, weight }
+        Event { name: name.to_owned(), origin, samples: 1, weight, ..Event::default() }
     }
 
     #[test]

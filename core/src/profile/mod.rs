@@ -29,7 +29,7 @@ pub use dsos::{
     ContentHash, CountedAs, Dso, DsoKind, Dsos, ExecutableMapping, Identity, KernelPlace,
     MappedFrom, OffCpu, RecordedBy,
 };
-pub use events::{Event, EventOrigin, EventSet, Unit, WallClockTime, counted};
+pub use events::{CallChains, Event, EventOrigin, EventSet, Unit, WallClockTime, counted};
 pub(crate) use events::{OFF_CPU_TIME, PREEMPTED_TIME};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};

@@ -10,8 +10,8 @@ use crate::error::Warning;
 use crate::format::BuildId;
 use crate::profile::counted;
 use crate::profile::{
-    Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Funnel, Identity, Machine,
-    Namespaces, Profile, RecordedBy, Recorder, Threads, Unit,
+    CallChains, Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Funnel, Identity,
+    Machine, Namespaces, Profile, RecordedBy, Recorder, Threads, Unit,
 };
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
@@ -190,6 +190,9 @@ pub struct EventInfo {
     pub counted: String,
     /// What the recording has of it, where this is a part of that; null where it is all.
     pub part_of: Option<EventTotal>,
+    /// Whether its samples were to have call chains, as with `-g`; null where nothing says so, as in a link
+    /// and for derived events.
+    pub call_chains: Option<bool>,
 }
 
 /// How much there is of an event.
@@ -215,6 +218,11 @@ impl EventInfo {
             unit: event.unit(),
             counted: printable(&counted(&event.name)).into_owned(),
             part_of: part_of.map(total),
+            call_chains: match event.call_chains {
+                CallChains::Unknown => None,
+                CallChains::Recorded => Some(true),
+                CallChains::NotRecorded => Some(false),
+            },
         }
     }
 }

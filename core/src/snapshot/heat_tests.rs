@@ -362,7 +362,13 @@ fn more_than_ended_in_a_function_is_refused() {
 fn where_events_are_many_places_are_few() {
     const EVENTS: usize = 8_000;
     let mut made = random_profile(5, 1000);
-    let another = |name| Event { name, origin: EventOrigin::Derived, samples: 0, weight: 0 };
+    let another = |name| Event {
+        name,
+        origin: EventOrigin::Derived,
+        samples: 0,
+        weight: 0,
+        ..Event::default()
+    };
     let more = (made.profile.events.len()..EVENTS).map(|number| another(format!("event-{number}")));
     made.profile.events.extend(more);
     let options = ShareOptions { times: Times::None, ..ShareOptions::default() };

@@ -80,7 +80,13 @@ pub(super) fn random_profile(seed: u64, samples: u64) -> RandomProfile {
     let regular = random.chance(50);
     for (name, origin) in [("cycles", EventOrigin::Recorded), ("offcpu-time", EventOrigin::Derived)]
     {
-        profile.events.push(Event { name: name.to_owned(), origin, samples: 0, weight: 0 });
+        profile.events.push(Event {
+            name: name.to_owned(),
+            origin,
+            samples: 0,
+            weight: 0,
+            ..Event::default()
+        });
     }
     for time in 0..samples {
         let mut stack = Stacks::EMPTY;

@@ -251,7 +251,7 @@ impl Rebuild {
             if is_late {
                 return invalid("an order of events");
             }
-            self.profile.events.push(Event { name, origin, samples, weight });
+            self.profile.events.push(Event { name, origin, samples, weight, ..Event::default() });
             units.push(Unit { unit, is_regular });
         }
         Ok(units)

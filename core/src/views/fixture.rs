@@ -33,6 +33,7 @@ pub(crate) fn fixture(text: &str) -> Fixture {
         origin: EventOrigin::Recorded,
         samples: 0,
         weight: 0,
+        ..Event::default()
     });
     let mut inlined: Vec<(FrameId, DsoId, Vec<&str>)> = Vec::new();
 

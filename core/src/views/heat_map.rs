@@ -70,8 +70,8 @@ pub struct HeatMap {
 pub struct HeatCell {
     /// How many samples.
     pub samples: u64,
-    /// How many CPUs were busy, or threads waited.
-    pub cpus_busy: f64,
+    /// How many CPUs were busy, or threads waited; `None` if all of the recording is one moment.
+    pub cpus_busy: Option<f64>,
     /// The function that most of them ended in: its name, or its DSO and address.
     pub mostly: Option<String>,
 }
@@ -223,7 +223,10 @@ impl HeatScan {
             if !is_wait {
                 let (nanos, busy) = (self.load.nanos(profile, row), &mut self.map.busy);
                 let cells = busy.len();
-                span.spread(&times, cells, |cell, share| busy[cell] += (nanos * share) as f32);
+                let most = self.cell_nanos as f64; // One sample is of one CPU.
+                span.spread(&times, cells, |cell, share| {
+                    busy[cell] += (nanos * share).min(most) as f32;
+                });
             }
             if !times.contains(&span.end) {
                 continue;
@@ -294,6 +297,8 @@ pub fn cell(
     let mut spans = SampleSpans::new(profile, load.period);
     let samples = &profile.samples;
     let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, left, &times));
+    // One sample is of one CPU.
+    let length = times.end.saturating_sub(times.start).max(1) as f64;
     // Leaves are few where samples are many.
     let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
     for row in spans.rows(profile, &times) {
@@ -305,7 +310,7 @@ pub fn cell(
             continue;
         }
         if !load.is_wait(profile, row) {
-            nanos += load.nanos(profile, row) * span.share_in(&times);
+            nanos += (load.nanos(profile, row) * span.share_in(&times)).min(length);
         }
         if !times.contains(&span.end) {
             continue;
@@ -319,10 +324,11 @@ pub fn cell(
         *known = known.saturating_add(samples_of_row);
     }
     let most = leaves.into_iter().max_by_key(|&(leaf, count)| (count, std::cmp::Reverse(leaf)));
-    let length = times.end.saturating_sub(times.start).max(1) as f64;
+    let recorded = tasks::window(profile, 0, 0);
+    let is_moment = recorded.end - recorded.start <= 1;
     HeatCell {
         samples: count,
-        cpus_busy: load.at_most(nanos / length),
+        cpus_busy: (!is_moment).then(|| load.at_most(nanos / length)),
         mostly: most.and_then(|(leaf, _)| Some(leaf?.text(profile, symbols))),
     }
 }

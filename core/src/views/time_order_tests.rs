@@ -293,6 +293,7 @@ fn on_and_off_the_cpu_stand_in_one_row() {
         origin: EventOrigin::Derived,
         samples: 1,
         weight: 350,
+        ..Default::default()
     };
     profile.events.push(off);
     profile.samples.event.set(2, 1);

@@ -61,7 +61,13 @@ fn event(profile: &mut Profile, name: &str) -> EventId {
             "offcpu-time" => EventOrigin::Derived,
             _ => EventOrigin::Recorded,
         };
-        profile.events.push(Event { name: name.to_owned(), origin, samples: 0, weight: 0 });
+        profile.events.push(Event {
+            name: name.to_owned(),
+            origin,
+            samples: 0,
+            weight: 0,
+            ..Event::default()
+        });
         profile.events.len() - 1
     }) as u32)
 }
@@ -350,7 +356,7 @@ fn a_wait_counts_in_every_cell_that_it_lies_in_and_any_number_of_threads_wait() 
     let load = load(&story.0, 1);
     let cell =
         heat_map::cell(&story.0, &story.1, &waits, &load, &RemainingSamples::default(), 0..20 * MS);
-    assert_eq!((cell.samples, cell.cpus_busy), (0, (15.0 + 20.0 + 20.0) / 20.0));
+    assert_eq!((cell.samples, cell.cpus_busy), (0, Some((15.0 + 20.0 + 20.0) / 20.0)));
 }
 
 #[test]
@@ -394,4 +400,19 @@ fn the_wall_clock_has_the_samples_of_its_parts() {
     assert_eq!(tree.total(crate::views::call_tree::CallNodeId::ROOT).weight, 420);
     assert_eq!(story.0.event(2).map(|event| event.weight), Some(420));
     assert_eq!(story.0.event(3), None);
+}
+
+#[test]
+fn one_sample_has_no_rate_and_keeps_one_cpu_busy() {
+    let cell = |text: &str, times| {
+        let (profile, symbols) = recorded(text);
+        let left = RemainingSamples::default();
+        let load = load(&profile, 0);
+        heat_map::cell(&profile, &symbols, &Query::default(), &load, &left, times)
+    };
+    let one = cell("0 a/1/1 0 cpu-clock 3333333 app", 0..1);
+    assert_eq!((one.samples, one.cpus_busy), (1, None));
+    // No CPU is known, so nothing else says that there are not a thousand.
+    let two = "0 a/1/1 - cpu-clock 3333333 app\n 20 a/1/1 - cpu-clock 3333333 app";
+    assert_eq!(cell(two, 0..1000).cpus_busy, Some(1.0));
 }

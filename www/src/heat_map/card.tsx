@@ -39,8 +39,12 @@ export function HeatCard({ model }: { model: HeatModel }): JSX.Element | null {
         <dd>
           <strong>{count(cell.samples)}</strong>
         </dd>
-        <dt>{isOffCpu() ? "Threads off-CPU" : "CPUs busy"}</dt>
-        <dd>{busyWords(cell.cpusBusy, cpus)}</dd>
+        {cell.cpusBusy !== null && (
+          <>
+            <dt>{isOffCpu() ? "Threads off-CPU" : "CPUs busy"}</dt>
+            <dd>{busyWords(cell.cpusBusy, cpus)}</dd>
+          </>
+        )}
         {cell.mostly !== null && (
           <>
             <dt>Mostly</dt>

@@ -108,7 +108,8 @@ export function outlineOf([first, past]: [number, number], rows: number): Corner
 /** What a stretch of time comes to. */
 export interface SpanSum {
   samples: number;
-  cpusBusy: number;
+  /** null where there is no time to speak of. */
+  cpusBusy: number | null;
 }
 
 /** Sums of the cells of a span that begins and ends with cells, or with the recording's end. */
@@ -121,5 +122,7 @@ export function sumOfCells(map: HeatMap, grid: Grid, span: TimeSpan, end: number
     busy += map.busy[cell] ?? 0;
   }
   const length = Math.min(end, span.end) - span.start;
-  return { samples, cpusBusy: length > 0 ? (busy * grid.rowMs * 1e6) / length : 0 };
+  // All samples of a recording that is a nanosecond long were taken at one moment.
+  const rate = length > 0 ? Math.min(map.cpus, (busy * grid.rowMs * 1e6) / length) : 0;
+  return { samples, cpusBusy: end > 1 ? rate : null };
 }

@@ -23,10 +23,15 @@ export const isOffCpu = (): boolean => /^(offcpu|preempted)-time/.test(event.val
 
 /** "2.280 s, 31,877 samples, 14.0 CPUs busy on average (whole profile: 6.9)" */
 export function sumWords(span: TimeSpan, cell: SpanSum, all: SpanSum | null): string {
-  const what = isOffCpu() ? "threads off-CPU" : cell.cpusBusy.toFixed(1) === "1.0" ? "CPU busy" : "CPUs busy";
   const length = secondsWith(lengthOf(span), Math.max(DECIMALS, decimalsFor(lengthOf(span))));
-  const against = all === null ? "" : ` (whole profile: ${all.cpusBusy.toFixed(1)})`;
-  return `${length}, ${countSamples(cell.samples)}, ${cell.cpusBusy.toFixed(1)} ${what} on average${against}`;
+  const sum = `${length}, ${countSamples(cell.samples)}`;
+  if (cell.cpusBusy === null) {
+    return sum;
+  }
+  const busy = cell.cpusBusy.toFixed(1);
+  const what = isOffCpu() ? "threads off-CPU" : busy === "1.0" ? "CPU busy" : "CPUs busy";
+  const against = all === null || all.cpusBusy === null ? "" : ` (whole profile: ${all.cpusBusy.toFixed(1)})`;
+  return `${sum}, ${busy} ${what} on average${against}`;
 }
 
 /** "15.2 of 16" */

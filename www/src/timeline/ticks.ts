@@ -9,6 +9,8 @@ export interface Tick {
 }
 
 const FEWEST_PX = 80;
+/** Times are whole nanoseconds. */
+const LEAST_STEP = 1;
 const PX_OF_A_DIGIT = 6.5;
 /** More than any screen has room for: a bound, whatever the numbers. */
 const MOST_TICKS = 500;
@@ -19,7 +21,7 @@ export function ticksFor(window: TimeSpan, width: number, textScale = 1): Tick[]
     return [];
   }
   const perPx = lengthOf(window) / width;
-  let step = roundStep(perPx * FEWEST_PX * textScale);
+  let step = Math.max(LEAST_STEP, roundStep(perPx * FEWEST_PX * textScale));
   const room = (decimalsOf(step) + String(Math.floor(window.end / 1e9)).length + 4) * PX_OF_A_DIGIT * textScale;
   if (step < perPx * room) {
     step = roundStep(perPx * room);

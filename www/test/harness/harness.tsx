@@ -33,7 +33,15 @@ search.value = options.get("search") ?? "";
 const profile: Partial<ProfileInfo> = {
   host: { hostname: "web-07", distribution: null, os_release: null, arch: "x86_64", cpus: 16, cmdline: [] },
   events: [
-    { name: "cycles", samples: fake.samples, weight: fake.samples * 250_000, unit: "cycles", counted: "cycles", part_of: null },
+    {
+      name: "cycles",
+      samples: fake.samples,
+      weight: fake.samples * 250_000,
+      unit: "cycles",
+      counted: "cycles",
+      part_of: null,
+      call_chains: true,
+    },
   ],
   derived_events: [],
   samples: fake.samples,

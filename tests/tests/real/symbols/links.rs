@@ -40,6 +40,7 @@ fn add_samples(bench: &mut Bench) {
         origin: EventOrigin::Recorded,
         samples: count,
         weight: 10 * count,
+        ..Event::default()
     });
 }
 
