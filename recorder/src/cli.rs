@@ -222,6 +222,9 @@ pub struct ExportArgs {
     /// Write here; - is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
+    /// Write more than 1 GB, too
+    #[arg(long)]
+    pub no_limit: bool,
     /// Export only this event [default: all, or the first with samples]
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,

@@ -23,6 +23,10 @@ impl Export {
         let (done, total, is_last) = match self.0.step(&mut session.0, pieces, &mut bytes) {
             ExportStep::More { done, total } => (done, total, false),
             ExportStep::Done => (0, 0, true),
+            ExportStep::TooLarge => {
+                let message = "it would have more than 1 GB; perftab export --no-limit writes it";
+                return Err(Failure::thrown("too-large", message.to_owned()));
+            }
             ExportStep::Stale => {
                 let message = "names changed while it was written; run it again; save it again";
                 return Err(Failure::thrown("stale-export", message.to_owned()));

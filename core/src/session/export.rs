@@ -35,7 +35,14 @@ pub enum ExportStep {
     Done,
     /// Names have changed since it was begun, so what was written does not go on; begin anew.
     Stale,
+    /// It would be larger than its limit; what was written is not whole.
+    TooLarge,
 }
+
+/// Bytes of an export, before they are packed, unless a larger one is wanted: a link of 10 KB can
+/// hold a tree whose stacks, each written out, take gigabytes. A recording of 10 million samples
+/// takes a third.
+pub const USUAL_LIMIT: u64 = 1 << 30;
 
 /// A file of another tool that is being written.
 pub struct Export {
@@ -46,6 +53,8 @@ pub struct Export {
     done: usize,
     total: usize,
     packed: Option<GzEncoder<Vec<u8>>>,
+    /// Bytes that may still be written.
+    left: u64,
 }
 
 enum State {
@@ -65,7 +74,8 @@ impl Session {
         };
         let gzip = || GzEncoder::new(Vec::new(), Compression::default());
         let packed = request.format.is_packed().then(gzip);
-        Export { request, state, generation: self.generation, done: 0, total: 0, packed }
+        let (generation, left) = (self.generation, USUAL_LIMIT);
+        Export { request, state, generation, done: 0, total: 0, packed, left }
     }
 
     /// What the file cannot hold of this profile, in sentences.
@@ -102,6 +112,11 @@ impl Export {
         self.request.format
     }
 
+    /// The same, with another limit than [`USUAL_LIMIT`].
+    pub fn with_limit(self, bytes: u64) -> Self {
+        Self { left: bytes, ..self }
+    }
+
     /// Does about so many pieces of work more (a sample, a call, a function are one each) and
     /// appends to `out` what has become of them.
     pub fn step(&mut self, session: &mut Session, pieces: usize, out: &mut Vec<u8>) -> ExportStep {
@@ -111,6 +126,10 @@ impl Export {
         let mut written = Vec::new();
         self.work(session, pieces, &mut written);
         let is_done = matches!(self.state, State::Done);
+        match self.left.checked_sub(written.len() as u64) {
+            Some(left) => self.left = left,
+            None => return ExportStep::TooLarge,
+        }
         match &mut self.packed {
             None => out.append(&mut written),
             Some(packed) => {

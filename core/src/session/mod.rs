@@ -58,7 +58,7 @@ pub use compare::{
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparisonBuilder;
 pub use diff::{DiffFunction, DiffTotal};
-pub use export::{Export, ExportStep};
+pub use export::{Export, ExportStep, USUAL_LIMIT};
 pub use flame::FlameWork;
 pub use force::ForceResult;
 pub use hot_lines::{Amount, HotInstruction, HotLine, HotLines};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::export::{Events, ExportRequest, Format};
-use perftab_core::session::{ExportStep, Session};
+use perftab_core::session::{ExportStep, Session, USUAL_LIMIT};
 use perftab_core::snapshot::ShareOptions;
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::Query;
@@ -19,6 +19,15 @@ use crate::place_texts;
 
 /// Pieces that are written before they go to the file.
 const PIECES: usize = 1 << 16;
+
+/// How large an export may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutputLimit {
+    /// [`USUAL_LIMIT`].
+    Usual,
+    /// As large as it is.
+    None,
+}
 
 /// Writes the export to a file or standard output.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
@@ -42,7 +51,8 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
             let events = if args.event.is_some() { Events::One } else { Events::All };
             let name = name_of(&args.input.file);
             let request = ExportRequest { format, query, events, name };
-            write(&mut session, request, &args.output)
+            let limit = if args.no_limit { OutputLimit::None } else { OutputLimit::Usual };
+            write(&mut session, request, &args.output, limit)
                 .with_context(|| format!("writing {}", args.output.display()))?;
         }
     }
@@ -80,12 +90,20 @@ fn name_of(file: &Path) -> String {
     }
 }
 
-fn write(session: &mut Session, request: ExportRequest, output: &Path) -> anyhow::Result<()> {
+fn write(
+    session: &mut Session,
+    request: ExportRequest,
+    output: &Path,
+    limit: OutputLimit,
+) -> anyhow::Result<()> {
     for limit in session.export_limits(&request) {
         output::notice(limit);
     }
     let mut out = output::open(output)?;
-    let mut export = session.export(request);
+    let mut export = match limit {
+        OutputLimit::Usual => session.export(request),
+        OutputLimit::None => session.export(request).with_limit(u64::MAX),
+    };
     let mut block = Vec::new();
     loop {
         let step = export.step(session, PIECES, &mut block);
@@ -94,6 +112,10 @@ fn write(session: &mut Session, request: ExportRequest, output: &Path) -> anyhow
         match step {
             ExportStep::More { .. } => {}
             ExportStep::Done => return Ok(out.flush()?),
+            ExportStep::TooLarge => bail!(
+                "it has more than {} MB, so it was not written to its end; --no-limit writes all of it",
+                USUAL_LIMIT / 1_000_000
+            ),
             ExportStep::Stale => bail!("names changed while it was written; run it again"),
         }
     }

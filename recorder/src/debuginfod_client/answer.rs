@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
@@ -13,6 +14,7 @@ use perftab_core::format::elf_note::build_id_of_elf;
 
 use super::Receiver;
 use super::outcome::Outcome;
+use super::settings::Limits;
 use crate::scratch;
 
 /// Why one server gave no file.
@@ -72,6 +74,30 @@ impl Check {
     }
 }
 
+/// How fast an answer comes: a server that sends a byte now and then is as good as silent.
+struct Pace {
+    since: Instant,
+    bytes: u64,
+}
+
+impl Pace {
+    /// Bytes that must come in the time that a server may be silent (debuginfod_find_debuginfo(3),
+    /// DEBUGINFOD_TIMEOUT).
+    const LEAST: u64 = 100 << 10;
+
+    fn keep(&mut self, bytes: u64, silence: Option<Duration>) -> Result<(), Outcome> {
+        self.bytes += bytes;
+        let Some(silence) = silence else { return Ok(()) };
+        if self.bytes >= Self::LEAST {
+            *self = Self { since: Instant::now(), bytes: 0 };
+        } else if self.since.elapsed() > silence {
+            let (bytes, seconds) = (self.bytes, silence.as_secs());
+            return Err(Outcome::TooSlow { bytes, seconds });
+        }
+        Ok(())
+    }
+}
+
 /// A file being received: in the cache under a passing name until it was checked, or nameless.
 pub struct Answer {
     pub file: File,
@@ -105,12 +131,14 @@ impl Answer {
         &mut self,
         body: &mut dyn Read,
         total: Option<u64>,
-        limit: u64,
+        limits: &Limits,
         mut check: Check,
         receiver: &mut dyn Receiver,
     ) -> Result<(), NoFile> {
+        let limit = limits.bytes;
         let mut block = vec![0; 256 << 10];
         let mut done = 0;
+        let mut pace = Pace { since: Instant::now(), bytes: 0 };
         loop {
             if total.unwrap_or(done) > limit || done > limit {
                 return Err(Outcome::TooLarge { limit }.into());
@@ -131,6 +159,7 @@ impl Answer {
                 return Err(NoFile::Cancelled);
             }
             done += count as u64;
+            pace.keep(count as u64, limits.silence)?;
         }
         if total.is_some_and(|total| total != done) {
             let cut = format!("the answer ended after {done} bytes");

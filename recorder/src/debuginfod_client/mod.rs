@@ -152,13 +152,12 @@ impl Client {
         receiver: &mut dyn Receiver,
     ) -> Result<File, NoFile> {
         let response = server.get(&format!("/buildid/{id}/{artifact}"))?;
-        let limit = self.limits.bytes;
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NOT_FOUND => return Err(Outcome::NotFound.into()),
             // What a server answers that was told of the limit.
             StatusCode::NOT_ACCEPTABLE if self.limits.is_said => {
-                return Err(Outcome::TooLarge { limit }.into());
+                return Err(Outcome::TooLarge { limit: self.limits.bytes }.into());
             }
             status => return Err(Outcome::Status(status).into()),
         }
@@ -170,7 +169,8 @@ impl Client {
             Some(_) => Check::Beginning { id, bytes: Vec::new() },
             None => Check::Done,
         };
-        answer.receive(&mut response.into_body().into_reader(), total, limit, check, receiver)?;
+        let body = &mut response.into_body().into_reader();
+        answer.receive(body, total, &self.limits, check, receiver)?;
         if artifact.cached_as().is_some() {
             let found = identity::build_id(&answer.file).unwrap_or(None);
             if found != Some(id) {

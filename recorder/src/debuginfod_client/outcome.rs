@@ -77,6 +77,9 @@ impl fmt::Display for ServerOutcome {
             Outcome::TooLarge { limit } => {
                 write!(f, "{server} sent more than {} MB; refused", limit.div_ceil(1_000_000))
             }
+            Outcome::TooSlow { bytes, seconds } => {
+                write!(f, "{server} sent only {bytes} bytes in {seconds} s")
+            }
             Outcome::Storing(why) => write!(f, "the answer of {server} can't be kept: {why}"),
         }
     }
@@ -100,6 +103,13 @@ pub enum Outcome {
         /// How many are.
         limit: u64,
     },
+    /// The file came too slowly to wait for it.
+    TooSlow {
+        /// What came.
+        bytes: u64,
+        /// In how long.
+        seconds: u64,
+    },
     /// The file came but couldn't be written.
     Storing(String),
 }
@@ -109,7 +119,7 @@ impl Outcome {
     pub fn word(&self) -> &'static str {
         match self {
             Self::NotFound | Self::KnownNotFound => "not-found",
-            Self::Unreachable(_) => "unreachable",
+            Self::Unreachable(_) | Self::TooSlow { .. } => "unreachable",
             Self::WrongBuildId(_) => "wrong-id",
             Self::TooLarge { .. } => "too-large",
             Self::Status(_) | Self::Storing(_) => "failed",
@@ -122,6 +132,7 @@ impl Outcome {
             Self::NotFound => "not found".to_owned(),
             Self::KnownNotFound => "not found a few minutes ago; not asked again".to_owned(),
             Self::Unreachable(why) => format!("can't be reached: {why}"),
+            Self::TooSlow { bytes, seconds } => format!("sent only {bytes} bytes in {seconds} s"),
             Self::Status(status) => format!("answered {status}"),
             Self::WrongBuildId(Some(found)) => format!("sent another build, {found}; refused"),
             Self::WrongBuildId(None) => {

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | `DEBUGINFOD_URLS` | servers, in the order in which they are asked |
 //! | `DEBUGINFOD_CACHE_PATH` | where files are kept |
-//! | `DEBUGINFOD_TIMEOUT` | seconds that a server may be silent; 90; 0: for ever |
-//! | `DEBUGINFOD_MAXTIME` | seconds that one file may take; 0: any |
+//! | `DEBUGINFOD_TIMEOUT` | seconds that a server may be silent, or take for 100 KiB; 90; 0: for ever |
+//! | `DEBUGINFOD_MAXTIME` | seconds that one file may take; 1,800; 0: any |
 //! | `DEBUGINFOD_MAXSIZE` | bytes that one file may have; 0: any, up to 8 GB |
 //!
 //! `DEBUGINFOD_PROGRESS` asks for what is shown on a terminal anyway.
@@ -21,6 +21,9 @@ use crate::perfconfig::PerfConfig;
 const MAX_BYTES: u64 = 8_000_000_000;
 /// A server that asks servers of its own may take long before it answers.
 const SILENCE: Duration = Duration::from_secs(90);
+
+/// 4 GB at 20 Mbit/s.
+const WHOLE: Duration = Duration::from_secs(1_800);
 
 /// Limits of what is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +53,10 @@ impl Limits {
                 Some(number) => seconds(number).map(Duration::from_secs),
                 None => Some(SILENCE),
             },
-            whole: number("DEBUGINFOD_MAXTIME").and_then(seconds).map(Duration::from_secs),
+            whole: match number("DEBUGINFOD_MAXTIME") {
+                Some(number) => seconds(number).map(Duration::from_secs),
+                None => Some(WHOLE),
+            },
             bytes: bytes.unwrap_or(MAX_BYTES).min(MAX_BYTES),
             is_said: bytes.is_some(),
         }
@@ -100,7 +106,7 @@ mod tests {
     fn b39_limits_are_those_that_the_manual_page_says() {
         let usual = limits(&[]);
         assert_eq!(usual.silence, Some(Duration::from_secs(90)));
-        assert_eq!((usual.whole, usual.bytes, usual.is_said), (None, MAX_BYTES, false));
+        assert_eq!((usual.whole, usual.bytes, usual.is_said), (Some(WHOLE), MAX_BYTES, false));
         let set = limits(&[
             ("DEBUGINFOD_TIMEOUT", "5"),
             ("DEBUGINFOD_MAXTIME", "60"),
@@ -109,6 +115,7 @@ mod tests {
         assert_eq!(set.silence, Some(Duration::from_secs(5)));
         assert_eq!(set.whole, Some(Duration::from_secs(60)));
         assert_eq!((set.bytes, set.is_said), (1_000_000, true));
+        assert_eq!(limits(&[("DEBUGINFOD_MAXTIME", "0")]).whole, None);
         let zero = limits(&[("DEBUGINFOD_TIMEOUT", "0"), ("DEBUGINFOD_MAXSIZE", "0")]);
         assert_eq!((zero.silence, zero.bytes, zero.is_said), (None, MAX_BYTES, false));
         assert_eq!(limits(&[("DEBUGINFOD_TIMEOUT", "-1")]).silence, None);

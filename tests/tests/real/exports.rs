@@ -76,8 +76,31 @@ fn exported(session: &mut Session, format: Format, pieces: usize) -> Vec<u8> {
         match export.step(session, pieces, &mut file) {
             ExportStep::More { .. } => {}
             ExportStep::Done => return file,
+            ExportStep::TooLarge => panic!("it is small"),
             ExportStep::Stale => panic!("nothing has changed names"),
         }
+    }
+}
+
+#[test]
+fn an_export_ends_at_its_limit() {
+    let folder = TestFolder::new();
+    let Some(recording) = recorded("an_export_ends_at_its_limit", &folder) else { return };
+    let mut session = perftab_tests::open::open_path(&recording).expect("it opens");
+    for format in Format::ALL {
+        let whole = exported(&mut session, format, 50);
+        let (query, events) = (Query::default(), Events::All);
+        let request = ExportRequest { format, query, events, name: "profile".to_owned() };
+        let mut export = session.export(request).with_limit(whole.len() as u64 / 2);
+        let mut file = Vec::new();
+        let end = loop {
+            match export.step(&mut session, 50, &mut file) {
+                ExportStep::More { .. } => {}
+                end => break end,
+            }
+        };
+        assert_eq!(end, ExportStep::TooLarge, "{format:?}");
+        assert!(file.len() <= whole.len() / 2, "{format:?}: {} bytes", file.len());
     }
 }
 

@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use std::time::Duration;
 
 use perftab_tests::child_process::{self, LimitedCommand, PATIENCE, end_of};
 use perftab_tests::fixtures::story;
@@ -69,6 +70,15 @@ struct Waiting {
 impl Waiting {
     fn not_found(mut self) {
         let _ = write_head(&mut self.stream, "404 Not Found", 0);
+    }
+
+    /// A byte now and then, until nobody takes it.
+    fn drip(mut self) {
+        let mut sent = write_head(&mut self.stream, "200 OK", 1_000_000);
+        while sent.is_ok() {
+            thread::sleep(Duration::from_millis(20));
+            sent = self.stream.write_all(b"x").and_then(|()| self.stream.flush());
+        }
     }
 }
 
@@ -182,6 +192,30 @@ fn an_id_of_the_table_is_asked_for_without_its_padding_too() {
     let dsos = info["dsos"].as_array().expect("dsos");
     let short = dsos.iter().find(|dso| dso["path"] == "/nowhere/short.so").expect("it");
     assert_eq!(short["status"], "matched", "{short}");
+}
+
+#[test]
+fn a_server_that_drips_is_given_up() {
+    let folder = TestFolder::new();
+    folder.write("perf.data", &recording(&[("/nowhere/drips.so", &id(1), 3)]).file());
+    let (url, requests) = server_in_our_hands();
+    let child = perftab_at(&folder, &["report", "--no-local", "--debuginfod", &url])
+        .env("DEBUGINFOD_TIMEOUT", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("perftab starts");
+    let dripping = thread::spawn(move || {
+        // The debug file, then the executable, until nobody wants more.
+        for _ in 0..2 {
+            requests.recv_timeout(PATIENCE).expect("a request").drip();
+        }
+    });
+    let output = end_of(child, "perftab report, of a server that drips");
+    dripping.join().expect("both were given up");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(" bytes in 1 s"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
 }
 
 #[test]
