@@ -80,12 +80,20 @@ describe("the address", () => {
     const { page } = tab;
     await page.keyboard.press("/");
     await page.locator(".search input:focus").waitFor();
-    const before = await page.evaluate(() => window.perftabWritten);
     const text = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
-    await page.keyboard.type(text);
+    const before = await page.evaluate((text) => {
+      const before = window.perftabWritten;
+      const input = document.querySelector(".search input");
+      // Faster than anybody types, and as fast on a busy machine.
+      for (let length = 1; length <= text.length; length++) {
+        input.value = text.slice(0, length);
+        input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      }
+      return before;
+    }, text);
     await page.waitForFunction((text) => location.hash.includes(text), text);
     const written = (await page.evaluate(() => window.perftabWritten)) - before;
-    assert.ok(written < text.length / 2, `${written} for ${text.length} keys`);
+    assert.ok(written < text.length / 4, `${written} for ${text.length} keys`);
     await page.locator(".search input").fill("");
     await page.keyboard.press("Escape");
   });

@@ -23,14 +23,13 @@ beforeScenes(async () => {
   const program = parts.compilePhases();
   const said = parts.path("phases.txt");
   recording = parts.record("phases.perf.data", ["-F", "1999"], ["sh", "-c", `${program} ${LENGTHS.join(" ")} > ${said}`]);
-  const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "tid,cpu,time"]);
-  const times = [...lines.matchAll(/^\s*(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, cpu, s, ns]) => [
-    Number(cpu),
+  const lines = run("perf", ["script", "--ns", "-i", recording, "-F", "tid,time"]);
+  const times = [...lines.matchAll(/^\s*(\d+)\s+(\d+)\.(\d{9}):\s*$/gm)].map(([, tid, s, ns]) => [
     Number(tid),
     BigInt(s) * 1_000_000_000n + BigInt(ns),
   ]);
-  const first = times.reduce((least, [, , time]) => (time < least ? time : least), times[0][2]);
-  samples = times.map(([cpu, tid, time]) => ({ cpu, tid, time: Number(time - first) }));
+  const first = times.reduce((least, [, time]) => (time < least ? time : least), times[0][1]);
+  samples = times.map(([tid, time]) => ({ tid, time: Number(time - first) }));
   phases = Object.fromEntries(
     readFileSync(said, "utf8")
       .trim()
@@ -189,12 +188,13 @@ describe("time", () => {
     // cpu-clock gives each sample the same weight.
     const all = timeline.weights.reduce((sum, each) => sum + each, 0) / 2;
     const each = all / samples.length;
-    // Half of the tracks' weight is that of all CPUs; a sample is drawn over the time since the last one on its CPU.
+    // Half of the tracks' weight is that of all CPUs; a sample is drawn over the time since the last one of its
+    // thread, as a command is recorded without CPUs.
     const period = all / samples.length;
     const since = new Map();
-    const spans = samples.map(({ cpu, tid, time }) => {
-      const last = since.get(cpu) ?? Number.NEGATIVE_INFINITY;
-      since.set(cpu, time);
+    const spans = samples.map(({ tid, time }) => {
+      const last = since.get(tid) ?? Number.NEGATIVE_INFINITY;
+      since.set(tid, time);
       return { tid, end: time, start: Math.max(0, last, time - 2 * period) };
     });
     const within = ({ start, end: last }, from, to) =>
