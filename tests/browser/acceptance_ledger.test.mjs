@@ -1,6 +1,7 @@
 // Can this profile be trusted: what the page says of it agrees with the command line, each status has its glyph, word and
 // detail, and the ledger is usable by touch alone.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { describe } from "node:test";
 import { ON_PHONE, PHONE } from "./pictures.mjs";
 import { Parts, buildId, samplesByPerf } from "./recording.mjs";
@@ -97,7 +98,7 @@ describe("what the page says of a profile", () => {
     await tab.close();
   });
 
-  scene("a03 each of six statuses has its glyph, word and detail, and the parts add up to 100.0", async () => {
+  scene("a03 each of seven statuses has its glyph, word and detail, and the parts add up to 100.0", async () => {
     const tab = await opened();
     await tab.drop(files.tides);
     await tab.status("tides", "matched");
@@ -128,6 +129,22 @@ describe("what the page says of a profile", () => {
     assert.equal(await anonymous.locator(".dso-detail > span").first().innerText(), "Memory without a file has no build-id");
     glyphs.add(await anonymous.locator(".status-glyph svg").innerHTML());
     assert.equal(glyphs.size, 6, "six glyphs, told apart by shape");
+    const stripped = parts.path("stripped", "driftwood");
+    execFileSync("strip", ["-o", stripped, files.driftwood]);
+    await tab.drop(stripped);
+    const nameless = await tab.status("driftwood", "no-symbols");
+    assert.match(await nameless.locator(".dso-status").innerText(), /^No symbols/);
+    assert.equal(
+      await nameless.locator(".dso-detail > span").first().innerText(),
+      "driftwood has no symbols. Add its .debug file",
+    );
+    await nameless.getByRole("button", { name: "Fetch driftwood" }).waitFor();
+    glyphs.add(await nameless.locator(".status-glyph svg").innerHTML());
+    assert.equal(glyphs.size, 7, "and the seventh");
+    // What the group says is what the headline says.
+    const named = tab.page.getByRole("region", { name: "Named", exact: true }).locator(".group-head .push-right");
+    const headline = Number.parseFloat(await tab.page.locator(".coverage-line").innerText());
+    assert.ok(Math.abs(Number.parseFloat(await named.innerText()) - headline) < 0.06);
 
     const said = await legend(tab);
     assert.deepEqual(

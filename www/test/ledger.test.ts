@@ -4,7 +4,7 @@ import { coverageParts, ledgerGroups } from "../src/ledger/coverage.ts";
 import { groupId } from "../src/ledger/identity.ts";
 import { describeWhen } from "../src/ledger/modified.ts";
 import { byInterest, describeAnswers, describeDrop, fullReason, whatItDid } from "../src/ledger/outcome.ts";
-import type { DsoRow, DsoStatus, ServerAnswer } from "../src/session/types.ts";
+import type { Coverage, DsoRow, DsoStatus, ServerAnswer } from "../src/session/types.ts";
 import { readViewAnswers } from "../src/worker/view_answers.ts";
 
 function row(name: string, status: DsoStatus, leafShare: number, samples = 10): DsoRow {
@@ -38,12 +38,28 @@ const ROWS = [
   row("c", "embedded", 0.2),
   row("d", "mismatched", 0.25),
   row("e", "no-identity", 0.05),
+  row("g", "no-symbols", 0.02),
   row("f", "missing", 0, 0),
 ];
+// A tenth of the samples ends in "a" at addresses that have no name.
+const COVERAGE = coverageOf(1000, 500, {
+  matched: 400,
+  embedded: 200,
+  mismatched: 250,
+  missing: 80,
+  "no-symbols": 20,
+  "no-identity": 50,
+});
+
+function coverageOf(samples: number, named_leaves: number, by_status: Record<string, number>, forced_leaves = 0): Coverage {
+  return { frames: 0, named: 0, forced: 0, samples, named_leaves, forced_leaves, by_status, truncated_stacks: 0 };
+}
 
 function parts(samples: number, named_leaves: number, by_status: Record<string, number>, forced_leaves = 0): [string, number][] {
-  const coverage = { frames: 0, named: 0, forced: 0, samples, named_leaves, forced_leaves, by_status, truncated_stacks: 0 };
-  return coverageParts(coverage).map(({ status, percent }) => [status, percent]);
+  return coverageParts(coverageOf(samples, named_leaves, by_status, forced_leaves)).map(({ status, percent }) => [
+    status,
+    percent,
+  ]);
 }
 
 test("coverage counts samples that end in a named frame, and every part adds up to 100.0", () => {
@@ -89,19 +105,35 @@ test("a profile without samples has no parts", () => {
 });
 
 test("the first row is the next file to add", () => {
-  const { groups, named, listed, unused, largest } = ledgerGroups(ROWS, "to-name");
+  const { groups, named, listed, unused, largest } = ledgerGroups(ROWS, "to-name", COVERAGE);
   assert.deepEqual(
     groups.map(({ title, rows }) => [title, rows.map(({ name }) => name)]),
     [
-      ["Unnamed", ["d", "b", "e"]],
+      ["Unnamed", ["d", "b", "e", "g"]],
       ["Named", ["a", "c"]],
     ],
   );
-  assert.deepEqual({ named, listed, unused, largest }, { named: 2, listed: 5, unused: 1, largest: 0.4 });
+  assert.deepEqual({ named, listed, unused, largest }, { named: 2, listed: 6, unused: 1, largest: 0.4 });
   assert.deepEqual(
-    ledgerGroups(ROWS, "name").groups.map(({ rows }) => rows.map(({ name }) => name)),
-    [["a", "b", "c", "d", "e"]],
+    ledgerGroups(ROWS, "name", COVERAGE).groups.map(({ rows }) => rows.map(({ name }) => name)),
+    [["a", "b", "c", "d", "e", "g"]],
   );
+});
+
+test("what is named has the share of the headline, and the groups add up", () => {
+  const shares = ledgerGroups(ROWS, "to-name", COVERAGE).groups.map(({ title, share }) => [title, share]);
+  assert.deepEqual(shares, [
+    ["Unnamed", 0.5],
+    ["Named", 0.5],
+  ]);
+  assert.deepEqual(coverageParts(COVERAGE)[0], { status: "named", percent: 50, share: 0.5 });
+});
+
+test("what ended in a file without symbols has no symbol", () => {
+  assert.deepEqual(parts(10, 2, { matched: 4, "no-symbols": 6 }), [
+    ["named", 20],
+    ["no-symbol", 80],
+  ]);
 });
 
 test("ids are grouped by four, and groups that differ are marked", () => {

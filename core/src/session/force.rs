@@ -46,7 +46,8 @@ impl Session {
                 gives,
             });
         }
-        if matches!(self.ledger.row(dso).status, Status::Matched | Status::Embedded) {
+        let status = self.ledger.row(dso).status;
+        if matches!(status, Status::Matched | Status::Embedded | Status::NoSymbols) {
             return Err(ForceError::HasNames);
         }
         let found = image.identity();

@@ -485,7 +485,7 @@ impl Session {
             .filter(|&(id, _)| {
                 matches!(
                     self.ledger.row(id).status,
-                    Status::Missing | Status::Mismatched | Status::Forced
+                    Status::Missing | Status::Mismatched | Status::Forced | Status::NoSymbols
                 )
             })
             .filter_map(|(id, dso)| {

@@ -19,13 +19,17 @@ pub(super) const DSO_KINDS: [DsoKind; 7] = [
 pub(super) const RECORDED_BY: [Option<RecordedBy>; 4] =
     [None, Some(RecordedBy::Mmap), Some(RecordedBy::Table), Some(RecordedBy::Stream)];
 
-pub(super) const STATUSES: [Status; 6] = [
+/// Of the first so many, facts have a number each.
+pub(super) const COUNTED_STATUSES: usize = 6;
+
+pub(super) const STATUSES: [Status; 7] = [
     Status::Matched,
     Status::Embedded,
     Status::Missing,
     Status::Mismatched,
     Status::NoIdentity,
     Status::Forced,
+    Status::NoSymbols,
 ];
 
 pub(super) const PROVENANCES: [Provenance; 3] =

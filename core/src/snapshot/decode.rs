@@ -328,7 +328,10 @@ pub(super) struct Functions {
 fn may_come(provenance: Provenance, status: Status) -> bool {
     match provenance {
         Provenance::Forced => status == Status::Forced,
-        Provenance::Matched => matches!(status, Status::Matched | Status::Embedded),
+        // Of a file without symbols there are the entries of its linkage table.
+        Provenance::Matched => {
+            matches!(status, Status::Matched | Status::Embedded | Status::NoSymbols)
+        }
         Provenance::Embedded | Provenance::Unnamed => true,
     }
 }

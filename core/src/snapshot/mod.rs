@@ -171,7 +171,7 @@ pub struct LeftOut {
     /// How many there were.
     pub dsos: u64,
     /// Samples that ended in them, by what was known of their names.
-    leaf_samples: [u64; codes::STATUSES.len()],
+    leaf_samples: [u64; codes::COUNTED_STATUSES],
 }
 
 impl LeftOut {
@@ -182,7 +182,10 @@ impl LeftOut {
 
     fn add(&mut self, status: Status, leaf_samples: u64) {
         self.dsos = self.dsos.saturating_add(1);
-        let sum = &mut self.leaf_samples[usize::from(codes::code(&codes::STATUSES, &status))];
+        // Without symbols, the file matched all the same.
+        let code = usize::from(codes::code(&codes::STATUSES, &status));
+        let counted = if code < codes::COUNTED_STATUSES { code } else { 0 };
+        let sum = &mut self.leaf_samples[counted];
         *sum = sum.saturating_add(leaf_samples);
     }
 }

@@ -180,7 +180,7 @@ impl Build {
             let (found, first) = (image.identity().to_string(), first.name().to_owned());
             return Err(Rejection::SameIdOtherCode { found, first });
         }
-        let gives = gives(&image);
+        let mut gives = gives(&image);
         // Binaries first: their segments and their linkage table are the ones that count.
         let has_code = image.image().elf().is_some_and(has_code);
         let place = if has_code { 0 } else { self.images.len() };
@@ -192,6 +192,7 @@ impl Build {
                 return Err(Rejection::Unreadable { message: error.to_string() });
             }
         }
+        gives.functions &= self.symbols.has_functions();
         if gives.inlines {
             self.inline_frames = OnceCell::new();
         }

@@ -24,6 +24,8 @@ pub enum Status {
     NoIdentity,
     /// The user insisted on a file of another build.
     Forced,
+    /// A file with the recorded identity is here, and was stripped of its symbols.
+    NoSymbols,
 }
 
 impl Status {
@@ -36,6 +38,7 @@ impl Status {
             Self::Mismatched => "mismatched",
             Self::NoIdentity => "no-identity",
             Self::Forced => "forced",
+            Self::NoSymbols => "no-symbols",
         }
     }
 }
@@ -58,7 +61,15 @@ impl ImageContents {
             Self { inlines: true, .. } => "inlines and source lines",
             Self { functions: true, .. } => "function names only",
             Self { unwinding: true, .. } => "unwind tables",
-            _ => "nothing useful",
+            _ => "no symbols",
+        }
+    }
+
+    /// Which status a file that matches gives to its DSO.
+    fn status(self) -> Status {
+        match self.functions || self.inlines {
+            true => Status::Matched,
+            false => Status::NoSymbols,
         }
     }
 
@@ -138,7 +149,7 @@ impl Ledger {
         }
         row.holds = row.holds.and(gives);
         row.gives = Some(row.holds.sentence());
-        row.status = Status::Matched;
+        row.status = row.holds.status();
         row.reason = None;
         row.found = None;
         row.toolchain = None;

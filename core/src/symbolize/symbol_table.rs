@@ -165,6 +165,11 @@ impl SymbolTable {
         self.entries.is_empty()
     }
 
+    /// True if it has more than entries of linkage tables.
+    pub fn has_functions(&self) -> bool {
+        self.entries.iter().any(|entry| entry.rank.table == Table::Symbols)
+    }
+
     /// Number of functions.
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -159,8 +159,10 @@ fn sampled(session: &Session, dsos: &[DsoId]) -> Vec<DsoId> {
 fn without_names(session: &Session, dsos: Vec<DsoId>) -> Vec<DsoId> {
     let rows = session.dsos();
     let has_names = |dso: &DsoId| {
-        rows.iter()
-            .any(|row| row.id == dso.0 && matches!(row.status, Status::Matched | Status::Embedded))
+        rows.iter().any(|row| {
+            row.id == dso.0
+                && matches!(row.status, Status::Matched | Status::Embedded | Status::NoSymbols)
+        })
     };
     dsos.into_iter().filter(|dso| !has_names(dso)).collect()
 }

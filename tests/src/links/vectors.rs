@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perftab_core::profile::Event;
 use perftab_core::snapshot::Snapshot;
 use perftab_core::views::Query;
 use perftab_core::views::call_tree::CallTree;
@@ -31,7 +32,10 @@ pub fn described(opened: &Snapshot) -> String {
     let labels = Labels::new(profile, symbols);
     lines.extend(places(opened));
     for (index, event) in profile.events.iter().enumerate() {
-        lines.push(format!("{event:?}"));
+        let Event { name, origin, samples, weight, .. } = event;
+        lines.push(format!(
+            "Event {{ name: {name:?}, origin: {origin:?}, samples: {samples}, weight: {weight} }}"
+        ));
         let tree =
             CallTree::new(profile, symbols, &Query { event: index as u32, ..Query::default() });
         let mut nodes: Vec<_> = tree

@@ -67,6 +67,8 @@ function title(row: DsoRow): string {
   switch (row.status) {
     case "matched":
       return `${row.name} matches the recorded build`;
+    case "no-symbols":
+      return `${row.name} has no symbols`;
     case "embedded":
       return `${row.name} has embedded symbols`;
     case "missing":
@@ -87,6 +89,8 @@ function meaning(row: DsoRow): string {
   switch (row.status) {
     case "matched":
       return `Its build-id is the recorded one, so its names are right. It provides ${row.gives ?? "names"}.`;
+    case "no-symbols":
+      return `The file is the build that ran, but it was stripped of its symbols. ${stay} Its .debug file has them; distributions keep it in a debug package.`;
     case "embedded":
       return "Its symbols were recorded with the profile, on the machine where it ran.";
     case "missing":

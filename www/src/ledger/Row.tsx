@@ -93,14 +93,15 @@ export function DsoAction({ row }: { row: DsoRow }): JSX.Element | null {
       </button>
     );
   }
-  if (row.status === "missing" && isAmong(fetchable.value, row)) {
+  const hasNone = row.status === "no-symbols";
+  if ((row.status === "missing" || hasNone) && isAmong(fetchable.value, row)) {
     return (
       <button type="button" class="link" onClick={() => fetchAgain(row)}>
         Fetch<span class="visually-hidden"> {row.name}</span>
       </button>
     );
   }
-  if (row.status === "matched" && row.gives === "function names only") {
+  if (hasNone || (row.status === "matched" && row.gives === "function names only")) {
     return (
       <button type="button" class="link" onClick={() => void pickBinaries().then(admitFiles)}>
         Add .debug file…<span class="visually-hidden"> for {row.name}</span>

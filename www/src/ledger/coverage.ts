@@ -3,9 +3,9 @@
 import type { Coverage, DsoRow, DsoStatus } from "../session/types.ts";
 import { largestRemainder } from "../state/format.ts";
 
-/** A part of the coverage bar. `no-symbol`: in a DSO that has names, but not for this address. */
+/** A part of the coverage bar. `no-symbol`: in a DSO whose file is here, but has no name for this address. */
 export interface CoveragePart {
-  status: "named" | "no-symbol" | Exclude<DsoStatus, "matched" | "embedded">;
+  status: "named" | "no-symbol" | Exclude<DsoStatus, "matched" | "embedded" | "no-symbols">;
   /** Percent, one decimal; all parts add up to 100.0. */
   percent: number;
   /** 0 to 1, for the width. */
@@ -15,7 +15,7 @@ export interface CoveragePart {
 /** Parts of all samples by what is known of their leaf frame; those without any sample are left out. */
 export function coverageParts(coverage: Coverage): CoveragePart[] {
   const of = (status: DsoStatus): number => coverage.by_status[status] ?? 0;
-  const withNames = of("matched") + of("embedded") + of("forced");
+  const withNames = of("matched") + of("no-symbols") + of("embedded") + of("forced");
   const { named_leaves: named, forced_leaves: forced } = coverage;
   const counts: [CoveragePart["status"], number][] = [
     ["named", named],
@@ -46,7 +46,7 @@ export type LedgerOrder = "to-name" | "samples" | "name";
 export interface LedgerGroup {
   title: "Unnamed" | "Named" | "All";
   rows: DsoRow[];
-  /** Share of the weight that ends in them, 0 to 1. */
+  /** Share of the samples that end in them, 0 to 1: of the named ones, those that end in a named frame. */
   share: number;
 }
 
@@ -62,24 +62,25 @@ export interface LedgerGroups {
 
 /**
  * What the ledger lists. DSOs that no sample touches are counted, not listed. What is still to be named comes first,
- * most samples first, unless another order is asked for.
+ * most samples first, unless another order is asked for. The share of what is named is that of the headline; what has no
+ * name in a DSO that has some counts with the rest.
  */
-export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder): LedgerGroups {
+export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder, coverage: Coverage | null): LedgerGroups {
   const touched = rows.filter((row) => row.samples > 0);
   const byWeight = (a: DsoRow, b: DsoRow): number =>
     b.leaf_share - a.leaf_share || b.share - a.share || a.name.localeCompare(b.name);
   const sorted = touched.sort(order === "name" ? (a, b) => a.name.localeCompare(b.name) : byWeight);
   const named = sorted.filter(isNamed);
-  const groups =
+  const { samples, named_leaves } = coverage ?? { samples: 0, named_leaves: 0 };
+  const share = named_leaves / Math.max(1, samples);
+  const all = samples > 0 ? 1 : 0;
+  const groups: LedgerGroup[] =
     order === "to-name"
       ? [
-          group(
-            "Unnamed",
-            sorted.filter((row) => !isNamed(row)),
-          ),
-          group("Named", named),
+          { title: "Unnamed", rows: sorted.filter((row) => !isNamed(row)), share: all - share },
+          { title: "Named", rows: named, share },
         ]
-      : [group("All", sorted)];
+      : [{ title: "All", rows: sorted, share: all }];
   return {
     groups: groups.filter(({ rows: members }) => members.length > 0),
     named: named.length,
@@ -87,8 +88,4 @@ export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder): Ledge
     unused: rows.length - touched.length,
     largest: sorted.reduce((largest, row) => Math.max(largest, row.leaf_share), 0),
   };
-}
-
-function group(title: LedgerGroup["title"], rows: DsoRow[]): LedgerGroup {
-  return { title, rows, share: rows.reduce((sum, row) => sum + row.leaf_share, 0) };
 }

@@ -48,7 +48,7 @@ export const unasked = computed<DsoRow[]>(() => {
 
 /** Whether the right file is still to come. */
 export function isWanted({ status }: DsoRow): boolean {
-  return status === "missing" || status === "mismatched" || status === "forced";
+  return status === "missing" || status === "no-symbols" || status === "mismatched" || status === "forced";
 }
 
 function bySamples(a: DsoRow, b: DsoRow): number {

@@ -6,12 +6,12 @@ import { coverage, dsos, info } from "../state/app.ts";
 import { count, NARROW, percent } from "../state/format.ts";
 import type { CoveragePart, LedgerOrder } from "./coverage.ts";
 import { coverageParts, ledgerGroups } from "./coverage.ts";
-import { ledgerParts, ledgerRows } from "./filtered.ts";
+import { ledgerCoverage, ledgerParts, ledgerRows } from "./filtered.ts";
 import { twinsAmong } from "./users.ts";
 
 export const order = signal<LedgerOrder>("to-name");
 /** Of what the ledger counts: the whole profile, or what filters leave of it. */
-export const ledger = computed(() => ledgerGroups(ledgerRows.value, order.value));
+export const ledger = computed(() => ledgerGroups(ledgerRows.value, order.value, ledgerCoverage.value));
 export const parts = computed(() => (coverage.value === null ? [] : coverageParts(coverage.value)));
 
 /** Percent of samples that end in a named frame. */

@@ -1,4 +1,4 @@
-// The six statuses: glyph, word and colour together, never colour alone.
+// The seven statuses: glyph, word and colour together, never colour alone.
 
 import type { JSX } from "preact";
 import type { DsoRow, DsoStatus } from "../session/types.ts";
@@ -18,6 +18,7 @@ export const STATUS: Record<DsoStatus, StatusAppearance> = {
   matched: { word: "Matched", glyph: "tick", tone: "ok" },
   embedded: { word: "Embedded", glyph: "diamond", tone: "ok" },
   missing: { word: "Missing", glyph: "ring", tone: "warn" },
+  "no-symbols": { word: "No symbols", glyph: "half", tone: "warn" },
   mismatched: { word: "Mismatched", glyph: "unequal", tone: "bad" },
   "no-identity": { word: "No identity", glyph: "dash", tone: "mute" },
   forced: { word: "Forced", glyph: "triangle", tone: "guru" },
@@ -39,6 +40,8 @@ export function statusDetail(row: DsoRow): string | null {
       return row.gives;
     case "embedded":
       return "Symbols recorded with the profile";
+    case "no-symbols":
+      return `${row.image?.split("/").at(-1) ?? row.name} has no symbols. Add its .debug file`;
     case "missing":
       return whatToAdd(row);
     case "mismatched":

@@ -7,6 +7,7 @@ type Name =
   | "tick"
   | "diamond"
   | "ring"
+  | "half"
   | "unequal"
   | "dash"
   | "triangle"
@@ -36,6 +37,12 @@ const SHAPES: Record<Name, JSX.Element> = {
   tick: <path d="M2.5 8.5 6.3 12 13.5 4" {...STROKE} stroke-width={2.2} />,
   diamond: <path d="M8 2 14 8 8 14 2 8Z" fill="currentColor" />,
   ring: <circle cx="8" cy="8" r="5.6" {...STROKE} stroke-dasharray="2.5 1.9" stroke-linecap="butt" />,
+  half: (
+    <g>
+      <circle cx="8" cy="8" r="5.6" {...STROKE} />
+      <path d="M8 2.4a5.6 5.6 0 0 0 0 11.2Z" fill="currentColor" />
+    </g>
+  ),
   unequal: <path d="M2.5 5.8h11M2.5 10.2h11M11 2.2 5 13.8" {...STROKE} stroke-width={2} />,
   dash: <path d="M3 8h10" {...STROKE} stroke-width={2.2} />,
   triangle: <path d="M8 2 15 14H1Z" fill="currentColor" />,

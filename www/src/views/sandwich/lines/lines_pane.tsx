@@ -174,6 +174,8 @@ function withoutLines({ dso, dsoId, dsoStatus }: SandwichFacts): string {
   switch (dsoStatus) {
     case "matched":
       return `No source lines: the file for ${dso} provides ${detail ?? "names only"}. Add its .debug file if there is one.`;
+    case "no-symbols":
+      return `No source lines: the file for ${dso} has no symbols. Add its .debug file.`;
     case "embedded":
       return `No source lines: ${dso} has only the symbols recorded with the profile. Add the file to get lines.`;
     default:
