@@ -272,7 +272,7 @@ impl LedgerRow {
     pub fn new(dso: &Dso) -> Self {
         let (status, reason) = match (dso.kind, dso.identity) {
             (DsoKind::Kernel, Some(id)) => {
-                let reason = format!("No kallsyms or vmlinux with build-id {id} was found");
+                let reason = format!("Only kallsyms or a vmlinux with build-id {id} has its names");
                 return Self::with_status(Status::Missing, Some(reason));
             }
             (_, Some(_)) => (Status::Missing, None),
