@@ -10,7 +10,7 @@
 
 mod address;
 mod content_identity;
-mod demangle;
+pub mod demangle;
 mod dso_images;
 mod dwarf;
 mod elf;

@@ -138,10 +138,7 @@ fn cpp_templates_and_lambdas() {
         .filter_map(|(name, _, _)| name)
         .collect();
     assert!(names.contains("shop::Basket<int, 3>::total() const"), "{names:#?}");
-    // cpp_demangle 0.5 cannot read `sr` followed by a name in `std::`; those stay as they are.
-    let known_limit = |name: &str| name.contains("srSt");
-    let mangled: Vec<_> =
-        names.iter().filter(|name| name.starts_with("_Z") && !known_limit(name)).collect();
+    let mangled: Vec<_> = names.iter().filter(|name| name.starts_with("_Z")).collect();
     assert!(mangled.is_empty(), "{mangled:#?}");
 }
 

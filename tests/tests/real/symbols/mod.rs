@@ -7,6 +7,7 @@ mod debug_files;
 mod gate;
 mod inlines;
 mod links;
+mod names;
 mod oracle;
 mod tables;
 mod workbench;

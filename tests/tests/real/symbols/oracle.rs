@@ -79,26 +79,37 @@ impl Functions {
     }
 }
 
+/// What a program prints for what it reads.
+fn answers(program: &str, arguments: &[&str], questions: String) -> String {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    let mut input = child.stdin.take().expect("it reads");
+    let writer = std::thread::spawn(move || input.write_all(questions.as_bytes()));
+    let output = end_of(child, program);
+    writer.join().expect("no panic").expect("all is written");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// C++ names by `c++filt`, in the same order. Those that it cannot read stay as they are.
+pub fn demangled(mangled: &[String]) -> Vec<String> {
+    let questions = mangled.iter().flat_map(|name| [name.as_str(), "\n"]).collect();
+    answers("c++filt", &["--no-verbose"], questions).lines().map(str::to_owned).collect()
+}
+
 /// One level as `addr2line` prints it.
 pub type Level = (String, String, Option<u32>);
 
 /// Inline levels by `addr2line -f -i -C`, outermost first, for each address.
 pub fn inline_levels(file: &Path, addresses: &[u64]) -> HashMap<u64, Vec<Level>> {
-    let mut child = Command::new("addr2line")
-        .args(["-e", text(file), "-a", "-f", "-i", "-C"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("addr2line runs");
-    let mut input = child.stdin.take().expect("it reads");
-    let wanted: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
-    let writer = std::thread::spawn(move || input.write_all(wanted.as_bytes()));
-    let output = end_of(child, "addr2line");
-    writer.join().expect("no panic").expect("all addresses are written");
+    let wanted = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+    let printed = answers("addr2line", &["-e", text(file), "-a", "-f", "-i", "-C"], wanted);
 
     let mut levels: HashMap<u64, Vec<Level>> = HashMap::new();
     let mut current = 0;
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut lines = printed.lines();
     while let Some(line) = lines.next() {
         if let Some(address) = line.strip_prefix("0x") {

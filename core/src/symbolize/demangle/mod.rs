@@ -1,17 +1,19 @@
 //! Names of Rust and C++ as their programmers wrote them.
 //!
 //! A mangled name may be hostile: a few bytes that stand for megabytes of text, or for deep
-//! nesting. So input and output have a limit, and the demanglers' own limits on recursion hold.
+//! nesting. So input, output and nesting have a limit.
+
+pub mod itanium;
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
+
+use self::itanium::ReturnType;
 
 /// A longer mangled name is shown as it is.
 const MAX_MANGLED: usize = 16 << 10;
 /// A longer name ends here with "…".
 const MAX_NAME: usize = 4 << 10;
-/// Nesting beyond this is shown mangled. The deepest in Chromium is below 50.
-const MAX_DEPTH: u32 = 128;
 
 /// The name to show for a symbol: demangled if it is mangled.
 ///
@@ -38,30 +40,10 @@ fn demangle_rust(name: &str) -> Option<String> {
 }
 
 fn demangle_cpp(name: &str) -> Option<String> {
-    if !name.starts_with("_Z") && !name.starts_with("__Z") && !name.starts_with("_GLOBAL_") {
-        return None;
-    }
-    let parse = cpp_demangle::ParseOptions::default().recursion_limit(MAX_DEPTH);
-    let print = cpp_demangle::DemangleOptions::default()
-        .no_return_type()
-        .hide_expression_literal_types()
-        .recursion_limit(MAX_DEPTH);
-    let (symbol, tail) =
-        cpp_demangle::BorrowedSymbol::with_tail_and_options(name.as_bytes(), &parse).ok()?;
-    let mut text = BoundedName::default();
-    let outcome = symbol.structured_demangle(&mut text, &print);
-    if outcome.is_err() && !text.is_full {
-        return None;
-    }
-    // What compilers append to a clone: `.cold`, `.part.0`, and linkers: `@@VERSION`.
-    match tail {
-        [] => {}
-        [b'.' | b'@', ..] => {
-            let _ = text.write_str(std::str::from_utf8(tail).ok()?);
-        }
-        _ => return None,
-    }
-    text.finish()
+    let (mut text, version) = itanium::demangle(name, ReturnType::Hidden, MAX_NAME)?;
+    // `@@VERSION`.
+    text.push_str(version);
+    Some(text)
 }
 
 /// A name that ends at [`MAX_NAME`] and then refuses more, which ends the demangling.
