@@ -27,7 +27,8 @@ async function open(query, ready) {
   await tab.waitForSelector(ready);
 }
 
-const GRAPH = ".breadcrumb strong";
+// The breadcrumb is there before the graph is, and a key or a click that comes between has nothing to go to.
+const GRAPH = "[role=tree] [role=treeitem]";
 const tree = () => tab.getByRole("tree");
 
 /**
