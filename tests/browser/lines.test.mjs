@@ -47,6 +47,8 @@ async function showLines(tab, name) {
   await tab.view(/Functions/);
   // By total it is among the first, of which alone there are rows in the document.
   await tab.page.locator(".functions .sort", { hasText: "Total" }).click();
+  // While the new order is under way, a row that is found may be another one when it is clicked.
+  await tab.settled();
   await tab.page.locator(".functions .row:not(.loading)", { hasText: name }).first().click();
   await tab.page.locator(".sandwich-band", { hasText: name }).waitFor();
   await tab.page.getByRole("combobox", { name: "Show as" }).selectOption("lines");
