@@ -174,8 +174,7 @@ describe("what the page says of a profile", () => {
     const name = forced[0].name;
     const panel = await tab.select(name);
     assert.match(await panel.locator("h2").innerText(), /^≠ /);
-    const selected = tab.tree().locator('[aria-selected="true"]');
-    assert.match(await selected.getAttribute("aria-label"), /, forced, /);
+    await tab.tree().locator('[aria-selected="true"][aria-label*=", forced, "]').waitFor({ state: "attached" });
     await tab.pictures("a08-search", { sheet: "full" });
     await page.keyboard.press("Escape");
     await tab.tree().focus();

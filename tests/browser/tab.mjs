@@ -7,8 +7,14 @@ import { PHONE, keepPicture, picturesOf } from "./pictures.mjs";
 /** The script that tells whether people who do not see the page can use it. */
 export const axe = createRequire(new URL("../../www/package.json", import.meta.url)).resolve("axe-core/axe.min.js");
 
+/**
+ * `PERFTAB_LATE=200`: the worker gets each question so many milliseconds late. A scene that does something with what an
+ * answer is about to replace fails then, and not once in a thousand runs.
+ */
+const late = Number(process.env.PERFTAB_LATE ?? 0);
+
 /** Runs in the page before its own script: remembers every text that the worker sends, and asks it questions. */
-function listenToWorker() {
+function listenToWorker(late) {
   const texts = new Set();
   const answers = new Map();
   let worker;
@@ -35,7 +41,9 @@ function listenToWorker() {
     }
     postMessage(message, ...rest) {
       if (message.type === "call" && message.id < 1e9) asked += 1;
-      super.postMessage(message, ...rest);
+      const post = () => super.postMessage(message, ...rest);
+      if (late > 0) setTimeout(post, late);
+      else post();
     }
   };
   const ask = async (method, args, generation = 0) => {
@@ -82,7 +90,7 @@ export class Tab {
     // Playwright hears of pickers that come from an input only.
     if (!pickers)
       await tab.page.addInitScript(() => delete Window.prototype.showOpenFilePicker && delete window.showOpenFilePicker);
-    if (spy) await tab.page.addInitScript(listenToWorker);
+    if (spy) await tab.page.addInitScript(listenToWorker, late);
     if (toasts === "stay") await tab.page.addInitScript(keepToasts);
     if (init) await tab.page.addInitScript(init);
     if (initPath) await tab.page.addInitScript({ path: initPath });

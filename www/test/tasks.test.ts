@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallOptions } from "../src/session/client.ts";
 import { tasks } from "../src/state/app.ts";
-import { describeProgress, runTask } from "../src/state/tasks.ts";
+import { describeProgress, runTask, shownTask } from "../src/state/tasks.ts";
 
 const said = (): string[] => tasks.value.map(({ label, progress }) => describeProgress(label, progress));
 
@@ -27,4 +27,17 @@ test("what is cancelled says so until it has ended, whatever still arrives of it
   end?.();
   await work;
   assert.deepEqual(said(), []);
+});
+
+test("of several the one that began first is shown until it has ended", async () => {
+  const ends: (() => void)[] = [];
+  const begin = (label: string): Promise<void> => runTask(label, () => new Promise<void>((done) => ends.push(done)));
+  const [reading, laying] = [begin("Reading"), begin("Laying out")];
+  assert.equal(shownTask.value?.label, "Reading");
+  ends[0]?.();
+  await reading;
+  assert.equal(shownTask.value?.label, "Laying out");
+  ends[1]?.();
+  await laying;
+  assert.equal(shownTask.value, undefined);
 });

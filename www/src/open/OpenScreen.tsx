@@ -2,11 +2,11 @@
 
 import type { JSX } from "preact";
 import { Fragment } from "preact";
-import { phase, tasks } from "../state/app.ts";
+import { phase } from "../state/app.ts";
 import { VERSION } from "../state/version.ts";
 import { bytes } from "../state/format.ts";
 import { modifier } from "../state/platform.ts";
-import { describeProgress, progressShare, timeLeft } from "../state/tasks.ts";
+import { describeProgress, progressShare, shownTask, timeLeft } from "../state/tasks.ts";
 import { ProgressBar } from "../shell/Bar.tsx";
 import { Copy } from "../shell/Copy.tsx";
 import { Icon, Logo } from "../shell/icons.tsx";
@@ -141,7 +141,7 @@ function Invitation(): JSX.Element {
 }
 
 function Opening({ name }: { name: string }): JSX.Element {
-  const task = tasks.value.at(-1);
+  const task = shownTask.value;
   const words = task === undefined ? "Starting" : describeProgress(task.label, task.progress) + timeLeft(task, performance.now());
   return (
     <div class="opening">

@@ -7,7 +7,7 @@ import { batchState, bytesUnderWay, cancelAll, sent } from "../ledger/debuginfod
 import { serversInShort } from "../ledger/servers.ts";
 import { hovered, info, namesGeneration, query, session, tasks, workerBytes } from "../state/app.ts";
 import { bytes, count, percent } from "../state/format.ts";
-import { describeProgress, timeLeft } from "../state/tasks.ts";
+import { describeProgress, shownTask, timeLeft } from "../state/tasks.ts";
 import { Icon } from "./icons.tsx";
 import { lostOf } from "./losses.ts";
 
@@ -28,7 +28,7 @@ export function StatusBar(): JSX.Element {
 }
 
 function Work(): JSX.Element | null {
-  const task = tasks.value.at(-1);
+  const task = shownTask.value;
   const fetches = batchState.value;
   if (task !== undefined) {
     return (

@@ -7,10 +7,10 @@ import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { countedSamples, namedCount, namedPercent, parts } from "../ledger/state.ts";
 import { shareOpen } from "../share/links.ts";
 import type { FidelityInfo, ProfileInfo } from "../session/types.ts";
-import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened, tasks } from "../state/app.ts";
+import { coverage, dock, dockOpen, forcedRows, info, ledgerFull, opened } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
 import { bytes, count, above, percent, seconds } from "../state/format.ts";
-import { progressShare } from "../state/tasks.ts";
+import { progressShare, shownTask } from "../state/tasks.ts";
 import { countSamples } from "../views/words.ts";
 import { ProgressBar } from "./Bar.tsx";
 import { Logo } from "./icons.tsx";
@@ -131,7 +131,7 @@ function coverageTip(): string {
 
 /** The thin bar under the top bar while something takes a while. */
 export function WorkBar(): JSX.Element | null {
-  const task = tasks.value.at(-1);
+  const task = shownTask.value;
   return task === undefined ? null : (
     <span class="work-bar">
       <ProgressBar share={progressShare(task.progress)} label={task.label} />

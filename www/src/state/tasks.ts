@@ -1,10 +1,14 @@
 // Work that takes a while: what the bar under the top bar and the status bar show, and what Cancel stops.
 
+import { computed } from "@preact/signals";
 import type { CallOptions } from "../session/client.ts";
 import type { Progress } from "../session/types.ts";
 import type { Task } from "./app.ts";
 import { tasks } from "./app.ts";
 import { bytesOf, count } from "./format.ts";
+
+/** Of several the one that began first: a Cancel that is about to be pressed must not become that of another. */
+export const shownTask = computed<Task | undefined>(() => tasks.value[0]);
 
 let lastId = 0;
 
