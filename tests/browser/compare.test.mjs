@@ -41,13 +41,20 @@ function totalByPerf(recording, name) {
   return (100 * stacks.filter((block) => new RegExp(`^\\s*[0-9a-f]+ ${name}$`, "m").test(block)).length) / stacks.length;
 }
 
-/** Opens both as they are dropped together, and gives the programs their names. */
-async function compared(first, second, options = {}, fragment = "") {
+/** Opens both as they are dropped together. */
+async function bothOpened(first, second, options = {}, fragment = "") {
   // High enough for every row of the table.
   const tab = await Tab.open(host + fragment, { height: 3000, ...options });
   await tab.drop(first, second);
   await tab.page.getByRole("button", { name: "Open both to compare" }).click();
   await tab.page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
+  await tab.settled();
+  return tab;
+}
+
+/** The same, and the programs have their names. */
+async function compared(first, second, options = {}, fragment = "") {
+  const tab = await bothOpened(first, second, options, fragment);
   await tab.drop(low, raised);
   await tab.page.locator(".pair", { hasText: "canals" }).filter({ hasNotText: "unnamed" }).waitFor();
   await tab.settled();
@@ -110,6 +117,35 @@ describe("comparison", () => {
     },
     { tier: "all" },
   );
+
+  scene("a16 what one side cannot name is not compared yet, and a file goes to the side that wants it", async () => {
+    const tab = await bothOpened(lowData, raisedData);
+    const { page } = tab;
+    const pair = page.locator(".pair", { hasText: "canals" });
+    const named = async () => (await page.locator(".side-named").allInnerTexts()).map((text) => Number.parseFloat(text));
+    const ofCanals = async () => [...(await changes(tab))].filter(([key]) => key.endsWith(" canals"));
+    assert.ok((await named()).every((percent) => percent < 20));
+
+    await tab.drop(raised);
+    await page.getByText("Used 1 of 1 file: canals (After).").first().waitFor();
+    await pair.getByText("not comparable yet: Before has no names for canals").waitFor();
+    const [before, after] = await named();
+    assert.ok(before < 20 && after > 60, `${before} ${after}`);
+    const table = await changes(tab);
+    assert.equal([...table.keys()].at(-1).endsWith(" canals"), true, "what cannot be compared comes last");
+    for (const [name, row] of await ofCanals()) {
+      assert.deepEqual([row.change, row.certainty], ["–", "not comparable yet"], name);
+    }
+    await tab.view(/Flame graph/);
+    await tab.pictures("a16-not-comparable");
+
+    await tab.drop(low);
+    await page.getByText("Used 1 of 1 file: canals (Before).").first().waitFor();
+    await pair.getByText("compared by function name").waitFor();
+    assert.ok((await named()).every((percent) => percent > 60));
+    assert.ok((await ofCanals()).every(([, { certainty }]) => certainty !== "not comparable yet"));
+    await tab.close();
+  });
 
   scene("a16 swap negates every change", async () => {
     const tab = await compared(lowData, raisedData);
@@ -225,7 +261,7 @@ describe("comparison", () => {
     }
     const boxes = await tab.page.locator(".side-box").allTextContents();
     for (const [index, side] of [said.before, said.after].entries()) {
-      assert.ok(boxes[index].endsWith(side.samples.toLocaleString("en-US")), `${boxes[index]} and ${side.samples}`);
+      assert.ok(boxes[index].includes(` · ${side.samples.toLocaleString("en-US")}`), `${boxes[index]} and ${side.samples}`);
       assert.ok(side.samples > 0);
     }
     await tab.close();

@@ -37,6 +37,8 @@ interface ComparedRows {
   flags: Uint8Array;
   names: string[];
   dsos: string[];
+  /** The side that has no names where the other has: 1 before, 2 after; it cannot be compared. */
+  withoutNames: Uint8Array;
 }
 /** Call nodes of both sides: samples through each. */
 export interface ComparedTreeRows extends ComparedRows {
@@ -218,4 +220,5 @@ fn add_compared(columns: &Object, rows: &ComparedRows) {
     columns::add(columns, "flags", Uint8Array::from(&rows.marks[..]));
     columns::add(columns, "names", columns::texts(&rows.names));
     columns::add(columns, "dsos", columns::texts(&rows.dsos));
+    columns::add(columns, "withoutNames", Uint8Array::from(&rows.without_names[..]));
 }

@@ -46,11 +46,16 @@ test("a pair says what it is compared by", () => {
     before: 1,
     after: 1,
     change: 0,
+    without_names: null,
   });
   assert.equal(howCompared(pair("same-build", "address", true)), "compared by address");
   assert.equal(howCompared(pair("same-build", "address", false)), "unnamed, compared by address");
   assert.equal(howCompared(pair("two-builds", "name", true)), "compared by function name");
   assert.equal(howCompared(pair("only-before", "nothing", true)), "no samples after");
+  assert.equal(
+    howCompared({ ...pair("two-builds", "name", true), without_names: "before" }),
+    "not comparable yet: Before has no names for app",
+  );
 });
 
 const CHANGE = { before: 2.7, after: 5.9, change: 3.2, step: 3, certain: true, beforeSamples: 27, afterSamples: 59 };
@@ -72,6 +77,7 @@ const DETAIL: ComparedDetail = {
   dso: "app",
   relation: "two-builds",
   presence: "both",
+  withoutNames: null,
   kind: 1,
   flags: Flag.Forced,
   total: CHANGE,
@@ -107,5 +113,10 @@ test("the tree tells of path, siblings and children, and of a forced name", () =
   assert.deepEqual(
     items.filter(({ selected }) => selected).map(({ label }) => label),
     [words],
+  );
+  const unknown = comparedItems({ ...DETAIL, withoutNames: "after" }, { basis: "share", event: "cycles" }, true);
+  assert.deepEqual(
+    unknown.filter(({ selected }) => selected).map(({ label }) => label),
+    ["find, app, forced, before 2.7 percent, after 5.9 percent, not comparable yet"],
   );
 });

@@ -151,14 +151,20 @@ test("ids are grouped by four, and groups that differ are marked", () => {
 
 test("a drop says what was used and why the rest was not", () => {
   const report = {
-    used: [{ name: "nginx", dsos: [1], gives: "inlines" }],
+    used: [{ name: "nginx", dsos: [1], gives: "inlines", by: ["first" as const] }],
     notUsed: [
       {
         name: "edge-auth",
+        by: "first" as const,
         message: "",
         reason: { kind: "nothing-recorded-has-it" as const, found: "41b7", sameName: { dso: 2, wanted: "9f31" } },
       },
-      { name: "README", message: "", reason: { kind: "not-an-image" as const, firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] } },
+      {
+        name: "README",
+        by: "first" as const,
+        message: "",
+        reason: { kind: "not-an-image" as const, firstBytes: [0x23, 0x20, 0x4e, 0x6f, 0x74] },
+      },
     ],
     passedOver: 0,
   };
@@ -167,6 +173,16 @@ test("a drop says what was used and why the rest was not", () => {
     "Another build: the file has 41b7, the profile has 9f31.",
     "Not a binary or debug file: it begins with 23 20 4e 6f.",
   ]);
+  // Of two profiles it says which take names from it.
+  const roles = { first: "After", second: "Before" };
+  const used = [
+    { name: "app", dsos: [0], gives: "inlines", by: ["second" as const] },
+    { name: "libc.so.6", dsos: [1], gives: "inlines", by: ["first" as const, "second" as const] },
+  ];
+  assert.equal(
+    describeDrop({ used, notUsed: [], passedOver: 0 }, roles),
+    "Used 2 of 2 files: app (Before), libc.so.6 (After and Before).",
+  );
   // The files in an archive count, the archive does not.
   assert.equal(describeDrop({ ...report, notUsed: [], passedOver: 4000 }), "Used 1 of 4,001 files: nginx.");
 });

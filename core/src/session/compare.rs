@@ -12,9 +12,9 @@ use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Sessi
 use crate::text::printable;
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::compare::{
-    Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedWindow,
-    Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence, Relation, Source,
-    Sums, Width,
+    Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedSide,
+    ComparedWindow, Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence,
+    Relation, Source, Sums, Width,
 };
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::label::mark;
@@ -84,6 +84,8 @@ pub struct ComparedDetail {
     pub relation: Option<Relation>,
     /// Which sides have it.
     pub presence: Presence,
+    /// The side that has no names for it, or for a caller of it, where the other has.
+    pub without_names: Option<ComparedSide>,
     /// [`crate::views::label::Kind`].
     pub kind: u8,
     /// Bits of [`crate::views::label::mark`].
@@ -168,6 +170,8 @@ pub struct DsoPairRow {
     pub matched_by: MatchedBy,
     /// Whether any function of it that is shown has a name.
     pub named: bool,
+    /// The side that has no names for it where the other has: it cannot be compared yet.
+    pub without_names: Option<ComparedSide>,
     /// Path before; null if it is only after.
     pub before_path: Option<String>,
     /// Path after; null if it is only before.
@@ -262,8 +266,8 @@ impl ComparedTrees {
         &self.comparison.dsos()[pair as usize]
     }
 
-    fn change(&self, view: CompareView, sums: Sums) -> ChangeDetail {
-        let Change { before, after, change, step, is_certain } = self.measures(view).change(sums);
+    fn change(&self, found: Change, sums: Sums) -> ChangeDetail {
+        let Change { before, after, change, step, is_certain, .. } = found;
         ChangeDetail {
             before,
             after,
@@ -316,6 +320,7 @@ impl ComparedTrees {
         let around = siblings.iter().copied().enumerate();
         let around = around.skip(place.saturating_sub(MOST_ROWS / 2)).take(MOST_ROWS);
         let around = around.map(|(place, id)| self.row(&measures, id, place)).collect();
+        let change = |sums: Sums| self.change(comparison.change(&measures, id, sums), sums);
         Some(ComparedDetail {
             call_node,
             name: comparison.text(label),
@@ -325,8 +330,9 @@ impl ComparedTrees {
             presence: comparison.presence(id),
             kind: label.kind as u8,
             flags: label.marks,
-            total: self.change(view, comparison.total(id)),
-            own: self.change(view, comparison.self_sums(id)),
+            without_names: comparison.unnamed_by(id),
+            total: change(comparison.total(id)),
+            own: change(comparison.self_sums(id)),
             path: self.path(call_node),
             parent: comparison.parent(id).map(|id| id.0),
             heaviest_child: children.first().map(|child| child.call_node),
@@ -361,7 +367,10 @@ impl ComparedTrees {
         let (key, order, most) = (request.key, request.order, request.to as usize);
         let all = self.comparison.first_in_order(&measures, key, order, most);
         let functions = self.comparison.functions();
-        let change = |row: &u32| measures.change(functions[*row as usize].sums(request.key));
+        let change = |row: &u32| {
+            let function = &functions[*row as usize];
+            self.comparison.function_change(&measures, function, request.key)
+        };
         let largest = all.iter().map(|row| change(row).change.abs()).fold(0.0, f64::max);
         let mut rows = ChangeRows { count: all.len() as u32, largest, ..ChangeRows::default() };
         let to = (request.to as usize).min(all.len());
@@ -389,6 +398,7 @@ impl ComparedTrees {
                 relation: pair.relation,
                 matched_by: pair.matched_by,
                 named: pair.is_named,
+                without_names: pair.without_names,
                 before_path: path(&pair.before),
                 after_path: path(&pair.after),
                 before_build_ids: ids(&pair.before),
@@ -421,10 +431,15 @@ impl ComparedTrees {
         let measures = self.measures(view);
         let width = |function: &FunctionChange| measures.width(view.width, function.total);
         found.sort_by(|a, b| width(b).total_cmp(&width(a)));
-        let labels: std::collections::HashSet<u32> = found.iter().map(|it| it.label).collect();
+        let comparable = found
+            .iter()
+            .map(|it| it.label)
+            .filter(|&label| comparison.without_names(comparison.label_of(label)).is_none());
+        let labels: std::collections::HashSet<u32> = comparable.collect();
+        let through = comparison.through(&labels);
         CompareSearch {
             functions: found.len() as u32,
-            total: self.change(view, comparison.through(&labels)),
+            total: self.change(measures.change(through), through),
             matches: found.into_iter().map(|function| function.heaviest.0).collect(),
             problem: parsed.as_ref().err().map(ToString::to_string),
         }

@@ -2,7 +2,9 @@
 
 use crate::session::{CompareView, ComparedTrees};
 use crate::views::call_tree::CallNodeId;
-use crate::views::compare::{Change, ChangeKey, ComparedLabel, FunctionChange, Presence, Width};
+use crate::views::compare::{
+    Change, ChangeKey, ComparedLabel, ComparedSide, FunctionChange, Presence, Width,
+};
 use crate::views::flame_graph::NONE;
 use crate::views::label::mark;
 
@@ -27,6 +29,8 @@ pub struct ComparedRows {
     pub names: Vec<String>,
     /// Names of DSOs; empty where there is none.
     pub dsos: Vec<String>,
+    /// The side that has no names where the other has, so that no change is known: 1 before, 2 after, 0 neither.
+    pub without_names: Vec<u8>,
 }
 
 /// Call nodes of both sides, as columns. Weights are those of samples through each.
@@ -72,7 +76,8 @@ impl ComparedTrees {
         let children = self.comparison.children_by_width(&measures, Width::Both, id);
         let count = children.len() as u32;
         for (place, child) in (1..).zip(children).take(most) {
-            rows.push(self, child, measures.change(self.comparison.total(child)));
+            let total = self.comparison.total(child);
+            rows.push(self, child, self.comparison.change(&measures, child, total));
             rows.pos_in_set.push(place);
             rows.set_size.push(count);
         }
@@ -103,7 +108,7 @@ impl ChangeRows {
         let label = compared.comparison.label_of(function.label);
         self.function.push(function.label);
         self.heaviest.push(function.heaviest.0);
-        let presence = Presence::of(function.sums(key));
+        let presence = compared.comparison.function_presence(function, key);
         let inlined = if function.is_inlined { mark::INLINED } else { 0 };
         self.rows.push(compared, label, change, presence, label.marks | inlined);
     }
@@ -128,5 +133,10 @@ impl ComparedRows {
         self.names.push(compared.comparison.text(label));
         let dso = label.pair.map(|pair| compared.pair(pair).name.clone());
         self.dsos.push(dso.unwrap_or_default());
+        self.without_names.push(match change.without_names {
+            None => 0,
+            Some(ComparedSide::Before) => 1,
+            Some(ComparedSide::After) => 2,
+        });
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::compare::{CompareView, ComparedTrees};
 use crate::views::compare::{
-    Basis, ChangeKey, ChangeOrder, FunctionChange, Measures, Name, Presence,
+    Basis, ChangeKey, ChangeOrder, ComparedSide, FunctionChange, Measures, Name, Presence,
 };
 use crate::views::label::mark;
 
@@ -19,6 +19,8 @@ pub struct DiffFunction {
     pub dso: Option<String>,
     /// `before` or `after` for what the other side lacks.
     pub only: Option<&'static str>,
+    /// The side that has no names for the DSO where the other has: changes are 0 then, as they are not known.
+    pub without_names: Option<ComparedSide>,
     /// Whether the name comes from a file that does not match.
     pub forced: bool,
     /// Self before, on the basis.
@@ -66,8 +68,8 @@ impl ComparedTrees {
 
     fn diff_function(&self, measures: &Measures, function: &FunctionChange) -> DiffFunction {
         let label = self.comparison.label_of(function.label);
-        let own = measures.change(function.self_sums);
-        let total = measures.change(function.total);
+        let own = self.comparison.function_change(measures, function, ChangeKey::SelfWeight);
+        let total = self.comparison.function_change(measures, function, ChangeKey::Total);
         let (name, address) = match label.name {
             Name::Function(_) | Name::Other(_) => (Some(self.comparison.text(label)), None),
             Name::Address { shown, .. } => (None, Some(format!("{shown:x}"))),
@@ -77,11 +79,12 @@ impl ComparedTrees {
             name,
             address,
             dso: label.pair.map(|pair| self.pair(pair).name.clone()),
-            only: match Presence::of(function.total) {
+            only: match self.comparison.function_presence(function, ChangeKey::Total) {
                 Presence::Both => None,
                 Presence::OnlyBefore => Some("before"),
                 Presence::OnlyAfter => Some("after"),
             },
+            without_names: total.without_names,
             forced: label.marks & mark::FORCED != 0,
             before: own.before,
             after: own.after,

@@ -11,7 +11,7 @@ use perftab_core::session::{
     SideTotal,
 };
 use perftab_core::symbolize::NamingDepth;
-use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, Relation};
+use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, ComparedSide, Relation};
 use perftab_core::views::{Group, Inlines, Query};
 use serde::Serialize;
 
@@ -238,7 +238,23 @@ fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Res
     for dso in diff.dsos.iter().filter(|dso| dso.relation == Relation::TwoBuilds) {
         writeln!(results, "# two builds of {}, compared by function name", dso.name)?;
     }
+    for dso in diff.dsos {
+        let Some(side) = dso.without_names else { continue };
+        writeln!(
+            results,
+            "# not comparable yet: {} has no names for {}; give its file with --image FILE",
+            side_name(side),
+            dso.name
+        )?;
+    }
     writeln!(results, "#")
+}
+
+fn side_name(side: ComparedSide) -> &'static str {
+    match side {
+        ComparedSide::Before => "before",
+        ComparedSide::After => "after",
+    }
 }
 
 fn write_table(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Result<()> {
@@ -248,7 +264,7 @@ fn write_table(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Re
     let column = if diff.basis == Basis::Share { 8 } else { 16 };
     writeln!(
         results,
-        "#{:>column$} {:>column$} {:>column$}  {:13}  {:width$}  DSO",
+        "#{:>column$} {:>column$} {:>column$}  {:14}  {:width$}  DSO",
         "Change", "Before", "After", "Certainty", "Function"
     )?;
     for (function, name) in diff.functions.iter().zip(&names) {
@@ -262,11 +278,14 @@ fn write_table(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Re
             }
         };
         let (before, after, change, certain) = row;
-        let certainty = if certain { "beyond noise" } else { "within noise" };
+        let (change, certainty) = match function.without_names {
+            Some(_) => ("-".to_owned(), "not comparable"),
+            None if certain => (signed(change, diff.basis), "beyond noise"),
+            None => (signed(change, diff.basis), "within noise"),
+        };
         writeln!(
             results,
-            " {:>column$} {:>column$} {:>column$}  {certainty:13}  {name:width$}  {}",
-            signed(change, diff.basis),
+            " {change:>column$} {:>column$} {:>column$}  {certainty:14}  {name:width$}  {}",
             value(before, diff.basis),
             value(after, diff.basis),
             function.dso.as_deref().unwrap_or_default()

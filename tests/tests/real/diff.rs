@@ -142,6 +142,34 @@ fn line_has_no_change(line: &str) -> bool {
 }
 
 #[test]
+fn what_one_recording_cannot_name_is_not_compared_yet() {
+    let folder = TestFolder::new();
+    let before = record(&folder, "first", FIRST_ID);
+    let after = record(&folder, "second", SECOND_ID);
+    let only_after = folder.join("second/program");
+    let options = ["--no-local", "--image", only_after.to_str().expect("UTF-8")];
+    let ours = diff(&folder, &before, &after, &options);
+    assert_eq!(ours["dsos"][0]["without_names"], "before");
+    let functions = ours["functions"].as_array().expect("functions");
+    let of_program = |function: &&Value| function["dso"] == "program";
+    assert!(functions.iter().any(|function| function["name"] == "steady"));
+    assert!(functions.iter().any(|function| function["name"].is_null()));
+    for function in functions.iter().filter(of_program) {
+        assert_eq!(function["without_names"], "before", "{function}");
+        assert_eq!((&function["change"], &function["certain"]), (&0.0.into(), &false.into()));
+        assert_eq!(function["only"], Value::Null, "{function}");
+    }
+    let first = functions.iter().position(|function| of_program(&function)).expect("some");
+    assert!(functions[first..].iter().all(|function| of_program(&function)), "they come last");
+
+    let output = perftab_at(&folder, &["diff"]).args(options).args([&before, &after]).ended();
+    let text = String::from_utf8(output.expect("perftab runs").stdout).expect("UTF-8");
+    assert!(text.contains("# not comparable yet: before has no names for program"), "{text}");
+    let row = text.lines().find(|line| line.contains("steady")).expect("a row");
+    assert!(row.trim_start().starts_with("- ") && row.contains("not comparable"), "{row}");
+}
+
+#[test]
 fn swapping_negates_every_change_and_a_file_beside_itself_has_none() {
     let folder = TestFolder::new();
     let before = record(&folder, "first", FIRST_ID);

@@ -3,7 +3,7 @@
 
 import type { JSX } from "preact";
 import type { ComparisonState } from "../state/url.ts";
-import { amount, difference, PRESENCES, PRESENCE_WORDS } from "./words.ts";
+import { amount, difference, NOT_COMPARABLE, PRESENCES, PRESENCE_WORDS, UNKNOWN } from "./words.ts";
 
 /** Columns of functions, and of call nodes. */
 interface ChangeColumns {
@@ -12,6 +12,7 @@ interface ChangeColumns {
   change: Float64Array;
   certain: Uint8Array;
   dsos: string[];
+  withoutNames: Uint8Array;
 }
 
 interface Props {
@@ -26,6 +27,7 @@ interface Props {
 
 export function ChangeCells({ columns, at, largest, basis, unit, name }: Props): JSX.Element {
   const change = columns.change[at] as number;
+  const isKnown = columns.withoutNames[at] === 0;
   const side = (value: number): JSX.Element => (
     <span role="gridcell" class={value === 0 ? "number ink-mute" : "number"}>
       {amount(value, basis, unit)}
@@ -34,7 +36,7 @@ export function ChangeCells({ columns, at, largest, basis, unit, name }: Props):
   return (
     <>
       <span role="gridcell" class="number strong">
-        {difference(change, basis, unit)}
+        {isKnown ? difference(change, basis, unit) : UNKNOWN}
       </span>
       <ChangeBar part={largest > 0 ? change / largest : 0} />
       {side(columns.before[at] as number)}
@@ -44,7 +46,7 @@ export function ChangeCells({ columns, at, largest, basis, unit, name }: Props):
         {columns.dsos[at]}
       </span>
       <span role="gridcell" class="certainty">
-        {columns.certain[at] === 1 ? "beyond noise" : "within noise"}
+        {!isKnown ? NOT_COMPARABLE : columns.certain[at] === 1 ? "beyond noise" : "within noise"}
       </span>
     </>
   );

@@ -5,10 +5,13 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { Chips } from "../shell/Chips.tsx";
 import { Icon } from "../shell/icons.tsx";
+import { CoverageBar } from "../ledger/CoverageBar.tsx";
+import { coverageParts } from "../ledger/coverage.ts";
+import { namedAmong } from "../ledger/state.ts";
 import { Popover } from "../shell/Popover.tsx";
 import { listed } from "../open/answerable.ts";
 import type { Session } from "../session/client.ts";
-import type { CompareRequest, SideTotal } from "../session/types.ts";
+import type { CompareRequest, Coverage, SideTotal } from "../session/types.ts";
 import { event, namesGeneration, query, session } from "../state/app.ts";
 import { bytes, count, seconds } from "../state/format.ts";
 import type { ComparisonState } from "../state/url.ts";
@@ -86,6 +89,17 @@ function SideBox({ role, side, total }: { role: string; side: SideWords; total: 
     <span class="side-box" title={total === null ? side.name : `${side.name}: ${countSamples(total.samples)}`}>
       <span class="side-role">{role}</span> <strong>{side.name}</strong>{" "}
       <span class="ink-mute">{facts.filter((fact) => fact !== "").join(" · ")}</span>
+      {side.coverage !== null && <Named coverage={side.coverage} />}
+    </span>
+  );
+}
+
+function Named({ coverage }: { coverage: Coverage }): JSX.Element {
+  const parts = coverageParts(coverage);
+  const named = `${namedAmong(parts).toFixed(1)} %`;
+  return (
+    <span class="side-named" title={`${named} of samples end in a named frame`}>
+      <CoverageBar parts={parts} kind="meter" /> {named} named
     </span>
   );
 }

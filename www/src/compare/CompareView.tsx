@@ -79,19 +79,7 @@ function CompareTopBar(): JSX.Element {
         <p class="facts-line">{isOne ? (opened.value?.name ?? "") : "Both read in this tab"}</p>
       </div>
       <SearchField />
-      <button
-        type="button"
-        class="quiet coverage-meter"
-        title={`${namedPercent.value.toFixed(1)} % of samples of ${opened.value?.name ?? "the first"} end in a named frame.`}
-        onClick={() => {
-          dockOpen.value = !dockOpen.value;
-        }}
-      >
-        <CoverageBar parts={parts.value} kind="meter" />
-        <span>
-          <strong>{namedPercent.value.toFixed(1)} %</strong> named
-        </span>
-      </button>
+      <DockButton isOne={isOne} />
       <Warnings />
       <button type="button" class="stop-button" aria-label="Stop comparing" onClick={stopComparing}>
         <span>
@@ -111,6 +99,26 @@ function CompareTopBar(): JSX.Element {
       <MainMenu />
       <WorkBar />
     </header>
+  );
+}
+
+/** Opens and closes the dock. Of two profiles each has a meter of its own below. */
+function DockButton({ isOne }: { isOne: boolean }): JSX.Element {
+  const toggle = (): void => {
+    dockOpen.value = !dockOpen.value;
+  };
+  const named = `${namedPercent.value.toFixed(1)} %`;
+  return isOne ? (
+    <button type="button" class="quiet coverage-meter" title={`${named} of samples end in a named frame.`} onClick={toggle}>
+      <CoverageBar parts={parts.value} kind="meter" />
+      <span>
+        <strong>{named}</strong> named
+      </span>
+    </button>
+  ) : (
+    <button type="button" class="quiet coverage-meter" aria-pressed={dockOpen.value} onClick={toggle}>
+      DSOs in both
+    </button>
   );
 }
 

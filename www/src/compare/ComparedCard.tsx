@@ -7,7 +7,7 @@ import { event } from "../state/app.ts";
 import { ForcedMark } from "../views/forced_name.tsx";
 import { countSamples, nameClass, swatchClass } from "../views/words.ts";
 import { comparing } from "./state.ts";
-import { amount, difference, PRESENCE_WORDS, RELATION_WORDS } from "./words.ts";
+import { amount, difference, PRESENCE_WORDS, RELATION_WORDS, SIDE_WORDS, UNKNOWN } from "./words.ts";
 
 export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Element {
   const place = [
@@ -15,6 +15,12 @@ export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Elemen
     detail.relation === null ? "" : RELATION_WORDS[detail.relation].words,
     PRESENCE_WORDS[detail.presence],
   ];
+  const lacking = detail.withoutNames;
+  const certainty =
+    lacking === null
+      ? `the change is ${detail.total.certain ? "beyond noise" : "within noise"}`
+      : `not comparable yet, as ${SIDE_WORDS[lacking]} has no names for it or for a caller`;
+  const known = lacking === null;
   return (
     <>
       <header>
@@ -36,19 +42,18 @@ export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Elemen
           </tr>
         </thead>
         <tbody>
-          <Row name="Total" change={detail.total} />
-          <Row name="Self" change={detail.self} />
+          <Row name="Total" change={detail.total} isKnown={known} />
+          <Row name="Self" change={detail.self} isKnown={known} />
         </tbody>
       </table>
       <p class="card-base">
-        Total: {countSamples(detail.total.beforeSamples)} before, {countSamples(detail.total.afterSamples)} after; the change is{" "}
-        {detail.total.certain ? "beyond noise" : "within noise"}.
+        Total: {countSamples(detail.total.beforeSamples)} before, {countSamples(detail.total.afterSamples)} after; {certainty}.
       </p>
     </>
   );
 }
 
-function Row({ name, change }: { name: string; change: ChangeDetail }): JSX.Element {
+function Row({ name, change, isKnown }: { name: string; change: ChangeDetail; isKnown: boolean }): JSX.Element {
   const basis = comparing.value?.basis ?? "share";
   const unit = event.value?.name ?? "";
   return (
@@ -56,7 +61,7 @@ function Row({ name, change }: { name: string; change: ChangeDetail }): JSX.Elem
       <th scope="row">{name}</th>
       <td>{amount(change.before, basis, unit)}</td>
       <td>{amount(change.after, basis, unit)}</td>
-      <td class="card-share">{difference(change.change, basis, unit)}</td>
+      <td class="card-share">{isKnown ? difference(change.change, basis, unit) : UNKNOWN}</td>
     </tr>
   );
 }

@@ -14,7 +14,7 @@ import { chipsOf } from "../shell/chips.ts";
 import { Icon } from "../shell/icons.tsx";
 import { narrow } from "../state/width.ts";
 import { latest } from "../views/latest.ts";
-import { fetchableForSecond, fetchForSecond, refreshSecond } from "./second.ts";
+import { fetchableForSecond, fetchForSecond } from "./second.ts";
 import { comparing, compareView, isInAddress, request, second } from "./state.ts";
 import { amount, howCompared, RELATION_WORDS } from "./words.ts";
 
@@ -117,11 +117,7 @@ function Ways(): JSX.Element | null {
   const fetchable = fetchableForSecond.value.length;
   return (
     <p class="pairs-ways">
-      <button
-        type="button"
-        title="Binaries, debug files or archives"
-        onClick={() => void pickBinaries().then(admitFiles).then(refreshSecond)}
-      >
+      <button type="button" title="Binaries, debug files or archives" onClick={() => void pickBinaries().then(admitFiles)}>
         Add files…
       </button>
       {fetchable > 0 && (
@@ -146,7 +142,7 @@ function Pair({ row }: { row: DsoPairRow }): JSX.Element {
       <p>
         <span class={`ink-${tone}`}>{words}</span> <code class="push-right">{idsOf(row)}</code>
       </p>
-      <p class="ink-mute">{howCompared(row)}</p>
+      <p class={row.without_names === null ? "ink-mute" : "ink-warn"}>{howCompared(row)}</p>
     </li>
   );
 }

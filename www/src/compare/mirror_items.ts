@@ -6,7 +6,7 @@ import { Flag } from "../session/types.ts";
 import type { ComparisonState } from "../state/url.ts";
 import { isForced, spokenName } from "../views/forced_name.tsx";
 import type { MirrorItem } from "../views/flame/mirror_items.ts";
-import { PRESENCE_WORDS, spoken, difference, spokenSides } from "./words.ts";
+import { difference, NOT_COMPARABLE, PRESENCE_WORDS, spoken, spokenSides } from "./words.ts";
 
 const MOST_ANCESTORS = 38;
 
@@ -62,8 +62,9 @@ export function comparedLabel(detail: ComparedDetail, { basis, event }: SpokenUn
     isForced(detail.flags) ? "forced" : "",
     PRESENCE_WORDS[detail.presence],
     spokenSides(detail.total, basis, event),
-    `change ${change}${basis === "share" ? " points" : ""}`,
-    detail.total.certain ? "beyond noise" : "within noise",
+    ...(detail.withoutNames === null
+      ? [`change ${change}${basis === "share" ? " points" : ""}`, detail.total.certain ? "beyond noise" : "within noise"]
+      : [NOT_COMPARABLE]),
   ]
     .filter((part) => part !== "")
     .join(", ");

@@ -61,7 +61,7 @@ async function compareWith(name: string, bytes: number | null, open: OpenSecond)
     const isThere = await begin(async (abort) => {
       const info = await runTask(`Reading ${name}`, (options) => open(present, options), abort);
       batch(() => {
-        second.value = { name, bytes, info };
+        second.value = { name, bytes, info, coverage: null };
         forgetPlaces();
       });
       return true;
@@ -77,7 +77,6 @@ async function compareWith(name: string, bytes: number | null, open: OpenSecond)
     if (staysHere.peek()) {
       await fetchForSecond();
     }
-    await refreshSecond();
   } catch (error) {
     if (error instanceof SessionError) {
       toast("error", describeFailure(name, error.failure));
@@ -101,15 +100,6 @@ export function forgetSecond(): void {
   });
 }
 
-/** What is known of the second profile's DSOs after names arrived. */
-export async function refreshSecond(): Promise<void> {
-  const [present, known] = [session.peek(), second.peek()];
-  if (present !== null && known !== null) {
-    const info = await present.call("secondInfo", {});
-    second.value = { ...known, info };
-  }
-}
-
 /** DSOs of the second profile that servers which may be asked could name, most samples first. */
 export const fetchableForSecond = computed<readonly DsoRow[]>(() => {
   const rows = second.value?.info.dsos ?? [];
@@ -126,7 +116,6 @@ export async function fetchForSecond(): Promise<void> {
     }
   });
   await refreshNames();
-  await refreshSecond();
 }
 
 async function fetchOne(row: DsoRow, options: Required<CallOptions>): Promise<void> {

@@ -3,10 +3,10 @@
 // tree.
 
 import { batch, computed, signal } from "@preact/signals";
-import type { CompareRequest, EventInfo, ProfileInfo, Query, SideTotal } from "../session/types.ts";
+import type { CompareRequest, Coverage, EventInfo, ProfileInfo, ProfileSlot, Query, SideTotal } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import type { Selection } from "../state/app.ts";
-import { comparison, event, events, opened, query } from "../state/app.ts";
+import { comparison, coverage, event, events, opened, query } from "../state/app.ts";
 import { step } from "../state/history.ts";
 import type { ComparisonState } from "../state/url.ts";
 import { secondSide } from "./sides.ts";
@@ -16,6 +16,8 @@ export interface SecondProfile {
   name: string;
   bytes: number | null;
   info: ProfileInfo;
+  /** null until it was asked. */
+  coverage: Coverage | null;
 }
 
 export const second = signal<SecondProfile | null>(null);
@@ -45,6 +47,8 @@ export const DEFAULT_COMPARISON: Omit<ComparisonState, "with"> = { order: "plain
 export interface SideWords {
   name: string;
   bytes: number | null;
+  /** Of a profile of its own; null for a part of one. */
+  coverage: Coverage | null;
 }
 
 /** Before and after as they came; swapped they change places. */
@@ -57,12 +61,16 @@ export const sideWords = computed<readonly [SideWords, SideWords] | null>(() => 
   const sides: [SideWords, SideWords] =
     wanted.with === "second"
       ? [
-          { name: file.name, bytes: file.bytes },
-          { name: second.value?.name ?? "", bytes: second.value?.bytes ?? null },
+          { name: file.name, bytes: file.bytes, coverage: coverage.value },
+          {
+            name: second.value?.name ?? "",
+            bytes: second.value?.bytes ?? null,
+            coverage: second.value?.coverage ?? null,
+          },
         ]
       : [
-          { name: "The rest", bytes: null },
-          { name: "The range", bytes: null },
+          { name: "The rest", bytes: null, coverage: null },
+          { name: "The range", bytes: null, coverage: null },
         ];
   return inOrder(sides, wanted);
 });
@@ -70,6 +78,18 @@ export const sideWords = computed<readonly [SideWords, SideWords] | null>(() => 
 function inOrder<T>([one, other]: readonly [T, T], { order }: ComparisonState): [T, T] {
   return order === "plain" ? [one, other] : [other, one];
 }
+
+/** What each of two profiles is called where files are said to be of one of them; null while there is one. */
+export const roles = computed<Record<ProfileSlot, string> | null>(() => {
+  if (second.value === null) {
+    return null;
+  }
+  if (comparing.value?.with !== "second") {
+    return { first: opened.value?.name ?? "the first", second: second.value.name };
+  }
+  const [first, other] = inOrder(["Before", "After"], comparing.value);
+  return { first: first as string, second: other as string };
+});
 
 /** The events that both sides have, by the first's numbers. */
 export const commonEvents = computed<readonly { event: EventInfo; index: number }[]>(() => {

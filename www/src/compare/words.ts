@@ -1,6 +1,6 @@
 // Weights of two sides and their difference as words: "2.7 %" and "5.9 %" make "+3.2".
 
-import type { ChangeDetail, DsoPairRow, Presence, Relation } from "../session/types.ts";
+import type { ChangeDetail, DsoPairRow, Presence, Relation, ComparedSide } from "../session/types.ts";
 import { percent, weight } from "../state/format.ts";
 import type { ComparisonState } from "../state/url.ts";
 
@@ -54,8 +54,16 @@ export const RELATION_WORDS: Record<Relation, { words: string; tone: "ok" | "war
   "only-after": { words: "only after", tone: "mute" },
 };
 
+export const SIDE_WORDS: Record<ComparedSide, string> = { before: "Before", after: "After" };
+export const NOT_COMPARABLE = "not comparable yet";
+/** Stands for a change that is not known. */
+export const UNKNOWN = "\u2013";
+
 /** How the code of a pair is compared. */
-export function howCompared({ relation, matched_by, named }: DsoPairRow): string {
+export function howCompared({ relation, matched_by, named, without_names, name }: DsoPairRow): string {
+  if (without_names !== null) {
+    return `${NOT_COMPARABLE}: ${SIDE_WORDS[without_names]} has no names for ${name}`;
+  }
   switch (relation) {
     case "only-before":
       return "no samples after";

@@ -5,6 +5,7 @@ import type { Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DropReport, Rejection } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
+import { roles, second } from "../compare/state.ts";
 import { runTask } from "../state/tasks.ts";
 import { passingToast, toast } from "../state/toasts.ts";
 import { findPlaces } from "../views/places.ts";
@@ -45,7 +46,7 @@ export async function admitFiles(files: readonly File[]): Promise<void> {
     hold(files, report);
     selectedDso.value ??= firstMismatched(report);
     notUsed.value = [...report.notUsed, ...notUsed.value];
-    const text = describeDrop(report);
+    const text = describeDrop(report, roles.peek());
     lastDrop.value = text;
     if (report.notUsed.length === 0) {
       toast("info", text);
@@ -103,9 +104,12 @@ export async function refreshNames(): Promise<void> {
   if (present === null) {
     return;
   }
-  const [read, covered, generation, keepPlaces] = await Promise.all([
+  const beside = second.peek();
+  const [read, covered, readBeside, coveredBeside, generation, keepPlaces] = await Promise.all([
     present.call("info", {}),
     present.call("coverage", {}),
+    beside === null ? null : present.call("secondInfo", {}),
+    beside === null ? null : present.call("secondCoverage", {}),
     present.call("generation", {}),
     findPlaces(present),
   ]);
@@ -115,13 +119,17 @@ export async function refreshNames(): Promise<void> {
     dsos.value = read.dsos;
     coverage.value = covered;
     info.value = read;
+    // Another one may have been opened meanwhile.
+    if (beside !== null && readBeside !== null && second.peek() === beside) {
+      second.value = { ...beside, info: readBeside, coverage: coveredBeside };
+    }
     namesGeneration.value = generation;
   });
 }
 
 function firstMismatched({ notUsed }: DropReport): number | null {
-  for (const { reason } of notUsed) {
-    if (reason.kind === "nothing-recorded-has-it" && reason.sameName) {
+  for (const { reason, by } of notUsed) {
+    if (by === "first" && reason.kind === "nothing-recorded-has-it" && reason.sameName) {
       return reason.sameName.dso;
     }
   }
@@ -130,8 +138,8 @@ function firstMismatched({ notUsed }: DropReport): number | null {
 
 function rememberGiven(files: readonly File[], report: DropReport): void {
   const given = new Map(givenFor.value);
-  for (const { name, reason } of report.notUsed) {
-    const dso = dsoOf(reason);
+  for (const { name, reason, by } of report.notUsed) {
+    const dso = by === "first" ? dsoOf(reason) : undefined;
     const source = files.find((each) => each.name === name);
     if (dso !== undefined && source !== undefined) {
       given.set(dso, source);

@@ -1,24 +1,31 @@
 // Words for what became of files and of questions to a debuginfod.
 
-import type { DropReport, NotUsed, Rejection, ServerAnswer } from "../session/types.ts";
+import type { DropReport, NotUsed, ProfileSlot, Rejection, ServerAnswer } from "../session/types.ts";
 import { hexBytes, sentence } from "../open/failure.ts";
 import { count, shortId } from "../state/format.ts";
 
 /**
  * "Used 3 of 5 files: nginx, libz.so.1. Not used: edge-auth (another build), README (not a binary)." The files in an archive
- * are counted, not the archive.
+ * are counted, not the archive. Where there are two profiles, `roles` says which is which: "Used 1 of 1 file: nginx (After)."
  */
-export function describeDrop({ used, notUsed, passedOver }: DropReport): string {
+export function describeDrop(
+  { used, notUsed, passedOver }: DropReport,
+  roles: Readonly<Record<ProfileSlot, string>> | null = null,
+): string {
   const given = used.length + notUsed.length + passedOver;
   const files = given === 1 ? "1 file" : `${count(given)} files`;
   const head =
     used.length === 0
       ? `Used none of ${files}.`
-      : `Used ${count(used.length)} of ${files}: ${list(used.map(({ name }) => name))}.`;
+      : `Used ${count(used.length)} of ${files}: ${list(used.map(({ name, by }) => `${name}${takenBy(by, roles)}`))}.`;
   if (notUsed.length === 0) {
     return head;
   }
   return `${head} Not used: ${list(byInterest(notUsed).map(({ name, reason }) => `${name} (${shortReason(reason)})`))}.`;
+}
+
+function takenBy(by: readonly ProfileSlot[], roles: Readonly<Record<ProfileSlot, string>> | null): string {
+  return roles === null ? "" : ` (${by.map((slot) => roles[slot]).join(" and ")})`;
 }
 
 /** What a human asks about first: another build of something recorded, then what could not be told, then the rest. */

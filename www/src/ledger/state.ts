@@ -24,7 +24,8 @@ export const unnamedWords = computed(() => {
 /** Percent that end in a named frame, of what the ledger counts. */
 export const ledgerNamedPercent = computed(() => namedAmong(ledgerParts.value));
 
-function namedAmong(all: readonly CoveragePart[]): number {
+/** Percent of samples that end in a named frame. */
+export function namedAmong(all: readonly CoveragePart[]): number {
   return all.find((part) => part.status === "named")?.percent ?? 0;
 }
 

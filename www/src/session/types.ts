@@ -126,6 +126,7 @@ import type {
   ChangeRows,
   ChangesRequest,
   ComparedDetail,
+  ComparedSide,
   ComparedGraph,
   ComparedRow,
   ComparedTreeRows,
@@ -142,6 +143,7 @@ export type {
   ChangeOrder,
   ChangeRows,
   ComparedDetail,
+  ComparedSide,
   ComparedGraph,
   ComparedRow,
   ComparedTreeRows,
@@ -178,10 +180,20 @@ export interface FunctionsOrder {
   descending: boolean;
 }
 
+/** A file and the profiles that take names from it. */
+export interface TakenFile extends UsedFile {
+  by: ProfileSlot[];
+}
+
+/** A file that no profile uses, and what the one of them says of it that knows most. */
+export interface RefusedFile extends NotUsed {
+  by: ProfileSlot;
+}
+
 /** What became of files that were dropped, and of those in them that were packed. */
 export interface DropReport {
-  used: UsedFile[];
-  notUsed: NotUsed[];
+  used: TakenFile[];
+  notUsed: RefusedFile[];
   /** Members of archives that are no images, or of nothing that was recorded: counted, not listed. */
   passedOver: number;
 }
@@ -337,6 +349,7 @@ export interface Protocol {
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
   openSecondUrl: Protocol["openUrl"];
   secondInfo: { args: Record<string, never>; result: ProfileInfo };
+  secondCoverage: { args: Record<string, never>; result: Coverage };
   /** What each side has in all: before, after. */
   comparedSides: { args: { request: CompareRequest }; result: [SideTotal, SideTotal] };
   comparedGraph: { args: ComparisonQuestion & { window: FlameWindow }; result: ComparedGraph };

@@ -124,6 +124,7 @@ export class Calls {
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
     secondInfo: () => this.#compared.second.info(),
+    secondCoverage: () => this.#compared.second.coverage(),
     comparedSides: ({ request }, { slices }) => this.#compare(request, slices, (compared) => compared.sides()),
     comparedGraph: ({ request, view, window }, { slices }) =>
       this.#compare(request, slices, (compared) => compared.flameGraph(view, window)),

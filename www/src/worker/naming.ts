@@ -1,14 +1,16 @@
 // Offering files to the session and naming frames from those that it admits.
 
 import type { ForceOutcome, OfferReport, Session } from "../generated/perftab_web.js";
-import type { DropReport } from "../session/types.ts";
+import type { DropReport, ProfileSlot, Rejection } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 import { BlobSource } from "./sources.ts";
 
 /** Bytes that are read or unpacked before the clock is looked at. */
 const OFFERED = 1 << 20;
 
-/** Offers files to each session. One that any of them uses is used, whatever the others say of it. */
+const SLOTS: readonly ProfileSlot[] = ["first", "second"];
+
+/** Offers files to each session, the first profile's first. One that any of them uses is used, whatever the others say of it. */
 export async function admit(sessions: readonly Session[], files: readonly File[], slices: Slices): Promise<DropReport> {
   const report: DropReport = { used: [], notUsed: [], passedOver: 0 };
   const total = files.reduce((sum, file) => sum + file.size, 0) * sessions.length;
@@ -30,13 +32,30 @@ export async function admit(sessions: readonly Session[], files: readonly File[]
 }
 
 function addUp(report: DropReport, said: readonly OfferReport[]): void {
-  const used = said.flatMap((each) => each.used);
-  const isFirst = (name: string, index: number, names: string[]): boolean => names.indexOf(name) === index;
-  const names = used.map(({ name }) => name).filter(isFirst);
-  report.used.push(...names.flatMap((name) => used.find((each) => each.name === name) ?? []));
-  // What the first says of a file that nobody uses is what the ledger, which is the first's, can explain.
-  report.notUsed.push(...(said[0]?.notUsed ?? []).filter(({ name }) => !names.includes(name)));
+  const bySlot = SLOTS.flatMap((by, index) => (said[index] === undefined ? [] : [{ by, said: said[index] }]));
+  const taken = new Map<string, DropReport["used"][number]>();
+  for (const { by, said } of bySlot) {
+    for (const file of said.used) {
+      const before = taken.get(file.name);
+      taken.set(file.name, { ...file, ...before, by: [...new Set([...(before?.by ?? []), by])] });
+    }
+  }
+  report.used.push(...taken.values());
+  const refused = new Map<string, DropReport["notUsed"][number]>();
+  for (const { by, said } of bySlot) {
+    for (const file of said.notUsed.filter(({ name }) => !taken.has(name))) {
+      const before = refused.get(file.name);
+      if (before === undefined || (isAnotherBuild(file.reason) && !isAnotherBuild(before.reason))) {
+        refused.set(file.name, { ...file, by });
+      }
+    }
+  }
+  report.notUsed.push(...refused.values());
   report.passedOver += Math.min(...said.map(({ unrelated, others }) => unrelated + others));
+}
+
+function isAnotherBuild(reason: Rejection): boolean {
+  return reason.kind === "nothing-recorded-has-it" && Boolean(reason.sameName);
 }
 
 /** What of it was used stays used, also where `breathe` ends the work. */

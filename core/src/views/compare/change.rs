@@ -6,15 +6,17 @@ use super::Sums;
 use crate::views::weights::Sum;
 
 /// One of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparedSide {
     /// The one that counts as earlier.
     Before,
     /// The other.
     After,
 }
 
-impl Side {
+impl ComparedSide {
     /// Both, in the order in which they are shown.
     pub const BOTH: [Self; 2] = [Self::Before, Self::After];
 }
@@ -70,6 +72,8 @@ pub struct Change {
     /// True if the difference exceeds what sampling twice makes of equal sides: twice the standard
     /// deviation.
     pub is_certain: bool,
+    /// The side that has no names for it where the other has: no change is known, and the above say none.
+    pub without_names: Option<ComparedSide>,
 }
 
 /// Where the steps of a change in points begin.
@@ -94,7 +98,7 @@ impl Measures {
     /// For sides that have so much in all.
     pub fn new(basis: Basis, totals: &Totals) -> Self {
         let inverse = |number: f64| if number > 0.0 { 1.0 / number } else { 0.0 };
-        let sums = Side::BOTH.map(|side| totals.sums.of(side));
+        let sums = ComparedSide::BOTH.map(|side| totals.sums.of(side));
         let seconds = totals.nanoseconds.map(|nanos| nanos as f64 / NANOS);
         let (of_weight, of_sample) = match basis {
             Basis::Share => (
@@ -116,7 +120,14 @@ impl Measures {
             Basis::PerSecond | Basis::Raw => step_of(factor(before, after), &FACTORS),
         };
         let step = if change < 0.0 { -step } else { step };
-        Change { before, after, change, step, is_certain: self.is_certain(sums) }
+        let is_certain = self.is_certain(sums);
+        Change { before, after, change, step, is_certain, without_names: None }
+    }
+
+    /// Both sides of what cannot be compared, as one of them has no names for it.
+    pub fn unknown_change(&self, sums: Sums, without_names: ComparedSide) -> Change {
+        let [before, after] = self.values(sums);
+        Change { before, after, without_names: Some(without_names), ..Change::default() }
     }
 
     /// Both sides of a sum on the basis.

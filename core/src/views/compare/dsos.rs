@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{Recordings, Side, Source, Sums};
+use super::{ComparedSide, Recordings, Source, Sums};
 use crate::profile::{Dso, DsoId, DsoKind, Identity, Profile};
 use crate::views::coverage::is_listed;
 
@@ -66,6 +66,8 @@ pub struct DsoPair {
     pub matched_by: MatchedBy,
     /// Whether any of its functions that are shown has a name.
     pub is_named: bool,
+    /// The side that has no names for it where the other has: until it has, nothing of it can be compared.
+    pub without_names: Option<ComparedSide>,
     /// Whether any call node lies in it.
     pub is_shown: bool,
     /// Whether it is a file, and not a run of words in no mapping.
@@ -80,7 +82,7 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
-    pub fn of(&self, side: Side, dso: DsoId) -> u32 {
+    pub fn of(&self, side: ComparedSide, dso: DsoId) -> u32 {
         self.of_dso[side as usize][dso.index()]
     }
 }
@@ -197,6 +199,7 @@ impl Pairs {
             relation: Relation::Unidentified,
             matched_by: MatchedBy::Nothing,
             is_named: false,
+            without_names: None,
             is_shown: false,
             is_listed: first.is_some_and(|&id| is_listed(profiles[named_by].dsos.get(id))),
             self_sums: Sums::default(),

@@ -175,9 +175,22 @@ impl Comparison {
             .filter(|(_, sums)| Presence::of(*sums) != Presence::Both || sums.before.samples > 0)
             .map(|(row, sums)| (row, measures.values(sums)))
             .collect();
+        // What cannot be compared comes last, and has no change.
+        let is_unknown = |row: u32| {
+            let function = &self.functions[row as usize];
+            self.without_names(&self.labels[function.label as usize]).is_some()
+        };
         let change = |values: [f64; 2]| values[1] - values[0];
+        let more_of = |values: [f64; 2]| values[0].max(values[1]);
         let name = |row: u32| self.name_key(&self.functions[row as usize]);
         let compare = |&(a, one): &(u32, [f64; 2]), &(b, other): &(u32, [f64; 2])| {
+            let unknown = [is_unknown(a), is_unknown(b)];
+            if unknown != [false; 2] {
+                return unknown[0]
+                    .cmp(&unknown[1])
+                    .then_with(|| more_of(other).total_cmp(&more_of(one)))
+                    .then(a.cmp(&b));
+            }
             let ordering = match order {
                 ChangeOrder::Increase => change(other).total_cmp(&change(one)),
                 ChangeOrder::Decrease => change(one).total_cmp(&change(other)),
@@ -189,7 +202,7 @@ impl Comparison {
             // Of equal changes the function that has more comes first, whichever side is which.
             let more = |values: [f64; 2]| match order {
                 ChangeOrder::Name => 0.0,
-                _ => values[0].max(values[1]),
+                _ => more_of(values),
             };
             ordering
                 .then_with(|| more(other).total_cmp(&more(one)))

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::dsos::{self, DsoPair, MatchedBy, Pairing, Relation};
-use super::{Recordings, Side, Source, Sums};
+use super::{ComparedSide, Recordings, Source, Sums};
 use crate::profile::{Dso, IdTable, StringId, Strings, hash_pair};
 use crate::symbolize::{FunctionId, Provenance};
 use crate::text::printable;
@@ -28,7 +28,7 @@ pub struct ComparedLabel {
     /// The same label when it is not inlined: equal for the same function.
     pub function: u32,
     /// The side whose forced name it is: such a name never pairs.
-    forced_on: Option<Side>,
+    forced_on: Option<ComparedSide>,
 }
 
 /// What a call node is called.
@@ -106,7 +106,8 @@ impl LabelNumbers {
             let count = source.symbols.function_count();
             [vec![NONE; count], vec![NONE; count]]
         });
-        let named = Side::BOTH.map(|side| named_pairs(sources[side as usize], side, pairing));
+        let named =
+            ComparedSide::BOTH.map(|side| named_pairs(sources[side as usize], side, pairing));
         Self {
             labels: Vec::new(),
             texts: Strings::default(),
@@ -133,7 +134,7 @@ pub(super) struct Labeller<'a> {
 
 impl Labeller<'_> {
     /// The number of a label of one side.
-    pub fn label(&mut self, side: Side, label: Label) -> u32 {
+    pub fn label(&mut self, side: ComparedSide, label: Label) -> u32 {
         let (function, inlined) = match label {
             Label::Function(function) => (function, 0),
             Label::Inlined(function) => (function, 1),
@@ -156,7 +157,7 @@ impl Labeller<'_> {
         row
     }
 
-    fn other(&mut self, side: Side, label: Label) -> u32 {
+    fn other(&mut self, side: ComparedSide, label: Label) -> u32 {
         if let Some(&known) = self.numbered.others[side as usize].get(&label) {
             return known;
         }
@@ -176,7 +177,7 @@ impl Labeller<'_> {
     }
 
     /// The label of a function that was called.
-    fn function(&mut self, side: Side, id: FunctionId) -> ComparedLabel {
+    fn function(&mut self, side: ComparedSide, id: FunctionId) -> ComparedLabel {
         let (from, id) = self.named_on_other_side(side, id).unwrap_or((side, id));
         let source = self.sources[from as usize];
         let function = source.symbols.function(id);
@@ -213,8 +214,13 @@ impl Labeller<'_> {
 
     /// For code without a name: the function that the other side knows at the same address of the
     /// same build.
-    fn named_on_other_side(&self, side: Side, id: FunctionId) -> Option<(Side, FunctionId)> {
-        let other = if side == Side::Before { Side::After } else { Side::Before };
+    fn named_on_other_side(
+        &self,
+        side: ComparedSide,
+        id: FunctionId,
+    ) -> Option<(ComparedSide, FunctionId)> {
+        let other =
+            if side == ComparedSide::Before { ComparedSide::After } else { ComparedSide::Before };
         let (source, from) = (self.sources[side as usize], self.sources[other as usize]);
         let function = source.symbols.function(id);
         let pair = self.pairing.of(side, function.dso);
@@ -227,7 +233,7 @@ impl Labeller<'_> {
         }
         let dso = source.profile.dsos.get(function.dso);
         let address = function.address.wrapping_sub(self.base(dso, how));
-        let members = if other == Side::Before { &how.before } else { &how.after };
+        let members = if other == ComparedSide::Before { &how.before } else { &how.after };
         members.iter().find_map(|member| {
             let base = self.base(from.profile.dsos.get(member.id), how);
             let frame = from.symbols.frame_at(from.profile, member.id, address.wrapping_add(base));
@@ -255,7 +261,7 @@ impl Labeller<'_> {
 }
 
 /// The pairs in which a side has names of the build that ran.
-fn named_pairs(source: &Source<'_>, side: Side, pairing: &Pairing) -> HashSet<u32> {
+fn named_pairs(source: &Source<'_>, side: ComparedSide, pairing: &Pairing) -> HashSet<u32> {
     let functions = (0..source.symbols.function_count() as u32).map(FunctionId);
     let named = functions.map(|id| source.symbols.function(id)).filter(|function| {
         matches!(function.provenance, Provenance::Matched | Provenance::Embedded)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Comparison, Measures, Presence, Sums, Width};
+use super::{Change, Comparison, Measures, Presence, Sums, Width};
 use crate::profile::hash_text;
 use crate::views::call_tree::CallNodeId;
 use crate::views::flame_graph::{FlameGraph, NONE};
@@ -163,7 +163,7 @@ impl Layout<'_> {
         let label = *self.comparison.label(id);
         let sums = self.comparison.total(id);
         let width = self.width_of(id);
-        let presence = Presence::of(sums);
+        let presence = self.comparison.presence(id);
         let is_match = self.is_match;
         let found = *self.found.entry(label.function).or_insert_with(|| is_match(label.function));
         let (text, shade) = self.text(number, presence, width * scale);
@@ -179,7 +179,8 @@ impl Layout<'_> {
         boxes.dso.push(label.pair.unwrap_or(NONE));
         let own = self.measures.width(self.window.width, self.comparison.self_sums(id));
         boxes.self_weight.push(own);
-        self.place(start, width, scale, sums, presence);
+        let change = self.comparison.change(self.measures, id, sums);
+        self.place(start, width, scale, change, presence);
     }
 
     fn push_folded(&mut self, start: f64, width: f64, scale: f64, sums: Sums, count: u32) {
@@ -193,11 +194,10 @@ impl Layout<'_> {
         boxes.shade.push(0);
         boxes.dso.push(NONE);
         boxes.self_weight.push(0.0);
-        self.place(start, width, scale, sums, Presence::Both);
+        self.place(start, width, scale, self.measures.change(sums), Presence::Both);
     }
 
-    fn place(&mut self, start: f64, width: f64, scale: f64, sums: Sums, presence: Presence) {
-        let change = self.measures.change(sums);
+    fn place(&mut self, start: f64, width: f64, scale: f64, change: Change, presence: Presence) {
         let graph = &mut self.graph;
         graph.boxes.start.push(start as f32);
         graph.boxes.end.push((start + width * scale) as f32);

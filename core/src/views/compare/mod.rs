@@ -28,7 +28,7 @@ use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::label::mark;
 use crate::views::weights::Sum;
 
-pub use change::{Basis, Change, Measures, Side, Totals, Width};
+pub use change::{Basis, Change, ComparedSide, Measures, Totals, Width};
 pub use dsos::{DsoPair, DsoSide, MatchedBy, Relation};
 pub use functions::{ChangeKey, ChangeOrder, FunctionChange};
 pub use labels::{ComparedLabel, Name, Presence};
@@ -78,17 +78,17 @@ impl Sums {
     }
 
     /// The sum of one side.
-    pub fn of(self, side: Side) -> Sum {
+    pub fn of(self, side: ComparedSide) -> Sum {
         match side {
-            Side::Before => self.before,
-            Side::After => self.after,
+            ComparedSide::Before => self.before,
+            ComparedSide::After => self.after,
         }
     }
 
-    fn of_mut(&mut self, side: Side) -> &mut Sum {
+    fn of_mut(&mut self, side: ComparedSide) -> &mut Sum {
         match side {
-            Side::Before => &mut self.before,
-            Side::After => &mut self.after,
+            ComparedSide::Before => &mut self.before,
+            ComparedSide::After => &mut self.after,
         }
     }
 
@@ -109,9 +109,18 @@ pub struct Comparison {
     /// First child of each call node in `children`, and one more.
     child_start: Vec<u32>,
     children: Vec<CallNodeId>,
+    /// By call node the side that cannot name it or a caller of it, where the other can.
+    unnamed_by: Vec<Option<ComparedSide>>,
     functions: Vec<FunctionChange>,
     dsos: Vec<DsoPair>,
     nanoseconds: [u64; 2],
+}
+
+/// What a side shows of a pair of DSOs.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    at_all: bool,
+    named: bool,
 }
 
 /// Two trees while they are compared: with millions of call nodes in several steps.
@@ -216,12 +225,14 @@ impl Comparison {
             self_sums: merged.self_sums,
             child_start: Vec::new(),
             children: Vec::new(),
+            unnamed_by: Vec::new(),
             functions: Vec::new(),
             dsos,
             nanoseconds: sources.map(|source| source.nanoseconds),
         };
         comparison.add_up();
         comparison.add_dso_sums();
+        comparison.mark_incomparable();
         comparison
     }
 
@@ -283,9 +294,53 @@ impl Comparison {
         self.totals[id.0 as usize]
     }
 
-    /// Which sides have it.
+    /// Which sides have it; both, where one of them may have it without a name.
     pub fn presence(&self, id: CallNodeId) -> Presence {
-        Presence::of(self.total(id))
+        match self.unnamed_by(id) {
+            None => Presence::of(self.total(id)),
+            Some(_) => Presence::Both,
+        }
+    }
+
+    /// The side without names for a function's DSO, where the other has names.
+    pub fn without_names(&self, label: &ComparedLabel) -> Option<ComparedSide> {
+        self.dsos[label.pair? as usize].without_names
+    }
+
+    /// The side without names for a call node or for a caller of it, where the other has names: they are no
+    /// longer the same calls.
+    pub fn unnamed_by(&self, id: CallNodeId) -> Option<ComparedSide> {
+        self.unnamed_by[id.0 as usize]
+    }
+
+    /// How sums of a call node differ.
+    pub fn change(&self, measures: &Measures, id: CallNodeId, sums: Sums) -> Change {
+        match self.unnamed_by(id) {
+            None => measures.change(sums),
+            Some(side) => measures.unknown_change(sums, side),
+        }
+    }
+
+    /// How a function's samples differ, those that ended in it or all.
+    pub fn function_change(
+        &self,
+        measures: &Measures,
+        function: &FunctionChange,
+        key: ChangeKey,
+    ) -> Change {
+        let sums = function.sums(key);
+        match self.without_names(self.label_of(function.label)) {
+            None => measures.change(sums),
+            Some(side) => measures.unknown_change(sums, side),
+        }
+    }
+
+    /// Which sides have a function; both, where one of them may have it without a name.
+    pub fn function_presence(&self, function: &FunctionChange, key: ChangeKey) -> Presence {
+        match self.without_names(self.label_of(function.label)) {
+            None => Presence::of(function.sums(key)),
+            Some(_) => Presence::Both,
+        }
     }
 
     /// Its children, in no order.
@@ -340,16 +395,45 @@ impl Comparison {
         self.child_start = start;
     }
 
-    /// Samples that ended in each pair of DSOs, and whether any of its code has a name that counts.
+    /// Samples that ended in each pair of DSOs, and which sides have names for it that count.
     fn add_dso_sums(&mut self) {
+        let mut seen = vec![[Shown::default(); 2]; self.dsos.len()];
         for row in 0..self.label.len() {
             let label = &self.labels[self.label[row] as usize];
-            let Some(pair) = label.pair else { continue };
-            let pair = &mut self.dsos[pair as usize];
+            let Some(number) = label.pair else { continue };
+            let pair = &mut self.dsos[number as usize];
             pair.is_shown = true;
             pair.self_sums.add(self.self_sums[row]);
-            let is_named = matches!(label.name, Name::Function(_));
-            pair.is_named |= is_named && label.marks & mark::FORCED == 0;
+            let is_named =
+                matches!(label.name, Name::Function(_)) && label.marks & mark::FORCED == 0;
+            pair.is_named |= is_named;
+            for side in
+                ComparedSide::BOTH.into_iter().filter(|&side| self.totals[row].of(side).samples > 0)
+            {
+                let shown = &mut seen[number as usize][side as usize];
+                shown.named |= is_named;
+                shown.at_all = true;
+            }
+        }
+        for (pair, [before, after]) in self.dsos.iter_mut().zip(seen) {
+            // Addresses of one build say what a name says.
+            let by_name = pair.matched_by == MatchedBy::Name && before.at_all && after.at_all;
+            pair.without_names = match (before.named, after.named) {
+                (false, true) if by_name => Some(ComparedSide::Before),
+                (true, false) if by_name => Some(ComparedSide::After),
+                _ => None,
+            };
+        }
+    }
+
+    /// What lies in a pair of DSOs that one side cannot name is not found on the other side, nor what it calls.
+    fn mark_incomparable(&mut self) {
+        self.unnamed_by = vec![None; self.label.len()];
+        for row in 0..self.label.len() {
+            let label = &self.labels[self.label[row] as usize];
+            // The root is its own parent.
+            let of_caller = self.unnamed_by[self.parent[row].0 as usize];
+            self.unnamed_by[row] = of_caller.or(self.without_names(label));
         }
     }
 }

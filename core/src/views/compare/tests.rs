@@ -401,7 +401,7 @@ fn the_algebra_holds_for_any_stacks() {
         }
 
         // Functions have what they have in each side's own table.
-        for (side, fixture) in [(Side::Before, &before), (Side::After, &after)] {
+        for (side, fixture) in [(ComparedSide::Before, &before), (ComparedSide::After, &after)] {
             let tree = tree(fixture);
             let labels = Labels::new(&fixture.profile, &fixture.symbols);
             let alone: BTreeMap<String, (Sum, Sum)> = functions::sums(&tree)
@@ -469,4 +469,45 @@ fn boxes_have_the_width_of_the_side_that_is_chosen() {
         boxes(Width::Both),
         ["B 0 350 -3", "+ E 350 600 3", "\u{2212} C 600 800 -3", "+ D 800 1000 3"]
     );
+}
+
+#[test]
+fn what_one_side_cannot_name_is_not_compared_yet() {
+    let named = "
+        Main Work 90
+        Main Read 10
+        ";
+    let unnamed = nameless(of_build(named, Some(1)));
+    let after = of_build(named, Some(2));
+    for (before, after, lacking) in
+        [(&unnamed, &after, ComparedSide::Before), (&after, &unnamed, ComparedSide::After)]
+    {
+        let comparison = compare(before, after);
+        let measures = Measures::new(Basis::Share, &comparison.totals());
+        assert_eq!(comparison.dsos()[0].without_names, Some(lacking));
+        for function in comparison.functions() {
+            for key in [ChangeKey::SelfWeight, ChangeKey::Total] {
+                let change = comparison.function_change(&measures, function, key);
+                assert_eq!((change.change, change.step, change.is_certain), (0.0, 0, false));
+                assert_eq!(comparison.function_presence(function, key), Presence::Both);
+            }
+        }
+        for id in (0..comparison.len() as u32).map(CallNodeId).filter(|&id| id != CallNodeId::ROOT)
+        {
+            let change = comparison.change(&measures, id, comparison.total(id));
+            assert_eq!((change.step, comparison.presence(id)), (0, Presence::Both));
+        }
+        let all =
+            comparison.change(&measures, CallNodeId::ROOT, comparison.total(CallNodeId::ROOT));
+        assert_eq!((all.before, all.after), (100.0, 100.0));
+    }
+    // One build has addresses; two that nobody names have nothing, and that on both sides.
+    for (before, after) in [
+        (nameless(of_build(named, Some(1))), of_build(named, Some(1))),
+        (nameless(of_build(named, Some(1))), nameless(of_build(named, Some(2)))),
+        (of_build(named, Some(1)), of_build(named, Some(2))),
+    ] {
+        let comparison = compare(&before, &after);
+        assert!(comparison.dsos().iter().all(|pair| pair.without_names.is_none()));
+    }
 }

@@ -1,7 +1,7 @@
 //! Two call trees → one, in steps.
 
 use super::labels::Labeller;
-use super::{Side, Source, Sums};
+use super::{ComparedSide, Source, Sums};
 use crate::profile::{IdTable, hash_pair};
 use crate::views::call_tree::CallNodeId;
 
@@ -16,7 +16,7 @@ pub(super) struct MergedTree {
 pub(super) struct TreeMerge {
     merged: MergedTree,
     index: IdTable,
-    side: Side,
+    side: ComparedSide,
     /// By call node of that side: what it is in both.
     of_side: Vec<CallNodeId>,
 }
@@ -25,7 +25,7 @@ impl TreeMerge {
     /// Nothing is merged yet.
     pub fn new() -> Self {
         let merged = MergedTree { label: Vec::new(), parent: Vec::new(), self_sums: Vec::new() };
-        Self { merged, index: IdTable::default(), side: Side::Before, of_side: Vec::new() }
+        Self { merged, index: IdTable::default(), side: ComparedSide::Before, of_side: Vec::new() }
     }
 
     /// Merges so many more call nodes; true when there are none left.
@@ -42,9 +42,9 @@ impl TreeMerge {
         if self.of_side.len() < tree.len() {
             return false;
         }
-        let is_last = self.side == Side::After;
+        let is_last = self.side == ComparedSide::After;
         if !is_last {
-            self.side = Side::After;
+            self.side = ComparedSide::After;
             self.of_side = Vec::new();
         }
         is_last
@@ -52,7 +52,7 @@ impl TreeMerge {
 
     /// How many call nodes of both sides have been gone through.
     pub fn done(&self, sources: [&Source<'_>; 2]) -> usize {
-        let before = if self.side == Side::After { sources[0].tree.len() } else { 0 };
+        let before = if self.side == ComparedSide::After { sources[0].tree.len() } else { 0 };
         before + self.of_side.len()
     }
 
