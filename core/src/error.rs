@@ -140,6 +140,8 @@ pub enum WarningKind {
     Unreadable,
     /// A form of record that this version passes over.
     Unsupported,
+    /// Stacks were copied and are not unwound: samples have their innermost frames only.
+    NotUnwound,
     /// Text stands among the records, which a recorder printed.
     Text,
     /// The kernel or the recorder lost samples.
@@ -166,6 +168,8 @@ pub struct Warning {
     pub offset: Option<u64>,
     /// How often.
     pub count: u64,
+    /// Samples that are lost, or that say less than the others, where that is known.
+    pub samples: Option<u64>,
     /// A sentence for humans.
     pub message: String,
 }

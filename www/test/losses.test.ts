@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProfileInfo, Warning } from "../src/session/types.ts";
-import { asText, byKind, describeDamage, funnel, lossesOf, place } from "../src/shell/losses.ts";
+import { asText, byKind, decisiveLosses, describeDamage, funnel, lossesOf, place } from "../src/shell/losses.ts";
 
 const warning = (kind: Warning["kind"], message: string, count = 1, offset: number | null = null): Warning => ({
   kind,
   message,
   count,
+  samples: null,
   offset,
 });
 
@@ -120,4 +121,20 @@ test("stacks that were cut are a loss, counted in the funnel where they are show
     [414_010, 1_204, 0, 2_310, 412_806],
   );
   assert.deepEqual(lossesOf({ ...cut, funnel: { ...known, truncated: 0 } }), []);
+});
+
+test("what concerns a hundredth of the samples is said at once, with its share", () => {
+  const known = { recorded: 10_000, lost: 0, unreadable: 0, truncated: 99, shown: 10_000 };
+  const stacks = { ...warning("not-unwound", "9,970 samples have a copy of their user stack."), samples: 9_970 };
+  const few = { ...warning("no-time", "99 samples have no time."), samples: 99 };
+  const lost = { ...warning("lost", "The recorder lost 0 records and 120 samples."), samples: 120 };
+  const profile = { ...PROFILE, warnings: [stacks, few, lost, warning("unreadable", "…")], funnel: known };
+  assert.deepEqual(
+    decisiveLosses(profile).map((words) => words.replace(/\u202f/g, " ")),
+    [
+      "9,970 samples (99.7 %) have a copy of their user stack.",
+      "The recorder lost 0 records and 120 samples. That is 1.2 % of all samples.",
+    ],
+  );
+  assert.match(decisiveLosses({ ...profile, funnel: { ...known, truncated: 100 } })[2] ?? "", /^100 samples \(1\.0/);
 });

@@ -34,6 +34,7 @@ use crate::error::{DecodeError, WarningKind};
 use crate::format::feature::Feature;
 use crate::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
 use crate::profile::{MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
+use crate::text::grouped;
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
@@ -341,13 +342,13 @@ impl Reader {
     fn warn_of_what_is_not_shown(&mut self) {
         let Self { warnings, stack_dumps, records, .. } = self;
         if *stack_dumps > 0 {
-            warnings.add(WarningKind::Unsupported, None, || {
-                format!(
-                    "{stack_dumps} samples have a copy of their user stack, which this version does \
-                     not unwind: only the innermost user frame is shown. Record with \
-                     frame pointers (-g) to see its callers."
-                )
-            });
+            let message = format!(
+                "{} samples have a copy of their user stack, which this version does not unwind: \
+                 only the innermost user frame is shown. Record with frame pointers (-g) to see its \
+                 callers.",
+                grouped(*stack_dumps)
+            );
+            warnings.add_samples(WarningKind::NotUnwound, *stack_dumps, message);
         }
         let has = |record_type| records.contains_key(&record_type);
         if has(RecordType::STAT) && !has(RecordType::SAMPLE) {
@@ -356,6 +357,29 @@ impl Reader {
                  shows them."
                     .to_owned()
             });
+        }
+    }
+
+    fn warn_of_what_was_lost(&mut self) {
+        let lost = self.profile.lost;
+        if lost.events > 0 || lost.samples > 0 {
+            let message = format!(
+                "The recorder lost {} records and {} samples: the buffers were full. Record with a \
+                 lower frequency or larger buffers.",
+                grouped(lost.events),
+                grouped(lost.samples)
+            );
+            let samples = self.profile.funnel.map_or(lost.samples, |funnel| funnel.lost);
+            self.warnings.add_samples(WarningKind::Lost, samples, message);
+        }
+        let doubtful = self.tasks.doubtful_samples();
+        if doubtful > 0 {
+            let message = format!(
+                "{} samples may have the names of another program: mappings may be among the records \
+                 that were lost. Record with larger buffers.",
+                grouped(doubtful)
+            );
+            self.warnings.add_samples(WarningKind::Lost, doubtful, message);
         }
     }
 
@@ -379,6 +403,7 @@ impl Reader {
             event.call_chains = call_chains;
         }
         self.profile.funnel = Some(self.funnel());
+        self.warn_of_what_was_lost();
         self.off_cpu.finish(&mut self.profile);
         self.profile.wall_clock = WallClockTime::of(&self.profile.events);
         self.profile.host = std::mem::take(&mut self.features.host);
@@ -395,40 +420,21 @@ impl Reader {
             });
         }
         if self.timeless > 0 {
-            self.warnings.add(WarningKind::NoTime, None, || {
-                format!(
-                    "{} samples have no time and are shown in file order. Record with -T to \
-                     see when they were.",
-                    self.timeless
-                )
-            });
+            let message = format!(
+                "{} samples have no time and are shown in file order. Record with -T to see when \
+                 they were.",
+                grouped(self.timeless)
+            );
+            self.warnings.add_samples(WarningKind::NoTime, self.timeless, message);
         }
         if self.outside > 0 {
-            self.warnings.add(WarningKind::Ambiguous, None, || {
-                format!(
-                    "{} samples are of processes outside of the PID namespace of the recorder. To \
-                     it they all have pid 0, so their own code has no names. Record outside of the \
-                     container.",
-                    self.outside
-                )
-            });
-        }
-        let lost = self.profile.lost;
-        if lost.events > 0 || lost.samples > 0 {
-            self.warnings.add(WarningKind::Lost, None, || {
-                let doubtful = match self.tasks.doubtful_samples() {
-                    0 => String::new(),
-                    count => format!(
-                        " Mappings may be among them; samples that may have the names of another \
-                         program: {count}."
-                    ),
-                };
-                format!(
-                    "The recorder lost {} records and {} samples: the buffers were full. Record \
-                     with a lower frequency or larger buffers.{doubtful}",
-                    lost.events, lost.samples
-                )
-            });
+            let message = format!(
+                "{} samples are of processes outside of the PID namespace of the recorder. To it \
+                 they all have pid 0, so their own code has no names. Record outside of the \
+                 container.",
+                grouped(self.outside)
+            );
+            self.warnings.add_samples(WarningKind::Ambiguous, self.outside, message);
         }
         let embedded = PerftabSectionData::take(&mut self.features, &mut self.warnings);
         self.profile.host.distribution = embedded.distribution;

@@ -18,6 +18,7 @@ use crate::decode::sample_tail::{SampleTail, TailEnd};
 use crate::error::WarningKind;
 use crate::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, RECORD_HEADER_SIZE, misc};
 use crate::profile::{EventId, Sample, StackId, Stacks};
+use crate::text::grouped;
 
 /// A sample whose fields are known, before it is in the profile.
 struct DecodedSample<'a> {
@@ -256,12 +257,12 @@ impl Reader {
         }
         let given_up = self.deferred.given_up();
         if given_up > 0 {
-            self.warnings.add(WarningKind::Lost, None, || {
-                format!(
-                    "{given_up} samples lack the user part of their call chain: it should have come \
-                     when their thread returned to user space, but did not."
-                )
-            });
+            let message = format!(
+                "{} samples lack the user part of their call chain: it should have come when their \
+                 thread returned to user space, but did not.",
+                grouped(given_up)
+            );
+            self.warnings.add_samples(WarningKind::Lost, given_up, message);
         }
         let message = match self.events.agreement() {
             IdAgreement::Agreed => return,

@@ -38,6 +38,12 @@ impl Warnings {
         self.add_from(Source::Place(Location::caller()), kind, offset, message);
     }
 
+    /// Adds a warning about so many samples, and says it once.
+    pub(super) fn add_samples(&mut self, kind: WarningKind, samples: u64, message: String) {
+        let warning = Warning { kind, offset: None, count: 1, samples: Some(samples), message };
+        self.warnings.push((Source::Message, warning));
+    }
+
     /// Adds to the warning of this kind about the same subject, or makes it.
     pub(super) fn add_of(
         &mut self,
@@ -61,7 +67,7 @@ impl Warnings {
         match self.warnings.iter_mut().find(same) {
             Some((_, warning)) => warning.count += 1,
             None => {
-                let warning = Warning { kind, offset, count: 1, message: message() };
+                let warning = Warning { kind, offset, count: 1, samples: None, message: message() };
                 self.warnings.push((source, warning));
             }
         }
@@ -86,7 +92,7 @@ impl Warnings {
         match self.warnings.iter_mut().rev().find(same) {
             Some((_, warning)) => warning.count += 1,
             None => {
-                let warning = Warning { kind, offset, count: 1, message };
+                let warning = Warning { kind, offset, count: 1, samples: None, message };
                 self.warnings.push((Source::Message, warning));
             }
         }

@@ -279,7 +279,8 @@ impl Session {
             paths.join(", ")
         );
         let kind = WarningKind::Ambiguous;
-        self.warnings.push(Warning { kind, offset: None, count: paths.len() as u64, message });
+        let count = paths.len() as u64;
+        self.warnings.push(Warning { kind, offset: None, count, samples: None, message });
         self.warnings.sort_by_key(|warning| warning.kind);
     }
 

@@ -35,7 +35,7 @@ pub(super) const STATUSES: [Status; 7] = [
 pub(super) const PROVENANCES: [Provenance; 3] =
     [Provenance::Matched, Provenance::Embedded, Provenance::Forced];
 
-pub(super) const WARNING_KINDS: [WarningKind; 9] = [
+pub(super) const WARNING_KINDS: [WarningKind; 16] = [
     WarningKind::Unfinished,
     WarningKind::Truncated,
     WarningKind::Unreadable,
@@ -45,6 +45,13 @@ pub(super) const WARNING_KINDS: [WarningKind; 9] = [
     WarningKind::UnknownEvent,
     WarningKind::BuildIdConflict,
     WarningKind::Ambiguous,
+    WarningKind::PartsMissing,
+    WarningKind::Damaged,
+    WarningKind::Unpacking,
+    WarningKind::BadSection,
+    WarningKind::Text,
+    WarningKind::NoTime,
+    WarningKind::NotUnwound,
 ];
 
 pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
@@ -83,4 +90,40 @@ pub(super) fn gives_code(gives: ImageContents) -> u8 {
 
 pub(super) fn gives_of(code: u8) -> ImageContents {
     ImageContents { functions: code & 1 != 0, inlines: code & 2 != 0, unwinding: code & 4 != 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_warning_has_a_code() {
+        use WarningKind::*;
+        // A new kind does not compile here until it is in the list below, and in the table.
+        let all = |kind: WarningKind| match kind {
+            Unfinished | PartsMissing | Truncated | Damaged | Unpacking | BadSection
+            | Unreadable | Unsupported | NotUnwound | Text | Lost | OutOfOrder | NoTime
+            | UnknownEvent | BuildIdConflict | Ambiguous => [
+                Unfinished,
+                PartsMissing,
+                Truncated,
+                Damaged,
+                Unpacking,
+                BadSection,
+                Unreadable,
+                Unsupported,
+                NotUnwound,
+                Text,
+                Lost,
+                OutOfOrder,
+                NoTime,
+                UnknownEvent,
+                BuildIdConflict,
+                Ambiguous,
+            ],
+        };
+        for kind in all(Lost) {
+            assert_eq!(WARNING_KINDS[usize::from(code(&WARNING_KINDS, &kind))], kind);
+        }
+    }
 }

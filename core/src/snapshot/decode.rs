@@ -208,7 +208,13 @@ fn read_warnings(read: &mut Reader<'_>) -> Result<Vec<Warning>, SnapshotError> {
         let kind = entry(&codes::WARNING_KINDS, read.byte(Field::WarningNumbers)?)?;
         let offset = read.number(Field::WarningNumbers)?.checked_sub(1);
         let count = read.number(Field::WarningNumbers)?;
-        warnings.push(Warning { kind, offset, count, message: read.text(Field::Warnings)? });
+        // Writers before this stream did not count them.
+        let samples = match read.left(Field::WarningSamples) {
+            0 => None,
+            _ => read.number(Field::WarningSamples)?.checked_sub(1),
+        };
+        let message = read.text(Field::Warnings)?;
+        warnings.push(Warning { kind, offset, count, samples, message });
     }
     Ok(warnings)
 }

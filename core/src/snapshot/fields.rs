@@ -86,6 +86,7 @@ fields! {
     HeatSource Texts,
     HeatAssembly Texts,
     DsoMappings Numbers,
+    WarningSamples Numbers,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

@@ -119,6 +119,7 @@ pub(super) fn random_profile(seed: u64, samples: u64) -> RandomProfile {
         kind: crate::error::WarningKind::Lost,
         offset: Some(17),
         count: 3,
+        samples: Some(3),
         message: "3 samples were lost.".to_owned(),
     }];
     RandomProfile { profile, symbols, ledger, facts, warnings }

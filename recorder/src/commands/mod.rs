@@ -83,6 +83,7 @@ fn finish(session: &Session) -> Outcome {
         | WarningKind::Truncated
         | WarningKind::Unreadable
         | WarningKind::Unsupported
+        | WarningKind::NotUnwound
         | WarningKind::Lost
         | WarningKind::OutOfOrder
         | WarningKind::UnknownEvent => false,

@@ -96,7 +96,7 @@ function Place({ loss }: { loss: Loss }): JSX.Element {
   const { text, title } = place(loss.offset);
   return (
     <>
-      <td class="number">{count(loss.count)}</td>
+      <td class="number">{count(loss.samples ?? loss.count)}</td>
       <td>
         <code title={title}>{text}</code>
       </td>

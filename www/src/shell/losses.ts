@@ -2,13 +2,15 @@
 // shown.
 
 import type { ProfileInfo, Warning } from "../session/types.ts";
-import { bytes, count } from "../state/format.ts";
+import { bytes, count, percent } from "../state/format.ts";
 
 /** A warning of the session's, or stacks that were cut, which it counts only. */
 export interface Loss {
   kind: Warning["kind"] | "truncated-stacks";
   offset: number | null;
   count: number;
+  /** Samples that are lost, or that say less than the others, where that is known. */
+  samples: number | null;
   /** What follows from it. */
   message: string;
 }
@@ -31,6 +33,7 @@ const TITLES: Record<Loss["kind"], string> = {
   "bad-section": "Invalid sections",
   unreadable: "Unreadable data",
   unsupported: "Not supported",
+  "not-unwound": "Stacks not unwound",
   lost: "Lost while recording",
   text: "Text between the records",
   "out-of-order": "Records out of order",
@@ -54,6 +57,7 @@ const REMEDIES: Record<Loss["kind"], string> = {
   "bad-section": COPY_AGAIN,
   unreadable: NEWER,
   unsupported: NEWER,
+  "not-unwound": "Record with frame pointers (-g), or with --call-graph lbr.",
   lost: "Record at a lower frequency (-F) or with larger buffers (-m).",
   text: "Keep the recorder’s messages out of the file: 2>/dev/null.",
   "out-of-order": "Record with a single version of perf.",
@@ -67,8 +71,33 @@ const REMEDIES: Record<Loss["kind"], string> = {
 /** Everything that was lost or is doubtful, worst first. */
 export function lossesOf({ warnings, funnel }: ProfileInfo): Loss[] {
   const cut = funnel?.truncated ?? 0;
-  const message = "Their outermost frames are missing, so these samples are not under their real callers.";
-  return cut === 0 ? warnings : [...warnings, { kind: "truncated-stacks", offset: null, count: cut, message }];
+  const message =
+    `${samplesWords(cut)} have truncated stacks: their outermost frames are missing, so they are not under their real ` +
+    "callers. Raise kernel.perf_event_max_stack with sysctl and record again.";
+  return cut === 0 ? warnings : [...warnings, { kind: "truncated-stacks", offset: null, count: cut, samples: cut, message }];
+}
+
+function samplesWords(samples: number): string {
+  return `${count(samples)} samples`;
+}
+
+/** From this share of all samples on, what a loss concerns changes what one concludes. */
+const DECISIVE = 0.01;
+
+/** What changes what one concludes from the profile, each in a sentence with its share of the samples. */
+export function decisiveLosses(profile: ProfileInfo): string[] {
+  const recorded = funnel(profile)[0]?.count ?? 0;
+  return lossesOf(profile).flatMap(({ kind, samples, message }) => {
+    const share = samples === null || recorded === 0 ? 0 : samples / recorded;
+    return share < DECISIVE || DAMAGE.includes(kind) ? [] : [withShare(message, samplesWords(samples ?? 0), share)];
+  });
+}
+
+/** "10,027 samples (97.2 %) have a copy of their user stack…" */
+function withShare(message: string, head: string, share: number): string {
+  return message.startsWith(head)
+    ? `${head} (${percent(share)})${message.slice(head.length)}`
+    : `${message} That is ${percent(share)} of all samples.`;
 }
 
 /** Kinds in the order of their first warning: the session sends the worst first. */
@@ -159,8 +188,8 @@ export function asText(profile: ProfileInfo): string {
   const steps = funnel(profile)
     .map((step) => `${step.name} ${count(step.count)}`)
     .join(" → ");
-  const lines = lossesOf(profile).map(({ kind, count: times, offset, message }) =>
-    [kind, count(times), place(offset).text, message, REMEDIES[kind]].join("\t"),
+  const lines = lossesOf(profile).map(({ kind, count: times, samples, offset, message }) =>
+    [kind, count(samples ?? times), place(offset).text, message, REMEDIES[kind]].join("\t"),
   );
   return [`Samples: ${steps}`, ...lines].join("\n");
 }

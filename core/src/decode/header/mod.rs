@@ -150,7 +150,7 @@ impl Header {
     }
 
     fn damaged(&mut self, offset: u64, kind: WarningKind, message: String) {
-        self.damage.push(Warning { kind, offset: Some(offset), count: 1, message });
+        self.damage.push(Warning { kind, offset: Some(offset), count: 1, samples: None, message });
     }
 
     /// The list of events. Its stride is the size of an attr of that recorder and of its section

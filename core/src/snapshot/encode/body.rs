@@ -158,6 +158,8 @@ impl<'a> Body<'_, 'a> {
             let offset = warning.offset.map_or(0, |offset| offset.saturating_add(1));
             out.number(Field::WarningNumbers, offset);
             out.number(Field::WarningNumbers, warning.count);
+            let samples = warning.samples.map_or(0, |samples| samples.saturating_add(1));
+            out.number(Field::WarningSamples, samples);
             out.text(Field::Warnings, self.texts.warning(index));
         }
     }
