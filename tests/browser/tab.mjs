@@ -57,6 +57,13 @@ function listenToWorker(late) {
   window.perftabTest = { texts, ask, asked: () => asked };
 }
 
+/** Runs in the page before its own script: frames and short timers come late, and with them what waits for the first one. */
+function delayFrames(late) {
+  const { requestAnimationFrame, setTimeout } = window;
+  window.requestAnimationFrame = (run) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(run), late));
+  window.setTimeout = (run, ms = 0, ...args) => setTimeout(run, ms < 100 ? ms + late : ms, ...args);
+}
+
 /** Runs in the page before its own script: what would happen in many seconds does not happen. */
 function keepToasts() {
   const { setTimeout } = window;
@@ -91,6 +98,7 @@ export class Tab {
     if (!pickers)
       await tab.page.addInitScript(() => delete Window.prototype.showOpenFilePicker && delete window.showOpenFilePicker);
     if (spy) await tab.page.addInitScript(listenToWorker, late);
+    if (late > 0) await tab.page.addInitScript(delayFrames, late);
     if (toasts === "stay") await tab.page.addInitScript(keepToasts);
     if (init) await tab.page.addInitScript(init);
     if (initPath) await tab.page.addInitScript({ path: initPath });

@@ -144,6 +144,10 @@ export class FlameModel {
 
   act(action: FlameAction): void {
     const stage = this.#stage;
+    // A key can be pressed before the first frame is painted, when there is no stage yet: the question needs none.
+    if (action.kind === "invert") {
+      return invert();
+    }
     if (!stage) {
       return;
     }
@@ -156,8 +160,6 @@ export class FlameModel {
         return this.outOne();
       case "reset":
         return this.reset();
-      case "invert":
-        return invert();
       case "magnify":
         return stage.zoom(action.factor, this.#pointer ?? this.#selectionAcross(), "animated");
       case "pan":
