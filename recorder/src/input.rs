@@ -165,6 +165,12 @@ pub fn is_link_argument(given: &OsStr) -> bool {
     given.to_str().is_some_and(is_link)
 }
 
+/// What a file is called; standard input and links have no name.
+pub fn file_name(given: &Path) -> Option<String> {
+    let is_file = given != Path::new("-") && !is_link_argument(given.as_os_str());
+    given.file_name().filter(|_| is_file).map(|name| name.to_string_lossy().into_owned())
+}
+
 /// The whole of a file that is a text, packed or not; `None` for all that is none.
 fn text_of(recording: &Recording) -> io::Result<Option<Vec<u8>>> {
     let Some(mut file) = recording.reopen(0).transpose()? else { return Ok(None) };

@@ -179,3 +179,38 @@ describe("call chains", () => {
     assert.ok((await asked()).includes(false));
   });
 });
+
+describe("what changes what one concludes", () => {
+  scene("stands above the profile with its share, and goes along in a link with the title", async () => {
+    const { page } = tab;
+    await tab.drop(fixture("perf-dwarf"));
+    await page.locator(".file-name", { hasText: "perf-dwarf" }).waitFor();
+    await tab.settled();
+    const { warnings, recorder } = await tab.ask("info");
+    const { samples } = warnings.find(({ kind }) => kind === "not-unwound");
+    const banner = (of) => of.locator(".banner", { hasText: new RegExp(`^\\s*${samples} samples \\([\\d.]+.%\\) have a copy`) });
+    await banner(page).waitFor();
+    await tab.picture("banner-not-unwound");
+
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share this profile" });
+    const title = dialog.getByRole("textbox", { name: "Title" });
+    assert.equal(await title.inputValue(), "perf-dwarf.perf.data");
+    await title.fill("crane at noon");
+    await dialog.getByRole("radio", { name: /Chat/ }).check();
+    await dialog.getByText(/characters of 2,000/).waitFor();
+    await tab.settled();
+    const link = await dialog.getByRole("textbox", { name: "The link" }).innerText();
+    await tab.picture("share-title");
+    await page.keyboard.press("Escape");
+
+    const reader = await Tab.open(`file://${html}#${link.slice(link.indexOf("#") + 1)}`);
+    await reader.opened();
+    await banner(reader.page).waitFor();
+    assert.match(await reader.page.locator(".file-name").innerText(), /^crane at noon/);
+    await reader.page.waitForFunction(() => document.title.includes("crane at noon"));
+    const read = await reader.ask("info");
+    assert.deepEqual([read.title, read.recorder.version], ["crane at noon", recorder.version]);
+    await reader.close();
+  });
+});

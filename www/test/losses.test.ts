@@ -133,7 +133,7 @@ test("what concerns a hundredth of the samples is said at once, with its share",
     decisiveLosses(profile).map((words) => words.replace(/\u202f/g, " ")),
     [
       "9,970 samples (99.7 %) have a copy of their user stack.",
-      "The recorder lost 0 records and 120 samples. That is 1.2 % of all samples.",
+      "Lost while recording: The recorder lost 0 records and 120 samples. That is 1.2 % of all samples.",
     ],
   );
   assert.match(decisiveLosses({ ...profile, funnel: { ...known, truncated: 100 } })[2] ?? "", /^100 samples \(1\.0/);

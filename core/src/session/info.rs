@@ -74,6 +74,8 @@ pub struct ProfileInfo {
     /// How the sender of a link looked at it, as a page's address says it; null if that is not
     /// known. Nothing of it is checked.
     pub view: Option<String>,
+    /// What the sender of a link calls it; null for a recording, and if the sender said nothing.
+    pub title: Option<String>,
 }
 
 /// How a recording is made.
@@ -377,7 +379,10 @@ impl Session {
                 distribution: host.distribution,
             },
             machine: profile.machine.clone(),
-            recorder: profile.recorder.clone(),
+            recorder: Recorder {
+                version: shown(profile.recorder.version.clone()),
+                ..profile.recorder.clone()
+            },
             events: events(EventOrigin::Recorded),
             derived_events: events(EventOrigin::Derived),
             unfinished_off_cpu: profile.unfinished_off_cpu,
@@ -401,6 +406,7 @@ impl Session {
             warnings: self.warnings.clone(),
             fidelity: self.fidelity.map(FidelityInfo::from),
             view: (!self.view.is_empty()).then(|| self.view.clone()),
+            title: shown(self.title.clone()),
         }
     }
 

@@ -91,6 +91,8 @@ pub struct Session {
     fidelity: Option<Fidelity>,
     /// How the sender of a link looked at it; empty if that is not known.
     view: String,
+    /// What the sender of a link calls it.
+    title: Option<String>,
     symbols: Symbols,
     ledger: Ledger,
     recorded: RecordedIdentities,
@@ -158,6 +160,7 @@ impl Session {
             facts,
             fidelity: None,
             view: String::new(),
+            title: None,
             symbols,
             ledger,
             recorded,

@@ -105,6 +105,7 @@ impl Session {
             facts: snapshot.facts,
             fidelity: Some(snapshot.fidelity),
             view: snapshot.view,
+            title: snapshot.title,
             symbols: snapshot.symbols,
             ledger: snapshot.ledger,
             recorded,
@@ -125,6 +126,11 @@ impl Session {
     /// What a link holds of its recording; `None` for a recording.
     pub fn fidelity(&self) -> Option<Fidelity> {
         self.fidelity
+    }
+
+    /// What the sender of a link calls it; `None` for a recording, and if the sender said nothing.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
     }
 
     /// Where this is from: a recording, a link or a page.

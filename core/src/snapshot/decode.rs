@@ -35,6 +35,8 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     profile.lost = lost;
     profile.host = read_host(&mut read)?;
     let warnings = read_warnings(&mut read)?;
+    let title;
+    (title, profile.recorder.version) = read_about(&mut read)?;
     let (mut rows, mut uses) = read_dsos(&mut read, &mut profile)?;
     let functions = read_functions(&mut read, &profile, &rows)?;
     let nodes = read_nodes(&mut read, &functions, profile.dsos.len())?;
@@ -77,7 +79,7 @@ pub fn decode(payload: &str) -> Result<Snapshot, SnapshotError> {
     let kept_dsos = profile.dsos.len() as u64 - 2;
     let total_dsos = kept_dsos.saturating_add(facts.left_out.dsos);
     let fidelity = Fidelity { kept_dsos, total_dsos, times, ..fidelity };
-    Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity, view })
+    Ok(Snapshot { profile, symbols, ledger, warnings, facts, fidelity, view, title })
 }
 
 /// Every sample of an event ended in a call node, and none in two.
@@ -199,6 +201,14 @@ fn read_host(read: &mut Reader<'_>) -> Result<Host, SnapshotError> {
     let cmdline: Result<_, _> = (0..arguments).map(|_| read.text(Field::Host)).collect();
     // Links do not have the distribution: it tells where names are to be had, and links have them.
     Ok(Host { hostname, os_release, arch, cpus, cmdline: cmdline?, distribution: None })
+}
+
+/// What the sender calls it, and the version of what recorded it; links before this stream know neither.
+fn read_about(read: &mut Reader<'_>) -> Result<(Option<String>, Option<String>), SnapshotError> {
+    if read.left(Field::About) == 0 {
+        return Ok((None, None));
+    }
+    Ok((read.optional_text(Field::About)?, read.optional_text(Field::About)?))
 }
 
 fn read_warnings(read: &mut Reader<'_>) -> Result<Vec<Warning>, SnapshotError> {

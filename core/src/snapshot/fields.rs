@@ -87,6 +87,7 @@ fields! {
     HeatAssembly Texts,
     DsoMappings Numbers,
     WarningSamples Numbers,
+    About Texts,
 }
 
 /// What a stream consists of, and what its parts are guessed from.

@@ -267,6 +267,8 @@ pub struct Snapshot {
     pub fidelity: Fidelity,
     /// How the sender looked at it, as [`ShareOptions::view`]; empty if that was not written.
     pub view: String,
+    /// What the sender calls it, as [`ShareOptions::title`].
+    pub title: Option<String>,
 }
 
 /// Why nothing can be written.

@@ -22,9 +22,24 @@ pub struct ShareOptions {
     pub view: String,
     /// The most that is written of times; less where there is no room for it.
     pub times: Times,
+    /// What the sender calls the profile; empty for nothing, and so is the name that every recording
+    /// has at first.
+    pub title: String,
 }
 
+/// A file that nobody gave a name.
+const NO_TITLE: &str = "perf.data";
+/// Characters; longer titles are cut.
+const LONGEST_TITLE: usize = 200;
+
 impl ShareOptions {
+    /// What the profile is called in the link, if anything.
+    pub(super) fn told_title(&self) -> Option<&str> {
+        let title = self.title.trim();
+        let end = title.char_indices().nth(LONGEST_TITLE).map_or(title.len(), |(end, _)| end);
+        (!title.is_empty() && title != NO_TITLE).then(|| &title[..end])
+    }
+
     /// Whether anything is told of what stands at lines or addresses.
     pub(super) fn includes_texts(&self, contents: &Contents<'_>) -> bool {
         let texts = &contents.facts.texts;
@@ -44,6 +59,7 @@ impl Default for ShareOptions {
             query: None,
             view: String::new(),
             times: Times::Samples,
+            title: String::new(),
         }
     }
 }

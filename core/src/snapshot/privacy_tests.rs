@@ -39,9 +39,10 @@ fn with_private_texts(seed: u64) -> RandomProfile {
 fn all_that_is_in(payload: &str) -> (Vec<u8>, BTreeSet<String>) {
     let streams = container::unpack(payload).expect("it is whole");
     let bytes: Vec<u8> = streams.iter().flat_map(|(_, bytes)| bytes).copied().collect();
-    let Snapshot { profile, symbols, ledger, warnings, view, facts, .. } =
+    let Snapshot { profile, symbols, ledger, warnings, view, facts, title, .. } =
         decode(payload).expect("it opens");
     let mut texts = BTreeSet::from([view]);
+    texts.extend(title.into_iter().chain(profile.recorder.version));
     texts.extend(facts.texts.lines().map(|(_, _, text)| text.to_owned()));
     texts.extend(facts.texts.instructions().map(|(_, _, text)| text.to_owned()));
     // What stands for no file is made anew by the reader.
@@ -79,6 +80,8 @@ fn check(privacy: Privacy, secrets: &[&str], present: &[&str]) {
             characters,
             privacy: privacy.clone(),
             view: view.to_owned(),
+            title: "kswapd0 of build-server-3, /home/me/secret-project/server 0707070707070707"
+                .into(),
             ..ShareOptions::default()
         };
         let shared = encode(&made.contents(), &options).expect("it fits");
@@ -110,6 +113,25 @@ fn check(privacy: Privacy, secrets: &[&str], present: &[&str]) {
             assert_eq!(weight(&opened.profile, &opened.symbols), sent, "{privacy:?}");
         }
     }
+}
+
+#[test]
+fn a_link_says_what_it_is_called_and_what_recorded_it() {
+    let mut made = random_profile(3, 50);
+    made.profile.recorder.version = Some("perftab 1.2".to_owned());
+    let about = |title: &str| {
+        let options = ShareOptions { title: title.to_owned(), ..ShareOptions::default() };
+        let opened = decode(&encode(&made.contents(), &options).expect("it fits").payload);
+        let opened = opened.expect("it opens");
+        assert_eq!(opened.profile.recorder.version.as_deref(), Some("perftab 1.2"));
+        opened.title
+    };
+    assert_eq!(about(" web-07 at 3:00 ").as_deref(), Some("web-07 at 3:00"));
+    // Every recording is called that.
+    assert_eq!(about("perf.data"), None);
+    assert_eq!(about(""), None);
+    let long = "é".repeat(1000);
+    assert_eq!(about(&long), Some("é".repeat(200)));
 }
 
 fn with(change: impl Fn(&mut Privacy)) -> Privacy {

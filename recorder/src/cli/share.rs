@@ -47,6 +47,9 @@ pub struct LinkContentArgs {
     #[arg(long, value_name = "LEVEL", default_value = "samples", hide_possible_values = true)]
     #[arg(hide_default_value = true)]
     pub times: LinkTimes,
+    /// Title that readers see [default: the file's name]
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
     /// What else is told or not.
     #[command(flatten)]
     pub privacy: PrivacyArgs,

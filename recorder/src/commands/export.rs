@@ -12,7 +12,7 @@ use perftab_core::views::Query;
 
 use super::{event_number, filter, finish_named, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::input::is_link_argument;
+use crate::input::file_name;
 use crate::output::{self, Outcome};
 use crate::page;
 use crate::place_texts;
@@ -43,7 +43,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     }
     match format {
         None => {
-            let options = share::options(&session, &args.content, &args.filters)?;
+            let options = share::options(&session, &args.content, &args.filters, &args.input.file)?;
             place_texts::read(&mut session, &options, &args.input.file);
             output::write(&args.output, &[page(&mut session, &options)?.as_bytes()])?;
         }
@@ -82,12 +82,8 @@ fn refuse_terminal(args: &ExportArgs, format: Option<Format>) -> anyhow::Result<
     Ok(())
 }
 
-/// Of standard input and of a link it is not known.
 fn name_of(file: &Path) -> String {
-    match file.file_name().filter(|_| !is_link_argument(file.as_os_str())) {
-        Some(name) if file != Path::new("-") => name.to_string_lossy().into_owned(),
-        _ => "perf.data".to_owned(),
-    }
+    file_name(file).unwrap_or_else(|| "perf.data".to_owned())
 }
 
 fn write(

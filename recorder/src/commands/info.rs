@@ -123,6 +123,7 @@ fn machine_facts(info: &ProfileInfo) -> Vec<(&'static str, String)> {
         }
         facts.push(("Memory", memory));
     }
+    facts.extend(info.title.iter().map(|title| ("Title", title.clone())));
     facts.extend(recorder.version.iter().map(|version| ("Recorder", version.clone())));
     facts.extend(info.time.wall_start.iter().map(|time| ("Began", time.clone())));
     facts.extend(recorder.clock.map(|clock| ("Clock", clock.to_owned())));

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use perftab_core::session::{FidelityInfo, Scan, ScanStep, Session, SharedLink};
@@ -13,6 +14,7 @@ use serde::Serialize;
 use super::{filter, finish_named, read_named};
 use crate::cli::{FilterArgs, LinkContentArgs, LinkTimes, ShareArgs};
 use crate::debuginfod_client::is_http;
+use crate::input::file_name;
 use crate::output::{self, Outcome, Progress, Unit, grouped, percent};
 use crate::place_texts;
 
@@ -40,7 +42,7 @@ pub fn run(args: &ShareArgs) -> anyhow::Result<Outcome> {
     let before_payload = base.chars().count() + 1;
     let options = ShareOptions {
         characters: (args.budget as usize).saturating_sub(before_payload),
-        ..options(&session, &args.content, &args.filters)?
+        ..options(&session, &args.content, &args.filters, &args.input.file)?
     };
     place_texts::read(&mut session, &options, &args.input.file);
     let shared = make(&mut session, &options).map_err(|too_small| {
@@ -93,6 +95,7 @@ pub fn options(
     session: &Session,
     content: &LinkContentArgs,
     filters: &FilterArgs,
+    file: &Path,
 ) -> anyhow::Result<ShareOptions> {
     let times = match content.times {
         LinkTimes::None => Times::None,
@@ -104,7 +107,10 @@ pub fn options(
     filter::apply(filters, session, &mut query)?;
     let query = (!filters.is_empty()).then_some(query);
     let privacy = content.privacy.privacy();
-    Ok(ShareOptions { query, times, privacy, ..ShareOptions::default() })
+    // Whoever passes a link on passes on what it is called.
+    let known = || session.title().map(str::to_owned).or_else(|| file_name(file));
+    let title = content.title.clone().or_else(known).unwrap_or_default();
+    Ok(ShareOptions { query, times, privacy, title, ..ShareOptions::default() })
 }
 
 /// One text a line: what it is, a tab, the text, and what it was if it is called otherwise.

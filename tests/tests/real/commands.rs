@@ -237,12 +237,40 @@ fn a_link_holds_the_profile() {
     assert_eq!(serde_json::json!(spin.self_weight), spin_here["self"]);
     assert_eq!(spin.build_id.map(|id| id.to_string()).as_deref(), Some(ID));
 
+    let info: serde_json::Value =
+        serde_json::from_slice(&recorded.perftab(&["info", "--json"]).stdout).expect("JSON");
+    let recorder = info["recorder"]["version"].as_str().expect("perf says its version");
+    assert_eq!(opened.info().recorder.version.as_deref(), Some(recorder));
+
     let elsewhere = recorded.command(&["share"]).env("PERFTAB_BASE_URL", "http://other/").ended();
     let link = text(&elsewhere.expect("perftab runs").stdout);
     assert!(link.starts_with("http://other/#p1."), "{link}");
     let nowhere = recorded.perftab(&["share", "--budget", "100"]);
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(text(&nowhere.stderr).contains("--budget"), "{}", text(&nowhere.stderr));
+}
+
+#[test]
+fn a_link_is_called_what_its_sender_calls_it() {
+    let test = "a_link_is_called_what_its_sender_calls_it";
+    let Some(recorded) = RecordedProgram::new(test) else { return };
+    let night = recorded.folder.join("night.data");
+    fs::copy(&recorded.recording, &night).expect("a copy");
+    let night = night.to_str().expect("UTF-8");
+    let share = |arguments: &[&str]| {
+        let output = recorded.perftab(&[&["share", "--no-local"], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let link = text(&output.stdout).trim_end().to_owned();
+        let payload = link.split_once('#').expect("a payload").1;
+        (Session::from_snapshot(payload).expect("it opens").info().title, link)
+    };
+    let (named, link) = share(&["--title", "three o'clock", night]);
+    assert_eq!(named.as_deref(), Some("three o'clock"));
+    assert_eq!(share(&[&link]).0, named, "whoever passes it on says so, too");
+    assert_eq!(share(&[night]).0.as_deref(), Some("night.data"));
+    assert_eq!(share(&["--title", "", night]).0, None);
+    // Every recording is called that.
+    assert_eq!(share(&[recorded.recording.to_str().expect("UTF-8")]).0, None);
 }
 
 #[test]

@@ -273,7 +273,7 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
     batch(() => {
       openedHandles.value = wanted.handles ?? [];
       opened.value = {
-        name: wanted.name,
+        name: titleOf(info.peek()) ?? wanted.name,
         bytes: wanted.bytes,
         origin: wanted.origin,
         when: Date.now(),
@@ -316,6 +316,11 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
     report(wanted.name, error);
     return undefined;
   }
+}
+
+/** What the sender of a link calls it; null for a recording, and where that was not told. */
+function titleOf(profile: ProfileInfo | null): string | null {
+  return profile?.title ?? null;
 }
 
 /** How the sender of a link looked at it; null for a recording, and where that was not told. */

@@ -13,6 +13,7 @@ import { SnapshotContents } from "./SnapshotContents.tsx";
 import { sharedIn } from "./pages.ts";
 import { Readable } from "./Readable.tsx";
 import { ScopeChoice } from "./ScopeChoice.tsx";
+import { TitleField } from "./TitleField.tsx";
 import {
   base,
   baseField,
@@ -36,6 +37,7 @@ export function LinkTab(): JSX.Element {
           <ScopeChoice />
         </div>
         <ScopeNotice />
+        <TitleField />
         <Budgets />
         <SnapshotContents title="What this link keeps" made={chosen.value} />
         <LinkText />

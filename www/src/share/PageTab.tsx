@@ -9,6 +9,7 @@ import { bytesAround, cancelPage, makePage, pageMade, pageTimes, partSizes, shar
 import { Readable } from "./Readable.tsx";
 import { SaveButton } from "./save.tsx";
 import { ScopeChoice } from "./ScopeChoice.tsx";
+import { TitleField } from "./TitleField.tsx";
 import { timesKnown } from "../timeline/state.ts";
 
 export function PageTab(): JSX.Element {
@@ -24,6 +25,7 @@ export function PageTab(): JSX.Element {
           <ScopeChoice />
         </div>
         <ScopeNotice />
+        <TitleField />
         <Sizes />
         <SnapshotContents title="What this page keeps" made={made} />
         <Save />

@@ -5,7 +5,8 @@ import type { CallOptions, Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { Shared, ShareOptions, ShareRequest } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
-import { namesGeneration, query, session, viewState, zoomRoot } from "../state/app.ts";
+import type { OpenedProfile } from "../state/app.ts";
+import { info, namesGeneration, opened, query, session, viewState, zoomRoot } from "../state/app.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { filterCount } from "../state/shown.ts";
 import { recallText, remember } from "../state/storage.ts";
@@ -45,6 +46,7 @@ export const told = computed<ShareOptions>(() => {
     privacy: privacy.value,
     query: isPart ? query.value : null,
     view: writeView({ state: viewToShare(viewState.value, isPart ? "shown" : "whole"), zoom: zoomToShare() }),
+    title: title.value,
   };
 });
 
@@ -59,6 +61,23 @@ function viewToShare(state: ViewState, what: "whole" | "shown"): ViewState {
 function zoomToShare(): readonly string[] {
   const isZoomed = shareOpen.value && zoomRoot.value !== ALL;
   return isZoomed ? (presentPlaces().zoomed?.path ?? []) : [];
+}
+
+/** What the user called a profile instead of what it is called already. */
+const typedTitle = signal<{ of: OpenedProfile | null; text: string } | null>(null);
+
+/** What readers see as the profile's name; empty for none, which leaves "Profile from a link". */
+export const title = computed(() => (typedTitle.value?.of === opened.value ? typedTitle.value.text : givenTitle()));
+
+export function setTitle(text: string): void {
+  typedTitle.value = { of: opened.peek(), text };
+}
+
+/** A file has a name, and a link one if its sender gave it. */
+function givenTitle(): string {
+  const profile = opened.value;
+  const isNamed = profile?.origin === "file" || profile?.origin === "served" || info.value?.title != null;
+  return isNamed ? (profile?.name ?? "") : "";
 }
 
 /** By budget in characters. */

@@ -62,6 +62,8 @@ export const PART_NAMES: Readonly<Record<TextPart, string>> = {
   host: "Host",
   "command-line": "Command line",
   view: "This view",
+  title: "Title",
+  recorder: "Recorder",
 };
 
 /** What is told unless it is unticked: what a profile needs, and nothing of the machine. */

@@ -1,52 +1,60 @@
 // What concerns the whole profile and must not be missed.
 
 import type { ComponentChildren, JSX } from "preact";
-import { dsos, hasNoBuildIds, info } from "../state/app.ts";
+import { hasNoBuildIds, info, unidentified } from "../state/app.ts";
 import { Icon } from "./icons.tsx";
-import { count } from "../state/format.ts";
-import { decisiveLosses, describeDamage } from "./losses.ts";
+import { decisiveLosses, describeDamage, unidentifiedWords } from "./losses.ts";
 
 export function Banner(): JSX.Element | null {
-  const damage = info.value === null ? null : describeDamage(info.value);
+  const profile = info.value;
+  if (profile === null) {
+    return null;
+  }
+  const damage = describeDamage(profile);
+  const words = unidentifiedWords(profile, unidentified.value);
   return (
     <>
       {damage !== null && <Line>{damage}</Line>}
-      {hasNoBuildIds.value && <Line>{damage === null ? <NoBuildIds /> : <NoBuildIdsRead />}</Line>}
-      {info.value !== null && decisiveLosses(info.value).map((words) => <Line key={words}>{words}</Line>)}
+      {words !== null && (
+        <Line>{hasNoBuildIds.value ? <NoBuildIds words={words} damage={damage} /> : <SomeWithout words={words} />}</Line>
+      )}
+      {decisiveLosses(profile).map((loss) => (
+        <Line key={loss}>{loss}</Line>
+      ))}
     </>
   );
 }
 
-function NoBuildIds(): JSX.Element {
+/** Of a recording that is damaged it is not known what it had. */
+function NoBuildIds({ words, damage }: { words: string; damage: string | null }): JSX.Element {
   return (
     <>
-      This recording has no build-ids, so names can’t be checked and code stays as addresses: {unidentified()}. Record again with{" "}
-      <code>perftab record</code>, or <code>perf record --buildid-mmap</code>.
+      {damage === null ? "This recording has no build-ids" : "No build-ids were read"}, so names can’t be checked and code stays
+      as addresses: {words}. {REMEDY}
     </>
   );
 }
 
-/** perf's table of them is the last thing that it writes. */
-function NoBuildIdsRead(): JSX.Element {
+function SomeWithout({ words }: { words: string }): JSX.Element {
+  const [first, ...others] = unidentified.value.map(({ name }) => name);
   return (
     <>
-      No build-ids were read, so names can’t be checked and code stays as addresses: {unidentified()}. <code>perftab record</code>{" "}
-      and <code>perf record --buildid-mmap</code> write them while they record.
+      {words} end in files without a build-id ({first}
+      {others.length > 0 && ` and ${others.length} more`}), so their names can’t be checked and they stay as addresses. {REMEDY}
     </>
   );
 }
 
-/** "10,027 samples" that end in files. */
-function unidentified(): string {
-  const samples = dsos.value.filter(({ identity }) => identity === "none").reduce((sum, row) => sum + row.leaf_samples, 0);
-  return `${count(samples)} samples`;
-}
+const REMEDY = (
+  <>
+    Record again with <code>perftab record</code>, or <code>perf record --buildid-mmap</code>.
+  </>
+);
 
 function Line({ children }: { children: ComponentChildren }): JSX.Element {
   return (
     <p class="banner" role="status">
-      <Icon name="warning" size={14} />
-      <span>{children}</span>
+      <Icon name="warning" size={14} /> <span>{children}</span>
     </p>
   );
 }

@@ -86,18 +86,33 @@ const DECISIVE = 0.01;
 
 /** What changes what one concludes from the profile, each in a sentence with its share of the samples. */
 export function decisiveLosses(profile: ProfileInfo): string[] {
-  const recorded = funnel(profile)[0]?.count ?? 0;
   return lossesOf(profile).flatMap(({ kind, samples, message }) => {
-    const share = samples === null || recorded === 0 ? 0 : samples / recorded;
-    return share < DECISIVE || DAMAGE.includes(kind) ? [] : [withShare(message, samplesWords(samples ?? 0), share)];
+    const share = shareOf(profile, samples ?? 0);
+    return share < DECISIVE || DAMAGE.includes(kind) ? [] : [withShare(TITLES[kind], message, samplesWords(samples ?? 0), share)];
   });
 }
 
+/** "10,027 samples (97.2 %)" that end in files without a build-id; null for too few to matter. */
+export function unidentifiedWords(profile: ProfileInfo, rows: readonly { leaf_samples: number }[]): string | null {
+  const samples = rows.reduce((sum, row) => sum + row.leaf_samples, 0);
+  const share = shareOf(profile, samples);
+  return share < DECISIVE ? null : `${samplesWords(samples)} (${percent(share)})`;
+}
+
+/** Of a part of a recording, warnings are those of the whole. */
+function shareOf(profile: ProfileInfo, samples: number): number {
+  const isPart = profile.events.some(({ part_of }) => part_of != null);
+  const recorded = isPart
+    ? profile.events.reduce((sum, event) => sum + (event.part_of ?? event).samples, 0)
+    : (funnel(profile)[0]?.count ?? 0);
+  return recorded === 0 ? 0 : samples / recorded;
+}
+
 /** "10,027 samples (97.2 %) have a copy of their user stack…" */
-function withShare(message: string, head: string, share: number): string {
+function withShare(title: string, message: string, head: string, share: number): string {
   return message.startsWith(head)
     ? `${head} (${percent(share)})${message.slice(head.length)}`
-    : `${message} That is ${percent(share)} of all samples.`;
+    : `${title}: ${message} That is ${percent(share)} of all samples.`;
 }
 
 /** Kinds in the order of their first warning: the session sends the worst first. */

@@ -44,6 +44,7 @@ impl<'a> Body<'_, 'a> {
         self.write_part_of(&mut out);
         out.text(Field::View, self.texts.view());
         self.write_warnings(&mut out);
+        self.write_about(&mut out);
         let entries = self.entries(&mut out, &tables);
         self.write_entries(&mut out, &tables, &entries);
         let (units, times) = match self.room.most {
@@ -148,6 +149,14 @@ impl<'a> Body<'_, 'a> {
         out.number(Field::HostNumbers, cpus.map_or(0, |cpus| u64::from(cpus) + 1));
         out.number(Field::HostNumbers, self.texts.command_line().count() as u64);
         self.texts.command_line().for_each(|argument| out.text(Field::Host, argument));
+    }
+
+    /// Empty, unless something of it is told.
+    fn write_about(&self, out: &mut Writer<'a>) {
+        let about = self.texts.about();
+        if about.iter().any(Option::is_some) {
+            about.into_iter().for_each(|text| out.optional_text(Field::About, text));
+        }
     }
 
     fn write_warnings(&self, out: &mut Writer<'a>) {

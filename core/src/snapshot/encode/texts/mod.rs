@@ -59,6 +59,8 @@ enum Slot {
     Architecture,
     Argument(usize),
     View,
+    Title,
+    Recorder,
 }
 
 impl Slot {
@@ -76,6 +78,8 @@ impl Slot {
             Self::HostName | Self::Kernel | Self::Architecture => Part::Host,
             Self::Argument(_) => Part::CommandLine,
             Self::View => Part::View,
+            Self::Title => Part::Title,
+            Self::Recorder => Part::Recorder,
         }
     }
 }
@@ -100,6 +104,9 @@ impl Texts {
             drafts.into_iter().map(|(slot, draft)| (slot, aliases.line(draft))).collect();
         let view = view(contents, options, &lines, |name| aliases.line(redactor.message(name)));
         lines.insert(Slot::View, Line { text: view.into(), was: None });
+        if let Some(title) = options.told_title() {
+            lines.insert(Slot::Title, aliases.line(redactor.message(title)));
+        }
 
         let path = |dso: &usize| lines.get(&Slot::Path(DsoId(*dso as u32))).map(|line| &*line.text);
         let mut order: Vec<usize> = (0..contents.profile.dsos.len()).collect();
@@ -194,6 +201,11 @@ impl Texts {
     /// The list of what was written.
     pub fn list(&self, written: &[RedactedText<'_>]) -> SharedTexts {
         SharedTexts::of(written, self.profile)
+    }
+
+    /// What the sender calls it, and the version of what recorded it.
+    pub fn about(&self) -> [Option<RedactedText<'_>>; 2] {
+        [Slot::Title, Slot::Recorder].map(|slot| self.redacted(slot))
     }
 
     /// How the sender looks at it.
@@ -309,6 +321,9 @@ impl<'c> Drafts<'c, '_> {
         self.add_host();
         self.add_messages();
         self.add_places();
+        if let Some(version) = self.contents.profile.recorder.version.as_deref() {
+            self.add(Slot::Recorder, self.redactor.message(version));
+        }
     }
 
     fn add(&mut self, slot: Slot, draft: Draft<'c>) {

@@ -39,6 +39,10 @@ pub enum Part {
     CommandLine,
     /// How the sender looked at it.
     View,
+    /// What the sender calls it.
+    Title,
+    /// What recorded it.
+    Recorder,
 }
 
 impl Part {
@@ -58,6 +62,8 @@ impl Part {
             Self::Host => "host",
             Self::CommandLine => "command-line",
             Self::View => "view",
+            Self::Title => "title",
+            Self::Recorder => "recorder",
         }
     }
 }
