@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use perftab_core::export::{Events, ExportRequest, Format};
+use perftab_core::profile::{
+    DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread,
+};
 use perftab_core::session::{ExportStep, Session};
-use perftab_core::snapshot::ShareOptions;
+use perftab_core::snapshot::{Contents, Facts, ShareOptions, Times, encode};
+use perftab_core::symbolize::{Ledger, Symbols};
 use perftab_core::views::Query;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
@@ -102,6 +106,64 @@ fn an_export_ends_at_its_limit() {
         assert_eq!(end, ExportStep::TooLarge, "{format:?}");
         assert!(file.len() <= whole.len() / 2, "{format:?}: {} bytes", file.len());
     }
+}
+
+/// A small link of one thread that calls ever deeper, and that was sampled at each depth: each line of
+/// collapsed stacks repeats those before.
+fn link_that_grows(depth: u64) -> String {
+    let mut profile = Profile::default();
+    let name = profile.strings.intern("deep");
+    let process = profile.threads.add_process(Process { pid: 1, name });
+    let thread = profile.threads.add_thread(Thread { process, tid: 1, name });
+    let path = "/usr/lib/a-library-with-a-name-of-some-length.so";
+    let dso = profile.dsos.intern(path, DsoKind::User, MappedFrom::Nothing, None);
+    let mut stack = Stacks::EMPTY;
+    for address in 0..depth {
+        let frame = profile.frames.intern(Frame { dso, address: address * 16 });
+        stack = profile.stacks.intern(stack, frame);
+        let event = EventId(0);
+        profile.samples.push(Sample { time_nanos: 1, thread, stack, event, cpu: 0, weight: 1 });
+    }
+    profile.events.push(Event {
+        name: "cpu-clock".to_owned(),
+        samples: depth,
+        weight: depth,
+        ..Event::default()
+    });
+    let contents = Contents {
+        symbols: &Symbols::new(&profile),
+        ledger: &Ledger::new(&profile.dsos),
+        warnings: &[],
+        facts: &Facts::of(&profile),
+        profile: &profile,
+    };
+    let options = ShareOptions { times: Times::None, ..ShareOptions::default() };
+    encode(&contents, &options).expect("it fits").payload
+}
+
+#[test]
+#[ignore = "left to --all: writes a gigabyte"]
+fn a_small_link_does_not_fill_the_disk() {
+    let folder = TestFolder::new();
+    let payload = link_that_grows(12_000);
+    assert!(payload.len() < 20_000, "{} characters", payload.len());
+    let link = folder.write("link.txt", payload.as_bytes());
+    let export = |arguments: &[&str]| {
+        let mut command = Command::new(perftab_binary());
+        command.args(["export", "--to", "collapsed", "--no-local"]).args(arguments).arg(&link);
+        command.current_dir(&*folder).ended().expect("perftab runs")
+    };
+    let bounded = export(&["-o", "stacks.txt"]);
+    let said = String::from_utf8_lossy(&bounded.stderr).into_owned();
+    assert_eq!(bounded.status.code(), Some(1), "{said}");
+    assert!(said.contains("--no-limit"), "{said}");
+    let length = folder.join("stacks.txt").metadata().expect("it was begun").len();
+    assert!(length <= 1 << 30, "{length} bytes");
+    let whole = export(&["--no-limit", "-o", "/dev/null"]);
+    assert!(whole.status.success(), "{}", String::from_utf8_lossy(&whole.stderr));
+    // A report is as long as there are functions.
+    let report = perftab(&["report", "--json", "--no-local"], &link);
+    assert!(report.len() < 10_000_000, "{} bytes", report.len());
 }
 
 #[test]
