@@ -48,8 +48,12 @@ fn addend(file: &SymbolFile, dso: &Dso) -> Option<i128> {
             Some(start + i128::from(file.offset_of_min_vaddr.unwrap_or(0)) - min_vaddr)
         }
         (SymbolFileKind::Elf, _) => {
-            // Without an offset the first executable mapping begins at it.
-            let offset = file.offset_of_min_vaddr.or(dso.executable_offset())?;
+            // Without an offset the executable mapping begins at it, if that is only one.
+            let mapped = || match dso.executable[..] {
+                [mapping] => Some(mapping.offset),
+                _ => None,
+            };
+            let offset = file.offset_of_min_vaddr.or_else(mapped)?;
             Some(i128::from(offset) - min_vaddr)
         }
         (SymbolFileKind::Dex, _) => Some(0),
@@ -87,15 +91,21 @@ mod tests {
         let mut add = |path, kind| dsos.intern(path, kind, MappedFrom::Nothing, None);
         let elf = add("/lib/new.so", DsoKind::User);
         let old = add("/lib/old.so", DsoKind::User);
+        let twice = add("/lib/twice.so", DsoKind::User);
         let dex = add("/app/base.apk!/classes.dex", DsoKind::User);
         let jit = add("jit_app_cache:8-16", DsoKind::Jit);
         let kernel = add("[kernel.kallsyms]", DsoKind::Kernel);
         let module = add("/vendor/wlan.ko", DsoKind::Module);
         dsos.get_mut(old).add_executable(ExecutableMapping { offset: 0x1000, length: None });
+        // A patched file and its twin, perhaps.
+        for offset in [0x1000, 0x2000] {
+            dsos.get_mut(twice).add_executable(ExecutableMapping { offset, length: None });
+        }
         dsos.get_mut(module).kernel_place.reference = Some(0xffff_0000);
         let files = vec![
             file("/lib/new.so", SymbolFileKind::Elf, 0x7000, Some(0x6000)),
             file("/lib/old.so", SymbolFileKind::Elf, 0x7000, None),
+            file("/lib/twice.so", SymbolFileKind::Elf, 0x7000, None),
             file("/app/base.apk!/classes.dex", SymbolFileKind::Dex, 1, None),
             file("jit_app_cache:8-16", SymbolFileKind::Elf, 1, Some(0)),
             file("[kernel.kallsyms]", SymbolFileKind::Kernel, 1, None),

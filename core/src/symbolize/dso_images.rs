@@ -226,10 +226,15 @@ impl Build {
         DebugInformation { frames: None, fault }
     }
 
-    /// How frame addresses of `dso` become addresses of this build.
+    /// How frame addresses of `dso` become addresses of this build: by the first file that tells. What
+    /// one file shows to be of two files, no other can tell.
     pub fn placement<'a>(&'a self, dso: &'a Dso) -> Result<Placement<'a>, Unplaced> {
-        let image = self.images.first().ok_or(Unplaced::NoCode)?;
-        Placement::of(dso, image.image(), &self.symbols)
+        let images = self.images.iter();
+        let placed: Vec<_> =
+            images.map(|image| Placement::of(dso, image.image(), &self.symbols)).collect();
+        let is_of_several = |placed: &&Result<_, _>| matches!(placed, Err(Unplaced::Several));
+        let told = placed.iter().find(is_of_several).or(placed.iter().find(|it| it.is_ok()));
+        told.or(placed.first()).copied().unwrap_or(Err(Unplaced::NoCode))
     }
 }
 

@@ -6,6 +6,9 @@
 //! dynamic linker makes of its code. Any other is placed by the length of the mapping: that tells
 //! which mapping is the code where all segments were mapped to be executed (READ_IMPLIES_EXEC).
 //!
+//! A file that patchelf changed and the one that it was made of have one build-id. Where both ran under
+//! one path, the recording has them as one DSO, and its frames have offsets of either.
+//!
 //! Mappings are made of a segment in two ways (`elf_load` in fs/binfmt_elf.c, Linux 6.12;
 //! `_dl_map_segments` in elf/dl-map-segments.h, glibc 2.40): of the pages that it is in, or, of the
 //! first one, of all pages up to the end of the last.
@@ -25,11 +28,17 @@ pub(super) enum MappedCode {
     Moved { slide: u64 },
     /// Nothing tells where it has what was mapped.
     Unknown,
+    /// Two files of this build were mapped, with the code at different offsets: an offset may be of
+    /// either.
+    Several,
 }
 
 /// Compares what was mapped with the code of a file.
 pub(super) fn place(elf: &Elf, mapped: &[ExecutableMapping]) -> MappedCode {
     let code = Code::of(elf);
+    if code.was_mapped_elsewhere_too(mapped) {
+        return MappedCode::Several;
+    }
     let is_same = match has_code(elf) {
         true => mapped.is_empty() || code.segments.is_empty() || code.was_mapped(mapped),
         // `eu-strip -f` leaves the segments of a debug file as they were.
@@ -50,6 +59,8 @@ pub(super) fn place(elf: &Elf, mapped: &[ExecutableMapping]) -> MappedCode {
 struct Code<'a> {
     /// Executable ones.
     segments: Vec<&'a Segment>,
+    /// Those of data.
+    others: Vec<&'a Segment>,
     /// The one with the lowest address, whether it is executable or not.
     first: Option<&'a Segment>,
     /// Where the last one ends in memory.
@@ -66,8 +77,10 @@ impl<'a> Code<'a> {
             elf::EM_386 | elf::EM_X86_64 | elf::EM_S390 | elf::EM_RISCV => &[4096],
             _ => &[4096, 8192, 16384, 65536],
         };
+        let (segments, others) = loads().partition(|segment| segment.is_executable_load());
         Self {
-            segments: loads().filter(|segment| segment.is_executable_load()).collect(),
+            segments,
+            others,
             first: loads().min_by_key(|segment| segment.address),
             end: end.unwrap_or(0),
             pages,
@@ -81,10 +94,43 @@ impl<'a> Code<'a> {
             || mapped.iter().all(|mapping| self.is_part(mapping))
     }
 
+    /// True if one of several mappings is as long as one that is made of the file's code, and begins
+    /// at another offset: it is the code of another file.
+    fn was_mapped_elsewhere_too(&self, mapped: &[ExecutableMapping]) -> bool {
+        let all_are_executed = mapped.iter().any(|mapping| self.is_all(mapping));
+        let is_of_this_file = |mapping: &ExecutableMapping| {
+            self.is_segment(mapping)
+                || self.is_all(mapping)
+                || all_are_executed && self.is_of(&self.others, mapping)
+        };
+        let is_as_long = |mapping: &ExecutableMapping, segment: &Segment, page: u64| {
+            let of_bytes = |size: u64| pages(segment, size, page);
+            let lengths = [of_bytes(segment.file_size), of_bytes(segment.memory_size)];
+            let length = mapping.length;
+            length.is_some_and(|it| lengths.contains(&it) || it == self.span(segment, page))
+        };
+        let is_elsewhere = |mapping: &&ExecutableMapping| {
+            self.segments.iter().any(|segment| {
+                self.pages.iter().any(|&page| {
+                    mapping.offset != floor(segment.offset, page)
+                        && is_as_long(mapping, segment, page)
+                })
+            }) && !is_of_this_file(mapping)
+        };
+        let is_here =
+            |mapping: &ExecutableMapping| self.is_segment(mapping) || self.is_all(mapping);
+        mapped.iter().any(is_here) && mapped.iter().any(|it| is_elsewhere(&it))
+    }
+
     /// True for the pages that the file has a segment of code in.
     fn is_segment(&self, mapping: &ExecutableMapping) -> bool {
+        self.is_of(&self.segments, mapping)
+    }
+
+    /// True for the pages that one of these segments is in.
+    fn is_of(&self, segments: &[&Segment], mapping: &ExecutableMapping) -> bool {
         self.pages.iter().any(|&page| {
-            self.segments.iter().any(|segment| {
+            segments.iter().any(|segment| {
                 mapping.offset == floor(segment.offset, page)
                     && mapping.length.is_none_or(|it| it == pages(segment, segment.file_size, page))
             })

@@ -45,6 +45,8 @@ pub(super) enum Unplaced {
     NoCode,
     /// What was mapped is no part of the file, and nothing tells what of the file it is.
     Elsewhere,
+    /// More than one file of the build was mapped, with the code at different offsets.
+    Several,
     /// The recorder was not allowed to see where.
     Hidden,
     /// The recording says more than one place.
@@ -64,6 +66,11 @@ impl Unplaced {
             Self::Elsewhere => {
                 "its code is not at the offsets that were mapped, so its addresses stay without \
                  names: give the file that ran"
+            }
+            Self::Several => {
+                "two files of its build ran under one path, with their code at different offsets \
+                 (as patchelf leaves it), so its addresses stay without names: record again with \
+                 one of them"
             }
             Self::Hidden => {
                 "its load address was not recorded, so its addresses stay without names: record \
@@ -96,6 +103,7 @@ impl<'a> Placement<'a> {
                 MappedCode::SameOffsets => Ok(Self::Segments(elf)),
                 MappedCode::Moved { slide } => Ok(Self::Slide(slide)),
                 MappedCode::Unknown => Err(Unplaced::Elsewhere),
+                MappedCode::Several => Err(Unplaced::Several),
             },
             // It has addresses at run time, as the frames of memory without a file have.
             (DsoKind::Anon, Content::PerfMap) => Ok(Self::Slide(0)),
@@ -110,7 +118,9 @@ impl<'a> Placement<'a> {
         symbols: &SymbolTable,
     ) -> Result<Self, Unplaced> {
         match (Self::of(dso, image, symbols), image.content()) {
-            (Err(Unplaced::Elsewhere), Content::Elf(elf)) => Ok(Self::Segments(elf)),
+            (Err(Unplaced::Elsewhere | Unplaced::Several), Content::Elf(elf)) => {
+                Ok(Self::Segments(elf))
+            }
             (placed, _) => placed,
         }
     }

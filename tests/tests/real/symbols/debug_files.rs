@@ -121,6 +121,80 @@ fn a_file_that_was_not_patched_names_one_that_was() {
     assert_eq!(named_by(&program), named_by(&patched));
 }
 
+/// Frames of the code where both files have it.
+fn offsets_of_both(program: &Path, patched: &Path) -> Vec<u64> {
+    [program, patched].iter().flat_map(|file| Code::of(file).offsets(8)).collect()
+}
+
+/// Offset by offset, what ran is one function in one file and another in the other.
+#[test]
+fn where_a_patched_file_and_its_twin_ran_nothing_has_a_name() {
+    let functions: String = (0..400)
+        .map(|number| format!("int function_{number}(int x) {{ return x * {number} + 1; }}\n"))
+        .collect();
+    let source = format!("{functions}int main(int c, char **v) {{ return function_7(c); }}\n");
+    for layout in ["-Wl,-z,separate-code", "-Wl,-z,noseparate-code"] {
+        let folder = TestFolder::new();
+        let program = compile(&folder, "gcc", &["-O1", layout], "program.c", &source);
+        let patched = patched(&program);
+        let mappings = [&program, &patched].map(|file| mapped_code(file));
+        if mappings[0] == mappings[1] {
+            continue;
+        }
+        for files in [[&program, &patched], [&patched, &program]] {
+            let offsets = offsets_of_both(&program, &patched);
+            let mut bench = Bench::new(image(&program).identity(), &offsets);
+            for mapping in mappings {
+                bench.profile.dsos.get_mut(bench.dso).add_executable(mapping);
+            }
+            for file in files {
+                bench.admit(image(file)).expect("it has the id recorded");
+                assert_eq!(bench.named(), 0, "{layout}");
+                let why = bench.images.why_unplaced(bench.dso, bench.profile.dsos.get(bench.dso));
+                assert!(why.is_some_and(|why| why.contains("two files")), "{layout}: {why:?}");
+            }
+        }
+    }
+}
+
+/// The data in front of the code may be executed too, so nothing tells where the code was mapped from.
+fn with_a_second_segment_of_code(program: &Path) -> PathBuf {
+    let patched = patched(program);
+    let mut bytes = std::fs::read(&patched).unwrap();
+    let segments = u64::from_le_bytes(bytes[32..40].try_into().unwrap()) as usize;
+    let mut headers = (0..usize::from(bytes[56])).map(|index| segments + 56 * index);
+    // PT_LOAD, PF_R
+    let is_data = |&at: &usize| bytes[at..at + 8] == [1, 0, 0, 0, 4, 0, 0, 0];
+    let data = headers.rfind(is_data).expect("there is read-only data");
+    bytes[data + 4] |= 1;
+    std::fs::write(&patched, bytes).unwrap();
+    patched
+}
+
+#[test]
+fn a_file_that_fits_nothing_takes_no_names_away() {
+    let folder = TestFolder::new();
+    let flags = ["-O1", "-Wl,-z,separate-code"];
+    let program = compile(&folder, "gcc", &flags, "program.c", SOURCE);
+    let other = with_a_second_segment_of_code(&program);
+    let offsets = Code::of(&program).offsets(1);
+    let named_by = |files: &[&Path]| {
+        let mut bench = Bench::new(image(&program).identity(), &offsets);
+        bench.profile.dsos.get_mut(bench.dso).add_executable(mapped_code(&program));
+        for file in files {
+            bench.admit(image(file)).expect("it has the id recorded");
+        }
+        bench.symbols.resolve(&bench.profile, bench.dso, &bench.images);
+        let why = bench.images.why_unplaced(bench.dso, bench.profile.dsos.get(bench.dso));
+        (all_levels(&bench), why)
+    };
+    let (names, why) = named_by(&[&program]);
+    assert!(names.iter().any(|levels| levels.contains("work")) && why.is_none());
+    assert!(named_by(&[&other]).1.is_some(), "it is no test");
+    assert_eq!(named_by(&[&program, &other]), (names.clone(), None));
+    assert_eq!(named_by(&[&other, &program]), (names, None));
+}
+
 /// Of a thousand functions one runs; a page further on is another.
 const ONE_OF_MANY: &str = r#"
 volatile unsigned long sink;
