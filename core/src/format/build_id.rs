@@ -51,17 +51,6 @@ impl BuildId {
         Self::new(&bytes[..digits.len() / 2])
     }
 
-    /// True if both may be the same id. perf wrote ids shorter than 20 bytes padded with zeros
-    /// and, before Linux 5.11, without their length, so one of 20 bytes may be a shorter one and
-    /// zeros. Where it reads the note itself it takes the padding of the note along
-    /// (`read_build_id` in tools/perf/util/symbol-elf.c, Linux 6.1), up to a multiple of 4 bytes.
-    pub fn is_same_as(self, other: Self) -> bool {
-        let (short, long) = (self.length.min(other.length), self.length.max(other.length));
-        let may_be_padded =
-            usize::from(long) == Self::MAX_LENGTH || long == short.next_multiple_of(4);
-        self.bytes == other.bytes && (short == long || may_be_padded)
-    }
-
     /// True if this id, of which that is known of its length, may be a shorter one with zeros: perf
     /// before Linux 5.11 filled up to 20 bytes and wrote no length, and later ones take the padding
     /// of the note along, up to a multiple of 4 bytes, where they read it themselves

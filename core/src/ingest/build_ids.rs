@@ -182,11 +182,12 @@ fn identify_by_inode(dsos: &mut Dsos, files: &HashMap<MappedFrom, Identity>) {
 
 /// Paths of which mappings with different build-ids were sampled.
 fn with_several_builds(dsos: &Dsos, sampled: &HashSet<DsoId>) -> BTreeSet<String> {
-    let mut first: HashMap<&str, BuildId> = HashMap::new();
+    let mut first: HashMap<&str, &Dso> = HashMap::new();
     let mut several = BTreeSet::new();
     for (id, dso) in dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::User) {
         if let (true, Some(build_id)) = (sampled.contains(&id), dso.build_id())
-            && !first.entry(&dso.path).or_insert(build_id).is_same_as(build_id)
+            && let first = *first.entry(&dso.path).or_insert(dso)
+            && !(first.may_have(build_id) || first.build_id().is_some_and(|id| dso.may_have(id)))
         {
             several.insert(dso.path.clone());
         }
@@ -264,10 +265,14 @@ fn identify(
 /// True if an id is another than that of every mapping: the file was replaced.
 fn is_another(dsos: &Dsos, of_subject: &[DsoId], entries: &[&BuildIdEntry]) -> bool {
     let recorded = || of_subject.iter().map(|&dso| dsos.get(dso));
-    let has = |id: BuildId| {
-        recorded().any(|dso| dso.build_id().is_some_and(|known| known.is_same_as(id)))
-    };
-    recorded().all(|dso| dso.identity.is_some()) && entries.iter().any(|entry| !has(entry.build_id))
+    let has = |entry: &&BuildIdEntry| recorded().any(|dso| is_of(entry, dso));
+    recorded().all(|dso| dso.identity.is_some()) && !entries.iter().all(has)
+}
+
+/// True if an entry may be of what a mapping was of.
+fn is_of(entry: &BuildIdEntry, dso: &Dso) -> bool {
+    let is_padded = |id| entry.build_id.may_be(id, entry.length);
+    dso.may_have(entry.build_id) || dso.build_id().is_some_and(is_padded)
 }
 
 /// Adds a DSO for each id that no mapping has, and returns them. Where a mapping has it, the name
@@ -281,10 +286,8 @@ fn list(
 ) -> Vec<DsoId> {
     let mut added: Vec<DsoId> = Vec::new();
     for entry in entries {
-        let known =
-            of_subject.iter().chain(&added).copied().find(|&dso| {
-                dsos.get(dso).build_id().is_some_and(|id| id.is_same_as(entry.build_id))
-            });
+        let mut candidates = of_subject.iter().chain(&added).copied();
+        let known = candidates.find(|&dso| is_of(entry, dsos.get(dso)));
         let id = known.unwrap_or_else(|| {
             let kind = kind_of(subject);
             let path = match subject {
@@ -332,7 +335,11 @@ mod tests {
     }
 
     fn entry(cpu_mode: u16, build_id: BuildId, path: &str) -> BuildIdEntry {
-        let length = IdLength::Recorded;
+        // Padded ones are of a perf that wrote no length.
+        let length = match build_id.as_bytes().last() {
+            Some(0) => IdLength::AtMost,
+            _ => IdLength::Recorded,
+        };
         BuildIdEntry { cpu_mode, build_id, length, path: path.to_owned() }
     }
 

@@ -258,6 +258,22 @@ impl Dso {
         self.executable.first().map(|mapping| mapping.offset)
     }
 
+    /// The build-id, if zeros at its end may be padding, and what is known of its length. The kernel
+    /// tells how long an id is.
+    pub fn padded_id(&self) -> Option<(BuildId, IdLength)> {
+        let is_exact = self.recorded_by == Some(RecordedBy::Mmap);
+        let build_id = self.build_id().filter(|_| !is_exact);
+        let build_id = build_id.filter(|build_id| build_id.as_bytes().last() == Some(&0));
+        build_id.map(|build_id| (build_id, self.id_length))
+    }
+
+    /// True if a file of this build-id may be the one that was recorded. Where another DSO has the id
+    /// to the byte, the gate decides ([`crate::symbolize::RecordedIdentities`]).
+    pub fn may_have(&self, found: BuildId) -> bool {
+        let is_padded = |(recorded, length): (BuildId, _)| recorded.may_be(found, length);
+        self.build_id() == Some(found) || self.padded_id().is_some_and(is_padded)
+    }
+
     /// The GNU build-id, if that is the identity recorded.
     pub fn build_id(&self) -> Option<BuildId> {
         match self.identity {

@@ -8,7 +8,7 @@ use super::rejection::Rejection;
 use crate::containers::unpacked_name;
 use crate::format::{BuildId, IdLength};
 use crate::ingest::module_name;
-use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace, RecordedBy};
+use crate::profile::{Dso, DsoId, DsoKind, Dsos, Identity, KernelPlace};
 
 /// What was recorded of the files that ran: everything the gate compares with.
 #[derive(Clone, Debug, Default)]
@@ -35,10 +35,7 @@ impl RecordedIdentities {
                 recorded.by_identity.entry(identity).or_default().push(id);
                 recorded.knows_contents |= matches!(identity, Identity::Content(_));
             }
-            let may_be_padded = dso.recorded_by != Some(RecordedBy::Mmap);
-            let padded = dso.build_id().filter(|_| may_be_padded);
-            let padded = padded.filter(|build_id| build_id.as_bytes().last() == Some(&0));
-            recorded.padded.extend(padded.map(|build_id| (build_id, dso.id_length, id)));
+            recorded.padded.extend(dso.padded_id().map(|(padded, length)| (padded, length, id)));
             let same_name = recorded.by_name.entry(name_key(dso)).or_default();
             same_name.push(SameName { dso: id, path: dso.path.clone(), identity: dso.identity });
             recorded.kinds.push(dso.kind);
@@ -79,9 +76,15 @@ impl RecordedIdentities {
         }
     }
 
+    /// True if a file of this identity would be admitted for `dso`: the rule of the gate, for whoever
+    /// compares without it.
+    pub fn admits(&self, dso: DsoId, found: Identity) -> bool {
+        self.with_identity(found).contains(&dso)
+    }
+
     /// True if `image` would be admitted for `dso`.
     pub fn matches(&self, dso: DsoId, image: &Image) -> bool {
-        self.identity_of(image).is_some_and(|found| self.with_identity(found).contains(&dso))
+        self.identity_of(image).is_some_and(|found| self.admits(dso, found))
     }
 
     /// True if a DSO was recorded with the identity of `image`.
@@ -190,7 +193,7 @@ fn name_key(dso: &Dso) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::MappedFrom;
+    use crate::profile::{MappedFrom, RecordedBy};
 
     #[test]
     fn zeros_are_padding_only_where_the_length_is_not_recorded() {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use perftab_core::format::BuildId;
+use perftab_core::format::{BuildId, IdLength};
 use perftab_core::profile::Identity;
 use perftab_core::symbolize::Kallsyms;
 
@@ -21,6 +21,9 @@ pub enum OtherContent {
     NoBuildId,
 }
 
+/// What a file is, and what says it.
+pub type Checked = (BuildId, Proof);
+
 /// What an identity is called in the cache: a build-id by itself; the hash of a file without one
 /// takes the place of an id (no tool asks for such an id but ours).
 pub fn key_of(identity: Identity) -> Option<BuildId> {
@@ -30,27 +33,32 @@ pub fn key_of(identity: Identity) -> Option<BuildId> {
     }
 }
 
-/// Whether `file`, unpacked, may stand under the name `id`.
-pub fn check(file: &File, id: BuildId, part: Part) -> io::Result<Result<Proof, OtherContent>> {
+/// Whether what has the id `found` may stand under the name `id`: perf before Linux 5.11 named the
+/// entries of short ids with zeros behind them. So whoever uses it compares `found` once more.
+pub fn may_be_named(id: BuildId, found: BuildId) -> bool {
+    id == found || id.may_be(found, IdLength::AtMost)
+}
+
+/// Whether `file`, unpacked, may stand under the name `id`, and what it is then.
+pub fn check(file: &File, id: BuildId, part: Part) -> io::Result<Result<Checked, OtherContent>> {
     if part == Part::Kallsyms {
         return check_kallsyms(file, id);
     }
     let found = identity::image(file)?.and_then(|image| key_of(image.identity()?));
     Ok(match found {
-        // perf before Linux 5.11 named the entries of short ids with zeros behind them.
-        Some(found) if found.is_same_as(id) => Ok(Proof::Content),
+        Some(found) if may_be_named(id, found) => Ok((found, Proof::Content)),
         Some(found) => Err(OtherContent::Build(found)),
         None => Err(OtherContent::NoBuildId),
     })
 }
 
 /// Symbols of a kernel say what kernel only in copies that carry a stamp.
-fn check_kallsyms(file: &File, id: BuildId) -> io::Result<Result<Proof, OtherContent>> {
+fn check_kallsyms(file: &File, id: BuildId) -> io::Result<Result<Checked, OtherContent>> {
     let source = FileSource::new(file.try_clone()?)?;
     Ok(match Kallsyms::read(&source).map(|kallsyms| kallsyms.stamp()) {
-        Ok(Some(found)) if found.is_same_as(id) => Ok(Proof::Content),
+        Ok(Some(found)) if may_be_named(id, found) => Ok((found, Proof::Content)),
         Ok(Some(found)) => Err(OtherContent::Build(found)),
-        Ok(None) => Ok(Proof::Name),
+        Ok(None) => Ok((id, Proof::Name)),
         Err(_) => Err(OtherContent::NoBuildId),
     })
 }

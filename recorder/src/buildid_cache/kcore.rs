@@ -16,6 +16,7 @@ use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
 use perftab_core::symbolize::stamped_kallsyms;
 
+use super::content::may_be_named;
 use super::lookup::names_in;
 use super::store::StoreOutcome;
 use super::{Cache, OtherContent};
@@ -90,7 +91,8 @@ impl Cache {
                 let path = folder.join(time);
                 let Some(file) = local::open_regular(&path.join("kcore")) else { continue };
                 let found = FileSource::new(file).ok().and_then(|it| build_id_of_elf(&it));
-                let spoiled = found.filter(|found| !found.is_same_as(id)).map(OtherContent::Build);
+                let spoiled =
+                    found.filter(|&found| !may_be_named(id, found)).map(OtherContent::Build);
                 entries.push(KcoreEntry { id, path, spoiled });
             }
         }

@@ -27,6 +27,8 @@ pub struct CachedFile {
     pub part: Part,
     /// The file as it was checked, at its beginning; unpacked if it is packed, as perf keeps modules.
     pub file: File,
+    /// What it is: by its content, or only by its name.
+    pub build: BuildId,
     /// How far it can be trusted.
     pub proof: Proof,
 }
@@ -118,7 +120,7 @@ impl Entry {
             return;
         };
         match content::check(&file, self.id, part) {
-            Ok(Ok(proof)) => self.found.push(CachedFile { part, file, proof }),
+            Ok(Ok((build, proof))) => self.found.push(CachedFile { part, file, build, proof }),
             Ok(Err(holds)) => self.spoiled.push(CorruptEntry { path, holds }),
             Err(_) => {}
         }

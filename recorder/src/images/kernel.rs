@@ -91,7 +91,7 @@ impl KernelPlaces {
     /// they are not read for the gate to refuse them.
     pub fn running_symbols(&self, id: BuildId) -> Option<RunningSymbols> {
         let notes = fs::read(self.root.join("sys/kernel/notes")).ok()?;
-        build_id_in_notes(&notes, Endian::NATIVE).filter(|&running| id.is_same_as(running))?;
+        build_id_in_notes(&notes, Endian::NATIVE).filter(|&running| id == running)?;
         let path = self.root.join("proc/kallsyms");
         let text = fs::read(&path).ok()?;
         Some(RunningSymbols { path, text, notes })

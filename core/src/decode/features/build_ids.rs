@@ -139,10 +139,11 @@ fn read_entry(
     cursor.take(3)?;
     let (length, size) = match (layout, header.misc & misc::BUILD_ID_SIZE) {
         (Layout::WithoutPid, _) | (_, 0) => (IdLength::AtMost, BuildId::MAX_LENGTH),
-        _ => (IdLength::Recorded, usize::from(size).min(BuildId::MAX_LENGTH)),
+        _ => (IdLength::Recorded, usize::from(size)),
     };
     let path = String::from_utf8_lossy(until_nul(cursor.rest())).into_owned();
-    let build_id = BuildId::new(&id[..size]).filter(|_| !path.is_empty());
+    // Of a longer id there is only a part, which other builds may share.
+    let build_id = id.get(..size).and_then(BuildId::new).filter(|_| !path.is_empty());
     let cpu_mode = header.cpu_mode();
     Ok(build_id.map(|build_id| BuildIdEntry { cpu_mode, build_id, length, path }))
 }
@@ -185,9 +186,11 @@ mod tests {
                 entry(1, &ID, 0, names[0], align, excess),
                 entry(2 | 1 << 15, &ID[..16], 16, names[1], align, excess),
                 entry(2, &ID[..16], 0, names[2], align, excess),
-                entry(2 | 1 << 15, &ID, 255, names[3], align, excess),
+                entry(2 | 1 << 15, &ID, 20, names[3], align, excess),
                 entry(2, &[0; 20], 0, "/nothing", align, excess),
                 entry(2 | 1 << 15, &ID, 0, "/nothing either", align, excess),
+                entry(2 | 1 << 15, &ID, 32, "/a part of an id", align, excess),
+                entry(2 | 1 << 15, &ID, 255, "/no size", align, excess),
             ];
             let ids = [hex(&ID), hex(&ID[..16]), hex(&[&ID[..16], &[0; 4]].concat()), hex(&ID)];
             let expected: Vec<_> = ids.into_iter().zip(names.map(str::to_owned)).collect();

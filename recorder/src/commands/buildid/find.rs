@@ -164,9 +164,8 @@ impl Finder {
             for spoiled in &entry.spoiled {
                 pieces.note(format!("{} is another build", spoiled.path.display()));
             }
-            for CachedFile { part, file, .. } in
-                entry.found.into_iter().filter(|it| it.proof == proof)
-            {
+            let is_it = |it: &CachedFile| it.proof == proof && target.is_cached(it);
+            for CachedFile { part, file, .. } in entry.found.into_iter().filter(is_it) {
                 pieces.add(part, Content::File(file));
             }
         }

@@ -20,7 +20,7 @@ pub fn run(args: &MissingArgs) -> anyhow::Result<Outcome> {
         readings.dedup();
         let entries: Vec<_> = readings.into_iter().filter_map(|id| cache.lookup(id)).collect();
         entries.iter().for_each(warn_of_spoiled);
-        if entries.iter().all(|entry| entry.found.is_empty()) {
+        if !entries.iter().flat_map(|it| &it.found).any(|it| target.is_cached(it)) {
             writeln!(results, "{} {}", target.identity, printable(target.shown()))?;
         }
     }

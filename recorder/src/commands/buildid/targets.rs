@@ -1,12 +1,14 @@
 //! The DSOs of a recording that are files, as the verbs want them.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use perftab_core::format::BuildId;
 use perftab_core::profile::{DsoId, DsoKind, Identity};
 use perftab_core::session::Session;
+use perftab_core::symbolize::RecordedIdentities;
 
-use crate::buildid_cache::{EntryName, key_of};
+use crate::buildid_cache::{CachedFile, EntryName, key_of};
 use crate::output;
 
 /// DsoSelection DSOs are meant.
@@ -36,6 +38,9 @@ pub struct Target {
     pub listed_as: Option<String>,
     /// What kind of thing.
     pub kind: DsoKind,
+    dso: DsoId,
+    /// The gate's rule.
+    recorded: Rc<RecordedIdentities>,
 }
 
 impl Target {
@@ -66,17 +71,22 @@ impl Target {
     /// What an old perf may have recorded: the id as it stands, and without padding.
     pub fn readings(&self) -> Vec<BuildId> {
         match self.identity {
-            Identity::Gnu(id) => [Some(id), id.without_padding()].into_iter().flatten().collect(),
-            _ => Vec::new(),
+            Identity::Gnu(id) => {
+                let readings = [Some(id), id.without_padding()].into_iter().flatten();
+                readings.filter(|&id| self.is(Identity::Gnu(id))).collect()
+            }
+            Identity::Content(_) => Vec::new(),
         }
     }
 
     /// Whether a file of this identity is it.
     pub fn is(&self, found: Identity) -> bool {
-        match (self.identity, found) {
-            (Identity::Gnu(id), Identity::Gnu(found)) => id.is_same_as(found),
-            (identity, found) => identity == found,
-        }
+        self.recorded.admits(self.dso, found)
+    }
+
+    /// Whether a file of the cache is it.
+    pub fn is_cached(&self, file: &CachedFile) -> bool {
+        self.key() == Some(file.build) || self.is(Identity::Gnu(file.build))
     }
 }
 
@@ -85,6 +95,7 @@ impl Target {
 pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
     let mut targets = Vec::new();
     let mut unknown = Vec::new();
+    let recorded = Rc::new(RecordedIdentities::new(&session.profile().dsos));
     for row in session.dsos() {
         let dso = session.profile().dsos.get(DsoId(row.id));
         let is_file = match dso.kind {
@@ -100,6 +111,8 @@ pub fn targets(session: &Session, which: DsoSelection) -> Vec<Target> {
                 path: dso.path.clone(),
                 listed_as: dso.listed_as.clone(),
                 kind: dso.kind,
+                dso: DsoId(row.id),
+                recorded: Rc::clone(&recorded),
             }),
             None if is_hit => unknown.push(dso.path.as_str()),
             _ => {}

@@ -5,7 +5,13 @@ use std::io::Write;
 use std::process::Stdio;
 
 use perftab_tests::child_process::end_of;
-use perftab_tests::perftab_binary;
+use perftab_tests::fixtures::story;
+use perftab_tests::folder::TestFolder;
+use perftab_tests::program::compile;
+use perftab_tests::synth::{
+    BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context,
+};
+use perftab_tests::{perftab_at, perftab_binary};
 
 use super::home::{Home, ID, OTHER, lines, text};
 
@@ -54,6 +60,39 @@ fn notes(id: &[u8]) -> Vec<u8> {
         notes.extend(description);
     }
     notes
+}
+
+/// Where the table says how long an id is, the zeros at its end are not padding.
+#[test]
+fn b47_an_id_that_ends_in_zeros_is_not_a_shorter_one() {
+    let folder = TestFolder::new();
+    let short = "5c".repeat(16);
+    let program = compile(&folder, "program", &short, "int main(void) { return 0; }\n");
+    let path = program.to_str().expect("UTF-8");
+    let id = [[0x5c; 16].as_slice(), &[0; 4]].concat();
+    let verified = |layout: TableLayout| {
+        let mut recording = Recording::new(Order::Little, story::usual_events());
+        let start = 0x7f00_0000_0000;
+        let addresses = start..start + 0x1000;
+        let file = MappedFile::Inode(0, 0, 0, 0);
+        let (misc, pid, tid, offset) = (2, 10, 10, 0x1000);
+        recording.mmap(
+            story::at(10, 1_000, 0),
+            &Mapping { misc, pid, tid, addresses, offset, file, path },
+        );
+        let chain = [context::USER, start + 0x10];
+        recording.sample(0, &story::sample(story::at(10, 2_000, 0), 100, 1, &chain));
+        recording
+            .round()
+            .build_ids(layout, &[BuildIdEntry { misc: 2, pid: -1, id: &id, name: path }]);
+        folder.write("perf.data", &recording.file());
+        let mut command = perftab_at(&folder, &["buildid", "verify", "perf.data"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        text(&end_of(child.expect("perftab runs"), "perftab buildid verify").stdout)
+    };
+    let zeros = format!("{short}00000000");
+    assert_eq!(verified(TableLayout::WithSize), format!("FAIL {zeros} {path}: now {short}\n"));
+    assert_eq!(verified(TableLayout::TwentyBytes), format!("OK {zeros} {path}\n"));
 }
 
 #[test]
