@@ -4,7 +4,7 @@
 //! binary, because only there they say where the code lies in the file that was mapped; symbols
 //! and DWARF come from whichever has them.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -49,6 +49,8 @@ pub(super) struct Build {
     supplementary: Option<Rc<SupplementaryImage>>,
     /// Read at the first look-up.
     inline_frames: OnceCell<DebugInformation>,
+    /// True if naming left some names out.
+    lost_texts: Cell<bool>,
 }
 
 /// What became of the debug information of a build.
@@ -152,7 +154,12 @@ impl DsoImages {
 
     /// What naming could not read of the debug information of a DSO.
     pub fn lost_inlines(&self, id: DsoId) -> Option<LostInlines> {
-        let DebugInformation { frames, fault } = self.build(id)?.inline_frames.get()?;
+        let build = self.build(id)?;
+        if build.lost_texts.get() {
+            let why = "its names need more memory than a file of its size may use".to_owned();
+            return Some(LostInlines { why, extent: Extent::Part });
+        }
+        let DebugInformation { frames, fault } = build.inline_frames.get()?;
         match (frames, fault) {
             (None, Some(why)) => Some(LostInlines { why: why.clone(), extent: Extent::Whole }),
             (Some(frames), _) if frames.is_over_budget() => {
@@ -199,6 +206,11 @@ impl Build {
         Ok(gives)
     }
 
+    /// Notes that names had to be left out.
+    pub fn note_lost_texts(&self) {
+        self.lost_texts.set(true);
+    }
+
     pub fn symbols(&self) -> &SymbolTable {
         &self.symbols
     }
@@ -217,7 +229,7 @@ impl Build {
         for image in &self.images {
             let supplementary = self.supplementary.as_deref();
             let supplementary = supplementary.filter(|shared| shared.is_named_by(image));
-            match InlineFrames::read(image, supplementary) {
+            match InlineFrames::read(image, supplementary, &self.symbols) {
                 Ok(None) => {}
                 Ok(frames) => return DebugInformation { frames, fault },
                 Err(error) => fault = Some(error.to_string()),

@@ -18,6 +18,10 @@ use crate::decode::{ByteSource, ReadError};
 
 /// Section headers beyond this are not read (`-ffunction-sections` makes tens of thousands).
 const MAX_SECTIONS: u64 = 1 << 20;
+/// A longer name is none: thousands of names may be parts of one text.
+pub(super) const MAX_NAME: usize = 64 << 10;
+/// The same of a section, of which each has a copy.
+const MAX_SECTION_NAME: usize = 1024;
 /// Names of sections beyond this are not read.
 const MAX_SECTION_NAMES: u64 = 64 << 20;
 /// A section that inflates to more is not used: no linker wrote one that large, and a tab has 4 GiB for
@@ -408,7 +412,7 @@ fn read_sections<H: FileHeader<Endian = Endianness>>(
         })
         .unwrap_or_default();
     let sections = headers.iter().map(|section| Section {
-        name: text_at(&names, section.sh_name(endian) as usize).to_owned(),
+        name: text_within(&names, section.sh_name(endian) as usize, MAX_SECTION_NAME).to_owned(),
         kind: section.sh_type(endian),
         flags: section.sh_flags(endian),
         address: section.sh_addr(endian).into(),
@@ -453,9 +457,16 @@ fn section_zero<H: FileHeader<Endian = Endianness>>(
     structs::<H::SectionHeader>(&bytes).first().copied()
 }
 
-/// The text from `start` to the next NUL; empty if it is not there or is not UTF-8.
+/// The text from `start` to the next NUL; empty if it is not there, is too long for a name or is not
+/// UTF-8.
 pub(super) fn text_at(strings: &[u8], start: usize) -> &str {
+    text_within(strings, start, MAX_NAME)
+}
+
+/// The same of at most so many bytes.
+fn text_within(strings: &[u8], start: usize, longest: usize) -> &str {
     let rest = strings.get(start..).unwrap_or_default();
+    let rest = &rest[..rest.len().min(longest)];
     let end = rest.iter().position(|&byte| byte == 0).unwrap_or_default();
     std::str::from_utf8(&rest[..end]).unwrap_or_default()
 }

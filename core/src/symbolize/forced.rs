@@ -13,10 +13,10 @@
 //! ```
 //!
 //! ```compile_fail,E0308
-//! use perftab_core::symbolize::{ForcedImage, InlineFrames};
+//! use perftab_core::symbolize::{ForcedImage, InlineFrames, SymbolTable};
 //!
 //! fn lines_of_another_build(image: &ForcedImage) {
-//!     let _ = InlineFrames::read(image, None);
+//!     let _ = InlineFrames::read(image, None, &SymbolTable::default());
 //! }
 //! ```
 //!

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::content_identity::content_hash;
+use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
 use super::perf_map;
@@ -227,6 +228,18 @@ impl Image {
 
     /// The bytes of a section of `elf`, which is [`Self::elf`].
     pub(super) fn section_bytes(&self, elf: &Elf, section: &Section) -> Result<Vec<u8>, ReadError> {
+        elf.section_bytes(&*self.source, section)
+    }
+
+    /// The same, charged to what the image may use.
+    pub(super) fn section_within(
+        &self,
+        elf: &Elf,
+        section: &Section,
+        budget: &Budget,
+    ) -> Result<Vec<u8>, ReadError> {
+        let size = elf.inflated_size(&*self.source, section)?;
+        budget.hold(size).map_err(|_| over_budget())?;
         elf.section_bytes(&*self.source, section)
     }
 }

@@ -14,11 +14,12 @@ use object::elf;
 
 use super::address::Svma;
 use super::dwarf::{Budget, Fault, Found, Units, over_budget};
-use super::elf::{Elf, Section};
+use super::elf::{Elf, MAX_NAME, Section};
 use super::image::Image;
 use super::kernel_module::{ModuleLayout, RelocatedSections};
 use super::matched_image::MatchedImage;
 use super::supplementary::SupplementaryImage;
+use super::symbol_table::SymbolTable;
 use crate::decode::ReadError;
 
 /// The DWARF of one file, ready for look-ups.
@@ -40,31 +41,39 @@ pub struct InlineLevel<'a> {
 impl InlineFrames {
     /// True if the image has DWARF to read.
     pub fn exist_in(image: &MatchedImage) -> bool {
-        let has = |elf: &Elf, name| elf.section_with_bytes(name).is_some();
-        let elf = image.image().elf();
-        elf.is_some_and(|elf| has(elf, ".debug_info") || has(elf, ".zdebug_info"))
+        image.image().elf().is_some_and(has_dwarf)
     }
 
-    /// Reads the DWARF of an image, with what it has in common with others; `None` if it has none.
+    /// Reads the DWARF of an image, with what it has in common with others; `None` if it has none. What
+    /// the symbols of its build hold is a part of what the image may use.
     pub fn read(
         image: &MatchedImage,
         supplementary: Option<&SupplementaryImage>,
+        symbols: &SymbolTable,
     ) -> Result<Option<Self>, ReadError> {
-        let has_dwarf = Self::exist_in(image);
-        let image = image.image();
-        let Some(elf) = image.elf().filter(|_| has_dwarf) else { return Ok(None) };
+        Self::of(image.image(), supplementary, symbols)
+    }
+
+    /// The same of an image whose right to give names somebody else answers for.
+    pub(super) fn of(
+        image: &Image,
+        supplementary: Option<&SupplementaryImage>,
+        symbols: &SymbolTable,
+    ) -> Result<Option<Self>, ReadError> {
+        let Some(elf) = image.elf().filter(|elf| has_dwarf(elf)) else { return Ok(None) };
         let endian = match elf.endian {
             object::Endianness::Little => RunTimeEndian::Little,
             object::Endianness::Big => RunTimeEndian::Big,
         };
+        let budget = Budget::of_file(symbols.file_bytes().max(image.source().len()));
+        budget.hold(symbols.memory() as u64).map_err(|_| over_budget())?;
         let relocated = match elf.kind == elf::ET_REL {
             true => match ModuleLayout::of(elf) {
-                Some(layout) => Some(RelocatedSections::new(image, elf, &layout)?),
+                Some(layout) => Some(RelocatedSections::new(image, elf, &layout, &budget)?),
                 None => return Ok(None),
             },
             false => None,
         };
-        let budget = Budget::of_file(image.source().len());
         let mut dwarf = gimli::Dwarf::load(|id: SectionId| {
             let section = wanted(id).then(|| named(elf, id)).flatten();
             hold(&budget, image, elf, section)?;
@@ -87,13 +96,14 @@ impl InlineFrames {
                 Ok::<_, ReadError>(EndianArcSlice::new(Arc::from(bytes), endian))
             })?;
         }
-        let units = Units::read(dwarf, budget).map_err(|fault| match fault {
-            Fault::Memory | Fault::Work => over_budget(),
-            Fault::Damaged => {
-                ReadError::new(format!("{}: its DWARF cannot be understood", image.name()))
-            }
-        })?;
+        drop(relocated);
+        let units = Units::read(dwarf, budget).map_err(|fault| said(fault, image.name()))?;
         Ok(Some(Self { units }))
+    }
+
+    /// Reads every unit once.
+    pub(super) fn check(&self, name: &str) -> Result<(), ReadError> {
+        self.units.check().map_err(|fault| said(fault, name))
     }
 
     /// True if some address has no levels because they would need more than the file may use.
@@ -128,8 +138,21 @@ impl InlineFrames {
     }
 }
 
+fn has_dwarf(elf: &Elf) -> bool {
+    let has = |name| elf.section_with_bytes(name).is_some();
+    has(".debug_info") || has(".zdebug_info")
+}
+
+fn said(fault: Fault, name: &str) -> ReadError {
+    match fault {
+        Fault::Memory | Fault::Work => over_budget(),
+        Fault::Damaged => ReadError::new(format!("{name}: its DWARF cannot be understood")),
+    }
+}
+
+/// A name; none if it is longer than any.
 fn text(name: &EndianArcSlice<RunTimeEndian>) -> Option<Cow<'_, str>> {
-    name.to_string_lossy().ok()
+    (name.len() <= MAX_NAME).then(|| name.to_string_lossy().ok()).flatten()
 }
 
 /// Takes memory for a section, as long as it will be when it is inflated.

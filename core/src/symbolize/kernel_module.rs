@@ -20,6 +20,7 @@
 
 use object::elf::{self, Machine};
 
+use super::dwarf::Budget;
 use super::elf::{Elf, RawRelocation, RawSymbol, Section};
 use super::image::Image;
 use crate::decode::ReadError;
@@ -118,17 +119,24 @@ pub(super) struct RelocatedSections<'a> {
     elf: &'a Elf,
     /// What each symbol adds.
     values: Vec<u64>,
+    budget: &'a Budget,
 }
 
 impl<'a> RelocatedSections<'a> {
     /// Reads the symbols that relocations refer to.
-    pub fn new(image: &'a Image, elf: &'a Elf, layout: &ModuleLayout) -> Result<Self, ReadError> {
+    pub fn new(
+        image: &'a Image,
+        elf: &'a Elf,
+        layout: &ModuleLayout,
+        budget: &'a Budget,
+    ) -> Result<Self, ReadError> {
         let mut values = Vec::new();
         if let Some(section) = elf.section_of_kind(elf::SHT_SYMTAB) {
-            let symbols = image.section_bytes(elf, section)?;
+            // What each adds is shorter than its entry.
+            let symbols = image.section_within(elf, section, budget)?;
             elf.for_each_symbol(&symbols, |symbol| values.push(layout.value(&symbol)));
         }
-        Ok(Self { image, elf, values })
+        Ok(Self { image, elf, values, budget })
     }
 
     /// Fails if the section has a relocation that is not understood: numbers that are half right
@@ -142,11 +150,14 @@ impl<'a> RelocatedSections<'a> {
                 && relocations.info as usize == index
                 && relocations.has_bytes()
         }) {
-            let entries = self.image.section_bytes(self.elf, relocations)?;
+            let before = self.budget.memory();
+            let entries = self.image.section_within(self.elf, relocations, self.budget)?;
             let mut is_understood = true;
             self.elf.for_each_relocation(relocations, &entries, |relocation| {
                 is_understood = is_understood && self.apply(&mut bytes, relocation).is_some();
             });
+            drop(entries);
+            self.budget.release_to(before);
             if !is_understood {
                 let message = format!("{}: a relocation is not understood", section.name);
                 return Err(ReadError::new(message));

@@ -38,6 +38,7 @@ mod symbol_table;
 mod symbols;
 mod toolchain;
 
+mod whole;
 pub use address::{FileOffset, Svma};
 pub use content_identity::content_hash;
 pub use demangle::demangle;
@@ -58,3 +59,4 @@ pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
 pub use symbols::{FileId, Function, Inlining, Level, Naming, NamingDepth, NamingWork, Symbols};
+pub use whole::check_whole;

@@ -27,7 +27,11 @@ impl SupplementaryLink {
     /// The link in an image; `None` if it has none.
     pub fn of(image: &Image) -> Option<Self> {
         let elf = image.elf()?;
-        let section = elf.section_with_bytes(SECTION).filter(|it| it.size <= MAX_LENGTH)?;
+        let section = elf.section_with_bytes(SECTION)?;
+        let length = elf.inflated_size(image.source(), section).ok()?;
+        if length.max(section.size) > MAX_LENGTH {
+            return None;
+        }
         let bytes = image.section_bytes(elf, section).ok()?;
         let end = bytes.iter().position(|&byte| byte == 0)?;
         let path = String::from_utf8_lossy(bytes.get(..end)?).into_owned();

@@ -18,6 +18,7 @@ use gimli::{BaseAddresses, EhFrameHdr, RunTimeEndian};
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
+use super::dwarf::{Budget, over_budget};
 use super::elf::{Class, Elf, RawSymbol, Section, text_at};
 use super::image::{Content, Image};
 use super::kernel_module::ModuleLayout;
@@ -26,6 +27,8 @@ use super::perf_map::PerfMap;
 use super::plt::{PltEntry, plt_entries};
 use crate::decode::ReadError;
 
+/// Of names at one address that differ in nothing else, no more than this is compared.
+const MAX_COMPARED: usize = 1024;
 /// Tables with more symbols than this are cut (Chromium with all symbols has 2 million).
 const MAX_SYMBOLS: usize = 32 << 20;
 
@@ -65,6 +68,8 @@ pub struct SymbolTable {
     strings: Vec<u8>,
     references: References,
     addresses: Addresses,
+    /// How long its files are together.
+    file_bytes: u64,
 }
 
 /// Where the symbols are that recordings of kernels refer to.
@@ -135,14 +140,17 @@ impl SymbolTable {
     /// The same of images whose right to give names somebody else answers for.
     pub(super) fn of(images: &[&Image]) -> Result<Self, ReadError> {
         let files: Vec<ElfFile<'_>> = images.iter().filter_map(|it| ElfFile::of(it)).collect();
-        let mut table = Self::default();
+        let bytes = images.iter().map(|image| image.source().len());
+        let file_bytes = bytes.fold(0, u64::saturating_add);
+        let budget = Budget::of_file(file_bytes);
+        let mut table = Self { file_bytes, ..Self::default() };
         for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
             if let Some(file) = files.iter().find(|file| file.elf.section_of_kind(kind).is_some()) {
-                table.add_symbols(file, kind)?;
+                table.add_symbols(file, kind, &budget)?;
             }
         }
         if let Some(file) = files.first() {
-            table.extend_sizeless(file)?;
+            table.extend_sizeless(file, &budget)?;
         }
         // Lists of symbols have other addresses than files, so only one of all counts.
         if table.entries.is_empty()
@@ -152,7 +160,7 @@ impl SymbolTable {
         }
         table.choose_names();
         for ElfFile { image, elf, .. } in files {
-            if table.add_plt(image, elf)? == PltNames::Added {
+            if table.add_plt(image, elf, &budget)? == PltNames::Added {
                 break;
             }
         }
@@ -181,6 +189,11 @@ impl SymbolTable {
             + self.starts.capacity() * size_of::<u64>()
             + self.owners.capacity() * size_of::<u32>()
             + self.strings.capacity()
+    }
+
+    /// How long its files are together.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.file_bytes
     }
 
     /// The symbol that covers `address`.
@@ -226,23 +239,31 @@ impl SymbolTable {
 
     fn name_bytes(&self, entry: &Entry) -> impl Iterator<Item = u8> + '_ {
         let rest = self.strings.get(entry.name as usize..).unwrap_or_default();
-        rest.iter().copied().take_while(|&byte| byte != 0)
+        rest.iter().copied().take(MAX_COMPARED).take_while(|&byte| byte != 0)
     }
 
-    fn add_symbols(&mut self, file: &ElfFile<'_>, kind: elf::SectionType) -> Result<(), ReadError> {
+    fn add_symbols(
+        &mut self,
+        file: &ElfFile<'_>,
+        kind: elf::SectionType,
+        budget: &Budget,
+    ) -> Result<(), ReadError> {
         let ElfFile { image, elf, .. } = *file;
         let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
-        let symbols = image.section_bytes(elf, section)?;
-        let Some(base) = self.add_strings(image, elf, section)? else { return Ok(()) };
+        let symbols = image.section_within(elf, section, budget)?;
+        let Some(base) = self.add_strings(image, elf, section, budget)? else { return Ok(()) };
+        let mut held = Ok(());
         elf.for_each_symbol(&symbols, |symbol| {
             self.note_reference(&symbol, base);
             if self.entries.len() < MAX_SYMBOLS
+                && held.is_ok()
                 && let Some(entry) = self.entry(file, symbol, base)
             {
+                held = budget.hold_one::<(Entry, u64, u32)>();
                 self.entries.push(entry);
             }
         });
-        Ok(())
+        held.map_err(|_| over_budget())
     }
 
     /// Appends the strings that a symbol table refers to; returns where they begin.
@@ -251,9 +272,10 @@ impl SymbolTable {
         image: &Image,
         elf: &Elf,
         table: &Section,
+        budget: &Budget,
     ) -> Result<Option<u32>, ReadError> {
         let Some(strings) = elf.sections.get(table.link as usize) else { return Ok(None) };
-        let strings = image.section_bytes(elf, strings)?;
+        let strings = image.section_within(elf, strings, budget)?;
         Ok(self.add_text(strings))
     }
 
@@ -351,7 +373,7 @@ impl SymbolTable {
 
     /// Symbols without a size reach to the next one, to where another function begins that has none,
     /// or to the end of their section.
-    fn extend_sizeless(&mut self, file: &ElfFile<'_>) -> Result<(), ReadError> {
+    fn extend_sizeless(&mut self, file: &ElfFile<'_>, budget: &Budget) -> Result<(), ReadError> {
         // Stable: what comes later in the file stays later, which is what decides below.
         self.entries.sort_by_key(|entry| entry.start);
         let mut sections: Vec<_> = match &file.layout {
@@ -365,7 +387,7 @@ impl SymbolTable {
         if self.entries.iter().all(|entry| entry.start != entry.end) {
             return Ok(());
         }
-        let unwound = unwound_starts(file.image, file.elf)?;
+        let unwound = unwound_starts(file.image, file.elf, budget)?;
         for index in 0..self.entries.len() {
             let Entry { start, end, .. } = self.entries[index];
             if start == end {
@@ -426,14 +448,21 @@ impl SymbolTable {
     }
 
     /// Names the jumps of procedure linkage tables after the functions that they go to.
-    fn add_plt(&mut self, image: &Image, elf: &Elf) -> Result<PltNames, ReadError> {
+    fn add_plt(
+        &mut self,
+        image: &Image,
+        elf: &Elf,
+        budget: &Budget,
+    ) -> Result<PltNames, ReadError> {
         let jumps = plt_entries(image, elf)?;
         let Some(dynamic) = elf.section_of_kind(elf::SHT_DYNSYM).filter(|_| !jumps.is_empty())
         else {
             return Ok(PltNames::None);
         };
-        let symbols = image.section_bytes(elf, dynamic)?;
-        let Some(base) = self.add_strings(image, elf, dynamic)? else { return Ok(PltNames::None) };
+        let symbols = image.section_within(elf, dynamic, budget)?;
+        let Some(base) = self.add_strings(image, elf, dynamic, budget)? else {
+            return Ok(PltNames::None);
+        };
         let mut names = Vec::new();
         elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
         let rank = Rank { bind: elf::STB_GLOBAL, kind: elf::STT_FUNC, table: Table::Plt };
@@ -507,9 +536,9 @@ fn close_until(entries: &[Entry], open: &mut Vec<u32>, limit: u64, ranges: &mut 
 }
 
 /// Where functions begin that can be unwound, ascending: from the table in `.eh_frame_hdr`.
-fn unwound_starts(image: &Image, elf: &Elf) -> Result<Vec<u64>, ReadError> {
+fn unwound_starts(image: &Image, elf: &Elf, budget: &Budget) -> Result<Vec<u64>, ReadError> {
     let Some(section) = elf.section_with_bytes(".eh_frame_hdr") else { return Ok(Vec::new()) };
-    let bytes = image.section_bytes(elf, section)?;
+    let bytes = image.section_within(elf, section, budget)?;
     let endian = match elf.endian {
         object::Endianness::Little => RunTimeEndian::Little,
         object::Endianness::Big => RunTimeEndian::Big,

@@ -12,6 +12,7 @@
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::address::Svma;
 use super::demangle::demangle;
@@ -126,9 +127,32 @@ pub struct NamingWork {
     /// Functions met so far, by their name as in the file.
     met: HashMap<String, FunctionId>,
     met_symbols: HashMap<u32, FunctionId>,
+    met_files: HashMap<Rc<str>, FileId>,
+    /// Bytes of names and paths that may still be kept; `None` before the first.
+    texts_left: Option<u64>,
+    /// True once one was too many.
+    lost_texts: bool,
 }
 
+/// Texts that a DSO may have, whatever its files.
+const TEXTS: u64 = 64 << 20;
+/// More than any has.
+#[cfg(target_pointer_width = "32")]
+const MOST_TEXTS: u64 = 256 << 20;
+#[cfg(not(target_pointer_width = "32"))]
+const MOST_TEXTS: u64 = 1 << 30;
+
 impl NamingWork {
+    /// Whether so many bytes more may be kept.
+    fn keep(&mut self, bytes: usize) -> bool {
+        let left = self.texts_left.get_or_insert(TEXTS);
+        match left.checked_sub(bytes as u64) {
+            Some(rest) => *left = rest,
+            None => self.lost_texts = true,
+        }
+        !self.lost_texts
+    }
+
     /// Frames named so far, and all that there are.
     pub fn progress(&self) -> (usize, usize) {
         (self.total - (self.end - self.next), self.total)
@@ -278,6 +302,9 @@ impl Symbols {
             total: end - next,
             met: HashMap::new(),
             met_symbols: HashMap::new(),
+            met_files: HashMap::new(),
+            texts_left: None,
+            lost_texts: false,
         }
     }
 
@@ -297,6 +324,8 @@ impl Symbols {
             work.next = work.end;
             return;
         };
+        let texts = TEXTS.saturating_add(build.symbols().file_bytes()).min(MOST_TEXTS);
+        work.texts_left.get_or_insert(texts);
         let is_module = profile.dsos.get(work.dso).kind == DsoKind::Module;
         let mut levels = Vec::new();
         while work.next < end {
@@ -316,6 +345,9 @@ impl Symbols {
             }
             self.replace(frame, merged, &levels);
         }
+        if work.lost_texts {
+            build.note_lost_texts();
+        }
         self.drop_unused_levels();
     }
 
@@ -334,6 +366,7 @@ impl Symbols {
                     continue;
                 };
                 let function = self.met_function(&mut work, &symbol.name, Provenance::Embedded);
+                let Some(function) = function else { continue };
                 self.replace(frame, function, &[Level::plain(function)]);
             }
         }
@@ -353,8 +386,9 @@ impl Symbols {
                 continue;
             }
             let svma = placement.svma(profile.frames.get(frame).address);
-            if let Some(symbol) = svma.and_then(|svma| forced.symbols().at(svma)) {
-                let function = self.met_symbol(&mut work, &symbol, Provenance::Forced);
+            if let Some(symbol) = svma.and_then(|svma| forced.symbols().at(svma))
+                && let Some(function) = self.met_symbol(&mut work, &symbol, Provenance::Forced)
+            {
                 self.replace(frame, function, &[Level::plain(function)]);
                 named += 1;
             }
@@ -389,7 +423,7 @@ impl Symbols {
     ) -> FunctionId {
         levels.clear();
         let symbol = svma.and_then(|svma| build.symbols().at(svma));
-        let symbol = symbol.map(|symbol| self.met_symbol(work, &symbol, Provenance::Matched));
+        let symbol = symbol.and_then(|it| self.met_symbol(work, &it, Provenance::Matched));
 
         let unnamed = Functions::of_frame(frame);
         let inline_frames = match work.depth {
@@ -400,9 +434,10 @@ impl Symbols {
             inline_frames.at(svma, |level| {
                 let function = match level.function {
                     Some(name) => self.met_function(work, &name, Provenance::Matched),
-                    None => symbol.unwrap_or(unnamed),
+                    None => symbol,
                 };
-                let file = level.file.map(|path| self.file_of_path(&path));
+                let function = function.unwrap_or(unnamed);
+                let file = level.file.and_then(|path| self.met_file(work, path));
                 let inlining = Inlining::Inlined;
                 let line = level.line.and_then(NonZeroU32::new);
                 levels.push(Level { function, file, line, inlining });
@@ -421,40 +456,60 @@ impl Symbols {
         merged
     }
 
-    /// The function of a symbol.
+    /// The function of a symbol; `None`: its name would be one text too many.
     fn met_symbol(
         &mut self,
         work: &mut NamingWork,
         symbol: &Symbol<'_>,
         provenance: Provenance,
-    ) -> FunctionId {
+    ) -> Option<FunctionId> {
         if let Some(&met) = work.met_symbols.get(&symbol.index) {
-            return met;
+            return Some(met);
         }
         let function = match symbol.kind {
-            SymbolKind::Function => self.met_function(work, symbol.name, provenance),
+            SymbolKind::Function => self.met_function(work, symbol.name, provenance)?,
             SymbolKind::Plt => {
                 let name = format!("{}@plt", demangle(symbol.name));
+                if !work.keep(name.len()) {
+                    return None;
+                }
                 self.named(work.dso, &name, provenance)
             }
         };
         work.met_symbols.insert(symbol.index, function);
-        function
+        Some(function)
     }
 
-    /// The function of a name as in the file, demangled once.
+    /// The function of a name as in the file, demangled once; `None` likewise.
     fn met_function(
         &mut self,
         work: &mut NamingWork,
         name: &str,
         provenance: Provenance,
-    ) -> FunctionId {
+    ) -> Option<FunctionId> {
         if let Some(&met) = work.met.get(name) {
-            return met;
+            return Some(met);
         }
-        let function = self.named(work.dso, &demangle(name), provenance);
+        let shown = demangle(name);
+        if !work.keep(name.len() + shown.len()) {
+            return None;
+        }
+        let function = self.named(work.dso, &shown, provenance);
         work.met.insert(name.to_owned(), function);
-        function
+        Some(function)
+    }
+
+    /// The path of a source file; `None` likewise.
+    fn met_file(&mut self, work: &mut NamingWork, path: Rc<str>) -> Option<FileId> {
+        if let Some(&met) = work.met_files.get(&path) {
+            return Some(met);
+        }
+        if !work.keep(2 * path.len()) {
+            return None;
+        }
+        let file = self.file_of_path(&path);
+        work.met_files.insert(path, file);
+        Some(file)
     }
 
     /// For links: the levels of a frame, outermost first, as the sender knew them. No file names

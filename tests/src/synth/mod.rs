@@ -14,6 +14,7 @@ mod build_ids;
 mod bytes;
 mod compress;
 mod container;
+pub mod elf;
 mod features;
 mod kernel_records;
 mod sample;

@@ -10,8 +10,8 @@ use gimli::{AttributeValue, Dwarf, FileEntry, LineProgramHeader, Reader as _};
 use super::Reader;
 use super::budget::{Budget, Fault};
 
-/// A longer path is no path.
-const MAX_PATH: usize = 1 << 16;
+/// A longer path is no path (PATH_MAX).
+const MAX_PATH: usize = 4096;
 
 /// The lines of a unit.
 #[derive(Default)]
@@ -113,10 +113,11 @@ impl Lines {
         let header = self.header.as_ref()?;
         let path = header.file(file).and_then(|file| path_of(dwarf, unit, file, header));
         let path: Option<Rc<str>> = path.map(Rc::from);
-        let held = budget.hold(64 + path.as_ref().map_or(0, |path| path.len() as u64));
-        if held.is_ok() {
-            self.paths.borrow_mut().insert(file, path.clone());
+        if let Err(fault) = budget.hold(64 + path.as_ref().map_or(0, |path| path.len() as u64)) {
+            budget.note(fault);
+            return None;
         }
+        self.paths.borrow_mut().insert(file, path.clone());
         path
     }
 

@@ -11,7 +11,7 @@ const PER_ABBREVIATION_BYTE: u64 = 40;
 /// gimli's bytes for each byte of the names in a header of lines: one of five bytes becomes an entry of
 /// 200. (At the worst one byte does, so what is larger than below is not read.)
 const PER_NAME_BYTE: u64 = 64;
-/// Headers with more names than this are of no compiler: 50,000 files of 20 bytes.
+/// Headers with more names than this are of no compiler: 50,000 files of 20 bytes. Their units are lost.
 const MAX_NAMES: u64 = 1 << 20;
 
 /// Charges a table of abbreviations; returns what it will take.

@@ -159,11 +159,28 @@ fn units_that_share_a_table_of_lines_stay_within_the_budget() {
         }
         sections
     };
-    let fault = |units, files| sections(units, files).read(36_000).err();
+    let fault = |units, files| match sections(units, files).read(36_000) {
+        Ok(units) => units.fault(),
+        Err(fault) => Some(fault),
+    };
     assert_eq!(fault(300, 1_000_000), Some(Fault::Memory));
     assert_eq!(fault(300, 400_000), Some(Fault::Work));
     assert_eq!(fault(20, 400), None);
     assert_eq!(fault(1, 400_000), None);
+}
+
+#[test]
+fn a_unit_with_too_many_files_is_lost_alone() {
+    let mut sections = Sections::new();
+    sections.line_table(1_000_000);
+    sections.unit(&[&bounds(UNIT_WITH_LINES)[..], &[0; 4], &[0]].concat());
+    let other = ADDRESS + LENGTH;
+    let bounds = |code: u8| [&[code][..], &other.to_le_bytes(), &LENGTH.to_le_bytes()].concat();
+    sections.unit(&[bounds(UNIT), bounds(FUNCTION), vec![0, 0]].concat());
+    let units = sections.read(36_000).expect("the other one is there");
+    assert!(units.find(other).is_some());
+    assert!(units.find(ADDRESS).is_none());
+    assert_eq!(units.fault(), Some(Fault::Memory));
 }
 
 #[test]

@@ -108,8 +108,11 @@ impl Units {
             let before = ranges.len();
             match self.ranges_of(unit, listed, &mut ranges) {
                 Ok(()) => {}
-                Err(Fault::Damaged) => ranges.truncate(before),
-                Err(fault) => return Err(fault),
+                Err(fault @ (Fault::Damaged | Fault::Memory)) => {
+                    ranges.truncate(before);
+                    self.budget.note(fault);
+                }
+                Err(fault @ Fault::Work) => return Err(fault),
             }
             // The ranges stay; the unit goes.
             self.drop_units();
@@ -173,6 +176,21 @@ impl Units {
                 self.budget.hold_one::<UnitRange>()?;
                 ranges.push(UnitRange { begin, end, unit: number, least: 0 });
             }
+        }
+        Ok(())
+    }
+
+    /// Reads every unit once: its entries and its lines.
+    pub fn check(&self) -> Result<(), Fault> {
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
+        for unit in 0..self.main.headers.len() {
+            let loaded = self.load(Which::Main, unit)?;
+            loaded.functions(&self.dwarf, &self.budget)?;
+            loaded.lines(&self.dwarf, &self.budget)?;
+            drop(loaded);
+            self.drop_units();
         }
         Ok(())
     }

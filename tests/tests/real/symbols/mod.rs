@@ -5,6 +5,7 @@
 
 mod debug_files;
 mod gate;
+mod hostile;
 mod inlines;
 mod links;
 mod names;
