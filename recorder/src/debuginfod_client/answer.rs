@@ -168,6 +168,13 @@ impl Answer {
         Ok(())
     }
 
+    /// Hands the file out, at its beginning, without a place in the cache.
+    pub fn hand_out(self) -> io::Result<File> {
+        let mut file = self.file.try_clone()?;
+        file.seek(SeekFrom::Start(0))?;
+        Ok(file)
+    }
+
     /// Gives the file its name in the cache, and hands it out, at its beginning.
     pub fn keep(mut self) -> io::Result<File> {
         if let Some((passing, name)) = self.names.take() {
@@ -178,9 +185,7 @@ impl Answer {
                 return Err(error);
             }
         }
-        let mut file = self.file.try_clone()?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(file)
+        self.hand_out()
     }
 }
 

@@ -4,7 +4,8 @@
 //! if that file's build-id is the one asked for; a server that sends another is named. Executables
 //! and debug files are kept where debuginfod's own clients keep them (debuginfod_find_debuginfo(3),
 //! "CACHE"): `~/.cache/debuginfod_client/ID/{executable,debuginfo}`, so that each is fetched once
-//! for all tools; what lies there is checked again before it is used.
+//! for all tools; what lies there is checked again before it is used. A file is kept only after it was
+//! read whole: behind the right build-id a server may send nonsense.
 
 mod answer;
 mod misses;
@@ -16,13 +17,15 @@ use std::fmt;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use perftab_core::format::BuildId;
+use perftab_core::symbolize::check_whole;
 use ureq::http::StatusCode;
 
 use self::answer::{Answer, Check, NoFile};
 use self::server::Server;
-use self::settings::Limits;
+use self::settings::{Limits, TimeLeft};
 use crate::cli::ImageArgs;
 use crate::images::identity;
 
@@ -78,11 +81,30 @@ pub trait Receiver {
     }
 }
 
+/// A file that a server gave.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The file, at its beginning.
+    pub file: File,
+    /// Why it cannot be read whole, so that nobody should keep it.
+    pub fault: Option<String>,
+}
+
+/// How long the servers are asked in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as a command may wait, which nobody attends to.
+    OfCommand,
+    /// As long as somebody asks.
+    Endless,
+}
+
 /// The servers to ask, in their order, and where their answers are kept.
 pub struct Client {
     servers: Vec<Server>,
     origin: ServerOrigin,
     limits: Limits,
+    time: TimeLeft,
     cache: Option<PathBuf>,
 }
 
@@ -97,14 +119,15 @@ enum ServerOrigin {
 
 impl Client {
     /// The servers named by `--debuginfod`, else those that perf's settings or `$DEBUGINFOD_URLS` name.
-    pub fn new(args: &ImageArgs) -> Self {
+    pub fn new(args: &ImageArgs, patience: Patience) -> Self {
         let (urls, origin) = match args.debuginfod.as_slice() {
             [] => (settings::servers_of_user(), ServerOrigin::Settings),
             named => (named.to_vec(), ServerOrigin::CommandLine),
         };
         let limits = Limits::of_environment();
         let servers = urls.iter().map(|url| Server::new(url, limits)).collect();
-        Self { servers, origin, limits, cache: cache_folder() }
+        let time = TimeLeft::of(patience, &limits);
+        Self { servers, origin, limits, time, cache: cache_folder() }
     }
 
     /// The servers' URLs, without passwords.
@@ -119,7 +142,7 @@ impl Client {
         id: BuildId,
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
-    ) -> Result<File, FetchError> {
+    ) -> Result<Fetched, FetchError> {
         if self.is_known_miss(id, artifact) {
             let known = |server: &Server| ServerOutcome {
                 server: server.name(),
@@ -130,7 +153,7 @@ impl Client {
         let mut outcomes = Vec::new();
         for server in &self.servers {
             match self.fetch_from(server, id, artifact, receiver) {
-                Ok(file) => return Ok(file),
+                Ok(fetched) => return Ok(fetched),
                 Err(NoFile::Cancelled) => return Err(FetchError::Cancelled),
                 Err(NoFile::Outcome(outcome)) => {
                     outcomes.push(ServerOutcome { server: server.name(), outcome });
@@ -150,8 +173,8 @@ impl Client {
         id: BuildId,
         artifact: &Artifact,
         receiver: &mut dyn Receiver,
-    ) -> Result<File, NoFile> {
-        let response = server.get(&format!("/buildid/{id}/{artifact}"))?;
+    ) -> Result<Fetched, NoFile> {
+        let response = server.get(&format!("/buildid/{id}/{artifact}"), &self.time)?;
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NOT_FOUND => return Err(Outcome::NotFound.into()),
@@ -170,14 +193,21 @@ impl Client {
             None => Check::Done,
         };
         let body = &mut response.into_body().into_reader();
-        answer.receive(body, total, &self.limits, check, receiver)?;
+        if let Err(error) = answer.receive(body, total, &self.limits, check, receiver) {
+            self.time.check()?;
+            return Err(error);
+        }
         if artifact.cached_as().is_some() {
             let found = identity::build_id(&answer.file).unwrap_or(None);
             if found != Some(id) {
                 return Err(Outcome::WrongBuildId(found).into());
             }
+            if let Err(fault) = check_file(&answer.file) {
+                let file = answer.hand_out().map_err(storing)?;
+                return Ok(Fetched { file, fault: Some(fault) });
+            }
         }
-        Ok(answer.keep().map_err(storing)?)
+        Ok(Fetched { file: answer.keep().map_err(storing)?, fault: None })
     }
 
     fn is_known_miss(&self, id: BuildId, artifact: &Artifact) -> bool {
@@ -198,4 +228,13 @@ impl Client {
         let cache = self.cache.as_ref().filter(|_| self.origin == ServerOrigin::Settings)?;
         Some(cache.join(id.to_string()).join(artifact.cached_as()?))
     }
+}
+
+/// Reads a file whole, which may take as much memory as naming from it does: one at a time.
+fn check_file(file: &File) -> Result<(), String> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let image = identity::image(file).map_err(|error| error.to_string())?;
+    let image = image.ok_or("it is no image")?;
+    check_whole(&image).map_err(|error| error.to_string())
 }

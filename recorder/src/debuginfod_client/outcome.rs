@@ -80,6 +80,7 @@ impl fmt::Display for ServerOutcome {
             Outcome::TooSlow { bytes, seconds } => {
                 write!(f, "{server} sent only {bytes} bytes in {seconds} s")
             }
+            Outcome::OutOfTime { .. } => write!(f, "{server}: {}", self.outcome.in_short()),
             Outcome::Storing(why) => write!(f, "the answer of {server} can't be kept: {why}"),
         }
     }
@@ -110,6 +111,11 @@ pub enum Outcome {
         /// In how long.
         seconds: u64,
     },
+    /// The command has asked for files as long as it may.
+    OutOfTime {
+        /// How long that is.
+        seconds: u64,
+    },
     /// The file came but couldn't be written.
     Storing(String),
 }
@@ -119,7 +125,7 @@ impl Outcome {
     pub fn word(&self) -> &'static str {
         match self {
             Self::NotFound | Self::KnownNotFound => "not-found",
-            Self::Unreachable(_) | Self::TooSlow { .. } => "unreachable",
+            Self::Unreachable(_) | Self::TooSlow { .. } | Self::OutOfTime { .. } => "unreachable",
             Self::WrongBuildId(_) => "wrong-id",
             Self::TooLarge { .. } => "too-large",
             Self::Status(_) | Self::Storing(_) => "failed",
@@ -141,6 +147,10 @@ impl Outcome {
             Self::TooLarge { limit } => {
                 format!("sent more than {} MB; refused", limit.div_ceil(1_000_000))
             }
+            Self::OutOfTime { seconds } => format!(
+                "files were asked for during {seconds} s, which is the limit \
+                 ($PERFTAB_DEBUGINFOD_TOTAL)"
+            ),
             Self::Storing(why) => format!("the answer can't be kept: {why}"),
         }
     }

@@ -7,7 +7,7 @@ use ureq::http::Response;
 use ureq::{Agent, Body};
 
 use super::outcome::Outcome;
-use super::settings::Limits;
+use super::settings::{Limits, TimeLeft};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A server that could not be connected to is not tried again for so long: each try may take all
@@ -31,8 +31,7 @@ impl Server {
             .user_agent(concat!("perftab/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(connecting))
             .timeout_recv_response(limits.silence)
-            .timeout_per_read(limits.silence)
-            .timeout_global(limits.whole);
+            .timeout_per_read(limits.silence);
         if is_loopback(&url) {
             // A proxy of the environment would look for the server on its own machine.
             config = config.proxy(None);
@@ -40,7 +39,8 @@ impl Server {
         Self { url, agent: config.build().new_agent(), limits, down: Mutex::new(None) }
     }
 
-    pub fn get(&self, path: &str) -> Result<Response<Body>, Outcome> {
+    pub fn get(&self, path: &str, time: &TimeLeft) -> Result<Response<Body>, Outcome> {
+        let longest = time.check()?;
         let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, why)) = down.as_ref().filter(|(since, _)| since.elapsed() < DOWN_FOR) {
             return Err(Outcome::Unreachable(why.clone()));
@@ -51,7 +51,10 @@ impl Server {
         if self.limits.is_said {
             request = request.header("X-DEBUGINFOD-MAXSIZE", self.limits.bytes.to_string());
         }
-        request.call().map_err(|error| {
+        request.config().timeout_global(longest).build().call().map_err(|error| {
+            if let Err(out_of_time) = time.check() {
+                return out_of_time;
+            }
             let why = error.to_string();
             if !matches!(error, ureq::Error::Timeout(ureq::Timeout::RecvResponse)) {
                 let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,14 +7,18 @@
 //! | `DEBUGINFOD_CACHE_PATH` | where files are kept |
 //! | `DEBUGINFOD_TIMEOUT` | seconds that a server may be silent, or take for 100 KiB; 90; 0: for ever |
 //! | `DEBUGINFOD_MAXTIME` | seconds that one file may take; 1,800; 0: any |
+//! | `PERFTAB_DEBUGINFOD_TOTAL` | seconds that a command may ask for; 3,600; 0: any |
 //! | `DEBUGINFOD_MAXSIZE` | bytes that one file may have; 0: any, up to 8 GB |
 //!
 //! `DEBUGINFOD_PROGRESS` asks for what is shown on a terminal anyway.
 
 use std::env;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
+use super::Patience;
+use super::outcome::Outcome;
 use crate::perfconfig::PerfConfig;
 
 /// A debug file of a large C++ program takes a few gigabytes.
@@ -24,6 +28,8 @@ const SILENCE: Duration = Duration::from_secs(90);
 
 /// 4 GB at 20 Mbit/s.
 const WHOLE: Duration = Duration::from_secs(1_800);
+/// Servers that give each file just fast enough hold a command no longer.
+const TOTAL: Duration = Duration::from_secs(3_600);
 
 /// Limits of what is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +38,8 @@ pub struct Limits {
     pub silence: Option<Duration>,
     /// How long a file may take.
     pub whole: Option<Duration>,
+    /// How long a command may ask for files.
+    pub total: Option<Duration>,
     /// How many bytes a file may have.
     pub bytes: u64,
     /// Whether the servers are told of that limit.
@@ -57,8 +65,39 @@ impl Limits {
                 Some(number) => seconds(number).map(Duration::from_secs),
                 None => Some(WHOLE),
             },
+            total: match number("PERFTAB_DEBUGINFOD_TOTAL") {
+                Some(number) => seconds(number).map(Duration::from_secs),
+                None => Some(TOTAL),
+            },
             bytes: bytes.unwrap_or(MAX_BYTES).min(MAX_BYTES),
             is_said: bytes.is_some(),
+        }
+    }
+}
+
+/// What is left of the time that a command may ask for files. It begins with the first question,
+/// whoever of the process asks.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeLeft {
+    total: Option<Duration>,
+    whole: Option<Duration>,
+}
+
+impl TimeLeft {
+    /// As much as `limits` say, if anything ends it.
+    pub fn of(patience: Patience, limits: &Limits) -> Self {
+        let total = limits.total.filter(|_| patience == Patience::OfCommand);
+        Self { total, whole: limits.whole }
+    }
+
+    /// How long one more file may take; fails if there is no time left.
+    pub fn check(&self) -> Result<Option<Duration>, Outcome> {
+        static FIRST_QUESTION: OnceLock<Instant> = OnceLock::new();
+        let Some(total) = self.total else { return Ok(self.whole) };
+        let left = total.saturating_sub(FIRST_QUESTION.get_or_init(Instant::now).elapsed());
+        match left.is_zero() {
+            true => Err(Outcome::OutOfTime { seconds: total.as_secs() }),
+            false => Ok(Some(self.whole.map_or(left, |whole| whole.min(left)))),
         }
     }
 }
@@ -107,6 +146,8 @@ mod tests {
         let usual = limits(&[]);
         assert_eq!(usual.silence, Some(Duration::from_secs(90)));
         assert_eq!((usual.whole, usual.bytes, usual.is_said), (Some(WHOLE), MAX_BYTES, false));
+        assert_eq!(usual.total, Some(Duration::from_secs(3_600)));
+        assert_eq!(limits(&[("PERFTAB_DEBUGINFOD_TOTAL", "0")]).total, None);
         let set = limits(&[
             ("DEBUGINFOD_TIMEOUT", "5"),
             ("DEBUGINFOD_MAXTIME", "60"),

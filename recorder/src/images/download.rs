@@ -5,7 +5,6 @@
 //! left behind: it ends with the process.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -15,7 +14,7 @@ use std::time::Duration;
 
 use perftab_core::format::BuildId;
 
-use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver};
+use crate::debuginfod_client::{Artifact, Client, FetchError, Fetched, Receiver};
 use crate::output::{self, Progress, Unit};
 use crate::stop::Stop;
 
@@ -40,12 +39,12 @@ pub struct DownloadOutcome {
     /// What was asked for.
     pub artifact: Artifact,
     /// The file, or why there is none.
-    pub result: Result<File, FetchError>,
+    pub result: Result<Fetched, FetchError>,
 }
 
 /// What the threads share.
 struct DownloadQueue {
-    client: Client,
+    client: Arc<Client>,
     jobs: Mutex<VecDeque<(usize, Job)>>,
     received: AtomicU64,
     is_cancelled: AtomicBool,
@@ -57,13 +56,41 @@ pub fn fetch_all(
     jobs: Vec<Job>,
     on_answer: &mut dyn FnMut(DownloadOutcome),
 ) -> anyhow::Result<()> {
-    let total = jobs.len();
-    if total == 0 || client.servers().is_empty() {
+    if jobs.is_empty() || client.servers().is_empty() {
         return Ok(());
     }
+    let what = match jobs.len() {
+        1 => "a file".to_owned(),
+        total => format!("files of {total} builds"),
+    };
     let stop = Stop::install()?;
+    if fetch_until(&stop, &Arc::new(client), &what, jobs, on_answer)? == Fetching::Interrupted {
+        output::notice("fetching was interrupted; continuing with the files received so far");
+    }
+    stop.uninstall();
+    Ok(())
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fetching {
+    /// All was asked.
+    Done,
+    /// The user gave up.
+    Interrupted,
+}
+
+/// The same until somebody asks to stop; `what` is shown.
+pub fn fetch_until(
+    stop: &Stop,
+    client: &Arc<Client>,
+    what: &str,
+    jobs: Vec<Job>,
+    on_answer: &mut dyn FnMut(DownloadOutcome),
+) -> anyhow::Result<Fetching> {
+    let total = jobs.len();
     let shared = Arc::new(DownloadQueue {
-        client,
+        client: Arc::clone(client),
         jobs: Mutex::new(jobs.into_iter().enumerate().collect()),
         received: AtomicU64::new(0),
         is_cancelled: AtomicBool::new(false),
@@ -75,24 +102,19 @@ pub fn fetch_all(
     }
     drop(sender);
 
-    let files = if total == 1 { "a file".to_owned() } else { format!("files of {total} builds") };
-    let mut progress = Progress::begin(&format!("Fetching {files}"), Unit::Bytes, None);
+    let mut progress = Progress::begin(&format!("Fetching {what}"), Unit::Bytes, None);
     loop {
         match answers.recv_timeout(TICK) {
             Ok(outcome) => on_answer(outcome),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Disconnected) => return Ok(Fetching::Done),
         }
         progress.update(shared.received.load(Ordering::Relaxed));
         if stop.is_asked() {
             shared.is_cancelled.store(true, Ordering::Relaxed);
-            drop(progress);
-            output::notice("fetching was interrupted; continuing with the files received so far");
-            break;
+            return Ok(Fetching::Interrupted);
         }
     }
-    stop.uninstall();
-    Ok(())
 }
 
 impl DownloadQueue {
@@ -108,7 +130,9 @@ impl DownloadQueue {
             for (artifact, id) in questions {
                 let mut counter = Counter { shared: self, counted: 0 };
                 let result = self.client.fetch(id, artifact, &mut counter);
-                let is_end = matches!(result, Ok(_) | Err(FetchError::Cancelled));
+                // What cannot be read whole is no reason not to ask for more.
+                let is_end =
+                    matches!(result, Ok(Fetched { fault: None, .. }) | Err(FetchError::Cancelled));
                 let outcome = DownloadOutcome { job: number, artifact: artifact.clone(), result };
                 // Nobody listens any more once it was interrupted.
                 if answers.send(outcome).is_err() || self.is_cancelled.load(Ordering::Relaxed) {

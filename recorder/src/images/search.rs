@@ -24,7 +24,7 @@ use super::identity;
 use super::kernel::{self, KernelPlaces};
 use super::local::{self, Places};
 use crate::cli::{ImageArgs, NameArgs};
-use crate::debuginfod_client::{Artifact, Client, FetchError};
+use crate::debuginfod_client::{Artifact, Client, FetchError, Fetched, Patience};
 use crate::file_source::FileSource;
 use crate::output::{self, Progress, Unit};
 use crate::record::own_vdso;
@@ -53,7 +53,7 @@ pub fn name_frames(session: &mut Session, args: &NameArgs) -> anyhow::Result<()>
     if !images.no_local {
         search.offer_local(&Places::of_this_machine(images.cache.buildid_dir.as_deref()));
     }
-    search.fetch(Client::new(images))?;
+    search.fetch(Client::new(images, Patience::OfCommand))?;
     search.find_supplementary(images)?;
     if args.vmlinux.is_none() {
         search.say_missing_kernels();
@@ -320,7 +320,7 @@ impl<'a> Search<'a> {
             let DownloadOutcome { job, artifact, result } = answered;
             let Some(build) = builds.get(job) else { return };
             match result {
-                Ok(file) => self.take_fetched(build, &artifact, file),
+                Ok(fetched) => self.take_fetched(build, &artifact, fetched),
                 Err(FetchError::Cancelled) => {}
                 Err(error) => {
                     if !error.is_not_found() && said.insert(error.to_string()) {
@@ -358,11 +358,11 @@ impl<'a> Search<'a> {
             artifacts: vec![Artifact::DebugInfo],
         };
         let jobs = wanted.iter().map(|(_, link)| job(link)).collect();
-        download::fetch_all(Client::new(args), jobs, &mut |answered| {
+        download::fetch_all(Client::new(args, Patience::OfCommand), jobs, &mut |answered| {
             let Some((by, _)) = wanted.get(answered.job) else { return };
             let name = format!("what {by} shares with others");
-            if let Ok(file) = answered.result {
-                self.take_fetched(&Build { name, dsos: Vec::new() }, &answered.artifact, file);
+            if let Ok(fetched) = answered.result {
+                self.take_fetched(&Build { name, dsos: Vec::new() }, &answered.artifact, fetched);
             }
         })
     }
@@ -392,9 +392,12 @@ impl<'a> Search<'a> {
         (builds, jobs)
     }
 
-    fn take_fetched(&mut self, build: &Build, artifact: &Artifact, file: fs::File) {
+    fn take_fetched(&mut self, build: &Build, artifact: &Artifact, fetched: Fetched) {
         let label = format!("{artifact} of {} from debuginfod", build.name);
-        let Ok(source) = FileSource::new(file) else { return };
+        let Ok(source) = FileSource::new(fetched.file) else { return };
+        if let Some(fault) = fetched.fault {
+            output::notice(format_args!("{label} is not kept: {fault}"));
+        }
         let report = self.offer_source(&label, source);
         for refused in &report.not_used {
             output::notice(format_args!("{label} is not used: {}", refused.message));

@@ -19,7 +19,7 @@ use tokio_util::io::SyncIoBridge;
 use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, FetchError, Receiver, ServerOutcome};
+use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
 use crate::input::Input;
 use crate::late_ids::Judgement;
 
@@ -35,7 +35,8 @@ pub struct Lookup {
 impl Lookup {
     /// As the command line says, for the DSOs of these profiles.
     pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
-        Ok(Self { local_machine: LocalMachine::new(args, profiles)?, client: Client::new(args) })
+        let client = Client::new(args, Patience::Endless);
+        Ok(Self { local_machine: LocalMachine::new(args, profiles)?, client })
     }
 
     /// The servers' URLs.
@@ -60,7 +61,10 @@ impl Lookup {
     ) -> Result<ServedFile, FetchError> {
         match self.local_machine.find(id, artifact) {
             Some(found) => Ok(found),
-            None => self.client.fetch(id, artifact, receiver).map(ServedFile::Whole),
+            None => {
+                let fetched = self.client.fetch(id, artifact, receiver)?;
+                Ok(ServedFile::Whole(fetched.file))
+            }
         }
     }
 }

@@ -5,8 +5,8 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use perftab_core::format::BuildId;
@@ -17,12 +17,12 @@ use perftab_core::symbolize::{Image, stamped_kallsyms};
 use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, CachedFile, Part, Proof, key_of};
 use crate::cli::ImageArgs;
-use crate::debuginfod_client::{Artifact, Client, Receiver};
+use crate::debuginfod_client::{Artifact, Client, Fetched, Patience};
+use crate::images::download::{self, Job};
 use crate::images::kernel::KernelPlaces;
 use crate::images::local::{self, Places};
 use crate::images::unpacked::unpacked;
 use crate::images::{identity, search};
-use crate::output::{Progress, Unit};
 use crate::record::own_vdso;
 use crate::stop::Stop;
 
@@ -30,7 +30,7 @@ use crate::stop::Stop;
 pub struct Finder {
     cache: Option<Cache>,
     places: Option<Places>,
-    client: Client,
+    client: Arc<Client>,
     /// Files that the user named, and what they are.
     named: Vec<(Identity, PathBuf)>,
     /// Roots of containers that still run.
@@ -120,7 +120,7 @@ impl Finder {
             cache: Cache::of_user(dir).filter(|_| !args.no_local || dir.is_some()),
             places: (!args.no_local)
                 .then(|| Places::of_this_machine(args.cache.buildid_dir.as_deref())),
-            client: Client::new(args),
+            client: Arc::new(Client::new(args, Patience::OfCommand)),
             named,
             roots: if args.no_local { Vec::new() } else { search::foreign_roots(session) },
             kernel_places: KernelPlaces::new(
@@ -209,25 +209,33 @@ impl Finder {
 
     /// The debug file comes first: servers have those of kernel modules alone.
     fn fetch(&self, target: &Target, pieces: &mut Pieces) {
-        let name = target.shown().rsplit('/').next().unwrap_or_default().to_owned();
-        for (artifact, part) in
-            [(Artifact::DebugInfo, Part::Debug), (Artifact::Executable, Part::Elf)]
-        {
-            for id in target.readings() {
-                if self.client.servers().is_empty() || !pieces.pieces.is_empty() {
-                    return;
-                }
-                let mut shown = FetchProgress { name: &name, progress: None, stop: &self.stop };
-                match self.client.fetch(id, &artifact, &mut shown) {
-                    Ok(file) => pieces.add(part_of(&file).unwrap_or(part), Content::File(file)),
-                    Err(error) if error.is_not_found() => {
-                        let servers = self.client.servers().join(", ");
-                        pieces.note(format!("{servers}: not found"));
-                    }
-                    Err(error) => pieces.note(error.to_string()),
-                }
-            }
+        let servers = self.client.servers().join(", ");
+        if servers.is_empty() {
+            return;
         }
+        let name = target.shown().rsplit('/').next().unwrap_or_default();
+        let artifacts = vec![Artifact::DebugInfo, Artifact::Executable];
+        let job = Job { ids: target.readings(), artifacts };
+        let mut notes = Vec::new();
+        let fetching =
+            download::fetch_until(&self.stop, &self.client, name, vec![job], &mut |it| match it
+                .result
+            {
+                Ok(Fetched { fault: Some(fault), .. }) => {
+                    notes.push(format!("{servers}: its {} is not kept: {fault}", it.artifact));
+                }
+                Ok(Fetched { file, fault: None }) => {
+                    let part = match it.artifact {
+                        Artifact::Executable => Part::Elf,
+                        _ => Part::Debug,
+                    };
+                    pieces.add(part_of(&file).unwrap_or(part), Content::File(file));
+                }
+                Err(error) if error.is_not_found() => notes.push(format!("{servers}: not found")),
+                Err(error) => notes.push(error.to_string()),
+            });
+        notes.extend(fetching.err().map(|error| error.to_string()));
+        notes.into_iter().for_each(|note| pieces.note(note));
     }
 }
 
@@ -320,21 +328,6 @@ pub fn kallsyms() -> Result<(BuildId, Vec<u8>), String> {
 fn has_hidden_addresses(kallsyms: &[u8]) -> bool {
     let mut lines = kallsyms.split(|&byte| byte == b'\n').take(1000);
     !lines.any(|line| line.iter().take_while(|&&byte| byte != b' ').any(|&byte| byte != b'0'))
-}
-
-/// A progress bar that begins with the first byte.
-struct FetchProgress<'a> {
-    name: &'a str,
-    progress: Option<Progress>,
-    stop: &'a Stop,
-}
-
-impl Receiver for FetchProgress<'_> {
-    fn received(&mut self, done: u64, total: Option<u64>) -> ControlFlow<()> {
-        let begin = || Progress::begin(&format!("Fetching {}", self.name), Unit::Bytes, total);
-        self.progress.get_or_insert_with(begin).update(done);
-        if self.stop.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
 }
 
 #[cfg(test)]

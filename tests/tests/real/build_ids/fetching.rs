@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -14,12 +14,12 @@ use perftab_tests::child_process::{self, LimitedCommand, PATIENCE, end_of};
 use perftab_tests::fixtures::story;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{FakeServer, write_head};
-use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
 use perftab_tests::servers::Viewer;
 use perftab_tests::synth::{
-    BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context,
+    BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context, elf,
 };
+use perftab_tests::{perftab_at, perftab_binary};
 use serde_json::Value;
 
 fn id(number: u8) -> [u8; 20] {
@@ -70,6 +70,15 @@ struct Waiting {
 impl Waiting {
     fn not_found(mut self) {
         let _ = write_head(&mut self.stream, "404 Not Found", 0);
+    }
+
+    /// A megabyte a second, until nobody takes it.
+    fn pour(mut self) {
+        let mut sent = write_head(&mut self.stream, "200 OK", 4_000_000_000);
+        while sent.is_ok() {
+            thread::sleep(Duration::from_millis(20));
+            sent = self.stream.write_all(&[b'x'; 20_000]).and_then(|()| self.stream.flush());
+        }
     }
 
     /// A byte now and then, until nobody takes it.
@@ -216,6 +225,128 @@ fn a_server_that_drips_is_given_up() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains(" bytes in 1 s"), "{said}");
     assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+/// A file of this build-id, and what no compiler writes behind it.
+fn nonsense(id: &[u8]) -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut noise = |count: usize| -> Vec<u8> {
+        let next = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        (0..count).map(next).collect()
+    };
+    let (info, abbreviations) = (noise(5000), noise(500));
+    let debug = elf::ElfSection::debug;
+    elf::elf(id, 64, &[debug(".debug_info", &info), debug(".debug_abbrev", &abbreviations)])
+}
+
+#[test]
+fn a_file_with_the_right_id_and_nonsense_behind_it_is_not_kept() {
+    let folder = TestFolder::new();
+    let (lie, truth) = (hex(&id(1)), hex(&id(2)));
+    let libraries: [(&str, &[u8], u64); 2] =
+        [("/nowhere/lie.so", &id(1), 3), ("/nowhere/truth.so", &id(2), 3)];
+    folder.write("perf.data", &recording(&libraries).file());
+    let program = fs::read(compile(&folder, "truth", &truth, "int main(void) { return 0; }"));
+    let of = |id: &str, artifact: &str| format!("/buildid/{id}/{artifact}");
+    let server = FakeServer::start([
+        (of(&lie, "debuginfo"), nonsense(&id(1))),
+        (of(&lie, "executable"), nonsense(&id(1))),
+        (of(&truth, "debuginfo"), program.expect("the program")),
+    ]);
+    let run = |arguments: &[&str]| {
+        let servers = ["--no-local", "--debuginfod", &server.url()];
+        let command = perftab_at(&folder, &[arguments, &servers].concat()).ended();
+        let output = command.expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (_, said) = run(&["report"]);
+    assert!(said.contains("lie.so from debuginfod is not kept"), "{said}");
+    assert!(!said.contains("truth.so from debuginfod is not kept"), "{said}");
+    let kept = |id: &str| folder.join(".cache/debuginfod_client").join(id).join("debuginfo");
+    assert!(kept(&truth).exists() && !kept(&lie).exists());
+    let left = fs::read_dir(folder.join(".cache/debuginfod_client").join(&lie));
+    assert_eq!(left.map_or(0, Iterator::count), 0, "nothing is left of it");
+
+    let (stored, _) = run(&["buildid", "store", "perf.data"]);
+    assert!(stored.contains(&format!("FAIL {lie} /nowhere/lie.so: ")), "{stored}");
+    assert!(stored.contains(&format!("OK {truth} ")), "{stored}");
+    let link = |id: &str| folder.join(".debug/.build-id").join(&id[..2]).join(&id[2..]);
+    assert!(link(&truth).exists() && link(&lie).symlink_metadata().is_err());
+}
+
+/// Each file comes just fast enough; all of them would take for ever.
+#[test]
+fn servers_are_asked_for_a_limited_time_in_all() {
+    let folder = TestFolder::new();
+    let ids: Vec<[u8; 20]> = (1..=9).map(id).collect();
+    let names: Vec<String> = (1..=9).map(|number| format!("/nowhere/lib{number}.so")).collect();
+    let libraries: Vec<(&str, &[u8], u64)> =
+        names.iter().zip(&ids).map(|(name, id)| (name.as_str(), &id[..], 1)).collect();
+    folder.write("perf.data", &recording(&libraries).file());
+    let (url, requests) = server_in_our_hands();
+    let commands: [&[&str]; 2] = [&["report"], &["buildid", "store", "perf.data"]];
+    let children = commands.map(|command| {
+        let servers = ["--no-local", "--debuginfod", &url];
+        perftab_at(&folder, &[command, &servers].concat())
+            .env("PERFTAB_DEBUGINFOD_TOTAL", "1")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("perftab starts")
+    });
+    thread::spawn(move || {
+        for request in requests {
+            thread::spawn(move || request.pour());
+        }
+    });
+    for (child, command) in children.into_iter().zip(commands) {
+        let output = end_of(child, "perftab, of servers that pour");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains("during 1 s, which is the limit"), "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn b37_storing_shows_what_it_waits_for_before_a_server_answers() {
+    let test = "b37_storing_shows_what_it_waits_for_before_a_server_answers";
+    if !Command::new("script").arg("--version").exit_status().is_ok_and(|it| it.success()) {
+        println!("SKIPPED: {test}: script(1) is not installed");
+        return;
+    }
+    let folder = TestFolder::new();
+    folder.write("perf.data", &recording(&[("/nowhere/silent.so", &id(1), 3)]).file());
+    let (url, requests) = server_in_our_hands();
+    let store = format!("exec \"$BINARY\" buildid store --no-local --debuginfod {url} perf.data");
+    let mut child = Command::new("script")
+        .args(["-qec", &store, "/dev/null"])
+        .env("BINARY", perftab_binary())
+        .env("HOME", &*folder)
+        .current_dir(&*folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script starts");
+    let mut screen = child.stdout.take().expect("a pipe");
+    let (sender, seen) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut shown, mut block) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = screen.read(&mut block) {
+            shown.extend_from_slice(&block[..count]);
+            if String::from_utf8_lossy(&shown).contains("Fetching silent.so") {
+                let _ = sender.send(());
+            }
+        }
+    });
+    let request = requests.recv_timeout(PATIENCE).expect("a request");
+    seen.recv_timeout(PATIENCE).expect("it is shown while nothing comes");
+    request.not_found();
+    requests.recv_timeout(PATIENCE).expect("the executable").not_found();
+    end_of(child, "perftab buildid store on a terminal");
 }
 
 #[test]
