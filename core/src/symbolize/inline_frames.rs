@@ -101,6 +101,11 @@ impl InlineFrames {
         Ok(Some(Self { units }))
     }
 
+    /// Where functions begin, in no order.
+    pub(super) fn function_starts(&self) -> Vec<u64> {
+        self.units.function_starts()
+    }
+
     /// Reads every unit once.
     pub(super) fn check(&self, name: &str) -> Result<(), ReadError> {
         self.units.check().map_err(|fault| said(fault, name))

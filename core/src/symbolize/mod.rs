@@ -17,6 +17,7 @@ mod elf;
 mod embedded;
 mod forced;
 mod function_code;
+mod function_starts;
 mod functions;
 mod hints;
 mod image;
@@ -37,8 +38,8 @@ mod supplementary;
 mod symbol_table;
 mod symbols;
 mod toolchain;
-
 mod whole;
+
 pub use address::{FileOffset, Svma};
 pub use content_identity::content_hash;
 pub use demangle::demangle;

@@ -7,20 +7,21 @@
 //!
 //! - where symbols overlap, the one that begins last (the innermost) has the address;
 //! - a symbol without a size ends at the end of its section, and not in the next one, or where a
-//!   function begins that has no symbol (it is hidden, and can be unwound);
+//!   function begins that has no symbol (it is hidden, and can be unwound or has debug information);
 //! - an entry of the linkage table is named after what it jumps to (`plt.rs`), not after its position.
 //!
 //! Names stay where they are in the string table; only those that are hit are ever decoded.
 
 use std::cmp::Reverse;
 
-use gimli::{BaseAddresses, EhFrameHdr, RunTimeEndian};
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
 use super::dwarf::{Budget, over_budget};
-use super::elf::{Class, Elf, RawSymbol, Section, text_at};
+use super::elf::{Elf, RawSymbol, Section, text_at};
+use super::function_starts;
 use super::image::{Content, Image};
+use super::inline_frames::InlineFrames;
 use super::kernel_module::ModuleLayout;
 use super::matched_image::MatchedImage;
 use super::perf_map::PerfMap;
@@ -149,9 +150,7 @@ impl SymbolTable {
                 table.add_symbols(file, kind, &budget)?;
             }
         }
-        if let Some(file) = files.first() {
-            table.extend_sizeless(file, &budget)?;
-        }
+        table.extend_sizeless(&files, &budget)?;
         // Lists of symbols have other addresses than files, so only one of all counts.
         if table.entries.is_empty()
             && let Some(list) = images.iter().find(|image| image.elf().is_none())
@@ -373,7 +372,8 @@ impl SymbolTable {
 
     /// Symbols without a size reach to the next one, to where another function begins that has none,
     /// or to the end of their section.
-    fn extend_sizeless(&mut self, file: &ElfFile<'_>, budget: &Budget) -> Result<(), ReadError> {
+    fn extend_sizeless(&mut self, files: &[ElfFile<'_>], budget: &Budget) -> Result<(), ReadError> {
+        let Some(file) = files.first() else { return Ok(()) };
         // Stable: what comes later in the file stays later, which is what decides below.
         self.entries.sort_by_key(|entry| entry.start);
         let mut sections: Vec<_> = match &file.layout {
@@ -387,13 +387,13 @@ impl SymbolTable {
         if self.entries.iter().all(|entry| entry.start != entry.end) {
             return Ok(());
         }
-        let unwound = unwound_starts(file.image, file.elf, budget)?;
+        let starts = self.function_starts(files, &sections, budget)?;
         for index in 0..self.entries.len() {
             let Entry { start, end, .. } = self.entries[index];
             if start == end {
                 let next = self.entries.get(index + 1).map_or(u64::MAX, |next| next.start);
-                let after = unwound.partition_point(|&other| other <= start);
-                let next = unwound.get(after).map_or(next, |&other| next.min(other));
+                let after = starts.partition_point(|&other| other <= start);
+                let next = starts.get(after).map_or(next, |&other| next.min(other));
                 let section = sections
                     .get(sections.partition_point(|&(first, _)| first <= start).wrapping_sub(1))
                     .map_or(start, |&(_, end)| end);
@@ -401,6 +401,35 @@ impl SymbolTable {
             }
         }
         Ok(())
+    }
+
+    /// Where functions begin that need not have symbols, ascending. Debug information, which may be
+    /// a hundred times as long as all else, is read if nothing else knows of any in the longest section.
+    fn function_starts(
+        &self,
+        files: &[ElfFile<'_>],
+        sections: &[(u64, u64)],
+        budget: &Budget,
+    ) -> Result<Vec<u64>, ReadError> {
+        let mut starts = Vec::new();
+        // Tables of relocatable files have no addresses yet.
+        let linked = || files.iter().filter(|file| file.layout.is_none());
+        for file in linked() {
+            function_starts::add(&mut starts, file.image, file.elf, budget)?;
+        }
+        let longest = sections.iter().max_by_key(|(start, end)| end.saturating_sub(*start));
+        let is_within = |at: &u64| longest.is_some_and(|&(start, end)| (start..end).contains(at));
+        let is_sizeless = |entry: &Entry| entry.start == entry.end && is_within(&entry.start);
+        if !starts.iter().any(is_within) && self.entries.iter().any(is_sizeless) {
+            for file in linked() {
+                // What cannot be read tells nothing; naming says so.
+                if let Ok(Some(frames)) = InlineFrames::of(file.image, None, self) {
+                    starts.extend(frames.function_starts());
+                }
+            }
+        }
+        starts.sort_unstable();
+        Ok(starts)
     }
 
     /// Keeps one symbol for each address.
@@ -533,31 +562,6 @@ fn close_until(entries: &[Entry], open: &mut Vec<u32>, limit: u64, ranges: &mut 
         }
         ranges.begin(end, open.last().copied().unwrap_or(NOTHING));
     }
-}
-
-/// Where functions begin that can be unwound, ascending: from the table in `.eh_frame_hdr`.
-fn unwound_starts(image: &Image, elf: &Elf, budget: &Budget) -> Result<Vec<u64>, ReadError> {
-    let Some(section) = elf.section_with_bytes(".eh_frame_hdr") else { return Ok(Vec::new()) };
-    let bytes = image.section_within(elf, section, budget)?;
-    let endian = match elf.endian {
-        object::Endianness::Little => RunTimeEndian::Little,
-        object::Endianness::Big => RunTimeEndian::Big,
-    };
-    let bases = BaseAddresses::default().set_eh_frame_hdr(section.address);
-    let address_size = match elf.class {
-        Class::Elf32 => 4,
-        Class::Elf64 => 8,
-    };
-    let header = EhFrameHdr::new(&bytes, endian).parse(&bases, address_size);
-    let mut starts = Vec::new();
-    if let Some(table) = header.as_ref().ok().and_then(|header| header.table()) {
-        let mut entries = table.iter(&bases);
-        while let Ok(Some((start, _))) = entries.next() {
-            starts.extend(start.direct().ok());
-        }
-    }
-    starts.sort_unstable();
-    Ok(starts)
 }
 
 fn is_text(section: &Section) -> bool {

@@ -53,6 +53,11 @@ impl Functions {
         Ok(Self { ranges })
     }
 
+    /// Where they begin.
+    pub fn starts(&self) -> impl Iterator<Item = u64> {
+        self.ranges.iter().map(|range| range.begin)
+    }
+
     /// The entry of the function that covers an address.
     pub fn at(&self, address: u64) -> Option<usize> {
         let next = self.ranges.partition_point(|range| range.begin <= address);

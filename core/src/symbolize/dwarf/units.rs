@@ -180,6 +180,22 @@ impl Units {
         Ok(())
     }
 
+    /// Where the functions of all units begin, as far as they can be read, in no order.
+    pub fn function_starts(&self) -> Vec<u64> {
+        let mut starts = Vec::new();
+        for unit in 0..self.main.headers.len() {
+            let _ = self.add_function_starts(unit, &mut starts);
+            self.drop_units();
+        }
+        starts
+    }
+
+    fn add_function_starts(&self, unit: usize, starts: &mut Vec<u64>) -> Result<(), Fault> {
+        let loaded = self.load(Which::Main, unit)?;
+        starts.extend(loaded.functions(&self.dwarf, &self.budget)?.starts());
+        Ok(())
+    }
+
     /// Reads every unit once: its entries and its lines.
     pub fn check(&self) -> Result<(), Fault> {
         if let Some(fault) = self.fault() {

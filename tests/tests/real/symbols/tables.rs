@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use perftab_core::profile::FrameId;
 use perftab_core::symbolize::Provenance;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
@@ -61,26 +62,53 @@ fn a_label_without_a_size_does_not_name_the_hidden_function_behind_it() {
         __attribute__((noinline)) static int hidden(int x) { return x * 7 + 1; }
         int exported(int x) { return hidden(x) + hidden(x + 1); }
     "#;
-    let folder = TestFolder::new();
-    let flags = ["-O1", "-shared", "-fPIC", "-fno-toplevel-reorder"];
-    let library = compile(&folder, "gcc", &flags, "library.c", SOURCE);
-    let functions = Functions::of(&library, &[]);
-    let code = Code::of(&library);
-    run("strip", &[text(&library)]);
-    let file = image(&library);
-    let mut bench = Bench::new(file.identity(), &code.offsets(1));
-    bench.admit(file).expect("it is the file recorded");
-    let mut hidden = 0;
-    for (offset, frame) in bench.frames() {
-        if functions.at(code.address_of(offset)) == ["hidden"] {
-            assert_eq!(bench.merged(frame).name, None, "{offset:#x}");
-            hidden += 1;
+    let no_unwinding = ["-g", "-fno-asynchronous-unwind-tables"];
+    // Flags, what is done to the library, and what to a second file that is its debug file.
+    type Commands = &'static [&'static [&'static str]];
+    let cases: [(&str, &[&str], Commands, Commands); 5] = [
+        (".eh_frame_hdr", &[], &[&["strip"]], &[]),
+        (".eh_frame", &["-Wl,--no-eh-frame-hdr"], &[&["strip"]], &[]),
+        (".debug_frame", &no_unwinding, &[&["strip", "--keep-section=.debug_frame"]], &[]),
+        (
+            ".debug_frame of the other file",
+            &no_unwinding,
+            &[&["strip"]],
+            &[&["objcopy", "--only-keep-debug"], &["strip", "--keep-section=.debug_frame"]],
+        ),
+        ("DWARF", &no_unwinding, &[&["objcopy", "-N", "hidden", "-R", ".debug_frame"]], &[]),
+    ];
+    for (case, flags, of_library, of_debug_file) in cases {
+        let folder = TestFolder::new();
+        let flags = [&["-O1", "-shared", "-fPIC", "-fno-toplevel-reorder"], flags].concat();
+        let library = compile(&folder, "gcc", &flags, "library.c", SOURCE);
+        let functions = Functions::of(&library, &[]);
+        let code = Code::of(&library);
+        let debug_file = library.with_extension("debug");
+        std::fs::copy(&library, &debug_file).expect("it is copied");
+        for (file, commands) in [(&library, of_library), (&debug_file, of_debug_file)] {
+            for command in commands {
+                run(command[0], &[&command[1..], &[text(file)]].concat());
+            }
         }
+        let mut bench = Bench::new(image(&library).identity(), &code.offsets(1));
+        if !of_debug_file.is_empty() {
+            bench.admit(image(&debug_file)).expect("it is its debug file");
+        }
+        bench.admit(image(&library)).expect("it is the file recorded");
+        let mut hidden = 0;
+        for (offset, frame) in bench.frames() {
+            if functions.at(code.address_of(offset)) == ["hidden"] {
+                let name = bench.merged(frame).name;
+                let expected = if case == "DWARF" { Some("hidden") } else { None };
+                assert_eq!(name, expected, "{case} {offset:#x}");
+                hidden += 1;
+            }
+        }
+        assert!(hidden > 3, "{case}");
+        let is_label = |&&(_, it): &&(u64, FrameId)| bench.merged(it).name == Some("label");
+        let label = bench.frames().iter().filter(is_label).count();
+        assert!(label >= 3, "{case}: {label} addresses of the label");
     }
-    assert!(hidden > 3);
-    let label =
-        bench.frames().iter().filter(|&&(_, it)| bench.merged(it).name == Some("label")).count();
-    assert!(label >= 3, "{label} addresses of the label");
 }
 
 #[test]
