@@ -15,11 +15,21 @@ const FOLDER: &str = "[folder]";
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// What programs are made of, by the end of the file's name.
-const SOURCES: [&str; 32] = [
-    "c", "cc", "cpp", "cs", "cu", "cxx", "dll", "erl", "ex", "exe", "go", "h", "hh", "hpp", "hs",
-    "java", "js", "jsx", "kt", "lua", "m", "mjs", "ml", "php", "pl", "py", "rb", "rs", "so",
-    "swift", "ts", "tsx",
+/// Options of compilers that a folder follows without a blank.
+const FOLDER_OPTIONS: [&str; 7] =
+    ["-I", "-L", "-idirafter", "-iquote", "-isysroot", "-isystem", "-rpath"];
+
+/// So many words of a file's name may stand behind a blank.
+const MOST_WORDS: usize = 3;
+
+/// What programs are made of, by the end of the file's name in lower case.
+const SOURCES: [&str; 70] = [
+    "asm", "bash", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cu", "cuh", "cxx", "dart",
+    "dll", "dylib", "erl", "ex", "exe", "f90", "fs", "go", "groovy", "h", "hh", "hpp", "hs", "hxx",
+    "inl", "ipp", "jar", "java", "jl", "js", "jsx", "ko", "kt", "ll", "lua", "m", "mjs", "ml",
+    "mm", "mts", "nim", "php", "pl", "pm", "ps1", "py", "pyc", "pyx", "rb", "rs", "s", "scala",
+    "scm", "sh", "so", "sql", "svelte", "swift", "tcc", "ts", "tsx", "vb", "vue", "wasm", "zig",
+    "zsh",
 ];
 
 /// What counts as a path.
@@ -72,12 +82,16 @@ impl<'p> Folders<'p> {
         while !rest.is_empty() {
             // One character that ends a path, or all up to the next one.
             let end = end_of(rest).max(rest.chars().next().map_or(0, char::len_utf8));
-            match start_of(&rest[..end], paths, redacted.ends_with(':')) {
+            let start = start_of(&rest[..end], paths, redacted.ends_with(':'));
+            let goes_on = || paths == PathsIn::Names && goes_on_as_source(rest, end);
+            match start.or_else(|| goes_on().then_some(0)) {
                 Some(start) => {
                     redacted.push_str(&rest[..start]);
                     let quote = redacted.chars().next_back().filter(|it| QUOTES.contains(it));
                     let (name, after) = self.cut_path(&rest[start..], quote);
-                    redacted.push_str(name);
+                    let is_folder = FOLDER_OPTIONS.contains(&&rest[..start]);
+                    let is_cut = !name.contains(['/', '\\']);
+                    redacted.push_str(if is_folder && is_cut { FOLDER } else { name });
                     rest = after;
                 }
                 None => {
@@ -120,11 +134,14 @@ impl<'p> Folders<'p> {
         }
         // What ends paths may be part of a folder's name, too: then more slashes follow.
         let mut next = end;
-        while let Some(ender) = text[next..].chars().next().filter(|&it| Some(it) != quote) {
+        while let Some(ender) = text[next..].chars().next() {
             let word = &text[next + ender.len_utf8()..];
             let length = end_of(word);
+            // A quote in a folder's name is followed by more of it.
             let is_new = start_of(&word[..length], PathsIn::Rest, ender == ':') == Some(0);
-            if length == 0 || is_new && !")]}".contains(ender) {
+            let is_new = is_new || option_of(&word[..length]).is_some();
+            let is_end = Some(ender) == quote || !")]}".contains(ender);
+            if length == 0 || is_new && is_end {
                 break;
             }
             next += ender.len_utf8() + length;
@@ -181,6 +198,9 @@ fn start_of(token: &str, paths: PathsIn, follows_colon: bool) -> Option<usize> {
     if !token.contains(['/', '\\']) {
         return None;
     }
+    if let Some(option) = option_of(token) {
+        return Some(option);
+    }
     if paths == PathsIn::Arguments
         || token.starts_with('~')
         || token.starts_with('\\') && follows_colon
@@ -198,10 +218,45 @@ fn start_of(token: &str, paths: PathsIn, follows_colon: bool) -> Option<usize> {
     token.match_indices(['/', '.']).map(|(at, _)| at).find(|&at| is_start(at))
 }
 
-/// True for the name of a source file, as far as its extension tells.
+/// Length of an option that a path follows without a blank.
+fn option_of(token: &str) -> Option<usize> {
+    let known = FOLDER_OPTIONS.into_iter().find(|option| token.starts_with(option));
+    let is_letter =
+        |start: &str| start.starts_with('-') && start.as_bytes()[1].is_ascii_alphabetic();
+    let letter = || token.get(..2).filter(|start| is_letter(start));
+    let option = known.or_else(letter)?;
+    // `-init/1-fun` is no option.
+    let is_path = known.is_some_and(|it| it.len() == 2) || token[option.len()..].starts_with('/');
+    is_path.then_some(option.len())
+}
+
+/// True for the name of a source file or a library, as far as its extension tells.
 fn is_source(path: &str) -> bool {
-    let extension = file_name(path).rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|it| SOURCES.binary_search(&it).is_ok())
+    let name = file_name(path);
+    // Behind `.so` the version follows.
+    let version = |c: char| c.is_ascii_digit() || c == '.';
+    let name = if name.contains(".so.") { name.trim_end_matches(version) } else { name };
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|it| SOURCES.binary_search(&&*it).is_ok())
+}
+
+/// True if the first `end` bytes of `text` and some words more are the name of a source file: `a/my b.c`.
+fn goes_on_as_source(text: &str, end: usize) -> bool {
+    // Not a quotient.
+    let is_word = |part: &str| part.len() > 1 && !part.bytes().all(|it| it.is_ascii_digit());
+    if !text[..end].contains(['/', '\\']) || !text[..end].split(['/', '\\']).any(is_word) {
+        return false;
+    }
+    let mut rest = &text[end..];
+    for _ in 0..MOST_WORDS {
+        let Some(word) = rest.strip_prefix(' ') else { return false };
+        let length = end_of(word);
+        if length == 0 || is_source(&word[..length]) {
+            return length > 0;
+        }
+        rest = &word[length..];
+    }
+    false
 }
 
 /// Folders and the name; what lies in the root has none to hide.
@@ -242,6 +297,21 @@ mod tests {
             ("\\\\server\\share\\SEK\\x.dll", "x.dll"),
             ("run src/SEK/app.js:12:3", "run app.js:12:3"),
             ("src\\SEK\\app.py", "app.py"),
+            ("build/SEK/libx.so.6", "libx.so.6"),
+            ("build/SEK/libx.so.6.0.12 (deleted)", "libx.so.6.0.12 (deleted)"),
+            ("src/SEK/a.scala", "a.scala"),
+            ("src/SEK/b.vue", "b.vue"),
+            ("src/SEK/a.cjs:3", "a.cjs:3"),
+            ("src/SEK/a.mm", "a.mm"),
+            ("src/SEK/a.sh", "a.sh"),
+            ("src/SEK/a.CPP:7", "a.CPP:7"),
+            ("run src/SEK/my file.js:3", "run my file.js:3"),
+            ("src/SEK/my new/file.js", "file.js"),
+            ("'/home/me/a'b/SEK/x'", "'x'"),
+            ("'/home/me/x' and 'y'", "'x' and 'y'"),
+            ("'/home/me/x'/3", "'x'/3"),
+            ("cc -I/home/me/SEK -Isrc/SEK -I. x.c", "cc -I[folder] -I[folder] -I. x.c"),
+            ("cc -isystem/home/me/SEK -o/home/me/SEK/x", "cc -isystem[folder] -ox"),
             ("github.com/acme/pay.(*Till).Run", "github.com/acme/pay.(*Till).Run"),
             ("App\\Http\\Kernel::handle", "App\\Http\\Kernel::handle"),
             ("java/util/HashMap.get", "java/util/HashMap.get"),
@@ -284,6 +354,7 @@ mod tests {
             "//anon",
             "/SYSV00000000",
             "a / b",
+            "3/4 of a.c",
             "50 %",
         ] {
             assert_eq!(cut(name), name);
