@@ -12,8 +12,12 @@ use perftab_core::snapshot::{Privacy, ShareOptions};
 use perftab_core::symbolize::{
     Image, MatchedImage, NotAnImage, RecordedIdentities, Rejection, Status,
 };
+use perftab_tests::fixtures::story;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::{open, open_path};
+use perftab_tests::synth::{
+    BuildIdEntry, MappedFile, Mapping, Order, Recording, TableLayout, context, elf,
+};
 use perftab_tests::tier::part_of;
 use serde_json::Value;
 
@@ -116,6 +120,42 @@ fn b10_ids_of_every_length_are_recorded_and_decide() {
             assert!(names(&mut session, &name).contains("right"), "{tool}, {id}");
         }
     }
+}
+
+/// perf's table has the id of the 64-bit vdso, and mappings call both `[vdso]`.
+#[test]
+fn a_64_bit_vdso_names_nothing_of_32_bit_processes() {
+    let id = [0x56; 20];
+    let mut recording = Recording::new(Order::Little, story::usual_events());
+    for (pid, start) in [(10, 0x7fff_1230_0000), (20, 0xf7fc_0000)] {
+        let nothing = MappedFile::Inode(0, 0, 0, 0);
+        let addresses = start..start + 0x2000;
+        let (misc, tid, offset, file, path) = (2, pid, 0, nothing, "[vdso]");
+        let mapping = Mapping { misc, pid, tid, addresses, offset, file, path };
+        recording.mmap2(story::at(pid, 1_000, 0), &mapping);
+        let chain = [context::USER, start + elf::CODE + 0x10];
+        recording.sample(0, &story::sample(story::at(pid, 2_000, 0), 100, 1, &chain));
+    }
+    let table = [BuildIdEntry { misc: 2, pid: -1, id: &id, name: "[vdso]" }];
+    recording.round().feature_string(6, "x86_64").build_ids(TableLayout::WithSize, &table);
+    let symbols = [vec![0; 24], elf::symbol(1, elf::CODE, 0x100)].concat();
+    let (kind, flags, link) = (elf::SYMTAB, 0, ".strtab");
+    let sections = [
+        elf::ElfSection { name: ".symtab", kind, flags, bytes: &symbols, address: 0, link },
+        elf::ElfSection {
+            name: link,
+            kind: elf::STRTAB,
+            flags,
+            bytes: b"\0clock\0",
+            address: 0,
+            link: "",
+        },
+    ];
+    let vdso = elf::elf(&id, 0x200, &sections);
+    let mut session = open(&recording.file()).expect("it opens");
+    session.admit("[vdso]", Box::new(SliceSource::new(vdso))).expect("it was recorded");
+    assert_eq!(names(&mut session, "[vdso]"), BTreeSet::from(["clock".to_owned()]));
+    assert_eq!(names(&mut session, "[vdso32]"), BTreeSet::new());
 }
 
 #[test]
