@@ -12,7 +12,7 @@ import { servedParts, servedSize } from "../open/served.ts";
 import type { CallOptions, Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, ProfileInfo } from "../session/types.ts";
-import { comparison, phase, session } from "../state/app.ts";
+import { comparison, opened, phase, session } from "../state/app.ts";
 import { amendStep, step } from "../state/history.ts";
 import { takingOver } from "../state/take_over.ts";
 import { runTask } from "../state/tasks.ts";
@@ -49,27 +49,41 @@ export function compareAgain(): void {
 
 /** What is chosen last takes over from what is still being read. */
 const begin = takingOver<boolean>();
+/** Stops what is being read. */
+let reading: AbortController | null = null;
 
 type OpenSecond = (present: Session, options: Required<CallOptions>) => Promise<ProfileInfo>;
 
 async function compareWith(name: string, bytes: number | null, open: OpenSecond): Promise<void> {
   const present = session.peek();
+  // It is compared with this one only, and not with what may have been opened by the time it is read.
+  const first = opened.peek();
   if (present === null) {
     return;
   }
   try {
     const isThere = await begin(async (abort) => {
+      if (opened.peek() !== first) {
+        return false;
+      }
+      reading = abort;
       const info = await runTask(`Reading ${name}`, (options) => open(present, options), abort);
+      if (opened.peek() !== first) {
+        return false;
+      }
       batch(() => {
         second.value = { name, bytes, info, coverage: null };
         forgetPlaces();
       });
       return true;
     });
-    if (isThere === undefined) {
+    if (isThere !== true) {
       return;
     }
     await refreshNames();
+    if (opened.peek() !== first) {
+      return;
+    }
     step(() => {
       comparison.value = { ...DEFAULT_COMPARISON, with: "second" };
     });
@@ -86,8 +100,9 @@ async function compareWith(name: string, bytes: number | null, open: OpenSecond)
   }
 }
 
-/** Another profile was opened: what was compared with the former is gone from the session too. */
+/** Another profile was opened: what was compared with the former, or was to be, is gone from the session too. */
 export function forgetSecond(): void {
+  reading?.abort();
   if (second.peek() === null) {
     return;
   }
