@@ -5,6 +5,7 @@ import type { CallTreeRows, Query } from "../src/session/types.ts";
 import { ALL } from "../src/session/types.ts";
 import { query, selection } from "../src/state/app.ts";
 import { boxOfCallNode, hottestBox } from "../src/views/flame/hit_test.ts";
+import { treeWindow } from "../src/views/flame/host.ts";
 import { TreeModel, treeOf } from "../src/views/rows/tree_model.ts";
 import { FakeSession } from "./harness/fake_session.ts";
 
@@ -38,6 +39,32 @@ test("the hottest path ends at the same call in the tree and in the graph, and n
     }
   }
   assert.ok(isCut, "a path went on to smaller calls");
+});
+
+test("it ends there too where the graph is zoomed in, and on a phone", async () => {
+  let [isLight, isFolded] = [false, false];
+  for (let seed = 1; seed <= 6; seed++) {
+    const session = new FakeSession(SIZE, SAMPLES, "of-the-tree", seed);
+    const asked = query.value;
+    const whole = await session.call("flameGraph", { query: asked, window: treeWindow(ALL, 1400) });
+    const end = await inTree(session, asked, ALL);
+    for (const { callNode: root } of (await session.call("flameGraph", { query: asked, window: treeWindow(end, 1400) })).path) {
+      const graph = await session.call("flameGraph", { query: asked, window: treeWindow(root, 1400) });
+      assert.equal(graph.callNode[hottestBox(graph, 0)], end, `seed ${seed}, zoomed into ${root}`);
+      const below = await session.call("callTreeChildren", { query: asked, callNode: end });
+      isLight ||= [...below.total].some((total) => total < whole.rootTotal / 1000 && total >= graph.rootTotal / 1000);
+    }
+    const coarse = await session.call("flameGraph", { query: asked, window: { ...treeWindow(ALL, 390), minPx: 0.5 } });
+    const phone = await session.call("flameGraph", { query: asked, window: treeWindow(ALL, 390) });
+    for (const from of [ALL, ...(await session.call("callTreeChildren", { query: asked, callNode: ALL })).callNode]) {
+      const box = hottestBox(phone, boxOfCallNode(phone, from));
+      assert.equal(phone.callNode[box], await inTree(session, asked, from), `seed ${seed}, from ${from} at 390 px`);
+      const inCoarse = coarse.callNode[hottestBox(coarse, boxOfCallNode(coarse, from))];
+      isFolded ||= inCoarse !== phone.callNode[box];
+    }
+  }
+  assert.ok(isLight, "no zoomed graph went on to calls that the tree passes over");
+  assert.ok(isFolded, "nothing on the way would have been folded on a phone");
 });
 
 test("below a call of a few samples the hottest path is that of this call", async () => {

@@ -1,8 +1,8 @@
 // The hottest path: from a call to its heaviest callee, and so on. Call tree and flame graph follow the same one, though
 // the graph folds narrow calls and the tree lists all of them.
 
-/** A callee with less of what is shown is one of many: the path ends before it. */
-const LEAST_SHARE = 0.001;
+/** A callee with less of what is shown is one of many: the path ends before it. A graph must have a box for each other one. */
+export const LEAST_SHARE = 0.001;
 
 export interface Callee {
   /** Its call node, or its box. */

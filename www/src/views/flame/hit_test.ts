@@ -145,7 +145,7 @@ export function siblingBox(graph: FlameGraph, box: number, step: -1 | 1): number
 export function hottestBox(graph: FlameGraph, from: number): number {
   let end = from;
   for (;;) {
-    const next = hottestCallee(callees(graph, end), graph.total[from] as number, graph.total[0] as number);
+    const next = hottestCallee(callees(graph, end), graph.total[from] as number, graph.allTotal);
     if (next === null) {
       return end;
     }

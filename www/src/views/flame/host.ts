@@ -8,6 +8,7 @@ import { ALL, NONE } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { draggedRange, query, search, selection, zoomRoot } from "../../state/app.ts";
 import { zoomTo } from "../../state/history.ts";
+import { LEAST_SHARE } from "../hottest.ts";
 import { flow, unnamedCode } from "../options.ts";
 import type { Colouring } from "./colouring.ts";
 import { boxOfCallNode, NO_BOX } from "./hit_test.ts";
@@ -83,7 +84,9 @@ export interface GraphHost {
 
 /** The window of a layout of a tree's part below `root`. */
 export function treeWindow(root: number, layoutPx: number): FlameWindow {
-  return { root, widthPx: layoutPx, minPx: FOLD_BELOW_PX, search: search.value, unnamed: unnamedCode.value };
+  // On a phone, too, a call that the hottest path may lead to has a box of its own, whatever rounding does to its width.
+  const minPx = Math.min(FOLD_BELOW_PX, layoutPx * LEAST_SHARE * 0.999);
+  return { root, widthPx: layoutPx, minPx, search: search.value, unnamed: unnamedCode.value };
 }
 
 /** The deepest zoom within one root; to go deeper, zoom into a frame. */
