@@ -25,6 +25,9 @@ pub fn is_there(need: Need) -> bool {
         Need::LibcDebug if System::this().has_apt() => installed("libc6-dbg"),
         Need::LibcDebug => Path::new("/usr/lib/debug/.build-id").exists(),
         Need::Binutils => have("readelf") && have("objcopy"),
+        Need::Lld => have("ld.lld"),
+        Need::Mold => have("ld.mold"),
+        Need::Patchelf => have("patchelf"),
         // Ubuntu's is a script that finds none for a kernel whose tools are not installed.
         Need::Perf => starts(Command::new("perf").arg("--version")),
         Need::Hotspot => have("hotspot"),

@@ -26,13 +26,16 @@ pub const BUILD: &[Need] = &[Need::Node, Need::Npm];
 /// For compiling the workloads.
 pub const WORKLOADS: &[Need] = &[Need::Cc, Need::LibcHeaders];
 
-/// For tests: real compilers, real peers, a real debuginfod, debug files of the libc that runs
+/// For tests: real compilers and linkers, real peers, a real debuginfod, debug files of the libc that runs
 /// here, what packs recordings, Go for its pprof, a machine to boot another kernel in, and a real
 /// browser.
 pub const TEST: &[Need] = &[
     Need::Rustfmt,
     Need::Clippy,
     Need::Binutils,
+    Need::Lld,
+    Need::Mold,
+    Need::Patchelf,
     Need::Gcc,
     Need::Gxx,
     Need::LibcHeaders,

@@ -1,12 +1,11 @@
 //! Symbol tables against `nm`.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use perftab_core::profile::FrameId;
 use perftab_core::symbolize::Provenance;
-use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
+use perftab_tests::program::is_installed;
 
 use crate::symbols::oracle::{Code, Functions};
 use crate::symbols::workbench::{Bench, compile, image, run, text};
@@ -187,8 +186,7 @@ fn jumps_to_other_files_are_named_after_their_target() {
     }
 }
 
-/// Linkers and options that lay out linkage tables in other ways. lld comes with Rust; gold and mold are
-/// tried where they are installed.
+/// Linkers and options that lay out linkage tables in other ways.
 const LINKERS: &[(&str, &[&str])] = &[
     ("bfd", &["-Wl,-z,lazy"]),
     ("bfd", &["-Wl,-z,now"]),
@@ -206,6 +204,11 @@ const LINKERS: &[(&str, &[&str])] = &[
 
 #[test]
 fn each_linkers_jumps_go_where_the_source_says() {
+    const TEST: &str = "each_linkers_jumps_go_where_the_source_says";
+    let mut linkers: Vec<&str> = LINKERS.iter().map(|(linker, _)| *linker).collect();
+    linkers.dedup();
+    linkers.retain(|linker| is_installed(TEST, &format!("ld.{linker}")));
+    assert!(linkers.contains(&"bfd"), "gcc links with ld.bfd");
     let folder = TestFolder::new();
     let functions = ["lib_c", "lib_a", "lib_d", "lib_b"];
     let library: String =
@@ -221,18 +224,11 @@ fn each_linkers_jumps_go_where_the_source_says() {
          __attribute__((noinline)) int caller(int x) {{ {calls} return x; }}\n\
          int main(int argc, char **argv) {{ taken = lib_a; return caller(argc) & 1; }}"
     );
-    let sysroot = run("rustc", &["--print", "sysroot"]);
-    let lld = format!("-B{}/lib/rustlib/x86_64-unknown-linux-gnu/bin/gcc-ld", sysroot.trim());
-    let mut linked = Vec::new();
-    for (linker, flags) in LINKERS {
+    for (linker, flags) in LINKERS.iter().filter(|(linker, _)| linkers.contains(linker)) {
         let with = format!("-fuse-ld={linker}");
-        let mut all = vec!["-O1", &with, &lld, text(&shared)];
-        all.extend(*flags);
-        let Some(program) = try_to_link(&folder, &all, &source) else {
-            assert_ne!(*linker, "bfd", "gcc links with ld.bfd");
-            continue;
-        };
-        linked.push(*linker);
+        let flags_of_all = ["-O1", &with, "-Wl,-rpath,.", "-Wl,--no-as-needed", text(&shared)];
+        let program =
+            compile(&folder, "gcc", &[&flags_of_all, *flags].concat(), "program.c", &source);
         let targets = calls_of(&program, "caller");
         if flags.contains(&"-fno-plt") {
             assert!(targets.is_empty(), "there is no table");
@@ -258,18 +254,6 @@ fn each_linkers_jumps_go_where_the_source_says() {
             assert_eq!(name, Some(format!("{function}@plt")), "{linker} {flags:?} {target:#x}");
         }
     }
-    assert!(linked.len() >= 4, "{linked:?}");
-}
-
-/// `None` if gcc finds no such linker.
-fn try_to_link(folder: &Path, flags: &[&str], source: &str) -> Option<PathBuf> {
-    let source_file = folder.join("program.c");
-    std::fs::write(&source_file, source).expect("the source is written");
-    let program = folder.join("program");
-    let (output, source) = (["-o", text(&program)], text(&source_file));
-    let mut gcc = Command::new("gcc");
-    let linked = gcc.args(["-Wl,-rpath,."]).arg(source).args(flags).args(output).ended();
-    linked.expect("gcc runs").status.success().then_some(program)
 }
 
 /// Where the direct calls of a function go, in their order, by `objdump`.
