@@ -48,12 +48,38 @@ export function open(paths, blockSize = 256 * 1024) {
   }
 }
 
+/** Opens a link, or a text with one. */
+export function openLink(text) {
+  return facade.Session.openLink(text);
+}
+
 /** Offers a file of this machine under a name, and names every frame. */
 export function admit(session, name, path) {
   const admission = session.admit(name, new FileSource(path));
+  nameFrames(session);
+  return admission;
+}
+
+/** Offers a file of any kind, as the page does with what is dropped on it. */
+export function offer(session, name, path) {
+  const offered = session.offer(name, new FileSource(path));
+  for (;;) {
+    const { report } = offered.step(session, 1 << 20);
+    if (report !== null) {
+      offered.free();
+      return report;
+    }
+  }
+}
+
+/** Insists on a file for a DSO. */
+export function force(session, dso, name, path) {
+  return session.force(dso, name, new FileSource(path));
+}
+
+export function nameFrames(session) {
   for (let left = 1; left > 0; ) {
     const { done, total } = session.nameFrames(10_000);
     left = total - done;
   }
-  return admission;
 }

@@ -30,7 +30,7 @@ __attribute__((noinline)) void NAME(void) { for (int i = 0; i < 100000; i++) sin
 int main(void) { while (clock() < 0.12 * CLOCKS_PER_SEC) NAME(); return 0; }
 "#;
 
-fn program(folder: &Path, name: &str, function: &str, build_id: &str) -> std::path::PathBuf {
+pub fn program(folder: &Path, name: &str, function: &str, build_id: &str) -> std::path::PathBuf {
     let id = format!("-Wl,--build-id={build_id}");
     compile(folder, name, &SOURCE.replace("NAME", function), &[&id])
 }

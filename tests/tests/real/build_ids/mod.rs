@@ -12,6 +12,7 @@ mod fetching;
 mod forced;
 mod foreign;
 mod gate;
+mod hosts;
 mod kernel;
 mod module_files;
 mod modules;

@@ -8,16 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_core::decode::SliceSource;
-use perftab_core::profile::DsoId;
-use perftab_core::symbolize::Status;
-use perftab_tests::open::open_path;
-use perftab_tests::servers::Viewer;
-use serde_json::Value;
-
-use crate::build_ids::builds::{
-    Builds, Files, Ids, NEWER, NEWER_ID, OLDER, is_installed, stderr, text,
-};
+use crate::build_ids::builds::{Builds, Ids, NEWER, NEWER_ID, OLDER, is_installed, stderr, text};
 use crate::build_ids::requirements::{root, row};
 
 use perftab_tests::child_process::LimitedCommand;
@@ -70,8 +61,8 @@ enum ReplacementTime {
 }
 
 /// A row of the table.
-struct Situation {
-    letter: char,
+pub struct Situation {
+    pub letter: char,
     ids: Ids,
     /// Options of `perf record`.
     options: &'static [&'static str],
@@ -80,7 +71,7 @@ struct Situation {
     perftab: Outcome,
 }
 
-const SITUATIONS: [Situation; 10] = [
+pub const SITUATIONS: [Situation; 10] = [
     Situation {
         letter: 'A',
         ids: Ids::Different,
@@ -153,8 +144,9 @@ const SITUATIONS: [Situation; 10] = [
     },
 ];
 
-/// Records the situation with perf; the newer build is at the program's path then.
-fn record(situation: &Situation) -> (Builds, PathBuf) {
+/// Records the situation with perf; the newer build is at the program's path then. The older one is kept
+/// where nothing looks for it.
+pub fn record(situation: &Situation) -> (Builds, PathBuf) {
     let mut builds = Builds::new(situation.ids);
     let folders = ["here", "there"].map(|name| builds.folder.join(name));
     let swap = {
@@ -191,9 +183,12 @@ fn record(situation: &Situation) -> (Builds, PathBuf) {
         recording = injected;
     }
     // Somebody who looks for it by name in other folders must not find it.
-    for kept in [&builds.older, &builds.newer] {
-        fs::remove_file(kept).expect("it is there");
-    }
+    fs::remove_file(&builds.newer).expect("it is there");
+    let kept = builds.folder.join("kept");
+    fs::create_dir(&kept).expect("a folder");
+    let kept = kept.join("what ran");
+    fs::rename(&builds.older, &kept).expect("it is moved");
+    builds.older = kept;
     (builds, recording)
 }
 
@@ -201,46 +196,6 @@ fn by_perftab(builds: &Builds, recording: &Path) -> Outcome {
     let output = builds.perftab(&["report", text(recording)]);
     assert!(output.status.success(), "{}", stderr(&output));
     Outcome::of(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// A page that is opened by itself decides as a command with `--no-local`, and one of `perftab view`
-/// as a command that asks this machine: of the same recording and the same file.
-fn hosts_agree(builds: &mut Builds, recording: &Path, letter: char) {
-    for files in [Files::Given, Files::OfThisMachine] {
-        builds.files = files;
-        let mut page = open_path(recording).expect("it opens");
-        if files == Files::OfThisMachine {
-            let late = Viewer::start(&[text(recording)]).get("/profile/0/late-ids").body;
-            let late: Value = serde_json::from_slice(&late).expect("JSON");
-            let dsos = |key: &str| {
-                let numbers = late[key].as_array().expect("numbers").iter();
-                numbers.map(|it| DsoId(it.as_u64().unwrap() as u32)).collect::<Vec<_>>()
-            };
-            page.vouch(dsos("same"));
-            page.distrust(&dsos("dsos"));
-        }
-        let bytes = fs::read(&builds.program).expect("a file");
-        let is_admitted = page.admit("tide", Box::new(SliceSource::new(bytes))).is_ok();
-        let program = text(&builds.program);
-        let rows = page.dsos().into_iter().filter(|row| row.path == program);
-        let by_page: Vec<(Value, bool)> = rows
-            .map(|row| {
-                (row.build_id.map_or(Value::Null, Value::from), row.status == Status::Matched)
-            })
-            .collect();
-        let by_command: Vec<(Value, bool)> = builds
-            .dsos(recording, &[&builds.program])
-            .into_iter()
-            // perf's cache may have what ran, which this page does not ask for.
-            .map(|row| {
-                (
-                    row["build_id"].clone(),
-                    row["status"] == "matched" && (is_admitted || files == Files::Given),
-                )
-            })
-            .collect();
-        assert_eq!(by_page, by_command, "{letter}");
-    }
 }
 
 fn by_perf(builds: &Builds, recording: &Path) -> Outcome {
@@ -293,8 +248,7 @@ fn b04_b12_b30_b48_no_situation_makes_perftab_wrong_and_peers_do_what_the_table_
     let document = fs::read_to_string(root().join("docs/build-ids.md")).expect("the document");
     let mut wrong = BTreeMap::new();
     for situation in part_of(&SITUATIONS, 3, "situations") {
-        let (mut builds, recording) = record(situation);
-        hosts_agree(&mut builds, &recording, situation.letter);
+        let (builds, recording) = record(situation);
         let seen = by_perftab(&builds, &recording);
         assert_eq!(seen, situation.perftab, "{}", situation.letter);
         let peers = [

@@ -27,11 +27,11 @@ const KERNEL: u16 = PERF_RECORD_MISC_KERNEL as u16;
 /// Where the kernel is linked.
 const TEXT: u64 = 0xffff_ffff_8100_0000;
 /// Where a module is loaded.
-const PLACE: u64 = 0xffff_ffff_c040_0000;
-const KERNEL_ID: [u8; 20] = [0x5e; 20];
-const REBUILT_ID: [u8; 20] = [0x5f; 20];
-const MODULE_ID: [u8; 20] = [0x70; 20];
-const OTHER_MODULE_ID: [u8; 20] = [0x71; 20];
+pub const PLACE: u64 = 0xffff_ffff_c040_0000;
+pub const KERNEL_ID: [u8; 20] = [0x5e; 20];
+pub const REBUILT_ID: [u8; 20] = [0x5f; 20];
+pub const MODULE_ID: [u8; 20] = [0x70; 20];
+pub const OTHER_MODULE_ID: [u8; 20] = [0x71; 20];
 
 fn hex(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -55,7 +55,7 @@ fn assemble(folder: &Path, name: &str, source: &str) -> PathBuf {
 }
 
 /// A kernel as far as symbols, addresses and its note go.
-fn kernel(folder: &Path, name: &str, functions_are: &str, id: &[u8]) -> PathBuf {
+pub fn kernel(folder: &Path, name: &str, functions_are: &str, id: &[u8]) -> PathBuf {
     let functions = functions(functions_are, 40);
     let source = format!(
         ".text\n.globl _text, _stext, _etext\n_text:\n_stext: .skip 4096, 0x90\n{functions}_etext:\n"
@@ -68,7 +68,7 @@ fn kernel(folder: &Path, name: &str, functions_are: &str, id: &[u8]) -> PathBuf 
 }
 
 /// A module with two sections of code that stay, and one that goes when it has been initialized.
-fn module(folder: &Path, name: &str, functions_are: &str, id: &[u8]) -> PathBuf {
+pub fn module(folder: &Path, name: &str, functions_are: &str, id: &[u8]) -> PathBuf {
     let of = |section: &str| functions(&format!("{functions_are}_{section}"), 20);
     let source = format!(
         ".text\n.skip 16, 0x90\n{}.section .init.text,\"ax\",@progbits\n{}\
@@ -84,7 +84,7 @@ fn module(folder: &Path, name: &str, functions_are: &str, id: &[u8]) -> PathBuf 
 }
 
 /// By address: functions as `nm` lists them.
-fn by_nm(file: &Path) -> BTreeMap<u64, String> {
+pub fn by_nm(file: &Path) -> BTreeMap<u64, String> {
     let text = output(Command::new("nm").arg(file));
     let symbol = |line: &str| {
         let [address, "t" | "T", name] = line.split_whitespace().collect::<Vec<_>>()[..] else {
@@ -99,7 +99,7 @@ fn by_nm(file: &Path) -> BTreeMap<u64, String> {
 
 /// By address behind the module's start: functions that stay, laid out as kernel/module/main.c does:
 /// sections of code in the file's order, each at a multiple of its alignment, without `.init`.
-fn of_loaded(file: &Path) -> BTreeMap<u64, String> {
+pub fn of_loaded(file: &Path) -> BTreeMap<u64, String> {
     let sections = output(Command::new("readelf").arg("-SW").arg(file));
     let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut end = 0_u64;
@@ -128,7 +128,7 @@ fn of_loaded(file: &Path) -> BTreeMap<u64, String> {
 
 /// A recording of the kernel that lies `slide` bytes behind where it was linked, with a sample in
 /// each of its functions.
-fn of_kernel(functions: &BTreeMap<u64, String>, slide: u64, id: &[u8]) -> Recording {
+pub fn of_kernel(functions: &BTreeMap<u64, String>, slide: u64, id: &[u8]) -> Recording {
     let mut it = recording();
     let end = TEXT + 4096 + 40 * 64;
     map(&mut it, "[kernel.kallsyms]_text", TEXT + slide..end + slide, TEXT + slide, id);
