@@ -1,17 +1,20 @@
 //! What reaches the terminal: results on standard output, notices and progress on standard error.
 //!
 //! Constraint: names come from files of strangers, so control characters never reach the terminal
-//! ([`printable`]); a reader that went away ([`is_closed`]) is no failure.
+//! ([`printable`]); a reader that went away ([`is_closed`]) is no failure; no file is written that
+//! somebody else may have put there to get it ([`create`]).
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 pub use perftab_core::text::{grouped, printable};
 
@@ -72,16 +75,81 @@ pub fn write(output: &Path, pieces: &[&[u8]]) -> anyhow::Result<()> {
     if output == Path::new("-") {
         return Ok(write_all(&mut Results::new())?);
     }
-    let written = File::create(output).and_then(|mut file| write_all(&mut file));
-    written.with_context(|| format!("writing {}", output.display()))
+    let mut file = create(output, Readers::All)?;
+    write_all(&mut file).with_context(|| format!("writing {}", output.display()))
 }
 
 /// A file for results that come piece by piece, or standard output where it is named `-`.
-pub fn open(output: &Path) -> io::Result<Box<dyn Write>> {
+pub fn open(output: &Path) -> anyhow::Result<Box<dyn Write>> {
     match output == Path::new("-") {
         true => Ok(Box::new(Results::new())),
-        false => Ok(Box::new(BufWriter::new(File::create(output)?))),
+        false => Ok(Box::new(BufWriter::new(create(output, Readers::All)?))),
     }
+}
+
+/// Who may read a file that is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Nobody but its owner.
+    Owner,
+    /// Whoever the user lets read files, by the umask.
+    All,
+}
+
+/// Only owners may remove and rename what is in such a folder.
+const STICKY: u32 = 0o1000;
+
+/// Opens a file to write it anew.
+pub fn create(path: &Path, readers: Readers) -> anyhow::Result<File> {
+    let cannot = || format!("{} cannot be written", path.display());
+    let Some(file) = open_there(path)? else {
+        let mode = match readers {
+            Readers::Owner => 0o600,
+            Readers::All => 0o666,
+        };
+        let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+        return made.with_context(cannot);
+    };
+    if file.metadata().with_context(cannot)?.is_file() {
+        file.set_len(0).with_context(cannot)?;
+    }
+    Ok(file)
+}
+
+/// Opens what is there already, to be written; `None` if nothing is. In a folder like /tmp somebody
+/// else may have put it there, to get what is written or to have another file overwritten: so what
+/// was opened is looked at, not what was there before.
+pub fn open_there(path: &Path) -> anyhow::Result<Option<File>> {
+    let shown = path.display();
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_shared = fs::metadata(folder).is_ok_and(|it| it.mode() & STICKY != 0);
+    let follow = if is_shared { OFlags::NOFOLLOW } else { OFlags::empty() };
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | follow;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) if fs::symlink_metadata(path).is_err() => return Ok(None),
+        Err(Errno::NOENT) => {
+            bail!("{shown} is a link to a file that does not exist: remove it, or write elsewhere")
+        }
+        Err(Errno::LOOP) if is_shared => {
+            bail!(
+                "{shown} is a link, in a folder that everybody may write to: remove it, or write \
+                 elsewhere with -o"
+            )
+        }
+        Err(error) => {
+            return Err(io::Error::from(error))
+                .with_context(|| format!("{shown} cannot be written"));
+        }
+    };
+    let owner = file.metadata().with_context(|| shown.to_string())?.uid();
+    if is_shared && owner != rustix::process::geteuid().as_raw() {
+        bail!(
+            "{shown} belongs to somebody else, in a folder that everybody may write to: remove \
+             it, or write elsewhere with -o"
+        );
+    }
+    Ok(Some(file))
 }
 
 /// An error if what is to be written would take the place of what is read.
@@ -215,6 +283,39 @@ mod tests {
         assert_eq!(size(412), "412 B");
         assert_eq!(size(1_540), "1.5 kB");
         assert_eq!(size(1_400_000_000), "1,400.0 MB");
+    }
+
+    /// The link may have come after somebody looked: it must not be followed when it is opened.
+    #[test]
+    fn in_a_folder_like_tmp_no_link_is_followed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = std::env::temp_dir().join(format!("perftab-output-{}", std::process::id()));
+        let shared = folder.join("shared");
+        fs::create_dir_all(&shared).unwrap();
+        let own = folder.join("own");
+        fs::write(&own, "mine").unwrap();
+        for place in [&folder, &shared] {
+            symlink(&own, place.join("link")).unwrap();
+            symlink(folder.join("nowhere"), place.join("dangling")).unwrap();
+        }
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+        for (path, reason) in [
+            (shared.join("link"), "is a link, in a folder"),
+            (shared.join("dangling"), "is a link, in a folder"),
+            (folder.join("dangling"), "does not exist"),
+        ] {
+            let error = write(&path, &[b"text"]).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
+        assert!(!folder.join("nowhere").exists());
+        // Of one's own folder one knows the links, and there one's own file is overwritten.
+        write(&folder.join("link"), &[b"text"]).unwrap();
+        assert_eq!(fs::read_to_string(&own).unwrap(), "text");
+        write(&shared.join("new"), &[b"first"]).unwrap();
+        write(&shared.join("new"), &[b"last"]).unwrap();
+        assert_eq!(fs::read_to_string(shared.join("new")).unwrap(), "last");
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

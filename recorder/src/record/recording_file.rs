@@ -10,9 +10,9 @@
 //! The disk may fill up at any write, so space for the end is allocated before the data that could
 //! take it; what was recorded until then is completed like any other recording.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +23,8 @@ use perftab_core::format::write::{self, FileHeader, Section};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
+use crate::output::{self, Readers};
+
 /// Kept free for the feature sections.
 const END_RESERVE: u64 = 256 << 10;
 /// Kept free for them by a recording that is shorter than they may be.
@@ -32,9 +34,6 @@ const ALLOCATION: u64 = 4 << 20;
 /// A checkpoint stands so far behind the data: several rounds fit in between. On a disk the gap
 /// takes no space but what is allocated anyway.
 const CHECKPOINT_AHEAD: u64 = 2 * ALLOCATION;
-
-/// Only owners may remove and rename what is in such a folder.
-const STICKY: u32 = 0o1000;
 
 /// An event's part of the file's head.
 pub struct EventHead<'a> {
@@ -98,10 +97,9 @@ impl RecordingFile {
     /// Creates the file, for its owner only, with everything that comes before the data. A
     /// recording that is there already is renamed to `FILE.old`, as perf does.
     pub fn create(path: &Path, events: &[EventHead<'_>]) -> Result<Self> {
-        check_place(path)?;
-        keep_old(path).with_context(|| path.display().to_string())?;
-        let mut file =
-            open(path).with_context(|| format!("{} cannot be written", path.display()))?;
+        check_kind(path)?;
+        keep_old(path)?;
+        let mut file = output::create(path, Readers::Owner)?;
         let (header, head) = head(events);
         file.write_all(&head).with_context(|| format!("{} cannot be written", path.display()))?;
         let end = header.data.offset;
@@ -315,12 +313,9 @@ fn head(events: &[EventHead<'_>]) -> (FileHeader, Vec<u8>) {
 }
 
 /// What cannot become a recording is refused before anything runs.
-fn check_place(path: &Path) -> Result<()> {
+fn check_kind(path: &Path) -> Result<()> {
     let shown = path.display();
-    let Ok(link) = fs::symlink_metadata(path) else { return Ok(()) };
-    let Ok(there) = fs::metadata(path) else {
-        bail!("{shown} is a link to a file that does not exist: remove it, or write elsewhere");
-    };
+    let Ok(there) = fs::metadata(path) else { return Ok(()) };
     let kind = there.file_type();
     if kind.is_fifo() || kind.is_socket() {
         bail!(
@@ -331,40 +326,17 @@ fn check_place(path: &Path) -> Result<()> {
     if kind.is_dir() || kind.is_block_device() {
         bail!("{shown} is no file: name one with -o");
     }
-    // In a folder like /tmp, somebody else may have made it to get what is written.
-    let own = rustix::process::geteuid().as_raw();
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let is_shared = fs::metadata(folder).is_ok_and(|it| it.mode() & STICKY != 0);
-    if is_shared && kind.is_file() && (there.uid() != own || link.uid() != own) {
-        bail!(
-            "{shown} belongs to somebody else, in a folder that everybody may write to: remove \
-             it, or write elsewhere with -o"
-        );
-    }
     Ok(())
 }
 
-/// Opens what [`check_place`] saw: nothing, an empty file or a device.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    match options.clone().create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            options.truncate(true).open(path)
-        }
-        opened => opened,
+fn keep_old(path: &Path) -> Result<()> {
+    let there = output::open_there(path)?.and_then(|file| file.metadata().ok());
+    if there.is_some_and(|meta| meta.is_file() && meta.len() > 0) {
+        let mut old = path.as_os_str().to_owned();
+        old.push(".old");
+        fs::rename(path, old).with_context(|| path.display().to_string())?;
     }
-}
-
-fn keep_old(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(meta) if meta.is_file() && meta.len() > 0 => {
-            let mut old = path.as_os_str().to_owned();
-            old.push(".old");
-            fs::rename(path, old)
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 #[cfg(test)]
