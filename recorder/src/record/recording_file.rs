@@ -3,15 +3,21 @@
 //! At any moment it is a file that tools read: after each round the header says how much data there
 //! is. (perf leaves a size of zero until the end, and then refuses to read on.) Feature sections
 //! stand behind the data, which grows; so each second a *checkpoint* puts what the end would write
-//! far ahead of it, and each round puts a table that leads there behind its data. While a round is
-//! written over the last table, the header names no features. So a recorder that is killed leaves
-//! all but its last second, mostly with its features, else without.
+//! far ahead of it, and each round puts a table that leads there behind its data. A recorder that is
+//! killed leaves all but its last second, with its features.
+//!
+//! Each change becomes true by one write, that of the header. The table that it leads to stands where
+//! the next records belong: these are *held* until the header leads to the next table, behind them.
+//! Then they are written, and only a recorder killed just between these two writes leaves damage,
+//! behind all that the header told of before. (Tried: naming no features in between. Then whoever is
+//! killed there leaves none.) A round that is shorter than the table is held as a whole.
 //!
 //! The disk may fill up at any write, so space for the end is allocated before the data that could
 //! take it; what was recorded until then is completed like any other recording.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
@@ -32,8 +38,8 @@ const SMALLEST_END_RESERVE: u64 = 16 << 10;
 /// Allocated in one go, so that few writes need to allocate.
 const ALLOCATION: u64 = 4 << 20;
 /// A checkpoint stands so far behind the data: several rounds fit in between. On a disk the gap
-/// takes no space but what is allocated anyway.
-const CHECKPOINT_AHEAD: u64 = 2 * ALLOCATION;
+/// takes no space but what is allocated anyway. (Tests need not write as much to get there.)
+const CHECKPOINT_AHEAD: u64 = if cfg!(test) { 64 << 10 } else { 2 * ALLOCATION };
 
 /// An event's part of the file's head.
 pub struct EventHead<'a> {
@@ -63,15 +69,21 @@ pub enum LeftOut {
 
 /// A recording that is being written.
 pub struct RecordingFile {
-    file: File,
+    file: WatchedFile,
     path: PathBuf,
+    /// As it stands in the file.
     header: FileHeader,
-    /// End of the data written so far.
+    /// End of the data, with what is held of it.
     end: u64,
+    /// Records that belong where the table stands that the header leads to.
+    held: Vec<u8>,
     kind: OutputKind,
     /// Space is allocated up to here; `None` on a file system that cannot allocate ahead.
     allocated: Option<u64>,
-    checkpoint: Checkpoint,
+    /// The latest.
+    checkpoint: Option<Checkpoint>,
+    /// The payloads that the header leads to.
+    linked: Option<Range<u64>>,
 }
 
 /// Where the recording is written.
@@ -84,13 +96,20 @@ enum OutputKind {
 }
 
 /// What a recorder that is killed leaves of the end.
-enum Checkpoint {
-    None,
-    /// Payloads are in the file, from `at` on. The header may name the features or not.
-    Placed {
-        at: u64,
-        end: FileEnd,
-    },
+struct Checkpoint {
+    /// Where its payloads are in the file.
+    payloads: Range<u64>,
+    end: FileEnd,
+}
+
+impl Checkpoint {
+    fn table(&self) -> Vec<u8> {
+        write::feature_table(self.payloads.start, &self.end.features)
+    }
+
+    fn features(&self) -> Vec<Feature> {
+        self.end.features.iter().map(|(feature, _)| *feature).collect()
+    }
 }
 
 impl RecordingFile {
@@ -107,8 +126,17 @@ impl RecordingFile {
             Ok(meta) if meta.is_file() => (OutputKind::File, Some(end)),
             _ => (OutputKind::Device, None),
         };
-        let (path, checkpoint) = (path.to_owned(), Checkpoint::None);
-        Ok(Self { file, path, header, end, kind, allocated, checkpoint })
+        Ok(Self {
+            file: WatchedFile::new(file),
+            path: path.to_owned(),
+            header,
+            end,
+            held: Vec::new(),
+            kind,
+            allocated,
+            checkpoint: None,
+            linked: None,
+        })
     }
 
     /// Bytes of records written.
@@ -116,82 +144,140 @@ impl RecordingFile {
         self.end - self.header.data.offset
     }
 
+    /// End of the data that the header tells of.
+    fn told_end(&self) -> u64 {
+        self.header.data.offset + self.header.data.size
+    }
+
+    /// End of the table that the header leads to.
+    fn table_end(&self) -> u64 {
+        self.told_end() + SECTION_SIZE * self.header.features.len() as u64
+    }
+
     /// Appends whole records. If that fails nothing of them is kept.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
-        self.withdraw_features()?;
         let end = self.end + records.len() as u64;
         if let Err(error) = self.allocate(end) {
             self.remove_checkpoint();
             return Err(error);
         }
-        if let Err(error) = self.file.write_all_at(records, self.end) {
-            self.checkpoint = Checkpoint::None;
-            let _ = self.file.set_len(self.end);
+        self.make_way(end);
+        let over_table = self.table_end().saturating_sub(self.end).min(records.len() as u64);
+        let (over_table, behind) = records.split_at(over_table as usize);
+        if let Err(error) = self.file.write_all_at(behind, self.end + over_table.len() as u64) {
+            self.allocated = self.allocated.map(|_| self.end);
+            self.remove_checkpoint();
             return Err(error);
         }
+        self.held.extend_from_slice(over_table);
         self.end = end;
         Ok(())
     }
 
     /// Says in the header how much data there is by now, and where the features of the last
-    /// checkpoint are. A failure is that of the next write too.
+    /// checkpoint are. What fails here is tried again the next time.
     pub fn acknowledge(&mut self) {
-        self.move_checkpoint();
-        let mut header = FileHeader { features: Vec::new(), ..self.header.clone() };
-        header.data.size = self.data_size();
-        if let Checkpoint::Placed { at, end } = &self.checkpoint {
-            let table = write::feature_table(*at, &end.features);
-            if self.file.write_all_at(&table, self.end).is_ok() {
-                header.features = end.features.iter().map(|(feature, _)| *feature).collect();
+        let _ = self.link();
+    }
+
+    fn link(&mut self) -> io::Result<()> {
+        let features = self.checkpoint.as_ref().map(Checkpoint::features).unwrap_or_default();
+        let table = self.checkpoint.as_ref().map(Checkpoint::table).unwrap_or_default();
+        if self.end < self.table_end() && features == self.header.features {
+            // All that is new is held, and stays so: there is no place for another table.
+            self.file.write_all_at(&table, self.told_end())?;
+        } else {
+            if self.end < self.table_end() {
+                self.withdraw_features()?;
             }
-        }
-        if self.file.write_all_at(&header.encode(), 0).is_ok() {
+            self.file.write_all_at(&table, self.end)?;
+            let mut header = FileHeader { features, ..self.header.clone() };
+            header.data.size = self.data_size();
+            self.file.write_all_at(&header.encode(), 0)?;
+            self.file.write_all_at(&self.held, self.told_end())?;
+            self.held.clear();
             self.header = header;
         }
+        let linked = self.checkpoint.as_ref().map(|checkpoint| checkpoint.payloads.clone());
+        if let Some(payloads) = linked.clone().filter(|_| linked != self.linked) {
+            // The footer is the last of the file, whatever stood there before.
+            self.file.set_len(payloads.end)?;
+        }
+        self.linked = linked;
+        Ok(())
     }
 
     /// Puts what would stand behind the data into the file, should the recorder be killed; the
-    /// next [`Self::acknowledge`] leads there. Without space for it there is none.
-    pub fn checkpoint(&mut self, mut end: FileEnd) {
-        end.features.sort_by_key(|(feature, _)| *feature);
-        if self.kind == OutputKind::File && self.withdraw_features().is_ok() {
-            self.place(end);
+    /// next [`Self::acknowledge`] leads there. False if there is no space for it: the last one stays.
+    pub fn checkpoint(&mut self, mut end: FileEnd) -> bool {
+        if self.kind == OutputKind::Device {
+            return false;
         }
+        end.features.sort_by_key(|(feature, _)| *feature);
+        let placed = self.place(end, self.end).is_ok();
+        match &self.checkpoint {
+            _ if placed => {}
+            // Its footer is the last of the file again.
+            Some(last) => drop(self.file.set_len(last.payloads.end)),
+            None => self.remove_checkpoint(),
+        }
+        placed
     }
 
-    fn place(&mut self, end: FileEnd) {
-        let at = self.end + CHECKPOINT_AHEAD;
-        let payloads = payloads(&end);
-        let placed = self.file.write_all_at(&payloads, at);
-        // The footer is the last of the file, whatever stood there before.
-        match placed.and_then(|()| self.file.set_len(at + payloads.len() as u64)) {
-            Ok(()) => self.checkpoint = Checkpoint::Placed { at, end },
+    /// Places a checkpoint ahead of data up to `data_end`, and not over what the header leads to.
+    fn place(&mut self, end: FileEnd, data_end: u64) -> io::Result<()> {
+        let bytes = payloads(&end);
+        let length = bytes.len() as u64;
+        // The end, with as much, has space before it.
+        let ahead = data_end + CHECKPOINT_AHEAD + length;
+        let at = match &self.linked {
+            Some(linked) if ahead < linked.end && linked.start < ahead + length => {
+                linked.end + CHECKPOINT_AHEAD
+            }
+            _ => ahead,
+        };
+        self.file.write_all_at(&bytes, at)?;
+        self.checkpoint = Some(Checkpoint { payloads: at..at + length, end });
+        Ok(())
+    }
+
+    /// Where data up to `data_end` would come up to the checkpoint, it goes on ahead first.
+    fn make_way(&mut self, data_end: u64) {
+        let reached = data_end + SMALLEST_END_RESERVE;
+        let Some(checkpoint) = &self.checkpoint else { return };
+        if checkpoint.payloads.start >= reached {
+            return;
+        }
+        let end = checkpoint.end.clone();
+        let moved = self.place(end, data_end).and_then(|()| match &self.checkpoint {
+            Some(checkpoint) if checkpoint.features() == self.header.features => {
+                self.file.write_all_at(&checkpoint.table(), self.told_end())
+            }
+            _ => self.withdraw_features(),
+        });
+        match moved {
+            Ok(()) => self.linked = self.checkpoint.as_ref().map(|it| it.payloads.clone()),
             Err(_) => self.remove_checkpoint(),
         }
     }
 
-    /// Where the data has come up to the checkpoint, it goes on ahead.
-    fn move_checkpoint(&mut self) {
-        let reached = self.end + SMALLEST_END_RESERVE;
-        match std::mem::replace(&mut self.checkpoint, Checkpoint::None) {
-            Checkpoint::Placed { at, end } if at < reached => self.place(end),
-            checkpoint => self.checkpoint = checkpoint,
-        }
-    }
-
-    /// What is written next goes over the table of features: the header names none until there is
-    /// another.
+    /// The header leads to no features any more: what is held has its place.
     fn withdraw_features(&mut self) -> io::Result<()> {
         if !self.header.features.is_empty() {
-            self.header.features.clear();
-            self.file.write_all_at(&self.header.encode(), 0)?;
+            let header = FileHeader { features: Vec::new(), ..self.header.clone() };
+            self.file.write_all_at(&header.encode(), 0)?;
+            self.header = header;
         }
+        self.file.write_all_at(&self.held, self.told_end())?;
+        self.held.clear();
         Ok(())
     }
 
     /// Gives its space back, and keeps what is allocated for the end.
     fn remove_checkpoint(&mut self) {
-        self.checkpoint = Checkpoint::None;
+        // What fails here fails when the file is completed, too.
+        let _ = self.withdraw_features();
+        (self.checkpoint, self.linked) = (None, None);
         if self.kind == OutputKind::File {
             let _ = self.file.set_len(self.end.max(self.allocated.unwrap_or(0)));
         }
@@ -209,7 +295,12 @@ impl RecordingFile {
         let least = if is_short { end + SMALLEST_END_RESERVE } else { needed };
         for until in [needed + ALLOCATION, needed, least] {
             let length = until - self.end;
-            match rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, self.end, length) {
+            match rustix::fs::fallocate(
+                &self.file.file,
+                FallocateFlags::KEEP_SIZE,
+                self.end,
+                length,
+            ) {
                 Ok(()) => {
                     self.allocated = Some(until);
                     return Ok(());
@@ -227,9 +318,16 @@ impl RecordingFile {
     /// Writes the end and the final header. If there is no space for all of it, the largest parts
     /// are left out. Returns the file's size.
     pub fn finish(mut self, mut end: FileEnd) -> Result<(u64, LeftOut)> {
+        end.features.sort_by_key(|(feature, _)| *feature);
+        self.end_what_is_held();
+        // Far ahead first, so that at no moment the file is without an end.
+        let is_placed = self.checkpoint(end.clone());
+        self.acknowledge();
+        if is_placed && let Some(size) = self.bring_near() {
+            return Ok((size, LeftOut::Nothing));
+        }
         self.withdraw_features().map_err(|error| self.failed(error))?;
         self.remove_checkpoint();
-        end.features.sort_by_key(|(feature, _)| *feature);
         let mut left_out = LeftOut::Nothing;
         let size = loop {
             let payloads_at = self.end + SECTION_SIZE * end.features.len() as u64;
@@ -253,9 +351,80 @@ impl RecordingFile {
         Ok((size, left_out))
     }
 
+    /// What is held is too short for a table behind it. Where nothing follows, rounds may: they
+    /// only say that nothing older comes.
+    fn end_what_is_held(&mut self) {
+        let mut rounds = Vec::new();
+        while !self.held.is_empty() && self.end + (rounds.len() as u64) < self.table_end() {
+            write::finished_round(&mut rounds);
+        }
+        // Without space they are not needed either.
+        let _ = self.append(&rounds);
+    }
+
+    /// Moves the checkpoint, which is the end by now, from far ahead to right behind the data.
+    /// Returns the file's size; `None` if that is not possible.
+    fn bring_near(&mut self) -> Option<u64> {
+        let checkpoint = self.checkpoint.as_ref()?;
+        let is_linked = self.linked.as_ref() == Some(&checkpoint.payloads) && self.held.is_empty();
+        let at = self.table_end();
+        let bytes = payloads(&checkpoint.end);
+        let size = at + bytes.len() as u64;
+        if !is_linked || size > checkpoint.payloads.start {
+            return None;
+        }
+        self.file.write_all_at(&bytes, at).ok()?;
+        let table = write::feature_table(at, &checkpoint.end.features);
+        self.file.write_all_at(&table, self.told_end()).ok()?;
+        self.file.set_len(size).ok()?;
+        Some(size)
+    }
+
     fn failed(&self, error: io::Error) -> anyhow::Error {
         anyhow::Error::new(error).context(format!("{} cannot be completed", self.path.display()))
     }
+}
+
+/// The file. Tests look at it after every change.
+struct WatchedFile {
+    file: File,
+    #[cfg(test)]
+    after_change: Option<Box<dyn FnMut()>>,
+}
+
+impl WatchedFile {
+    fn new(file: File) -> Self {
+        Self {
+            file,
+            #[cfg(test)]
+            after_change: None,
+        }
+    }
+
+    fn write_all_at(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.file.write_all_at(bytes, at)?;
+        self.changed();
+        Ok(())
+    }
+
+    fn set_len(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)?;
+        self.changed();
+        Ok(())
+    }
+
+    #[cfg(test)]
+    fn changed(&mut self) {
+        if let Some(look) = &mut self.after_change {
+            look();
+        }
+    }
+
+    #[cfg(not(test))]
+    fn changed(&self) {}
 }
 
 /// The payloads of the features, then perftab's section with its footer, which ends the file.
@@ -341,8 +510,28 @@ fn keep_old(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
     use super::*;
+    use crate::late_ids::ThisMachine;
+    use crate::record::sys;
+    use crate::recording::Recording;
+    use perftab_core::format::attr::{event_type, sample_type};
+    use perftab_core::format::build_id::BuildId;
     use perftab_core::format::header::DATA_SIZE_OFFSET;
+    use perftab_core::format::perftab_section::{
+        self, FileIdentity, InodeKey, PerftabSection, RecorderState,
+    };
+    use perftab_core::format::record::RecordType;
+    use perftab_core::format::write::{
+        CpuMode, EventDescription, MappedFile, Mmap2, SampleIdTrailer,
+    };
+
+    const BITS: u64 = sample_type::IP | sample_type::TID | sample_type::TIME;
+    const SAMPLE_SIZE: usize = 32;
+    /// A name that nothing but EVENT_DESC has.
+    const EVENT: &str = "grains";
 
     fn temporary(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("perftab-unit-{}", std::process::id()));
@@ -353,6 +542,181 @@ mod tests {
     fn data_size_in(bytes: &[u8]) -> u64 {
         let at = DATA_SIZE_OFFSET as usize;
         u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap())
+    }
+
+    fn attr() -> [u8; sys::ATTR_SIZE] {
+        let mut attr = sys::empty_attr();
+        attr.type_ = event_type::SOFTWARE;
+        attr.sample_period = 1_000_000;
+        attr.sample_type = BITS;
+        attr.set_sample_id_all(1);
+        sys::attr_bytes(&attr)
+    }
+
+    /// Samples with these numbers, by turns in each of the two files.
+    fn samples(numbers: Range<u64>) -> Vec<u8> {
+        let sample = |number: u64| {
+            let address = if number.is_multiple_of(2) { 0x40_0100 } else { 0x50_0100 };
+            let words = [address, 7 << 32 | 7, 1000 + number];
+            let mut record = RecordType::SAMPLE.0.to_ne_bytes().to_vec();
+            record.extend_from_slice(&2u16.to_ne_bytes());
+            record.extend_from_slice(&(SAMPLE_SIZE as u16).to_ne_bytes());
+            record.extend(words.into_iter().flat_map(u64::to_ne_bytes));
+            record
+        };
+        numbers.flat_map(sample).collect()
+    }
+
+    /// Two files are mapped without an id: that of one is in the table, of the other in the section.
+    fn mappings() -> Vec<u8> {
+        let mut out = Vec::new();
+        for (inode, address, name) in
+            [(11, 0x40_0000, &b"/bin/listed"[..]), (12, 0x50_0000, b"/bin/hashed")]
+        {
+            let file = MappedFile::Inode { major: 8, minor: 1, inode };
+            let map = Mmap2 {
+                pid: 7,
+                cpu_mode: CpuMode::User,
+                address,
+                length: 0x1000,
+                page_offset: 0,
+                file,
+                protection: 5,
+                flags: 2,
+                name,
+            };
+            write::mmap2(&mut out, &map, SampleIdTrailer::of_sample_type(BITS).at(1));
+        }
+        out
+    }
+
+    /// Payloads of this size and a little more, which differ with each `number`.
+    fn file_end(recorder: RecorderState, number: u8, size: usize) -> FileEnd {
+        let feature = |feature, encode: &dyn Fn(&mut Vec<u8>)| {
+            let mut payload = Vec::new();
+            encode(&mut payload);
+            (feature, payload)
+        };
+        let attr = attr();
+        let described = [EventDescription { attr: &attr, name: EVENT, ids: &[1, 2] }];
+        let id = BuildId::new(&[0xab; 20]).unwrap();
+        let features = vec![
+            feature(Feature::EVENT_DESC, &|out| write::event_desc(out, &described)),
+            feature(Feature::HOSTNAME, &|out| write::string(out, b"mill")),
+            feature(Feature::BUILD_ID, &|out| {
+                write::build_id_entry(out, CpuMode::User, id, b"/bin/listed");
+            }),
+            feature(Feature::CPUDESC, &|out| write::string(out, &vec![b'a' + number % 26; size])),
+        ];
+        let inode = InodeKey { major: 8, minor: 1, inode: 12, generation: 0 };
+        let identity = FileIdentity::Content([number; 16]);
+        let files = vec![perftab_section::MappedFile { inode, identity }];
+        let section = PerftabSection { files, recorder, ..PerftabSection::default() };
+        FileEnd { features, section: perftab_section::encode(&section) }
+    }
+
+    /// How many samples a recorder that is killed now leaves; everything that has a name must have
+    /// it.
+    fn samples_of_the_whole(path: &Path) -> u64 {
+        let session = Recording::open(path).unwrap().read(ThisMachine::LeftAlone).unwrap();
+        let info = session.info();
+        let names: Vec<&str> = info.events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, [EVENT], "{:?}", info.warnings);
+        assert_eq!(info.host.hostname.as_deref(), Some("mill"));
+        for name in ["listed", "hashed"] {
+            let dso = info.dsos.iter().find(|dso| dso.name == name).expect("it is mapped");
+            assert!(dso.build_id.is_some(), "{name}: {:?}", info.warnings);
+        }
+        info.samples
+    }
+
+    /// Rounds of every size, checkpoints that grow and shrink, and data that overtakes them: at any
+    /// write the recorder may be killed.
+    #[test]
+    fn a_recorder_killed_at_any_write_leaves_the_features_and_what_it_acknowledged() {
+        let path = temporary("killed");
+        let event = EventHead { attr: &attr(), ids: &[1, 2] };
+        let mut file = RecordingFile::create(&path, &[event]).unwrap();
+        let acknowledged = Rc::new(Cell::new(0));
+        let (mut written, mut number) = (0, 0);
+        let mut round = |file: &mut RecordingFile, count: u64| {
+            file.append(&samples(written..written + count)).unwrap();
+            let mut end = Vec::new();
+            write::finished_round(&mut end);
+            file.append(&end).unwrap();
+            written += count;
+            written
+        };
+        let mut end = |recorder, size: usize| {
+            number += 1;
+            file_end(recorder, number, size)
+        };
+        // Its first second has no features.
+        file.append(&mappings()).unwrap();
+        round(&mut file, 1);
+        file.checkpoint(end(RecorderState::AtWork, 10));
+        file.acknowledge();
+        let looks = Rc::new(Cell::new(0));
+        file.file.after_change = Some(Box::new({
+            let (path, acknowledged, looks) = (path.clone(), acknowledged.clone(), looks.clone());
+            move || {
+                let samples = samples_of_the_whole(&path);
+                assert!(samples >= acknowledged.get(), "{samples} of {}", acknowledged.get());
+                looks.set(looks.get() + 1);
+            }
+        }));
+        for (count, checkpoint) in [
+            (100, None),
+            (0, None),
+            (1, Some(10)),
+            (1, None),
+            (30, Some(3000)),
+            (0, Some(20)),
+            (300, None),
+            (1, Some(90_000)),
+            (1, Some(10)),
+            (2500, None),
+            (3, None),
+            (700, Some(500)),
+            (3000, Some(10)),
+            (1, None),
+        ] {
+            let written = round(&mut file, count);
+            if let Some(size) = checkpoint {
+                file.checkpoint(end(RecorderState::AtWork, size));
+            }
+            file.acknowledge();
+            // Less than a table is held.
+            let told = samples_of_the_whole(&path);
+            assert!(told <= written && written - told <= 2, "{told} of {written}");
+            acknowledged.set(told);
+        }
+        let written = round(&mut file, 1);
+        assert!(!file.held.is_empty(), "the end has to deal with it");
+        let (size, left_out) = file.finish(end(RecorderState::Ended, 40_000)).unwrap();
+        assert_eq!(left_out, LeftOut::Nothing);
+        assert_eq!(fs::metadata(&path).unwrap().len(), size);
+        assert_eq!(samples_of_the_whole(&path), written);
+        let session = Recording::open(&path).unwrap().read(ThisMachine::LeftAlone).unwrap();
+        let warnings = session.info().warnings;
+        assert!(warnings.is_empty(), "{warnings:?}");
+        assert!(looks.get() > 60, "only {} writes", looks.get());
+    }
+
+    /// Its space is not that of every second together.
+    #[test]
+    fn checkpoints_of_an_idle_recording_take_turns() {
+        let path = temporary("idle");
+        let event = EventHead { attr: &attr(), ids: &[1, 2] };
+        let mut file = RecordingFile::create(&path, &[event]).unwrap();
+        file.append(&samples(0..50)).unwrap();
+        let mut largest = 0;
+        for number in 0..20 {
+            file.checkpoint(file_end(RecorderState::AtWork, number, 100_000));
+            file.acknowledge();
+            largest = largest.max(fs::metadata(&path).unwrap().len());
+        }
+        assert!(largest < 2 * (CHECKPOINT_AHEAD + 150_000) + 100_000, "{largest}");
     }
 
     #[test]

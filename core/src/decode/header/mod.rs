@@ -218,7 +218,7 @@ impl Header {
 
 /// A recorder writes the size of its data, and then its features, when it ends. perf leaves the
 /// size 0 until then and sets the bits before, so that they say nothing; perftab keeps the size
-/// up to date and the bits clear.
+/// up to date, and the bits clear for its first second.
 fn recording_end(start: &Start) -> RecordingEnd {
     let has_no_features = start.feature_words.is_some_and(|words| words == [0; 32]);
     let data_is_last = start.attrs.offset < start.data.offset;

@@ -172,6 +172,9 @@ fn a_full_disk_leaves_a_complete_file() {
     let header = recorder.perf(&["report", "--header-only"]);
     assert!(header.contains("hostname :") && header.contains("cmdline :"), "{header}");
     assert!(recorder.perf(&["buildid-list"]).contains("/busy"));
+    // It is the end, and not that of the second before.
+    let warnings = open_path(&recorder.file).unwrap().info().warnings;
+    assert!(warnings.iter().all(|it| it.kind != WarningKind::Unfinished), "{warnings:?}");
 }
 
 #[test]
