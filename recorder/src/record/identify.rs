@@ -4,10 +4,11 @@
 //! from the disk in time, or what has none, is looked at here as soon as the mapping is recorded,
 //! on a thread of its own, since hashing a file takes longer than a ring may wait. A file counts if
 //! the path recorded leads to the inode that was mapped, and if nothing was written to it from the
-//! mapping to the end of the recording. Its times only ever speak against it.
+//! mapping to the end of the recording. Its times only ever speak against it. It is kept open, so
+//! that they can be read wherever it has gone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
@@ -38,13 +39,13 @@ pub struct Identifier {
     clock: Clock,
     files: BTreeMap<Key, KnownFile>,
     requests: Sender<(Key, SystemTime)>,
-    answers: Receiver<(Key, Look)>,
+    answers: Receiver<(Key, Looked)>,
     unanswered: usize,
     out_of_time: Arc<AtomicBool>,
 }
 
 /// What became of those that were looked at.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identified {
     /// What files are.
     pub identities: Vec<MappedFile>,
@@ -64,6 +65,15 @@ struct KnownFile {
     /// When it was first mapped.
     mapped: SystemTime,
     look: Look,
+    /// What was looked at.
+    file: Option<File>,
+}
+
+/// What the thread found.
+struct Looked {
+    look: Look,
+    /// Of what is identified.
+    file: Option<File>,
 }
 
 /// What a look at a file gave.
@@ -88,8 +98,8 @@ impl Identifier {
         let stop = out_of_time.clone();
         thread::Builder::new().name("identify".to_owned()).spawn(move || {
             for (key, mapped) in asked {
-                let look = look(&key, mapped, &stop);
-                if stop.load(Ordering::Relaxed) || answer.send((key, look)).is_err() {
+                let looked = look(&key, mapped, &stop);
+                if stop.load(Ordering::Relaxed) || answer.send((key, looked)).is_err() {
                     return;
                 }
             }
@@ -106,7 +116,7 @@ impl Identifier {
             let known = self.files.entry(key.clone()).or_insert_with(|| {
                 // A send fails if the thread has died; then there is no answer either.
                 self.unanswered += usize::from(self.requests.send((key, mapped)).is_ok());
-                KnownFile { generations: BTreeSet::new(), mapped, look: Look::Waiting }
+                KnownFile { generations: BTreeSet::new(), mapped, look: Look::Waiting, file: None }
             });
             known.generations.insert(inode.generation);
             known.mapped = known.mapped.min(mapped);
@@ -116,15 +126,16 @@ impl Identifier {
         }
     }
 
-    fn take(&mut self, (key, look): (Key, Look)) {
+    fn take(&mut self, (key, looked): (Key, Looked)) {
         self.unanswered -= 1;
-        if let Some(file) = self.files.get_mut(&key) {
-            file.look = look;
+        if let Some(known) = self.files.get_mut(&key) {
+            Looked { look: known.look, file: known.file } = looked;
         }
     }
 
-    /// What is known so far.
-    pub fn so_far(&self) -> Identified {
+    /// What is known so far, without what was written to since it was read.
+    pub fn so_far(&mut self) -> Identified {
+        self.files.iter_mut().for_each(|((path, _), file)| file.look_again(path));
         let mut identified = Identified::default();
         for ((path, inode), file) in &self.files {
             match file.look {
@@ -157,27 +168,48 @@ impl Identifier {
             self.take(answer);
         }
         self.out_of_time.store(true, Ordering::Relaxed);
-        for (key, file) in &mut self.files {
-            let is_still_there = || path_of(&key.0).metadata().ok().filter(|it| is(it, &key.1));
-            if let Look::Is(_) = file.look
-                && let Some(metadata) = is_still_there()
-            {
-                file.look = was_written(&metadata, file.mapped).unwrap_or(file.look);
-            }
-        }
         let waiting = self.files.iter().filter(|(_, file)| file.look == Look::Waiting);
         let too_large = waiting.map(|((path, _), _)| path.clone()).collect();
         Identified { too_large, ..self.so_far() }
     }
 }
 
-fn look((path, inode): &Key, mapped: SystemTime, stop: &Arc<AtomicBool>) -> Look {
-    let Some((file, before)) = regular_file(path) else { return Look::Gone };
-    let written = was_written(&before, mapped);
-    if !is(&before, inode) || written.is_some() {
+impl KnownFile {
+    /// What is identified is so no more once it was written to.
+    fn look_again(&mut self, path: &[u8]) {
+        let Some(Ok(now)) = self.file.as_ref().map(File::metadata) else { return };
+        let is_same = |there: Metadata| there.ino() == now.ino() && there.dev() == now.dev();
+        let change = match path_of(path).metadata().is_ok_and(is_same) {
+            true => was_written(&now, self.mapped),
+            // Removing and renaming it changed the time of its inode: only that of its content says
+            // something.
+            false => is_after(now.modified().ok(), self.mapped).then_some(Look::Written),
+        };
+        if let Some(change) = change {
+            (self.look, self.file) = (change, None);
+        }
+    }
+}
+
+fn look(key: &Key, mapped: SystemTime, stop: &Arc<AtomicBool>) -> Looked {
+    let gone = || Looked { look: Look::Gone, file: None };
+    let Some((file, before)) = regular_file(&key.0) else { return gone() };
+    let look = look_at(&file, &before, key, mapped, stop);
+    Looked { look, file: matches!(look, Look::Is(_)).then_some(file) }
+}
+
+fn look_at(
+    file: &File,
+    before: &Metadata,
+    (_, inode): &Key,
+    mapped: SystemTime,
+    stop: &Arc<AtomicBool>,
+) -> Look {
+    let written = was_written(before, mapped);
+    if !is(before, inode) || written.is_some() {
         return written.unwrap_or(Look::Gone);
     }
-    let Ok(source) = FileSource::new(file) else { return Look::Gone };
+    let Ok(source) = file.try_clone().and_then(FileSource::new) else { return Look::Gone };
     let source = StoppableSource { source, stop };
     let identity = match build_id_of_elf(&source) {
         Some(id) => Some(FileIdentity::Gnu(id)),
@@ -193,9 +225,14 @@ fn is(metadata: &Metadata, inode: &InodeKey) -> bool {
 /// What to say of a file that changed after it was mapped; `None` if it did not. Permissions and
 /// links are no content, but they change the only time that nobody can set.
 fn was_written(metadata: &Metadata, mapped: SystemTime) -> Option<Look> {
+    let is_content = is_after(metadata.modified().ok(), mapped);
+    let look = if is_content { Look::Written } else { Look::Gone };
+    is_after(Some(changed(metadata)), mapped).then_some(look)
+}
+
+fn is_after(time: Option<SystemTime>, mapped: SystemTime) -> bool {
     let mapped = mapped.checked_sub(CLOCK_TICK).unwrap_or(mapped);
-    let is_content = metadata.modified().is_ok_and(|modified| modified >= mapped);
-    (changed(metadata) >= mapped).then_some(if is_content { Look::Written } else { Look::Gone })
+    time.is_some_and(|time| time >= mapped)
 }
 
 /// Ends a long read when the time is over.
@@ -214,5 +251,66 @@ impl ByteSource for StoppableSource<'_> {
             return Err(ReadError::new("there was no time to read it"));
         }
         self.source.read_at(offset, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn inode(path: &PathBuf) -> InodeKey {
+        let metadata = fs::metadata(path).unwrap();
+        let device = metadata.dev();
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        InodeKey { major, minor, inode: metadata.ino(), generation: 0 }
+    }
+
+    /// Should the recorder be killed, what it said last is what everybody believes.
+    #[test]
+    fn what_was_written_to_is_identified_no_more_before_the_end_either() {
+        let folder = std::env::temp_dir().join(format!("perftab-identify-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let names = ["untouched", "overwritten", "moved", "removed"];
+        let paths = names.map(|name| folder.join(name));
+        paths.iter().for_each(|path| fs::write(path, "code").unwrap());
+        // Until what was written belongs to the past, however coarse the clock of files is.
+        let written = changed(&fs::metadata(&paths[3]).unwrap());
+        while SystemTime::now() < written + 3 * CLOCK_TICK {
+            thread::yield_now();
+        }
+        let mut identifier = Identifier::start(Clock::now()).unwrap();
+        let file = |path: &PathBuf| FileWithoutId {
+            path: path.to_str().unwrap().into(),
+            inode: inode(path),
+            time: 0,
+        };
+        let inodes = paths.each_ref().map(|path| inode(path).inode);
+        identifier.add(paths.iter().map(file).collect());
+        while identifier.unanswered > 0 {
+            identifier.add(Vec::new());
+        }
+        let identified = |found: &Identified| {
+            let is_known = |inode| found.identities.iter().any(|it| it.inode.inode == inode);
+            inodes.map(is_known)
+        };
+        assert_eq!(identified(&identifier.so_far()), [true; 4]);
+
+        let write = |path: &PathBuf| {
+            let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
+            io::Write::write_all(&mut file, b"else").unwrap();
+        };
+        write(&paths[1]);
+        let elsewhere = folder.join("elsewhere");
+        fs::rename(&paths[2], &elsewhere).unwrap();
+        write(&elsewhere);
+        fs::remove_file(&paths[3]).unwrap();
+        let found = identifier.so_far();
+        assert_eq!(identified(&found), [true, false, false, true]);
+        assert_eq!(found.written.len(), 2, "{:?}", found.written);
+        assert_eq!(identified(&identifier.finish()), [true, false, false, true]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use super::clock::Clock;
 use super::command::StoppedCommand;
 use super::counters::Counters;
-use super::identify::Identifier;
+use super::identify::{Identified, Identifier};
 use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
 use super::options::{BuildIdTable, Plan, RecordArgs, Target};
@@ -51,6 +51,13 @@ pub enum Ending {
 }
 
 /// A recording under way.
+/// Records written since the last checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RecordsSince {
+    None,
+    Some,
+}
+
 pub struct Session {
     pub(super) counters: Counters,
     pub(super) file: RecordingFile,
@@ -64,9 +71,13 @@ pub struct Session {
     pub(super) clock: Clock,
     /// `None` if no build-ids are wanted.
     pub(super) identifier: Option<Identifier>,
-    /// When the file was last made whole, and how long that took.
+    /// When the last checkpoint was due, and how long it took.
     checkpointed: Option<(Instant, Duration)>,
     trailer: SampleIdTrailer,
+    /// Whether there are records that the last checkpoint does not know.
+    records: RecordsSince,
+    /// What files are, as the last checkpoint has it.
+    identified: Identified,
     buffer: Vec<u8>,
     /// A write failed: what comes is dropped, and the recording ends.
     failure: Option<io::Error>,
@@ -96,6 +107,8 @@ impl Session {
             identifier,
             checkpointed: None,
             counters,
+            records: RecordsSince::None,
+            identified: Identified::default(),
             file,
             kernel,
             trailer,
@@ -176,13 +189,17 @@ impl Session {
         let before = self.file.data_size();
         self.empty_rings();
         let latest = self.describe_new_modules();
-        if self.file.data_size() > before || !self.buffer.is_empty() {
+        let has_records = self.file.data_size() > before || !self.buffer.is_empty();
+        if has_records {
             write::finished_round(&mut self.buffer);
             self.write_buffer();
-            if let Some(identifier) = &mut self.identifier {
-                identifier.add(self.tally.take_new_files_without_id());
-            }
-            self.checkpoint();
+            self.records = RecordsSince::Some;
+        }
+        if let Some(identifier) = &mut self.identifier {
+            identifier.add(self.tally.take_new_files_without_id());
+        }
+        let has_checkpoint = self.checkpoint();
+        if has_records || has_checkpoint {
             self.file.acknowledge();
         }
         if let Some(kernel) = &mut self.kernel {
@@ -190,17 +207,26 @@ impl Session {
         }
     }
 
-    /// Each second, if that takes a hundredth of the time or less.
-    fn checkpoint(&mut self) {
+    /// Each second, if that takes a hundredth of the time or less, and if it would say anything new:
+    /// a file may be written to while there is nothing to record. True if it was.
+    fn checkpoint(&mut self) -> bool {
         let is_due = |(last, took): (Instant, Duration)| last.elapsed() >= PATIENCE.max(100 * took);
-        if self.failure.is_none() && self.checkpointed.is_none_or(is_due) {
-            let begin = Instant::now();
-            let identified = self.identifier.as_ref().map(Identifier::so_far).unwrap_or_default();
-            let end = self.file_end(&identified, RecorderState::AtWork);
-            self.file.checkpoint(end);
-            self.checkpointed = Some((Instant::now(), begin.elapsed()));
+        if self.failure.is_some() || !self.checkpointed.is_none_or(is_due) {
+            return false;
+        }
+        let begin = Instant::now();
+        let identified = self.identifier.as_mut().map(Identifier::so_far).unwrap_or_default();
+        if self.records == RecordsSince::None && identified == self.identified {
+            return false;
+        }
+        let end = self.file_end(&identified, RecorderState::AtWork);
+        let is_placed = self.file.checkpoint(end);
+        if is_placed {
+            (self.records, self.identified) = (RecordsSince::None, identified);
         }
     }
+        self.checkpointed = Some((Instant::now(), begin.elapsed()));
+        is_placed
 
     /// Writes down how many samples the counters lost, as perf does: LOST records come with the
     /// next record of their ring, and after the last there is none.
