@@ -338,6 +338,14 @@ pub fn lost_samples(out: &mut Vec<u8>, lost: u64, trailer: SampleIdTrailer) {
     end_record(out, start, trailer);
 }
 
+/// Appends a LOST record: so many records of the event with this id did not fit into their ring.
+pub fn lost(out: &mut Vec<u8>, id: u64, records: u64, trailer: SampleIdTrailer) {
+    let start = begin_record(out, RecordType::LOST, 0);
+    put_u64(out, id);
+    put_u64(out, records);
+    end_record(out, start, trailer);
+}
+
 /// Appends a FINISHED_ROUND record: every ring has been read once more.
 pub fn finished_round(out: &mut Vec<u8>) {
     let start = begin_record(out, RecordType::FINISHED_ROUND, 0);

@@ -225,7 +225,10 @@ impl Reader {
                     self.tasks.lost_mappings();
                 }
                 self.profile.lost.events = self.profile.lost.events.saturating_add(lost);
-                self.mark(bytes, MarkKind::Lost, lost, None);
+                // perftab's recorder writes one of nothing as soon as mappings may lack.
+                if lost > 0 {
+                    self.mark(bytes, MarkKind::Lost, lost, None);
+                }
             }
             RecordType::LOST_SAMPLES => {
                 let lost = decode_lost(header, bytes, offset, order)?;

@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -66,6 +67,27 @@ pub struct Counter {
     pub ids: Vec<u64>,
 }
 
+impl Counter {
+    fn lost(&self) -> Option<u64> {
+        self.lost_by(0..self.fds.len())
+    }
+
+    fn lost_by(&self, counters: Range<usize>) -> Option<u64> {
+        let fds = self.fds.get(counters)?.iter();
+        fds.map(|fd| sys::lost_records(fd, self.attr.read_format)).sum()
+    }
+}
+
+/// A ring of sideband.
+struct SidebandRing {
+    /// Its index.
+    ring: usize,
+    /// Those of its counters.
+    counters: Range<usize>,
+    /// Records that it had lost when it was last looked at.
+    lost: u64,
+}
+
 /// Everything that is open.
 pub struct Counters {
     /// In the order of the options.
@@ -75,6 +97,8 @@ pub struct Counters {
     pub sideband: Counter,
     /// Two rings for each CPU, sideband and samples.
     pub rings: Vec<Ring>,
+    /// Which of them are of sideband.
+    sideband_rings: Vec<SidebandRing>,
     /// Bytes of each ring of samples.
     pub ring_bytes: usize,
     /// What the user should know: what was chosen, what was not permitted.
@@ -107,6 +131,7 @@ impl Counters {
             events: specs.iter().map(|spec| counter(spec, Role::SamplingOnly)).collect(),
             sideband,
             rings: Vec::new(),
+            sideband_rings: Vec::new(),
             ring_bytes: plan.ring.bytes,
             notices,
             processes: Vec::new(),
@@ -143,14 +168,23 @@ impl Counters {
     }
 
     /// Samples that the counters lost; `None` if the kernel does not count them (before 6.0).
-    pub fn lost(&self) -> Option<u64> {
-        let mut lost = 0;
-        for event in &self.events {
-            for fd in &event.fds {
-                lost += sys::lost_samples(fd, event.attr.read_format)?;
-            }
-        }
-        Some(lost)
+    pub fn lost_samples(&self) -> Option<u64> {
+        self.events.iter().map(Counter::lost).sum()
+    }
+
+    /// Records of mappings and threads that were lost; `None` as for samples.
+    pub fn lost_sideband(&self) -> Option<u64> {
+        self.sideband.lost()
+    }
+
+    /// Looks whether a ring lost records of mappings and threads since this was last asked of it.
+    /// Returns the id of one of its counters if so.
+    pub fn new_gap_of(&mut self, ring: usize) -> Option<u64> {
+        let at = self.sideband_rings.iter().position(|it| it.ring == ring)?;
+        let SidebandRing { counters, lost: before, .. } = &mut self.sideband_rings[at];
+        let lost = self.sideband.lost_by(counters.clone())?;
+        let id = self.sideband.ids.get(counters.start).copied();
+        id.filter(|_| lost > std::mem::replace(before, lost))
     }
 
     fn fds(&self) -> impl Iterator<Item = &OwnedFd> {
@@ -204,8 +238,13 @@ impl Counters {
     fn open_cpu(&mut self, plan: &Plan, scopes: &[Scope]) -> Result<()> {
         let mut sideband_bytes = SIDEBAND_RING.min(self.ring_bytes);
         let sideband = RingSize { origin: RingOrigin::Default, bytes: &mut sideband_bytes };
+        let first = self.sideband.fds.len();
         let sideband =
             open_sharing(std::slice::from_mut(&mut self.sideband), plan, scopes, sideband)?;
+        if sideband.is_some() {
+            let (ring, counters) = (self.rings.len(), first..self.sideband.fds.len());
+            self.sideband_rings.push(SidebandRing { ring, counters, lost: 0 });
+        }
         let samples = RingSize { origin: plan.ring.origin, bytes: &mut self.ring_bytes };
         let samples = open_sharing(&mut self.events, plan, scopes, samples)?;
         // In this order: what is mapped is read before the samples that are in it.

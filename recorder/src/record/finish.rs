@@ -64,22 +64,23 @@ impl Session {
         }
         if !args.quiet {
             let size = output::size(size);
+            let next = format!("next: perftab report {path}, or perftab view {path}");
+            let losses = match (lost, tally.lost_sideband) {
+                (0, 0) => "none lost".to_owned(),
+                (0, records) => {
+                    format!("{} records of mappings and threads lost", output::grouped(records))
+                }
+                _ => format!("{} lost", output::grouped(lost)),
+            };
             notice(match (tally.samples, lost) {
                 (0, 0) => format!(
                     "no samples, {size} in {path}: nothing ran long enough; raise -F, or record longer"
                 ),
-                (_, 0) => format!(
-                    "{samples} samples, none lost, {size} in {path}; \
-                     next: perftab report {path}, or perftab view {path}"
-                ),
-                _ => format!(
-                    "{samples} samples, {} lost, {size} in {path}; \
-                     next: perftab report {path}, or perftab view {path}",
-                    output::grouped(lost)
-                ),
+                _ => format!("{samples} samples, {losses}, {size} in {path}; {next}"),
             });
         }
-        Ok(if lost > 0 { RecordingOutcome::WithLosses } else { RecordingOutcome::All })
+        let has_losses = lost > 0 || tally.lost_sideband > 0;
+        Ok(if has_losses { RecordingOutcome::WithLosses } else { RecordingOutcome::All })
     }
 
     /// What stands behind the records, as far as it is known by now.

@@ -16,6 +16,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 use rustix::mm::{MapFlags, ProtFlags};
 
+/// No record of mappings or threads is larger: an MMAP2 record without its name has 72 bytes, a name
+/// at most 4096, and what ends a record at most 64.
+const LARGEST_SIDEBAND: usize = 72 + 4096 + 64;
+
+/// How a ring was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Every record of mappings or threads would have had space.
+    Free,
+    /// One may have had none.
+    Full,
+}
+
 /// A mapped ring; unmapped when dropped.
 pub struct Ring {
     base: NonNull<u8>,
@@ -49,14 +62,14 @@ impl Ring {
     }
 
     /// Appends every complete record to `out` and gives its space back to the kernel.
-    pub fn drain_into(&mut self, out: &mut Vec<u8>) {
+    pub fn drain_into(&mut self, out: &mut Vec<u8>) -> Fill {
         // Acquire pairs with the kernel's barrier before it publishes the head
         // (`perf_output_put_handle`): the records up to it are there.
         let head =
             self.counter(offset_of!(perf_event_mmap_page, data_head)).load(Ordering::Acquire);
         let filled = usize::try_from(head.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
         if filled == 0 {
-            return;
+            return Fill::Free;
         }
         debug_assert!(filled <= self.data_size);
         let filled = filled.min(self.data_size);
@@ -72,6 +85,7 @@ impl Ring {
         self.tail = head;
         // Release: the copy is done before the kernel may write there again.
         self.counter(offset_of!(perf_event_mmap_page, data_tail)).store(head, Ordering::Release);
+        if filled + LARGEST_SIDEBAND > self.data_size { Fill::Full } else { Fill::Free }
     }
 
     fn counter(&self, offset: usize) -> &AtomicU64 {

@@ -22,6 +22,7 @@ use super::kernel::RunningKernel;
 use super::kernel_modules::KernelModules;
 use super::options::{BuildIdTable, Plan, RecordArgs, Target};
 use super::recording_file::{EventHead, RecordingFile, is_full};
+use super::ring::Fill;
 use super::signals::Signals;
 use super::tally::Tally;
 use super::tasks::{self, RunningTasks};
@@ -50,7 +51,6 @@ pub enum Ending {
     WriteFailed(io::Error),
 }
 
-/// A recording under way.
 /// Records written since the last checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RecordsSince {
@@ -58,6 +58,7 @@ enum RecordsSince {
     Some,
 }
 
+/// A recording under way.
 pub struct Session {
     pub(super) counters: Counters,
     pub(super) file: RecordingFile,
@@ -73,11 +74,11 @@ pub struct Session {
     pub(super) identifier: Option<Identifier>,
     /// When the last checkpoint was due, and how long it took.
     checkpointed: Option<(Instant, Duration)>,
-    trailer: SampleIdTrailer,
     /// Whether there are records that the last checkpoint does not know.
     records: RecordsSince,
     /// What files are, as the last checkpoint has it.
     identified: Identified,
+    trailer: SampleIdTrailer,
     buffer: Vec<u8>,
     /// A write failed: what comes is dropped, and the recording ends.
     failure: Option<io::Error>,
@@ -106,9 +107,9 @@ impl Session {
             clock,
             identifier,
             checkpointed: None,
-            counters,
             records: RecordsSince::None,
             identified: Identified::default(),
+            counters,
             file,
             kernel,
             trailer,
@@ -224,28 +225,51 @@ impl Session {
         if is_placed {
             (self.records, self.identified) = (RecordsSince::None, identified);
         }
-    }
         self.checkpointed = Some((Instant::now(), begin.elapsed()));
         is_placed
+    }
 
-    /// Writes down how many samples the counters lost, as perf does: LOST records come with the
-    /// next record of their ring, and after the last there is none.
+    /// Writes down what the counters lost, as perf does for samples: LOST records come with the next
+    /// record of their ring, and after the last there is none.
     pub(super) fn write_late_losses(&mut self) {
-        let lost = self.counters.lost().unwrap_or(0);
+        let trailer = self.trailer.at(self.tally.latest);
+        let lost = self.counters.lost_samples().unwrap_or(0);
         if lost > self.tally.lost() {
-            let trailer = self.trailer.at(self.tally.latest);
             write::lost_samples(&mut self.buffer, lost, trailer);
-            self.write_buffer();
         }
+        let lost = self.counters.lost_sideband().unwrap_or(0);
+        if let Some(late) = lost.checked_sub(self.tally.lost_sideband).filter(|late| *late > 0)
+            && let Some(&id) = self.counters.sideband.ids.first()
+        {
+            write::lost(&mut self.buffer, id, late, trailer);
+        }
+        self.write_buffer();
     }
 
     fn empty_rings(&mut self) {
         for index in 0..self.counters.rings.len() {
-            self.counters.rings[index].drain_into(&mut self.buffer);
+            let start = self.buffer.len();
+            if self.counters.rings[index].drain_into(&mut self.buffer) == Fill::Full {
+                self.mark_gap(index, start);
+            }
             if self.buffer.len() >= WRITE_SIZE {
                 self.write_buffer();
             }
         }
+    }
+
+    /// The kernel says what a ring lost with its next record, which may come late or never; but
+    /// samples are doubtful from the last record before. So that is said at once, by a LOST record of
+    /// nothing, as the number is yet to come. The ring's records stand in the buffer from `start` on.
+    fn mark_gap(&mut self, ring: usize, start: usize) {
+        let Some(id) = self.counters.new_gap_of(ring) else { return };
+        let mut time = self.tally.latest;
+        let mut records = &self.buffer[start..];
+        while let Some((_, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+            time = self.trailer.time_of(record).unwrap_or(time);
+            records = rest;
+        }
+        write::lost(&mut self.buffer, id, 0, self.trailer.at(time));
     }
 
     /// Takes note of the records in the buffer and writes them. Only what is in the file counts.

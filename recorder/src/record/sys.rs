@@ -239,9 +239,9 @@ fn protection(vma_flags: u64) -> u32 {
     .fold(0, |bits, (_, bit)| bits | bit as u32)
 }
 
-/// Samples that an event lost because its ring was full; from the counter, since Linux 6.0.
+/// Records that an event lost because its ring was full; from the counter, since Linux 6.0.
 /// `None` if the attr did not ask for it.
-pub fn lost_samples(event: impl AsFd, read_format: u64) -> Option<u64> {
+pub fn lost_records(event: impl AsFd, read_format: u64) -> Option<u64> {
     let wanted = u64::from(bindings::PERF_FORMAT_ID | bindings::PERF_FORMAT_LOST);
     if read_format != wanted {
         return None;

@@ -245,6 +245,66 @@ fn losses_that_are_printed_are_in_the_file() {
     }
 }
 
+/// Maps itself three thousand times once it is told to, then uses the CPU for a while.
+const MAPPER: &str = r#"
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+volatile sig_atomic_t told;
+volatile unsigned long sink;
+static void tell(int signal) { told = signal; }
+int main(void) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGUSR1, tell);
+    int file = open("/proc/self/exe", O_RDONLY);
+    while (!told) sink++;
+    for (int i = 0; i < 3000; i++) mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    clock_t end = clock() + CLOCKS_PER_SEC / 5;
+    while (clock() < end) sink++;
+    return 0;
+}
+"#;
+
+/// Its last mappings are lost, and nothing comes after them with which the kernel would say so.
+#[test]
+fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
+    let test = "mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful";
+    let recorder = Recorder::new();
+    let id = "b0551e5b0551e5b0551e5b0551e5b0551e500003";
+    let program = perftab_tests::program::compile(&recorder.folder, "mapper", id, MAPPER);
+    let mut process = RunningProcess::program(&program, &[]);
+    let recording = recorder.start(&["-m", "1", "-F", "99", "-p", &process.pid()]);
+    let state = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    recording.signal("STOP");
+    wait_for("the recorder to stop", || state(&recording.pid()) == Some('T'));
+    process.signal("USR1");
+    child_process::wait(&mut process.0, "mapper");
+    recording.signal("CONT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let info = open_path(&recorder.file).unwrap().info();
+    if info.records.get("LOST").is_none_or(|count| *count == 0) {
+        println!("SKIPPED: {test}: this kernel does not count what was lost (Linux 6.0 does)");
+        return;
+    }
+    // A ring of a page holds less than a hundred of them.
+    assert!(info.lost.events > 2900, "{:?}", info.lost);
+    assert!(!recorded.said.contains("none lost"), "{}", recorded.said);
+    let lost = perftab_core::text::grouped(info.lost.events);
+    assert!(
+        recorded.said.contains(&format!("{lost} records of mappings and threads lost")),
+        "{}",
+        recorded.said
+    );
+    let doubts = info.warnings.iter().any(|it| it.message.contains("names of another program"));
+    assert!(doubts, "{:?}", info.warnings);
+}
+
 /// `perftab record` as somebody without privileges, in a folder of theirs.
 fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
     // Their own copy: the build folder may not be readable for them.
