@@ -12,7 +12,8 @@ use std::{env, io};
 
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, kill_process, set_parent_process_death_signal, waitpid,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process,
+    set_parent_process_death_signal, waitpid,
 };
 
 use super::explain;
@@ -38,7 +39,9 @@ impl StoppedCommand {
         let program = command.first().context("no command")?;
         find(program)?;
         let child = Command::new(SELF)
-            .args(["record", "--exec-when-continued", "--"])
+            .args(["record", "--exec-when-continued"])
+            .arg(getpid().as_raw_nonzero().to_string())
+            .arg("--")
             .args(command)
             .spawn()
             .with_context(|| format!("cannot start a copy of perftab from {SELF}"))?;
@@ -106,13 +109,17 @@ impl Drop for StoppedCommand {
     }
 }
 
-/// The other side: stops this process and, once continued, becomes the command. Returns only if
-/// that fails, with the exit code that a shell gives.
-pub fn become_command(command: &[OsString]) -> Result<ExitCode> {
+/// The other side: stops this process and, once continued by the recorder, becomes the command.
+/// Returns only if that fails, with the exit code that a shell gives.
+pub fn become_command(command: &[OsString], recorder: i32) -> Result<ExitCode> {
     let (program, arguments) = command.split_first().context("no command")?;
-    // Should the recorder be killed now, nobody would ever continue this process.
+    // Should the recorder be killed from now on, or have been before, nobody would ever continue
+    // this process.
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    kill_process(rustix::process::getpid(), Signal::STOP)?;
+    if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != recorder) {
+        bail!("the recorder was killed before '{}' began", program.display());
+    }
+    kill_process(getpid(), Signal::STOP)?;
     set_parent_process_death_signal(None)?;
     let error = Command::new(program).args(arguments).exec();
     crate::output::notice(cannot_start(program, &error));

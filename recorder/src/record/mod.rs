@@ -59,8 +59,8 @@ const USAGE: u8 = 2;
 /// Records as the options say, and tells on standard error what came of it. `losses` is the exit
 /// code if samples were lost.
 pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
-    if args.exec_when_continued {
-        return command::become_command(&args.command);
+    if let Some(recorder) = args.exec_when_continued {
+        return command::become_command(&args.command, recorder);
     }
     let plan = match Plan::new(args) {
         Ok(plan) => plan,

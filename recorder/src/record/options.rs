@@ -78,9 +78,9 @@ pub struct RecordArgs {
     /// Print only errors and warnings
     #[arg(short, long)]
     pub quiet: bool,
-    /// Internal: stop, then become the command once continued.
-    #[arg(long, hide = true)]
-    pub exec_when_continued: bool,
+    /// Internal: stop, then become the command once this recorder continues it.
+    #[arg(long, hide = true, value_name = "PID")]
+    pub exec_when_continued: Option<i32>,
     /// The command to record; with -a, -C, -p or -t: record those until it ends
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     pub command: Vec<OsString>,

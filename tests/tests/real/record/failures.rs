@@ -305,6 +305,18 @@ fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
     assert!(doubts, "{:?}", info.warnings);
 }
 
+/// What becomes the command stops itself; if nobody is there any more to continue it, it ends.
+#[test]
+fn a_command_whose_recorder_is_gone_does_not_begin() {
+    let recorder = Recorder::new();
+    let ran = recorder.folder.join("ran");
+    // The parent is this test, and not process 1.
+    let recorded =
+        recorder.run(&["--exec-when-continued", "1", "--", "touch", ran.to_str().unwrap()]);
+    recorded.failed_with(1, &["the recorder was killed", "'touch'"]);
+    assert!(!ran.exists());
+}
+
 /// `perftab record` as somebody without privileges, in a folder of theirs.
 fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
     // Their own copy: the build folder may not be readable for them.
