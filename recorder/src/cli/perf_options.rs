@@ -129,13 +129,22 @@ const COMMANDS: &[Options] = &[
 
 /// What to say of an argument that is not known, to the command of these arguments.
 fn answer(arguments: &[String], unknown: &str) -> Option<String> {
-    let options = COMMANDS.iter().find(|it| arguments.iter().any(|word| word == it.command))?;
+    // Only a command has words that are no options: a file may be called `record`.
+    let command = arguments.iter().skip(1).find(|word| !word.starts_with('-'))?;
     // `--fields=ip` and `-Fip` are these options, too.
     let unknown = unknown.split('=').next().unwrap_or(unknown);
-    let is_in = |list: &str| list.split_whitespace().any(|option| option == unknown);
+    let options = COMMANDS.iter().find(|it| it.command == command)?;
+    let is_in =
+        |list: &str| list.split_whitespace().any(|it| without_no(it) == without_no(unknown));
     let special = options.answers.iter().find(|(list, _)| is_in(list)).map(|(_, what)| *what);
     let instead = special.or_else(|| is_in(options.others).then_some(options.instead))?;
-    Some(format!("perftab {} does not have {unknown} of perf; {instead}", options.command))
+    Some(format!("perftab {command} does not have {unknown} of perf; {instead}"))
+}
+
+/// perf has an option `--no-X` for each `--X`, and the other way round.
+fn without_no(option: &str) -> &str {
+    let long = option.strip_prefix("--");
+    long.map_or(option, |name| name.strip_prefix("no-").unwrap_or(name))
 }
 
 /// Says what is wrong with the command line, and ends.
@@ -228,5 +237,28 @@ mod tests {
         );
         assert_eq!(answer(&arguments("record"), "--off-cup"), None);
         assert_eq!(answer(&arguments("view"), "--stdio"), None);
+    }
+
+    #[test]
+    fn what_perf_can_turn_off_is_known_too() {
+        let said = |command, option| answer(&arguments(command), option).expect(option);
+        for (command, option) in [
+            ("script", "--no-inline"),
+            ("report", "--no-demangle"),
+            ("report", "--no-source"),
+            ("record", "--inherit"),
+            ("record", "--no-inherit"),
+        ] {
+            let does_not = format!("perftab {command} does not have {option} of perf; ");
+            assert!(said(command, option).starts_with(&does_not), "{}", said(command, option));
+        }
+        assert_eq!(answer(&arguments("report"), "--no-such-thing"), None);
+    }
+
+    #[test]
+    fn a_file_is_no_command() {
+        let line = ["perftab", "--strict", "report", "record", "--stdio"].map(str::to_owned);
+        let said = answer(&line, "--stdio").expect("an option of perf report");
+        assert!(said.starts_with("perftab report does not have --stdio"), "{said}");
     }
 }

@@ -316,7 +316,12 @@ fn raise_descriptor_limit() {
 /// The events asked for, or the default found by trying.
 fn choose_events(plan: &Plan, notices: &mut Vec<String>) -> Result<Vec<EventSpec>> {
     if !plan.events.is_empty() {
-        return Ok(plan.events.clone());
+        let best = |spec: &EventSpec| {
+            let best = spec.at_each_precision().find(|spec| is_supported(plan, spec));
+            // If none is supported, opening the last says why.
+            best.or_else(|| spec.at_each_precision().last()).unwrap_or_else(|| spec.clone())
+        };
+        return Ok(plan.events.iter().map(best).collect());
     }
     let cycles = EventSpec::parse("cycles")?;
     if is_supported(plan, &cycles) {
@@ -449,7 +454,7 @@ fn attr(
     attr.set_exclude_user(u64::from(spec.privilege == Privilege::KernelOnly));
     // The guest's code cannot be named from here.
     attr.set_exclude_guest(1);
-    attr.set_precise_ip(spec.precise.into());
+    attr.set_precise_ip(spec.precise.level().into());
     attr.set_sample_id_all(1);
     if role == Role::Tracking {
         attr = with_sideband(&attr);

@@ -1,5 +1,7 @@
 //! Names of events and what the kernel calls them. Names and modifiers as in `perf list`.
 
+use std::fs;
+
 use anyhow::{Result, bail};
 use perftab_core::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
 
@@ -25,6 +27,28 @@ pub enum Privilege {
     KernelOnly,
 }
 
+/// How much an event may skid (`precise_ip`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// 0 to 3: `:p`, `:pp`, `:ppp`.
+    Level(u8),
+    /// As little as this machine manages: `:P`.
+    Most,
+}
+
+impl Precision {
+    /// The largest level that there is.
+    const LARGEST: u8 = 3;
+
+    /// What is asked of the kernel first.
+    pub fn level(self) -> u8 {
+        match self {
+            Self::Level(level) => level,
+            Self::Most => Self::LARGEST,
+        }
+    }
+}
+
 /// An event to sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSpec {
@@ -36,8 +60,8 @@ pub struct EventSpec {
     pub config: u64,
     /// Kernel, user space, or both.
     pub privilege: Privilege,
-    /// `precise_ip`: how much skid is tolerated, 0 to 3.
-    pub precise: u8,
+    /// How much skid is tolerated.
+    pub precise: Precision,
 }
 
 impl EventSpec {
@@ -50,16 +74,8 @@ impl EventSpec {
             (event_type::HARDWARE, config)
         } else if let Some(config) = position(&SOFTWARE_EVENTS) {
             (event_type::SOFTWARE, config)
-        } else if text.contains(':') && !modifiers.chars().all(|it| "ukhpP".contains(it)) {
-            bail!(
-                "{text} is a tracepoint, which perftab does not record; use perf record -e {text} \
-                 -g, and open that recording"
-            );
-        } else if text.contains('/') || is_raw(name) {
-            bail!(
-                "{text} is an event of this CPU, which perftab does not know by name; use perf \
-                 record -e {text} -g, and open that recording"
-            );
+        } else if let Some(kind) = kind_of_others(text) {
+            bail!("{text} is {kind}; use perf record -e '{text}' -g, and open that recording");
         } else {
             bail!(
                 "no event is called '{name}'; there are {}, {}",
@@ -67,13 +83,22 @@ impl EventSpec {
                 SOFTWARE_EVENTS.join(", ")
             );
         };
-        let (mut user, mut kernel, mut precise) = (false, false, 0);
+        let (mut user, mut kernel, mut precise) = (false, false, Precision::Level(0));
         for modifier in modifiers.chars() {
-            match modifier {
-                'u' => user = true,
-                'k' => kernel = true,
-                'p' if precise < 3 => precise += 1,
-                _ => bail!("'{text}': modifiers are u (user), k (kernel) and p, pp, ppp (precise)"),
+            match (modifier, precise) {
+                ('u', _) => user = true,
+                ('k', _) => kernel = true,
+                // The host only, as without it.
+                ('H', _) => {}
+                ('p', Precision::Level(level)) if level < Precision::LARGEST => {
+                    precise = Precision::Level(level + 1);
+                }
+                ('P', Precision::Level(0)) => precise = Precision::Most,
+                _ => bail!(
+                    "'{text}': modifiers are u (user), k (kernel), p, pp, ppp (precise) and P (as \
+                     precise as possible); for others use perf record -e {text} -g, and open that \
+                     recording"
+                ),
             }
         }
         let privilege = match (user, kernel) {
@@ -89,7 +114,7 @@ impl EventSpec {
     pub fn sideband(privilege: Privilege) -> Self {
         let config = SOFTWARE_EVENTS.iter().position(|name| *name == "dummy").unwrap_or_default();
         let (name, event_type) = ("dummy".to_owned(), event_type::SOFTWARE);
-        Self { name, event_type, config: config as u64, privilege, precise: 0 }
+        Self { name, event_type, config: config as u64, privilege, precise: Precision::Level(0) }
     }
 
     /// The same event, counted in user space only.
@@ -97,6 +122,16 @@ impl EventSpec {
         let separator = if self.name.contains(':') { "" } else { ":" };
         let name = format!("{}{separator}u", self.name);
         Self { name, privilege: Privilege::UserOnly, ..self.clone() }
+    }
+
+    /// The same event at every precision that is asked of the kernel, the best first.
+    pub fn at_each_precision(&self) -> impl Iterator<Item = Self> {
+        let least = match self.precise {
+            Precision::Level(level) => level,
+            Precision::Most => 0,
+        };
+        let levels = (least..=self.precise.level()).rev();
+        levels.map(|level| Self { precise: Precision::Level(level), ..self.clone() })
     }
 
     /// Whether the kernel samples this event by a timer of fixed period: then every sample has the
@@ -109,15 +144,107 @@ impl EventSpec {
     }
 }
 
+/// What an event is that perf has and perftab has not.
+fn kind_of_others(text: &str) -> Option<&'static str> {
+    let (name, modifiers) = text.split_once(':').unwrap_or((text, ""));
+    let is_of_cpu = text.contains('/')
+        || is_raw(name)
+        || name.contains(['.', '_']) && modifiers.chars().all(is_modifier)
+        || is_of_a_pmu(name);
+    match name {
+        _ if text.starts_with('{') => {
+            Some("a group, and perftab samples each event by itself, as -e with commas does")
+        }
+        "mem" => Some("a breakpoint, which perftab does not record"),
+        _ if is_of_cpu => Some("an event of this CPU, which perftab does not know by name"),
+        _ if is_of_cache(name) => Some("an event of a cache, which perftab does not record"),
+        _ if !modifiers.chars().all(is_modifier) => {
+            Some("a tracepoint, which perftab does not record")
+        }
+        _ => None,
+    }
+}
+
+/// Of `tools/perf/util/parse-events.l`.
+fn is_modifier(letter: char) -> bool {
+    "ukhpPDWeIGHSbR".contains(letter)
+}
+
 /// `r1a8`: the number of an event in hex.
 fn is_raw(name: &str) -> bool {
     let number = name.strip_prefix('r').filter(|number| !number.is_empty());
     number.is_some_and(|number| number.chars().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// Reads the `-e` options, each one or more events between commas.
+/// `LLC-load-misses`: a cache, what is done with it, how that ends. As perf spells them
+/// (`evsel__hw_cache` and so on, in `tools/perf/util/evsel.c`).
+fn is_of_cache(name: &str) -> bool {
+    const CACHES: [&str; 19] = [
+        "L1-dcache",
+        "l1-dcache",
+        "l1-d",
+        "l1d",
+        "L1-icache",
+        "l1-icache",
+        "l1-i",
+        "l1i",
+        "LLC",
+        "L2",
+        "dTLB",
+        "d-tlb",
+        "iTLB",
+        "i-tlb",
+        "branch",
+        "branches",
+        "bpu",
+        "btb",
+        "node",
+    ];
+    const WORDS: [&str; 13] = [
+        "load",
+        "loads",
+        "read",
+        "store",
+        "stores",
+        "write",
+        "prefetch",
+        "prefetches",
+        "refs",
+        "ops",
+        "access",
+        "misses",
+        "miss",
+    ];
+    CACHES.iter().any(|cache| {
+        let rest = name.strip_prefix(cache).and_then(|rest| rest.strip_prefix('-'));
+        rest.is_some_and(|rest| rest.split('-').all(|word| WORDS.contains(&word)))
+    })
+}
+
+/// Whether the kernel has an event of this name for one of the machine's counting units.
+fn is_of_a_pmu(name: &str) -> bool {
+    let units = fs::read_dir("/sys/bus/event_source/devices").into_iter().flatten().flatten();
+    let is_plain = !name.is_empty() && !name.contains('/');
+    is_plain && units.into_iter().any(|unit| unit.path().join("events").join(name).exists())
+}
+
+/// Reads the `-e` options, each one or more events between commas. Within `cpu/…/` and `{…}` commas
+/// part no events.
 pub fn parse_list(options: &[String]) -> Result<Vec<EventSpec>> {
-    options.iter().flat_map(|option| option.split(',')).map(EventSpec::parse).collect()
+    options.iter().flat_map(|option| split_list(option)).map(EventSpec::parse).collect()
+}
+
+fn split_list(list: &str) -> impl Iterator<Item = &str> {
+    let (mut in_slashes, mut braces) = (false, 0u32);
+    list.split(move |letter| {
+        match letter {
+            '/' => in_slashes = !in_slashes,
+            '{' => braces += 1,
+            '}' => braces = braces.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && !in_slashes && braces == 0
+    })
 }
 
 /// Every event there is a name for and that can have samples.
@@ -136,12 +263,13 @@ mod tests {
     fn names_aliases_and_modifiers() {
         let event = EventSpec::parse("cpu-cycles:upp").unwrap();
         assert_eq!((event.event_type, event.config), (event_type::HARDWARE, 0));
-        assert_eq!((event.privilege, event.precise), (Privilege::UserOnly, 2));
+        assert_eq!((event.privilege, event.precise), (Privilege::UserOnly, Precision::Level(2)));
         assert_eq!(event.name, "cpu-cycles:upp");
         let event = EventSpec::parse("cs:k").unwrap();
         assert_eq!((event.event_type, event.config), (event_type::SOFTWARE, 3));
         assert_eq!(event.privilege, Privilege::KernelOnly);
         assert_eq!(EventSpec::parse("cycles:uk").unwrap().privilege, Privilege::Any);
+        assert_eq!(EventSpec::parse("cycles:H").unwrap().privilege, Privilege::Any);
     }
 
     #[test]
@@ -149,12 +277,44 @@ mod tests {
         let error = EventSpec::parse("cycels").unwrap_err().to_string();
         assert!(error.contains("'cycels'") && error.contains("cpu-clock"), "{error}");
         assert!(EventSpec::parse("cycles:x").is_err());
-        for text in ["sched:sched_switch", "cpu/event=0x3c/", "r1a8", "syscalls:*"] {
-            let error = EventSpec::parse(text).unwrap_err().to_string();
-            assert!(error.contains(&format!("use perf record -e {text}")), "{error}");
+        for (text, kind) in [
+            ("sched:sched_switch", "a tracepoint"),
+            ("syscalls:*", "a tracepoint"),
+            ("cpu/event=0x3c/", "an event of this CPU"),
+            ("cpu/event=0xc4,umask=1/u", "an event of this CPU"),
+            ("r1a8", "an event of this CPU"),
+            ("mem_load_retired.l3_miss:pp", "an event of this CPU"),
+            ("topdown.slots", "an event of this CPU"),
+            ("LLC-loads", "an event of a cache"),
+            ("L1-dcache-load-misses:u", "an event of a cache"),
+            ("branch-loads", "an event of a cache"),
+            ("{cycles,instructions}:S", "a group"),
+            ("mem:0x1000:rw", "a breakpoint"),
+        ] {
+            let list = format!("faults,{text},cs");
+            let error = parse_list(&[list]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{text} is {kind}")), "{error}");
+            assert!(error.contains(&format!("use perf record -e '{text}'")), "{error}");
         }
+        let error = EventSpec::parse("branch-mises").unwrap_err().to_string();
+        assert!(error.contains("no event is called"), "{error}");
         assert!(EventSpec::parse("cycles:pppp").is_err());
+        assert!(EventSpec::parse("cycles:Pp").is_err());
+        let error = EventSpec::parse("cycles:G").unwrap_err().to_string();
+        assert!(error.contains("use perf record -e cycles:G"), "{error}");
         assert!(parse_list(&["cycles,".into()]).is_err());
+    }
+
+    #[test]
+    fn the_best_precision_is_tried_first() {
+        let tried = |text: &str| {
+            let spec = EventSpec::parse(text).unwrap();
+            spec.at_each_precision().map(|spec| spec.precise.level()).collect::<Vec<_>>()
+        };
+        assert_eq!(tried("cycles:P"), [3, 2, 1, 0]);
+        assert_eq!(tried("cycles:pp"), [2]);
+        assert_eq!(tried("cycles"), [0]);
+        assert_eq!(EventSpec::parse("cycles:P").unwrap().name, "cycles:P");
     }
 
     #[test]

@@ -36,6 +36,33 @@ fn wrong_usage() {
     assert!(!recorder.file.exists(), "nothing was recorded");
 }
 
+/// Without an answer of ours, clap guesses: `--strict` for `--stdio`, `--no-local` for `--no-inline`.
+#[test]
+fn options_and_events_of_perf_are_answered() {
+    let recorder = Recorder::new();
+    for (line, words) in [
+        (&["record", "-z", "--", "true"][..], &["record does not have -z of perf", ".zst"][..]),
+        (&["report", "--stdio"], &["report does not have --stdio of perf", "always text"]),
+        (&["report", "--no-source", "record"], &["report does not have --no-source of perf"]),
+        (&["script", "--no-inline"], &["script does not have --no-inline of perf", "leave"]),
+        (
+            &["record", "-e", "cpu/event=0xc4,umask=1/,LLC-loads", "--", "true"],
+            &["cpu/event=0xc4,umask=1/ is an event of this CPU", "use perf record -e"],
+        ),
+    ] {
+        let mut command = Command::new(perftab_binary());
+        let output = command.args(line).current_dir(&*recorder.folder).ended().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {said}");
+        assert!(words.iter().all(|word| said.contains(word)), "{line:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{line:?}: {said}");
+    }
+    // As precise as possible is what perf records by default, and not at all precise in a machine
+    // without counters.
+    let recorded = recorder.run(&["-e", "cpu-clock:P", "--", "true"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+}
+
 #[test]
 fn an_event_that_the_machine_does_not_count() {
     let recorder = Recorder::new();
