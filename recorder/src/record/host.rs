@@ -37,6 +37,14 @@ pub fn sysctl_number<T: std::str::FromStr>(name: &str) -> Option<T> {
     fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?.trim().parse().ok()
 }
 
+/// Whether we see processes by numbers that are not those of the whole machine, as in a container.
+/// (The line NSpid of /proc/self/status does not tell inside of one.)
+pub fn is_in_pid_namespace() -> bool {
+    // PROC_PID_INIT_INO, in include/linux/proc_ns.h.
+    const INITIAL: &str = "pid:[4026531836]";
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link != Path::new(INITIAL))
+}
+
 /// The feature sections that describe the machine and how we were called. What cannot be read is
 /// left out.
 pub fn features() -> Vec<(Feature, Vec<u8>)> {

@@ -48,7 +48,7 @@ pub use tasks::own_vdso;
 use self::command::StoppedCommand;
 use self::counters::Counters;
 use self::finish::RecordingOutcome;
-use self::options::Plan;
+use self::options::{Plan, Target};
 use self::session::{Ending, Session};
 use self::signals::Signals;
 use crate::output::{self, notice};
@@ -69,6 +69,13 @@ pub fn run(args: &RecordArgs, losses: ExitCode) -> Result<ExitCode> {
             return Ok(ExitCode::from(USAGE));
         }
     };
+    if matches!(plan.target, Target::Cpus(_)) && host::is_in_pid_namespace() {
+        notice(
+            "this is a container: whatever runs outside of it is recorded as process 0, without \
+             names; record on the host, or in a container with the host's processes (docker run \
+             --pid=host)",
+        );
+    }
     let signals = Signals::install()?;
     let mut command = match plan.command.is_empty() {
         true => None,

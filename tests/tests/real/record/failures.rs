@@ -344,6 +344,34 @@ fn a_command_whose_recorder_is_gone_does_not_begin() {
     assert!(!ran.exists());
 }
 
+/// In a container, what runs outside of it has no process.
+#[test]
+fn the_whole_system_recorded_in_a_container_is_warned_of() {
+    let test = "the_whole_system_recorded_in_a_container_is_warned_of";
+    if !is_root(test) || !is_installed(test, "unshare") {
+        return;
+    }
+    let recorder = Recorder::new();
+    let said = inside_of(&recorder, &["-a", "--", "true"]);
+    if said.starts_with("unshare:") {
+        println!("SKIPPED: {test}: a PID namespace is not permitted");
+        return;
+    }
+    assert!(said.contains("this is a container") && said.contains("--pid=host"), "{said}");
+    // A command of one's own has its process there, too.
+    let said = inside_of(&recorder, &["--", "true"]);
+    assert!(said.contains(" in ") && !said.contains("this is a container"), "{said}");
+}
+
+/// What `perftab record` says in a PID namespace.
+fn inside_of(recorder: &Recorder, arguments: &[&str]) -> String {
+    let command = recorder.command(arguments);
+    let mut inside = Command::new("unshare");
+    inside.args(["--pid", "--fork"]).arg(command.get_program()).args(command.get_args());
+    let output = inside.current_dir(&*recorder.folder).ended().unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 /// `perftab record` as somebody without privileges, in a folder of theirs.
 fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, String)> {
     // Their own copy: the build folder may not be readable for them.
