@@ -9,13 +9,14 @@
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
 use perftab_core::profile::{Dso, DsoId, DsoKind, MappedFrom, Profile, RecordedBy};
 use perftab_core::session::Session;
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use crate::file_source::FileSource;
 
@@ -56,7 +57,7 @@ pub fn judge(profile: &Profile, recording: &File) -> Judgement {
     let files: Vec<LateFile> =
         profile.dsos.iter().filter_map(|(id, dso)| LateFile::of(id, dso)).collect();
     // Where files have the inodes that were recorded, inodes mean something.
-    let is_here = making.is_original() || files.iter().any(|file| file.is_mapped_one);
+    let is_here = making.is_original() || files.iter().any(|file| file.inode == Inode::Mapped);
     for file in &files {
         if making.changed_meanwhile(file) || is_here && making.was_read_of_another(file) {
             judgement.replaced.push(file.dso);
@@ -80,8 +81,73 @@ struct LateFile {
     id: Option<BuildId>,
     path: PathBuf,
     metadata: Metadata,
-    /// It has the inode that was mapped.
-    is_mapped_one: bool,
+    inode: Inode,
+}
+
+/// How the inode of a file compares with the one that was mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inode {
+    /// It is that one.
+    Mapped,
+    /// It is another.
+    Another,
+    /// Its file system tells programs of another device than the kernel writes into recordings.
+    Unknown,
+}
+
+impl Inode {
+    fn compare(path: &Path, metadata: &Metadata, recorded: (u64, u64)) -> Self {
+        let (device, inode) = recorded;
+        match metadata.dev() == device {
+            true if metadata.ino() == inode => Self::Mapped,
+            true => Self::Another,
+            false => {
+                let mountinfo = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+                let mount = mount_id(path).and_then(|id| Mount::find(&mountinfo, id));
+                mount.map_or(Self::Unknown, |mount| mount.compare(metadata, recorded))
+            }
+        }
+    }
+}
+
+/// What /proc/self/mountinfo says of a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mount<'a> {
+    /// As the kernel has it, and as it writes it into recordings.
+    device: u64,
+    file_system: &'a str,
+}
+
+impl<'a> Mount<'a> {
+    /// proc_pid_mountinfo(5): `ID parent major:minor root point options [tags] - type source …`.
+    fn find(mountinfo: &'a str, id: u64) -> Option<Self> {
+        mountinfo.lines().find_map(|line| {
+            let (before, behind) = line.split_once(" - ")?;
+            let mut fields = before.split(' ');
+            fields.next()?.parse().ok().filter(|it: &u64| *it == id)?;
+            let (major, minor) = fields.nth(1)?.split_once(':')?;
+            let device = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+            Some(Self { device, file_system: behind.split(' ').next()? })
+        })
+    }
+
+    /// For a file of which stat(2) tells another device than was recorded.
+    fn compare(self, metadata: &Metadata, (device, inode): (u64, u64)) -> Inode {
+        match self.file_system {
+            // What is mapped is a file of a file system below.
+            "overlay" => Inode::Unknown,
+            // stat(2) tells of a device for each subvolume of btrfs, and each numbers its own.
+            _ if self.device == device && metadata.ino() == inode => Inode::Unknown,
+            _ => Inode::Another,
+        }
+    }
+}
+
+/// Which mount a path leads to; `None` before Linux 5.8.
+fn mount_id(path: &Path) -> Option<u64> {
+    let wanted = StatxFlags::MNT_ID;
+    let found = statx(CWD, path, AtFlags::empty(), wanted).ok()?;
+    (found.stx_mask & wanted.bits() != 0).then_some(found.stx_mnt_id)
 }
 
 impl LateFile {
@@ -93,9 +159,9 @@ impl LateFile {
         }
         let path = PathBuf::from(&dso.path);
         let metadata = std::fs::metadata(&path).ok()?;
-        let is_mapped_one =
-            metadata.ino() == inode && metadata.dev() == rustix::fs::makedev(major, minor);
-        Some(Self { dso: id, id: dso.build_id(), path, metadata, is_mapped_one })
+        let recorded = (rustix::fs::makedev(major, minor), inode);
+        let inode = Inode::compare(&path, &metadata, recorded);
+        Some(Self { dso: id, id: dso.build_id(), path, metadata, inode })
     }
 }
 
@@ -127,7 +193,7 @@ impl Making {
         let meanwhile = |time: SystemTime| (self.made..=self.written).contains(&time);
         // A link to the file changes only the second time: perf makes one for its cache. Whoever
         // copies with the times of the original sets the first.
-        let may_be_linked = file.is_mapped_one && file.metadata.nlink() > 1;
+        let may_be_linked = file.inode == Inode::Mapped && file.metadata.nlink() > 1;
         let modified = file.metadata.modified().is_ok_and(meanwhile);
         !self.is_of_an_older_file()
             && (modified || !may_be_linked && meanwhile(changed(&file.metadata)))
@@ -137,7 +203,9 @@ impl Making {
     /// the one that was mapped: a folder was renamed, or a process saw another file under this
     /// path. (Of a build that was made afterwards the id was not read.)
     fn was_read_of_another(&self, file: &LateFile) -> bool {
-        if file.is_mapped_one || changed(&file.metadata) > self.written {
+        // When it changed last says less: permissions and links do that, too.
+        let born = file.metadata.created().unwrap_or_else(|_| changed(&file.metadata));
+        if file.inode != Inode::Another || born > self.written {
             return false;
         }
         let opened = File::open(&file.path).ok();
@@ -148,7 +216,7 @@ impl Making {
     /// A copy says nothing for an id: what changed before it was made did so before `made`.
     fn saw_no_change(&self, file: &LateFile) -> bool {
         let was_there = file.metadata.modified().is_ok_and(|modified| modified < self.made);
-        self.is_original() && file.is_mapped_one && was_there
+        self.is_original() && file.inode == Inode::Mapped && was_there
     }
 }
 
@@ -157,4 +225,75 @@ pub fn changed(metadata: &Metadata) -> SystemTime {
     let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
     let nanos = u64::try_from(metadata.ctime_nsec()).unwrap_or(0);
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTINFO: &str = "\
+22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw
+31 1 0:40 / / rw,relatime - overlay overlay rw,lowerdir=/a:/b
+32 31 0:32 /@home /home rw,relatime shared:1 master:2 - btrfs /dev/sda2 rw,subvolid=257
+33 31 8:1 / /data rw - ext4 /dev/sda1 rw
+";
+
+    /// The kernel records the device of the file system; stat tells of one for each subvolume, and
+    /// for what is laid over others.
+    #[test]
+    fn another_device_is_another_file_only_where_devices_mean_something() {
+        let file = std::fs::metadata("/proc/self/exe").unwrap();
+        let inode = file.ino();
+        let compare = |mount: u64, device: (u32, u32), inode: u64| {
+            let mount = Mount::find(MOUNTINFO, mount).unwrap();
+            mount.compare(&file, (rustix::fs::makedev(device.0, device.1), inode))
+        };
+        assert_eq!(compare(31, (8, 1), inode), Inode::Unknown);
+        assert_eq!(compare(31, (8, 1), inode + 1), Inode::Unknown);
+        assert_eq!(compare(32, (0, 32), inode), Inode::Unknown);
+        assert_eq!(compare(32, (0, 32), inode + 1), Inode::Another);
+        assert_eq!(compare(33, (8, 2), inode), Inode::Another);
+        assert_eq!(Mount::find(MOUNTINFO, 99), None);
+        // This machine's list has the mount of a file of its.
+        let here = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let id = mount_id(Path::new("/proc/self/status")).expect("Linux 5.8");
+        assert_eq!(Mount::find(&here, id).unwrap().file_system, "proc");
+    }
+
+    /// Its permissions and links may change whenever: it was there when the id was read.
+    #[test]
+    fn a_file_that_was_there_was_read_whatever_became_of_its_permissions() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+        let id_of = |path: &Path| build_id_of_elf(&FileSource::new(File::open(path).ok()?).ok()?);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut mapped = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+        let with_id = mapped.find(|path| id_of(Path::new(path)).is_some()).expect("libc has an id");
+        let path = std::env::temp_dir().join(format!("perftab-late-{}", std::process::id()));
+        std::fs::copy(with_id, &path).unwrap();
+        let tick = Duration::from_millis(30);
+        let written = changed(&path.metadata().unwrap()) + tick;
+        while SystemTime::now() < written + tick {
+            std::thread::yield_now();
+        }
+        std::fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+        let metadata = path.metadata().unwrap();
+        assert!(changed(&metadata) > written);
+        let Ok(born) = metadata.created() else {
+            println!("SKIPPED: a_file_that_was_there: this file system keeps no time of birth");
+            return;
+        };
+        let making = |written: SystemTime| Making {
+            made: written - Duration::from_secs(1),
+            written,
+            recorded: Duration::from_secs(1),
+        };
+        let id = id_of(&path);
+        let file =
+            LateFile { dso: DsoId(0), id, path: path.clone(), metadata, inode: Inode::Another };
+        assert!(making(written).was_read_of_another(&file));
+        // One that came later was not.
+        assert!(!making(born - tick).was_read_of_another(&file));
+        std::fs::remove_file(path).unwrap();
+    }
 }
