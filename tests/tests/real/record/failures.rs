@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use perftab_core::error::WarningKind;
 use perftab_tests::child_process::{self, LimitedCommand};
+use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perftab_binary;
 
@@ -215,8 +216,15 @@ fn a_killed_recorder_leaves_what_it_had() {
     let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
     wait_for("samples", || data_size(&recorder.file) > 20_000);
     child_process::kill(&mut recording.0);
-    assert!(recorder.samples_by_perf() > 10);
+    let samples = recorder.samples_by_perf();
+    assert!(samples > 10);
     assert!(recorder.perf(&["script", "-F", "ip,sym"]).contains("user_work"));
+    for (how, name) in [("-b", "injected-b"), ("--buildid-all", "injected-all")] {
+        let injected = recorder.folder.join(name);
+        recorder.perf(&["inject", how, "-o", injected.to_str().unwrap()]);
+        let injected = Recorder { folder: TestFolder::new(), file: injected };
+        assert_eq!(injected.samples_by_perf(), samples, "perf inject {how}");
+    }
 }
 
 /// The name of the event, the machine, what files without a build-id are: all that the end would

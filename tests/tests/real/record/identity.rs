@@ -1,9 +1,14 @@
 //! The identity recorded is that of the file as mapped.
 
 use std::fs;
+use std::process::Command;
 
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::feature::Feature;
+use perftab_core::format::perftab_section;
+use perftab_core::session::ProfileInfo;
+use perftab_tests::child_process::LimitedCommand;
+use perftab_tests::open::open_path;
 use perftab_tests::perf::until_it_ran;
 
 use crate::record::recorder::{
@@ -88,4 +93,56 @@ fn b08_shared_libraries_have_ids() {
     for name in ["libc.so", "ld-linux", "[vdso]"] {
         assert!(table.contains(name), "{name} is not in\n{table}");
     }
+}
+
+/// b26: the first recordings have our section as feature 200.
+#[test]
+fn b26_a_recording_with_our_section_as_a_feature_still_opens() {
+    let recorder = Recorder::new();
+    let program = busy(&recorder.folder);
+    let without_id = recorder.folder.join("without_id");
+    let objcopy = Command::new("objcopy")
+        .args(["--remove-section", ".note.gnu.build-id"])
+        .args([&program, &without_id])
+        .exit_status();
+    assert!(objcopy.unwrap().success());
+    let recorded = recorder.run(&["-g", "--", without_id.to_str().unwrap(), "100"]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let whole = open_path(&recorder.file).unwrap().info();
+    let id_in = |info: &ProfileInfo| {
+        let dso = info.dsos.iter().find(|dso| dso.name == "without_id").expect("it ran");
+        dso.build_id.clone()
+    };
+    assert!(id_in(&whole).is_some(), "the section has its hash");
+
+    let section = perftab_section::decode(&recorder.section().unwrap()).unwrap();
+    let older = as_feature(&fs::read(&recorder.file).unwrap(), &perftab_section::encode(&section));
+    let path = recorder.folder.join("older.data");
+    fs::write(&path, older).unwrap();
+    let older = open_path(&path).unwrap().info();
+    assert_eq!(older.samples, whole.samples);
+    assert_eq!(id_in(&older), id_in(&whole));
+    assert_eq!(older.host.hostname, whole.host.hostname);
+    assert!(older.warnings.is_empty(), "{:?}", older.warnings);
+}
+
+/// A recording of ours with the section as its last feature, and nothing behind it.
+fn as_feature(recording: &[u8], section: &[u8]) -> Vec<u8> {
+    let word = |at: usize| u64::from_ne_bytes(recording[at..at + 8].try_into().unwrap());
+    let table = (word(40) + word(48)) as usize;
+    let count: u32 = (72..104).step_by(8).map(|at| word(at).count_ones()).sum();
+    let payloads = table + 16 * count as usize;
+    // The last section ends where our own began.
+    let end = word(payloads - 16) + word(payloads - 8);
+    let mut older = recording[..table].to_vec();
+    older[72 + 200 / 8] |= 1 << (200 % 8);
+    for entry in (table..payloads).step_by(16) {
+        older.extend((word(entry) + 16).to_ne_bytes());
+        older.extend(word(entry + 8).to_ne_bytes());
+    }
+    older.extend((end + 16).to_ne_bytes());
+    older.extend((section.len() as u64).to_ne_bytes());
+    older.extend(&recording[payloads..end as usize]);
+    older.extend(section);
+    older
 }

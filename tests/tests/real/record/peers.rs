@@ -51,7 +51,7 @@ fn perf_finds_every_sample_id_and_feature() {
 }
 
 /// perf must not stumble over anything in the file, whatever it does with it: `perf inject` of 6.1
-/// crashes on a feature that it does not know.
+/// crashes on a feature that it does not know. And what it prints must be what was recorded.
 #[test]
 fn every_verb_of_perf_reads_it() {
     let test = "every_verb_of_perf_reads_it";
@@ -60,35 +60,77 @@ fn every_verb_of_perf_reads_it() {
     }
     let recorder = Recorder::new();
     let program = busy(&recorder.folder);
-    let recorded = recorder.run(&["-g", "-F", "1999", "--", program.to_str().unwrap(), "200"]);
+    let program = program.to_str().unwrap();
+    let options = ["-e", "cpu-clock", "-g", "-F", "1999", "--", program, "200"];
+    let recorded = recorder.run(&options);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let samples = recorded.samples();
     let path = |name: &str| recorder.folder.join(name).to_str().unwrap().to_owned();
     let file = recorder.file.to_str().unwrap();
 
-    for verb in [
-        &["report", "--stdio"][..],
-        &["script"],
-        // Wall clock times are refused where the recording does not have them.
-        &["script", "-F", "+tod"],
-        &["evlist", "-v"],
-        &["buildid-list"],
-        &["annotate", "--stdio", "-s", "user_work"],
-        &["data", "convert", "--to-json", &path("perf.json")],
-    ] {
-        assert!(!recorder.perf(verb).is_empty() || verb[0] == "data", "{verb:?} says nothing");
+    let report = recorder.perf(&["report", "--stdio", "-F", "sample,sym", "-g", "none"]);
+    let rows: Vec<(u64, &str)> = report.lines().filter_map(row_of_report).collect();
+    assert_eq!(rows.iter().map(|(count, _)| count).sum::<u64>(), samples, "{report}");
+    let of_user_work = rows.iter().find(|(_, name)| name.ends_with(" user_work")).unwrap().0;
+    assert!(of_user_work > 0, "{report}");
+
+    assert_eq!(blocks(&recorder.perf(&["script"])), samples);
+    // Wall clock times are refused where the recording does not have them.
+    assert_eq!(blocks(&recorder.perf(&["script", "-F", "+tod"])), samples);
+    assert_eq!(recorder.perf(&["evlist"]).trim(), "cpu-clock");
+    let attr = recorder.perf(&["evlist", "-v"]);
+    assert!(attr.contains(&format!("sample_freq }}: {}", 1_000_000_000 / 1999)), "{attr}");
+
+    let listed = recorder.perf(&["buildid-list"]);
+    let listed: Vec<(&str, &str)> =
+        listed.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert!(listed.contains(&(BUSY_ID, program)), "{listed:?}");
+    let libraries = listed.iter().filter(|(_, path)| path.starts_with('/') && path.contains(".so"));
+    let mut compared = 0;
+    for (id, library) in libraries {
+        let there = perf_in(&recorder, &["buildid-list", "-i", library]);
+        assert_eq!(there.trim(), *id, "{library}");
+        compared += 1;
     }
+    assert!(compared >= 2, "libc and its linker: {listed:?}");
+
+    let annotated = recorder.perf(&["annotate", "--stdio", "-s", "user_work"]);
+    let counted = format!("of busy for cpu-clock ({of_user_work} samples");
+    assert!(annotated.contains(&counted), "{counted}\n{annotated}");
+    recorder.perf(&["data", "convert", "--to-json", &path("perf.json")]);
     let json = fs::read_to_string(path("perf.json")).unwrap();
-    assert_eq!(json.matches("\"timestamp\":").count() as u64, recorded.samples());
+    assert_eq!(json.matches("\"timestamp\":").count() as u64, samples);
     for (number, how) in ["-b", "-s", "--buildid-all"].into_iter().enumerate() {
         let injected = path(&format!("injected{number}"));
         recorder.perf(&["inject", how, "-o", &injected]);
         let stats = perf_in(&recorder, &["report", "--stats", "-i", &injected]);
-        assert!(stats.contains(&format!("SAMPLE events: {:>10}", recorded.samples())), "{stats}");
+        assert!(stats.contains(&format!("SAMPLE events: {samples:>10}")), "{stats}");
         assert!(perf_in(&recorder, &["script", "-i", &injected]).contains("user_work"));
     }
-    perf_in(&recorder, &["diff", file, file]);
+    let diff = perf_in(&recorder, &["diff", file, file]);
+    let rows = diff.lines().filter(|line| line.contains('%') && !line.starts_with('#'));
+    let rows: Vec<&str> = rows.collect();
+    assert!(rows.iter().any(|row| row.contains("user_work")), "{diff}");
+    assert!(rows.iter().all(|row| row.contains("0.00%  ")), "it differs from itself: {diff}");
+    // The archive holds what the cache has.
+    perf_in(&recorder, &["buildid-cache", "--add", program]);
     perf_in(&recorder, &["archive", file]);
-    assert!(fs::exists(format!("{file}.tar.bz2")).unwrap());
+    let members = Command::new("tar").arg("tjf").arg(format!("{file}.tar.bz2")).ended().unwrap();
+    let members = String::from_utf8_lossy(&members.stdout).into_owned();
+    let (first, rest) = BUSY_ID.split_at(2);
+    assert!(members.lines().any(|it| it == format!(".build-id/{first}/{rest}")), "{members}");
+    assert!(members.lines().any(|it| it.ends_with(&format!("busy/{BUSY_ID}/elf"))), "{members}");
+}
+
+/// What `perf script` prints of samples with call chains.
+fn blocks(script: &str) -> u64 {
+    script.split("\n\n").filter(|block| !block.trim().is_empty()).count() as u64
+}
+
+/// A row of `perf report -F sample,sym`: the samples that ended in a function.
+fn row_of_report(line: &str) -> Option<(u64, &str)> {
+    let (count, name) = line.trim().split_once(' ')?;
+    Some((count.parse().ok()?, name.trim()))
 }
 
 /// What perf prints, with no home but the folder.
