@@ -106,8 +106,7 @@ pub struct ImageArgs {
     /// Binary, debug file, archive or folder to take names from
     #[arg(long, value_name = "FILE|DIR")]
     pub image: Vec<PathBuf>,
-    /// Ask this debuginfod server, for $PERFTAB_DEBUGINFOD_TOTAL seconds (an hour) in all
-    /// [default: $DEBUGINFOD_URLS]
+    /// Ask this debuginfod server [default: $DEBUGINFOD_URLS]
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub debuginfod: Vec<String>,
     /// Do not look at the binaries of this machine
