@@ -27,8 +27,11 @@ pub(super) fn add(
     if starts.len() == before {
         add_of_frames(starts, image, elf, budget, ".eh_frame")?;
     }
-    add_of_frames(starts, image, elf, budget, ".debug_frame")?;
-    add_of_frames(starts, image, elf, budget, ".zdebug_frame")
+    // Debug information that cannot be read takes no symbols away.
+    for name in [".debug_frame", ".zdebug_frame"] {
+        let _ = add_of_frames(starts, image, elf, budget, name);
+    }
+    Ok(())
 }
 
 fn endian(elf: &Elf) -> RunTimeEndian {
