@@ -18,10 +18,12 @@ use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
 use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
-use perftab_core::profile::{DsoKind, Frame, MappedFrom, Profile, RecordedBy};
+use perftab_core::profile::{DsoKind, ExecutableMapping, Frame, MappedFrom, Profile, RecordedBy};
 use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
 use perftab_core::snapshot::{self, Privacy, ShareOptions, SnapshotError};
-use perftab_core::symbolize::{DsoImages, Image, MatchedImage, RecordedIdentities, Symbols};
+use perftab_core::symbolize::{
+    DsoImages, Image, MatchedImage, RecordedIdentities, Symbols, check_whole,
+};
 use perftab_core::views::breakdown::Key;
 use perftab_core::views::filter::{RangeSide, TimeRange};
 use perftab_core::views::flame_graph::Unnamed;
@@ -31,6 +33,7 @@ use perftab_core::views::transform::Transform;
 use perftab_core::views::{Direction, Query};
 
 use crate::open::{open_in_blocks, open_parts};
+use crate::synth::elf::{self, ElfSection};
 
 /// A target's body.
 pub type Target = fn(&[u8]);
@@ -49,6 +52,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("snapshot_packed", snapshot_packed),
     ("snapshot_body", snapshot_body),
     ("image", image),
+    ("images", images),
+    ("plt", plt),
 ];
 
 /// How a warning of damaged packing begins in what `info --json` prints.
@@ -412,24 +417,109 @@ fn assert_same<T: PartialEq + Debug>(one: T, other: T, what: &str) {
 /// A binary or debug file that is the one recorded: what its sections, symbols, linkage tables, unwind
 /// tables and DWARF say of addresses all over it.
 pub fn image(file: &[u8]) {
+    named(DsoKind::User, &[], file, &[]);
+}
+
+/// Two files of one build, what was mapped of it, and whether it is a kernel module: a kind; a count of
+/// mappings, each an offset and a length in pages of two bytes; the length of the first file in four; both
+/// files. The second may also be what the first shares with others.
+pub fn images(bytes: &[u8]) {
+    let Some(([kind, count], mut rest)) = bytes.split_first_chunk() else { return };
+    let mut mapped = Vec::new();
+    for _ in 0..count % 8 {
+        let Some(([a, b, c, d], after)) = rest.split_first_chunk() else { return };
+        let pages = |low: u8, high: u8| u64::from(u16::from_le_bytes([low, high])) << 12;
+        mapped.push(ExecutableMapping { offset: pages(*a, *b), length: Some(pages(*c, *d)) });
+        rest = after;
+    }
+    let Some((length, rest)) = rest.split_first_chunk() else { return };
+    let (first, second) = rest.split_at((u32::from_le_bytes(*length) as usize).min(rest.len()));
+    let kind = if kind % 2 == 0 { DsoKind::User } else { DsoKind::Module };
+    named(kind, &mapped, first, second);
+    named(kind, &mapped, second, first);
+}
+
+/// A procedure linkage table: its machine in two bytes, its address in four, a count of slots, each eight
+/// bytes, and its code.
+pub fn plt(bytes: &[u8]) {
+    let Some((machine, rest)) = bytes.split_first_chunk() else { return };
+    let Some((address, rest)) = rest.split_first_chunk() else { return };
+    let Some(([count], rest)) = rest.split_first_chunk() else { return };
+    let (slots, code) = rest.split_at((usize::from(*count) * 8).min(rest.len()));
+    let (slots, _) = slots.as_chunks::<8>();
+    let machine = u16::from_le_bytes(*machine);
+    // JUMP_SLOT, as in the psABI of each.
+    let kind: u64 = match machine {
+        183 => 1026,
+        40 => 22,
+        22 => 11,
+        243 | 258 => 5,
+        _ => 7,
+    };
+    let relocation = |slot: &[u8; 8]| [*slot, (1 << 32 | kind).to_le_bytes(), [0; 8]].concat();
+    let relocations = slots.iter().map(relocation).collect::<Vec<_>>().concat();
+    let symbols = [vec![0; 24], elf::symbol(1, 0, 0)].concat();
+    let address = u64::from(u32::from_le_bytes(*address));
+    let sections = [
+        ElfSection { kind: elf::DYNSYM, flags: 2, link: ".dynstr", ..debug(".dynsym", &symbols) },
+        ElfSection { kind: elf::STRTAB, flags: 2, ..debug(".dynstr", b"\0target\0") },
+        ElfSection {
+            kind: elf::RELA,
+            flags: 2,
+            link: ".dynsym",
+            ..debug(".rela.plt", &relocations)
+        },
+        ElfSection { flags: 6, address, ..debug(".plt", code) },
+    ];
+    let mut file = elf::elf(&[0x11; 20], 64, &sections);
+    file[18..20].copy_from_slice(&machine.to_le_bytes());
+    named(DsoKind::User, &[], &file, &[]);
+}
+
+/// Names a DSO at addresses all over its first file, if that is one.
+fn named(kind: DsoKind, mapped: &[ExecutableMapping], first: &[u8], second: &[u8]) {
     const ADDRESSES: usize = 256;
-    let Ok(image) = Image::open("image", Box::new(SliceSource::new(file.to_vec()))) else { return };
+    const MODULE: u64 = 0xffff_ffff_c000_0000;
+    let open = |file: &[u8]| Image::open("image", Box::new(SliceSource::new(file.to_vec())));
+    let Ok(image) = open(first) else { return };
     let mut profile = Profile::default();
-    let dso = profile.dsos.intern("/image", DsoKind::User, MappedFrom::Nothing, None);
+    let dso = profile.dsos.intern("/image", kind, MappedFrom::Nothing, None);
     let recorded = profile.dsos.get_mut(dso);
     recorded.identity = image.identity();
     recorded.recorded_by = Some(RecordedBy::Mmap);
-    for address in (0..file.len()).step_by(file.len().div_ceil(ADDRESSES).max(1)) {
-        profile.frames.intern(Frame { dso, address: address as u64 });
+    mapped.iter().for_each(|&mapping| recorded.add_executable(mapping));
+    recorded.kernel_place.reference = Some(MODULE).filter(|_| kind == DsoKind::Module);
+    let base = recorded.kernel_place.reference.unwrap_or(0);
+    for address in (0..first.len()).step_by(first.len().div_ceil(ADDRESSES).max(1)) {
+        profile.frames.intern(Frame { dso, address: base + address as u64 });
     }
     let recorded = RecordedIdentities::new(&profile.dsos);
-    let Ok(matched) = MatchedImage::admit(&recorded, image) else { return };
     let mut images = DsoImages::default();
-    if images.add(matched).is_ok() {
-        let mut symbols = Symbols::new(&profile);
-        symbols.resolve(&profile, dso, &images);
+    let mut symbols = Symbols::new(&profile);
+    let mut resolve = |images: &DsoImages| {
+        symbols.resolve(&profile, dso, images);
         for (frame, _) in profile.frames.iter() {
             assert!(!symbols.levels(frame).is_empty());
+            let address = profile.frames.get(frame).address;
+            used(images.function_code(dso, profile.dsos.get(dso), address));
         }
+        used((images.lost_inlines(dso), images.why_unplaced(dso, profile.dsos.get(dso))));
+    };
+    used(check_whole(&image).map_err(|error| error.to_string()));
+    let Ok(matched) = MatchedImage::admit(&recorded, image) else { return };
+    if images.add(matched).is_err() {
+        return;
     }
+    resolve(&images);
+    let Ok(image) = open(second) else { return };
+    if images.name_supplementary(&image) {
+        used(images.add_supplementary(image).map(|added| added.gives));
+    } else if let Ok(matched) = MatchedImage::admit(&recorded, image) {
+        used(images.add(matched).map(|added| added.gives));
+    }
+    resolve(&images);
+}
+
+fn debug<'a>(name: &'a str, bytes: &'a [u8]) -> ElfSection<'a> {
+    ElfSection::debug(name, bytes)
 }

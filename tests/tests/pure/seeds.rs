@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use perftab_core::snapshot::ShareOptions;
 use perftab_tests::open::open_in_blocks;
+use perftab_tests::own_process::{in_own_process, peak_memory};
 use perftab_tests::tier::part_of;
 use perftab_tests::{fuzz, seeds};
 
@@ -30,15 +31,22 @@ fn replay(target: fuzz::Target, name: &str, input: &[u8]) {
     assert!(survived.is_ok(), "{name}");
 }
 
+/// What the fuzzer allows any input.
+const MOST_MEMORY: u64 = 2048 << 20;
+
 #[test]
-fn every_seed_is_survived() {
-    for (name, target) in fuzz::TARGETS {
-        let seeds = files(&root().join("fuzz/seeds").join(name));
-        assert!(!seeds.is_empty(), "{name} has seeds");
-        for seed in seeds {
-            replay(*target, &seed.display().to_string(), &fs::read(&seed).expect("the seed"));
+fn every_seed_is_survived_and_takes_little_memory() {
+    in_own_process("seeds::every_seed_is_survived_and_takes_little_memory", || {
+        for (name, target) in fuzz::TARGETS {
+            let seeds = files(&root().join("fuzz/seeds").join(name));
+            assert!(!seeds.is_empty(), "{name} has seeds");
+            for seed in seeds {
+                let input = fs::read(&seed).expect("the seed");
+                replay(*target, &seed.display().to_string(), &input);
+                assert!(peak_memory() < MOST_MEMORY, "{}", seed.display());
+            }
         }
-    }
+    });
 }
 
 #[test]
@@ -80,28 +88,58 @@ fn damaged_links_are_survived() {
     let links = [link.payload.as_str(), texts].map(seeds::of_link);
     for (name, whole) in links.into_iter().flatten() {
         let (_, target) = fuzz::TARGETS.iter().find(|(known, _)| *known == name).expect(name);
-        let mut state = 1_u32;
-        let mut below = |limit: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as usize % limit
-        };
-        let damage = |number| {
-            let mut damaged = whole.clone();
-            for _ in 0..1 + below(4) {
-                let at = below(damaged.len());
-                match below(3) {
-                    0 => damaged[at] = [0, 1, 0x7f, 0x80, 0xff][below(5)],
-                    1 => damaged[at] = below(256) as u8,
-                    _ => drop(damaged.remove(at)),
-                }
-            }
-            (number, damaged)
-        };
-        let all: Vec<_> = (0..200).map(damage).collect();
-        for (number, damaged) in part_of(all, 20, &format!("kinds of damage to {name}")) {
+        for (number, damaged) in
+            part_of(damage(&whole, 200), 20, &format!("kinds of damage to {name}"))
+        {
             replay(*target, &format!("{name}, {number}"), &damaged);
         }
     }
+}
+
+/// Copies of an input, each with a few bytes that are others or missing.
+fn damage(whole: &[u8], count: usize) -> Vec<(usize, Vec<u8>)> {
+    let mut state = 1_u32;
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % limit
+    };
+    let damage = |number| {
+        let mut damaged = whole.to_vec();
+        for _ in 0..1 + below(4) {
+            let at = below(damaged.len());
+            match below(3) {
+                0 => damaged[at] = [0, 1, 0x7f, 0x80, 0xff][below(5)],
+                1 => damaged[at] = below(256) as u8,
+                _ => drop(damaged.remove(at)),
+            }
+        }
+        (number, damaged)
+    };
+    (0..count).map(damage).collect()
+}
+
+#[test]
+fn damaged_images_are_survived() {
+    in_own_process("seeds::damaged_images_are_survived", || {
+        for (name, target) in fuzz::TARGETS {
+            if !["image", "images", "plt"].contains(name) {
+                continue;
+            }
+            let seeds = files(&root().join("fuzz/seeds").join(name)).into_iter();
+            let all = seeds.flat_map(|seed| {
+                let whole = fs::read(&seed).expect("the seed");
+                damage(&whole, 400)
+                    .into_iter()
+                    .map(move |(number, input)| (seed.clone(), number, input))
+            });
+            let all: Vec<_> = all.collect();
+            for (seed, number, input) in part_of(all, 200, &format!("kinds of damage to {name}")) {
+                let what = format!("{}, {number}", seed.display());
+                replay(*target, &what, &input);
+                assert!(peak_memory() < MOST_MEMORY, "{what}");
+            }
+        }
+    });
 }
 
 #[test]
