@@ -23,6 +23,7 @@ fn each_form_reads_as_cppfilt_writes_it() {
         ("_Z1fIJicEEvDpT_", "void f<int, char>(int, char)"),
         ("_Z1fIJicEEvDpRKT_", "void f<int, char>(int const&, char const&)"),
         ("_Z1fIJEEvDpT_", "void f<>()"),
+        ("_Z1fILj8EEvv", "void f<8u>()"),
         (
             "_ZZ4mainENKUlT_E_clIiEEDaS_",
             "auto main::{lambda(auto:1)#1}::operator()<int>(int) const",
@@ -84,6 +85,24 @@ fn each_form_reads_as_cppfilt_writes_it() {
             "_Z1fIiEvNSt9enable_ifIXntsr3std11is_integralIT_EE5valueEiE4typeE",
             "void f<int>(std::enable_if<!std::is_integral<int>::value, int>::type)",
         ),
+    ] {
+        assert_eq!(shown(mangled).as_deref(), Some(expected), "{mangled}");
+    }
+}
+
+/// Others have written `AnalysisManager<llvm::Function, >`. c++filt 2.40 leaves the comma behind a first
+/// pack, and the space in front of a last one.
+#[test]
+fn an_empty_pack_leaves_no_comma() {
+    for (mangled, expected) in [
+        (
+            "_ZN4llvm15AnalysisManagerINS_8FunctionEJEE5clearEv",
+            "llvm::AnalysisManager<llvm::Function>::clear()",
+        ),
+        ("_ZN1AIJEiE1fEv", "A<int>::f()"),
+        ("_ZN1AIiJEcE1fEv", "A<int, char>::f()"),
+        ("_ZN1AI1BIiEJEE1fEv", "A<B<int> >::f()"),
+        ("_Z1fIJEEviDpT_", "void f<>(int)"),
     ] {
         assert_eq!(shown(mangled).as_deref(), Some(expected), "{mangled}");
     }
