@@ -128,7 +128,7 @@ describe("comparison", () => {
 
     await tab.drop(raised);
     await page.getByText("Used 1 of 1 file: canals (After).").first().waitFor();
-    await pair.getByText("not comparable yet: Before has no names for canals").waitFor();
+    await pair.getByText("not comparable yet: Before lacks names for canals").waitFor();
     const [before, after] = await named();
     assert.ok(before < 20 && after > 60, `${before} ${after}`);
     const table = await changes(tab);

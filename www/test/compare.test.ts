@@ -54,7 +54,7 @@ test("a pair says what it is compared by", () => {
   assert.equal(howCompared(pair("only-before", "nothing", true)), "no samples after");
   assert.equal(
     howCompared({ ...pair("two-builds", "name", true), without_names: "before" }),
-    "not comparable yet: Before has no names for app",
+    "not comparable yet: Before lacks names for app",
   );
 });
 

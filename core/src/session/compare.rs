@@ -84,7 +84,7 @@ pub struct ComparedDetail {
     pub relation: Option<Relation>,
     /// Which sides have it.
     pub presence: Presence,
-    /// The side that has no names for it, or for a caller of it, where the other has.
+    /// The side that may have it, or a caller of it, without a name, where the other names it.
     pub without_names: Option<ComparedSide>,
     /// [`crate::views::label::Kind`].
     pub kind: u8,
@@ -170,7 +170,8 @@ pub struct DsoPairRow {
     pub matched_by: MatchedBy,
     /// Whether any function of it that is shown has a name.
     pub named: bool,
-    /// The side that has no names for it where the other has: it cannot be compared yet.
+    /// The side that lacks names for it, all or some, where the other has them: what only the other names
+    /// cannot be compared yet.
     pub without_names: Option<ComparedSide>,
     /// Path before; null if it is only after.
     pub before_path: Option<String>,
@@ -451,6 +452,8 @@ impl Session {
         Source {
             profile: &self.profile,
             symbols: &self.symbols,
+            ledger: &self.ledger,
+            images: &self.images,
             tree,
             nanoseconds: self.nanoseconds(query),
         }

@@ -169,6 +169,13 @@ impl DsoImages {
         }
     }
 
+    /// Whether a matched file of a DSO has the symbols of all its functions, and not only of those that it
+    /// exports.
+    pub fn have_symbol_table(&self, dso: DsoId) -> bool {
+        let has_table = |elf: &Elf| elf.section_of_kind(elf::SHT_SYMTAB).is_some();
+        self.of(dso).iter().any(|image| image.image().elf().is_some_and(has_table))
+    }
+
     /// The matched files of a DSO, in the order in which they came.
     pub fn of(&self, dso: DsoId) -> &[MatchedImage] {
         self.build(dso).map_or(&[], |build| &build.images)

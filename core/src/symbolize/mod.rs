@@ -59,5 +59,7 @@ pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;
 pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
-pub use symbols::{FileId, Function, Inlining, Level, Naming, NamingDepth, NamingWork, Symbols};
+pub use symbols::{
+    FileId, Function, Inlining, Level, Naming, NamingDepth, NamingWork, PLT_SUFFIX, Symbols,
+};
 pub use whole::check_whole;

@@ -23,6 +23,9 @@ use super::matched_image::MatchedSymbols;
 use super::symbol_table::{Symbol, SymbolKind};
 use crate::profile::{DsoId, DsoKind, FrameId, OffCpu, Profile, StringId, Strings};
 
+/// What stands behind the name of a function in another DSO where an entry of a linkage table jumps to it.
+pub const PLT_SUFFIX: &str = "@plt";
+
 /// The path of a source file in [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(NonZeroU32);
@@ -469,7 +472,7 @@ impl Symbols {
         let function = match symbol.kind {
             SymbolKind::Function => self.met_function(work, symbol.name, provenance)?,
             SymbolKind::Plt => {
-                let name = format!("{}@plt", demangle(symbol.name));
+                let name = [&demangle(symbol.name), PLT_SUFFIX].concat();
                 if !work.keep(name.len()) {
                     return None;
                 }

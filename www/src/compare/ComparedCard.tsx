@@ -19,7 +19,7 @@ export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Elemen
   const certainty =
     lacking === null
       ? `the change is ${detail.total.certain ? "beyond noise" : "within noise"}`
-      : `not comparable yet, as ${SIDE_WORDS[lacking]} has no names for it or for a caller`;
+      : `not comparable yet, as ${SIDE_WORDS[lacking]} may have it, or a caller, without a name`;
   const known = lacking === null;
   return (
     <>

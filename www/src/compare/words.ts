@@ -62,7 +62,7 @@ export const UNKNOWN = "\u2013";
 /** How the code of a pair is compared. */
 export function howCompared({ relation, matched_by, named, without_names, name }: DsoPairRow): string {
   if (without_names !== null) {
-    return `${NOT_COMPARABLE}: ${SIDE_WORDS[without_names]} has no names for ${name}`;
+    return `${NOT_COMPARABLE}: ${SIDE_WORDS[without_names]} lacks names for ${name}`;
   }
   switch (relation) {
     case "only-before":

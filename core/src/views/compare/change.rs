@@ -19,6 +19,14 @@ pub enum ComparedSide {
 impl ComparedSide {
     /// Both, in the order in which they are shown.
     pub const BOTH: [Self; 2] = [Self::Before, Self::After];
+
+    /// The one that it is not.
+    pub fn other(self) -> Self {
+        match self {
+            Self::Before => Self::After,
+            Self::After => Self::Before,
+        }
+    }
 }
 
 /// What makes weights of sides of different length comparable.
@@ -120,7 +128,7 @@ impl Measures {
             Basis::PerSecond | Basis::Raw => step_of(factor(before, after), &FACTORS),
         };
         let step = if change < 0.0 { -step } else { step };
-        let is_certain = self.is_certain(sums);
+        let is_certain = self.exceeds_noise(sums, sums);
         Change { before, after, change, step, is_certain, without_names: None }
     }
 
@@ -148,13 +156,15 @@ impl Measures {
         }
     }
 
+    /// Whether the difference between the sides of `part` exceeds what chance makes of sums like `of`.
+    ///
     /// Counts of samples scatter by their square root. With sides of equal size this is
     /// |difference| > 2 × √(before + after); else each count is scaled as its weight is.
-    fn is_certain(&self, sums: Sums) -> bool {
+    pub(super) fn exceeds_noise(&self, part: Sums, of: Sums) -> bool {
         let count = |sum: Sum| sum.samples as f64;
         let [before, after] = self.of_sample;
-        let difference = count(sums.after) * after - count(sums.before) * before;
-        let variance = count(sums.before) * before * before + count(sums.after) * after * after;
+        let difference = count(part.after) * after - count(part.before) * before;
+        let variance = count(of.before) * before * before + count(of.after) * after * after;
         difference.abs() > DEVIATIONS * variance.sqrt()
     }
 }

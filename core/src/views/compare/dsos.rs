@@ -66,7 +66,8 @@ pub struct DsoPair {
     pub matched_by: MatchedBy,
     /// Whether any of its functions that are shown has a name.
     pub is_named: bool,
-    /// The side that has no names for it where the other has: until it has, nothing of it can be compared.
+    /// The side that lacks names for it, all or some, where the other has them: until it has them, what only
+    /// the other names cannot be compared.
     pub without_names: Option<ComparedSide>,
     /// Whether any call node lies in it.
     pub is_shown: bool,

@@ -219,8 +219,7 @@ impl Labeller<'_> {
         side: ComparedSide,
         id: FunctionId,
     ) -> Option<(ComparedSide, FunctionId)> {
-        let other =
-            if side == ComparedSide::Before { ComparedSide::After } else { ComparedSide::Before };
+        let other = side.other();
         let (source, from) = (self.sources[side as usize], self.sources[other as usize]);
         let function = source.symbols.function(id);
         let pair = self.pairing.of(side, function.dso);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Change, Comparison, Measures, Presence, Sums, Width};
+use super::{Change, ComparedSide, Comparison, Measures, Presence, Sums, Width};
 use crate::profile::hash_text;
 use crate::views::call_tree::CallNodeId;
 use crate::views::flame_graph::{FlameGraph, NONE};
@@ -106,7 +106,16 @@ struct Layout<'a> {
 #[derive(Clone, Copy)]
 enum RowBox {
     One { id: CallNodeId, start: f64 },
-    Folded { start: f64, width: f64, sums: Sums, count: u32 },
+    Folded { start: f64, width: f64, folded: Folded },
+}
+
+/// Narrow call nodes as one box.
+#[derive(Clone, Copy, Default)]
+struct Folded {
+    sums: Sums,
+    count: u32,
+    /// The side that may have some of them without a name: what is known of the sum is no more than of those.
+    without_names: Option<ComparedSide>,
 }
 
 impl Layout<'_> {
@@ -126,8 +135,8 @@ impl Layout<'_> {
                         self.push(id, start, scale);
                         self.children(id, start, scale, &mut below);
                     }
-                    RowBox::Folded { start, width, sums, count } => {
-                        self.push_folded(start, width, scale, sums, count);
+                    RowBox::Folded { start, width, folded } => {
+                        self.push_folded(start, width, scale, folded);
                     }
                 }
             }
@@ -136,15 +145,16 @@ impl Layout<'_> {
     }
 
     fn children(&self, id: CallNodeId, start: f64, scale: f64, below: &mut Vec<RowBox>) {
-        let (mut start, mut narrow, mut wide) = (start, Sums::default(), Vec::new());
-        let mut count = 0;
+        let (mut start, mut narrow, mut wide) = (start, Folded::default(), Vec::new());
         for &child in self.comparison.children(id) {
             let width = self.width_of(child);
             if width * scale >= self.window.min_pixels {
                 wide.push((width, child));
             } else if width > 0.0 {
-                narrow.add(self.comparison.total(child));
-                count += 1;
+                narrow.sums.add(self.comparison.total(child));
+                narrow.count += 1;
+                let lacking = self.comparison.unnamed_by(child);
+                narrow.without_names = narrow.without_names.or(lacking);
             }
         }
         sort_by_width(&mut wide);
@@ -152,9 +162,9 @@ impl Layout<'_> {
             below.push(RowBox::One { id, start });
             start += width * scale;
         }
-        let width = self.measures.width(self.window.width, narrow);
+        let width = self.measures.width(self.window.width, narrow.sums);
         if width * scale >= self.window.min_pixels {
-            below.push(RowBox::Folded { start, width, sums: narrow, count });
+            below.push(RowBox::Folded { start, width, folded: narrow });
         }
     }
 
@@ -183,7 +193,12 @@ impl Layout<'_> {
         self.place(start, width, scale, change, presence);
     }
 
-    fn push_folded(&mut self, start: f64, width: f64, scale: f64, sums: Sums, count: u32) {
+    fn push_folded(&mut self, start: f64, width: f64, scale: f64, folded: Folded) {
+        let Folded { sums, count, without_names } = folded;
+        let change = match without_names {
+            None => self.measures.change(sums),
+            Some(side) => self.measures.unknown_change(sums, side),
+        };
         let boxes = &mut self.graph.boxes;
         boxes.call_node.push(NONE);
         boxes.folded.push(count);
@@ -194,7 +209,7 @@ impl Layout<'_> {
         boxes.shade.push(0);
         boxes.dso.push(NONE);
         boxes.self_weight.push(0.0);
-        self.place(start, width, scale, self.measures.change(sums), Presence::Both);
+        self.place(start, width, scale, change, Presence::Both);
     }
 
     fn place(&mut self, start: f64, width: f64, scale: f64, change: Change, presence: Presence) {

@@ -16,6 +16,7 @@ mod dsos;
 mod functions;
 mod labels;
 mod layout;
+mod naming;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -23,9 +24,8 @@ mod tree;
 use std::collections::HashSet;
 
 use crate::profile::{Profile, Strings};
-use crate::symbolize::Symbols;
+use crate::symbolize::{DsoImages, Ledger, Symbols};
 use crate::views::call_tree::{CallNodeId, CallTree};
-use crate::views::label::mark;
 use crate::views::weights::Sum;
 
 pub use change::{Basis, Change, ComparedSide, Measures, Totals, Width};
@@ -46,6 +46,10 @@ pub struct Source<'a> {
     pub profile: &'a Profile,
     /// Its names.
     pub symbols: &'a Symbols,
+    /// Where they come from.
+    pub ledger: &'a Ledger,
+    /// The files that give them.
+    pub images: &'a DsoImages,
     /// What is shown of it.
     pub tree: &'a CallTree,
     /// How long what is shown took; 0 if that was not recorded.
@@ -109,18 +113,13 @@ pub struct Comparison {
     /// First child of each call node in `children`, and one more.
     child_start: Vec<u32>,
     children: Vec<CallNodeId>,
-    /// By call node the side that cannot name it or a caller of it, where the other can.
+    /// By label the side that may have it without a name, where the other names it.
+    without_names: Vec<Option<ComparedSide>>,
+    /// The same by call node, of itself or of a caller.
     unnamed_by: Vec<Option<ComparedSide>>,
     functions: Vec<FunctionChange>,
     dsos: Vec<DsoPair>,
     nanoseconds: [u64; 2],
-}
-
-/// What a side shows of a pair of DSOs.
-#[derive(Clone, Copy, Default)]
-struct Shown {
-    at_all: bool,
-    named: bool,
 }
 
 /// Two trees while they are compared: with millions of call nodes in several steps.
@@ -187,6 +186,7 @@ impl Comparer {
             Stage::Changing(mut changing, mut comparison) => {
                 if changing.step(&comparison, call_nodes) {
                     comparison.functions = changing.finish();
+                    comparison.mark_unnamed(sources);
                     return CompareStep::Done(comparison);
                 }
                 Stage::Changing(changing, comparison)
@@ -225,6 +225,7 @@ impl Comparison {
             self_sums: merged.self_sums,
             child_start: Vec::new(),
             children: Vec::new(),
+            without_names: Vec::new(),
             unnamed_by: Vec::new(),
             functions: Vec::new(),
             dsos,
@@ -232,7 +233,6 @@ impl Comparison {
         };
         comparison.add_up();
         comparison.add_dso_sums();
-        comparison.mark_incomparable();
         comparison
     }
 
@@ -302,13 +302,12 @@ impl Comparison {
         }
     }
 
-    /// The side without names for a function's DSO, where the other has names.
+    /// The side that may have a function without a name, where the other names it.
     pub fn without_names(&self, label: &ComparedLabel) -> Option<ComparedSide> {
-        self.dsos[label.pair? as usize].without_names
+        self.without_names[label.function as usize]
     }
 
-    /// The side without names for a call node or for a caller of it, where the other has names: they are no
-    /// longer the same calls.
+    /// The same of a call node or of a caller of it: they are no longer the same calls.
     pub fn unnamed_by(&self, id: CallNodeId) -> Option<ComparedSide> {
         self.unnamed_by[id.0 as usize]
     }
@@ -395,45 +394,15 @@ impl Comparison {
         self.child_start = start;
     }
 
-    /// Samples that ended in each pair of DSOs, and which sides have names for it that count.
+    /// Samples that ended in each pair of DSOs.
     fn add_dso_sums(&mut self) {
-        let mut seen = vec![[Shown::default(); 2]; self.dsos.len()];
         for row in 0..self.label.len() {
             let label = &self.labels[self.label[row] as usize];
             let Some(number) = label.pair else { continue };
             let pair = &mut self.dsos[number as usize];
             pair.is_shown = true;
             pair.self_sums.add(self.self_sums[row]);
-            let is_named =
-                matches!(label.name, Name::Function(_)) && label.marks & mark::FORCED == 0;
-            pair.is_named |= is_named;
-            for side in
-                ComparedSide::BOTH.into_iter().filter(|&side| self.totals[row].of(side).samples > 0)
-            {
-                let shown = &mut seen[number as usize][side as usize];
-                shown.named |= is_named;
-                shown.at_all = true;
-            }
-        }
-        for (pair, [before, after]) in self.dsos.iter_mut().zip(seen) {
-            // Addresses of one build say what a name says.
-            let by_name = pair.matched_by == MatchedBy::Name && before.at_all && after.at_all;
-            pair.without_names = match (before.named, after.named) {
-                (false, true) if by_name => Some(ComparedSide::Before),
-                (true, false) if by_name => Some(ComparedSide::After),
-                _ => None,
-            };
-        }
-    }
-
-    /// What lies in a pair of DSOs that one side cannot name is not found on the other side, nor what it calls.
-    fn mark_incomparable(&mut self) {
-        self.unnamed_by = vec![None; self.label.len()];
-        for row in 0..self.label.len() {
-            let label = &self.labels[self.label[row] as usize];
-            // The root is its own parent.
-            let of_caller = self.unnamed_by[self.parent[row].0 as usize];
-            self.unnamed_by[row] = of_caller.or(self.without_names(label));
+            pair.is_named |= naming::is_named(label);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::format::BuildId;
 use crate::profile::{DsoId, DsoKind, Identity};
-use crate::symbolize::{Inlining, Level, Provenance, Symbols};
+use crate::symbolize::{FunctionId, ImageContents, Inlining, Level, Provenance, Symbols};
 use crate::views::Query;
 use crate::views::filter::{RangeSide, TimeRange};
 use crate::views::fixture::{Fixture, fixture, lines, ungrouped};
@@ -34,15 +34,46 @@ fn tree(fixture: &Fixture) -> CallTree {
     CallTree::new(&fixture.profile, &fixture.symbols, &ungrouped())
 }
 
-fn source<'a>(fixture: &'a Fixture, tree: &'a CallTree) -> Source<'a> {
+/// What is known of where names come from.
+struct Files(Ledger, DsoImages);
+
+/// No file is here; names, if there are any, came in the recording.
+fn no_files(fixture: &Fixture) -> Files {
+    let mut ledger = Ledger::new(&fixture.profile.dsos);
+    let functions = (0..fixture.symbols.function_count() as u32).map(FunctionId);
+    for function in functions.map(|id| fixture.symbols.function(id)) {
+        if function.provenance == Provenance::Embedded {
+            ledger.embedded(function.dso);
+        }
+    }
+    Files(ledger, DsoImages::default())
+}
+
+/// A file that matches the one DSO with code, and what it holds.
+fn matched(fixture: &Fixture, gives: ImageContents) -> Files {
+    let mut files = no_files(fixture);
+    files.0.matched(APP, "app", gives);
+    files
+}
+
+const FUNCTIONS: ImageContents =
+    ImageContents { functions: true, inlines: false, unwinding: false };
+const INLINES: ImageContents = ImageContents { functions: true, inlines: true, unwinding: false };
+
+fn source<'a>(fixture: &'a Fixture, files: &'a Files, tree: &'a CallTree) -> Source<'a> {
     let Fixture { profile, symbols } = fixture;
-    Source { profile, symbols, tree, nanoseconds: 1_000_000_000 }
+    let Files(ledger, images) = files;
+    Source { profile, symbols, ledger, images, tree, nanoseconds: 1_000_000_000 }
 }
 
 fn compare(before: &Fixture, after: &Fixture) -> Comparison {
-    let trees = [tree(before), tree(after)];
-    let sources = [source(before, &trees[0]), source(after, &trees[1])];
-    Comparison::new(&sources[0], &sources[1], Recordings::Two)
+    compare_with([(before, no_files(before)), (after, no_files(after))])
+}
+
+fn compare_with(sides: [(&Fixture, Files); 2]) -> Comparison {
+    let trees = [tree(sides[0].0), tree(sides[1].0)];
+    let [before, after] = [0, 1].map(|at: usize| source(sides[at].0, &sides[at].1, &trees[at]));
+    Comparison::new(&before, &after, Recordings::Two)
 }
 
 /// One call node a line, indented: total before and after, self before and after.
@@ -236,7 +267,8 @@ fn forced_names_never_pair() {
     assert_eq!(text_of(&comparison), expected);
     let forced = forced("A 4");
     let trees = [tree(&forced), tree(&forced)];
-    let sides = [source(&forced, &trees[0]), source(&forced, &trees[1])];
+    let files = no_files(&forced);
+    let sides = [source(&forced, &files, &trees[0]), source(&forced, &files, &trees[1])];
     let one = Comparison::new(&sides[0], &sides[1], Recordings::One);
     assert_eq!(text_of(&one), lines("all 4 4 0 0\n  Claimed 4 4 4 4"));
 }
@@ -431,7 +463,8 @@ fn a_range_and_the_rest_add_up_to_the_whole() {
         CallTree::new(&whole.profile, &whole.symbols, &Query { range, ..ungrouped() })
     };
     let trees = [side(RangeSide::Outside), side(RangeSide::Inside)];
-    let sources = [source(&whole, &trees[0]), source(&whole, &trees[1])];
+    let files = no_files(&whole);
+    let sources = [source(&whole, &files, &trees[0]), source(&whole, &files, &trees[1])];
     // Without a build-id too: an address of one recording is the same wherever it is met.
     let comparison = Comparison::new(&sources[0], &sources[1], Recordings::One);
     let sums = by_compared_path(&comparison).into_iter().map(|(path, (total, own))| {
@@ -510,4 +543,125 @@ fn what_one_side_cannot_name_is_not_compared_yet() {
         let comparison = compare(&before, &after);
         assert!(comparison.dsos().iter().all(|pair| pair.without_names.is_none()));
     }
+}
+
+/// The lines, each so often: counts of samples must exceed what chance makes of them.
+fn often(times: &[(usize, &str)]) -> String {
+    times.iter().map(|(times, line)| format!("{line} 1\n").repeat(*times)).collect()
+}
+
+/// By function: how it changed in points, with `!` where that is beyond noise, or which side lacks names.
+fn told(comparison: &Comparison) -> BTreeMap<String, String> {
+    let measures = Measures::new(Basis::Share, &comparison.totals());
+    let functions = comparison.functions().iter().map(|function| {
+        let change = comparison.function_change(&measures, function, ChangeKey::SelfWeight);
+        let certain = if change.is_certain { "!" } else { "" };
+        let text = match change.without_names {
+            Some(side) => format!("{side:?}"),
+            None => format!("{:.1}{certain}", change.change),
+        };
+        (comparison.text(comparison.label_of(function.label)), text)
+    });
+    functions.collect()
+}
+
+fn expected(functions: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let owned = functions.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    owned.collect()
+}
+
+/// As of a stripped program: all that its file names are jumps into libraries.
+fn with_plt(mut made: Fixture, letter: u8, name: &str) -> Fixture {
+    let address = u64::from(letter) << 24;
+    let frame = made.symbols.frame_at(&made.profile, APP, address).expect("a frame");
+    let function = made.symbols.named(APP, name, Provenance::Matched);
+    let level = Level { function, file: None, line: None, inlining: Inlining::Called };
+    made.symbols.set_levels(frame, &[level]);
+    made
+}
+
+#[test]
+fn a_jump_into_a_library_is_no_name_of_a_stripped_program() {
+    let before = of_build(&often(&[(80, "a"), (10, "b"), (10, "p")]), Some(1));
+    let before = with_plt(before, b'p', "read@plt");
+    let after = of_build(&often(&[(80, "Work"), (10, "Read"), (10, "p")]), Some(2));
+    let after = with_plt(after, b'p', "read@plt");
+    let no_symbols = ImageContents::default();
+    let check = |comparison: &Comparison, lacking: ComparedSide| {
+        assert_eq!(comparison.dsos()[0].without_names, Some(lacking));
+        let changes = told(comparison);
+        for name in ["Work", "Read", "[no name]"] {
+            assert_eq!(changes[name], format!("{lacking:?}"), "{changes:?}");
+        }
+    };
+    let files = || [matched(&before, no_symbols), matched(&after, FUNCTIONS)];
+    let [first, second] = files();
+    check(&compare_with([(&before, first), (&after, second)]), ComparedSide::Before);
+    let [first, second] = files();
+    check(&compare_with([(&after, second), (&before, first)]), ComparedSide::After);
+}
+
+#[test]
+fn of_a_stripped_library_what_is_exported_is_compared_and_the_rest_is_not_yet() {
+    // `Open` and `Close` are exported, `Inner` is not. `Close` went away for good: who has all names has it not.
+    let before =
+        of_build(&often(&[(30, "Open"), (10, "Close"), (55, "x"), (5, "Open y")]), Some(1));
+    let after = of_build(&often(&[(45, "Open"), (50, "Inner"), (5, "Open Deep")]), Some(2));
+    let both = [matched(&before, FUNCTIONS), matched(&after, FUNCTIONS)];
+    let [first, second] = both;
+    let comparison = compare_with([(&before, first), (&after, second)]);
+    assert_eq!(comparison.dsos()[0].without_names, Some(ComparedSide::Before));
+    let known = [
+        ("Close", "-10.0!"),
+        ("Deep", "Before"),
+        ("Inner", "Before"),
+        ("Open", "15.0"),
+        ("[no name]", "Before"),
+    ];
+    assert_eq!(told(&comparison), expected(&known));
+    // In the tree too, and what it calls with it.
+    let measures = Measures::new(Basis::Share, &comparison.totals());
+    let ids = (0..comparison.len() as u32).map(CallNodeId);
+    let unknown = ids.filter(|&id| {
+        comparison.change(&measures, id, comparison.total(id)).without_names.is_some()
+    });
+    let mut unknown: Vec<_> = unknown.map(|id| comparison.text(comparison.label(id))).collect();
+    unknown.sort();
+    assert_eq!(unknown, ["Deep", "Inner", "[no name]", "[no name]"]);
+}
+
+#[test]
+fn samples_in_a_gap_of_a_file_that_has_all_names_take_no_change_away() {
+    let after = of_build(&often(&[(60, "Work"), (40, "Read")]), Some(2));
+    let gap = of_build(&often(&[(100, "z")]), Some(1));
+    let [first, second] = [matched(&gap, INLINES), matched(&after, INLINES)];
+    let comparison = compare_with([(&gap, first), (&after, second)]);
+    assert_eq!(comparison.dsos()[0].without_names, None);
+    let known = [("Read", "40.0!"), ("Work", "60.0!"), ("[no name]", "-100.0!")];
+    assert_eq!(told(&comparison), expected(&known));
+    // A file that may lack names, and few samples without one: they hide nothing of this size.
+    let few = of_build(&often(&[(200, "Work"), (6, "z")]), Some(1));
+    let grown = of_build(&often(&[(100, "Work"), (100, "Added"), (6, "Small")]), Some(2));
+    let [first, second] = [matched(&few, FUNCTIONS), matched(&grown, FUNCTIONS)];
+    let changes = told(&compare_with([(&few, first), (&grown, second)]));
+    assert_eq!(changes["Added"], "48.5!", "{changes:?}");
+    assert_eq!((&*changes["[no name]"], &*changes["Work"]), ("Before", "-48.5!"));
+}
+
+#[test]
+fn folded_calls_that_cannot_be_compared_have_no_colour() {
+    let before = nameless(of_build(&often(&[(1000, "w"), (8, "x"), (8, "y")]), Some(1)));
+    let after = of_build(&often(&[(10, "A"), (10, "B"), (10, "C"), (970, "D")]), Some(2));
+    let folded = |before: &Fixture, after: &Fixture| {
+        let comparison = compare(before, after);
+        let measures = Measures::new(Basis::Share, &comparison.totals());
+        let (root, width) = (CallNodeId::ROOT, Width::After);
+        let window = ComparedWindow { root, width, pixels: 1000.0, min_pixels: 20.0 };
+        let graph = comparison.layout(&measures, &window, &|_| false);
+        let at = graph.boxes.folded.iter().position(|&count| count > 0).expect("a folded box");
+        (graph.boxes.folded[at], graph.after[at].round(), graph.step[at])
+    };
+    assert_eq!(folded(&before, &after), (3, 3.0, 0));
+    // Named on both sides they have one: three points more.
+    assert_eq!(folded(&of_build(&often(&[(1000, "D")]), Some(1)), &after), (3, 3.0, 3));
 }
