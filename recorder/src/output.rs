@@ -4,6 +4,7 @@
 //! ([`printable`]); a reader that went away ([`is_closed`]) is no failure; no file is written that
 //! somebody else may have put there to get it ([`create`]).
 
+use std::cell::RefCell;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
@@ -172,10 +173,25 @@ pub fn is_closed(error: &anyhow::Error) -> bool {
     })
 }
 
+thread_local! {
+    /// What notices are about, where a command reads several recordings.
+    static SUBJECT: RefCell<Option<&'static str>> = const { RefCell::new(None) };
+}
+
+/// Does work all of whose notices are about one of several recordings: they say so.
+pub fn about<T>(subject: &'static str, work: impl FnOnce() -> T) -> T {
+    let outer = SUBJECT.replace(Some(subject));
+    let done = work();
+    SUBJECT.replace(outer);
+    done
+}
+
 /// One line about something the user may want to know; not a result.
 pub fn notice(text: impl fmt::Display) {
+    let subject = SUBJECT.with_borrow(|subject| subject.map(|subject| format!("{subject}: ")));
+    let text = text.to_string();
     // Nothing is left to do if standard error is closed too.
-    let _ = writeln!(io::stderr(), "perftab: {}", printable(&text.to_string()));
+    let _ = writeln!(io::stderr(), "perftab: {}{}", subject.unwrap_or_default(), printable(&text));
 }
 
 /// The one line of a failed command: what failed, then why.

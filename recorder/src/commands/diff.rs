@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{
-    CompareView, ComparedTrees, DiffFunction, DsoPairRow, FidelityInfo, FormatInfo, Session,
-    SideTotal,
+    CompareView, ComparedTrees, Coverage, DiffFunction, DsoPairRow, FidelityInfo, FormatInfo,
+    Session, SideTotal,
 };
 use perftab_core::symbolize::NamingDepth;
 use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, ComparedSide, Relation};
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::{filter, finish_named};
 use crate::cli::{DiffArgs, DiffBasis, DiffSort, NameArgs};
-use crate::images::search;
+use crate::images::search::{self, NamedFile};
 use crate::input::Input;
 use crate::output::{self, Outcome, Results, printable};
 
@@ -45,12 +45,16 @@ struct DiffSide<'a> {
     fidelity: Option<FidelityInfo>,
     #[serde(flatten)]
     total: SideTotal,
+    coverage: Coverage,
 }
 
 /// A recording with names.
 struct NamedRecording {
+    side: ComparedSide,
     file: String,
     session: Session,
+    /// What came of each `--image`.
+    named_files: Vec<NamedFile>,
 }
 
 /// Prints the functions of two recordings and how they changed.
@@ -62,8 +66,12 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
         true => (Inlines::Merged, NamingDepth::Functions),
         false => (Inlines::Shown, NamingDepth::Inlined),
     };
-    let before = read(&args.before, &args.images, depth)?;
-    let after = read(&args.after, &args.images, depth)?;
+    let read = |side, path: &Path| {
+        output::about(side_name(side), || read(side, path, &args.images, depth))
+    };
+    let mut before = read(ComparedSide::Before, &args.before)?;
+    let mut after = read(ComparedSide::After, &args.after)?;
+    say_unused([&before, &after]);
     let chosen = chosen_events(&before, &after, args.event.as_deref())?;
     let query = |side: &NamedRecording, event: u32| -> anyhow::Result<Query> {
         let mut query = Query { event, group: Group::None, inlines, ..Query::default() };
@@ -72,6 +80,10 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
         Ok(query)
     };
     let queries = [query(&before, chosen[0])?, query(&after, chosen[1])?];
+    let coverage = [
+        before.session.filtered_coverage(&queries[0]).coverage,
+        after.session.filtered_coverage(&queries[1]).coverage,
+    ];
     let compared =
         ComparedTrees::new((&before.session, &queries[0]), (&after.session, &queries[1]));
     let basis = basis(args.basis);
@@ -91,16 +103,19 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
         bail!("{} and {} count different things; use --basis share", first.name, second.name);
     }
     let names = [first, second].map(|event| printable(&event.name));
-    let [before_side, after_side] =
-        [(&before, totals[0], &names[0]), (&after, totals[1], &names[1])].map(
-            |(side, total, event)| DiffSide {
-                file: &side.file,
-                event,
-                format: side.session.format(),
-                fidelity: side.session.fidelity().map(FidelityInfo::from),
-                total,
-            },
-        );
+    let [covered_before, covered_after] = coverage;
+    let [before_side, after_side] = [
+        (&before, totals[0], &names[0], covered_before),
+        (&after, totals[1], &names[1], covered_after),
+    ]
+    .map(|(side, total, event, coverage)| DiffSide {
+        file: &side.file,
+        event,
+        format: side.session.format(),
+        fidelity: side.session.fidelity().map(FidelityInfo::from),
+        total,
+        coverage,
+    });
     let (functions, dsos) = (&functions[..], &dsos[..]);
     let event = names[0].as_ref();
     let diff = Diff { event, basis, before: before_side, after: after_side, functions, dsos };
@@ -116,17 +131,41 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     Ok(finish([&before, &after]))
 }
 
-fn read(path: &Path, images: &NameArgs, depth: NamingDepth) -> anyhow::Result<NamedRecording> {
+fn read(
+    side: ComparedSide,
+    path: &Path,
+    images: &NameArgs,
+    depth: NamingDepth,
+) -> anyhow::Result<NamedRecording> {
     let input = Input::open(path)?;
     let mut session = input.read(images.images.this_machine())?;
     session.set_naming_depth(depth);
-    search::name_frames(&mut session, images)?;
+    let mut named_files = Vec::new();
+    search::name_frames_with(&mut session, images, &mut |file| named_files.push(file))?;
     let file = match &input {
         Input::Recording(_) => path.display().to_string(),
         Input::Shared(_) => input.name().to_owned(),
     };
     let file = printable(&file).into_owned();
-    Ok(NamedRecording { file, session })
+    Ok(NamedRecording { side, file, session, named_files })
+}
+
+/// Says of the files that the user named why they are not used. One that is a side's is of no use to the
+/// other, as a rule, and what holds for both sides is said once.
+fn say_unused([before, after]: [&NamedRecording; 2]) {
+    for (one, other) in before.named_files.iter().zip(&after.named_files) {
+        if !one.is_used && !other.is_used && one.notices == other.notices {
+            one.notices.iter().for_each(output::notice);
+            continue;
+        }
+        for (named, it, elsewhere) in [(before, one, other), (after, other, one)] {
+            if it.is_used || !elsewhere.is_used {
+                output::about(side_name(named.side), || {
+                    it.notices.iter().for_each(output::notice);
+                });
+            }
+        }
+    }
 }
 
 /// The events that are compared: those asked for, or the first with samples that both have.
@@ -200,12 +239,8 @@ fn order(sort: DiffSort) -> ChangeOrder {
 
 /// Says of both what is doubtful, and whether anything was lost.
 fn finish(sides: [&NamedRecording; 2]) -> Outcome {
-    let outcomes = sides.map(|side| {
-        if !side.session.warnings().is_empty() {
-            output::notice(format_args!("{}:", side.file));
-        }
-        finish_named(&side.session)
-    });
+    let outcomes =
+        sides.map(|side| output::about(side_name(side.side), || finish_named(&side.session)));
     if outcomes == [Outcome::Complete; 2] { Outcome::Complete } else { Outcome::WithLosses }
 }
 
@@ -225,14 +260,16 @@ fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Res
     };
     writeln!(results, "# {events}: {key} weight {basis}")?;
     for (name, side) in [("before", &diff.before), ("after", &diff.after)] {
-        let total = side.total;
+        let (total, covered) = (side.total, &side.coverage);
         writeln!(
             results,
-            "# {name:6} {}: {} samples, weight {}, {:.2} s",
+            "# {name:6} {}: {} samples, weight {}, {:.2} s; {} {} end in a named function",
             side.file,
             output::grouped(total.samples),
             output::grouped(total.weight),
-            total.seconds
+            total.seconds,
+            output::percent(covered.named_leaves as f64, covered.samples as f64),
+            if covered.samples == total.samples { "of them" } else { "of samples of all events" },
         )?;
     }
     for dso in diff.dsos.iter().filter(|dso| dso.relation == Relation::TwoBuilds) {
@@ -242,7 +279,7 @@ fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Res
         let Some(side) = dso.without_names else { continue };
         writeln!(
             results,
-            "# not comparable yet: {} has no names for {}; give its file with --image FILE",
+            "# not comparable yet: {} lacks names for {}; give its file with --image FILE",
             side_name(side),
             dso.name
         )?;

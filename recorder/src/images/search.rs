@@ -38,17 +38,34 @@ const SAID_OF_A_FILE: usize = 5;
 /// Processes that still run whose files are looked at.
 const ROOTS_MAX: usize = 64;
 
+/// What came of a file or folder that the user named.
+pub struct NamedFile {
+    /// Whether anything of it is used.
+    pub is_used: bool,
+    /// What is not, and why: a line each.
+    pub notices: Vec<String>,
+}
+
 /// Finds images and lets the session name its frames from them.
 ///
 /// Fails only if a file or folder that the user named can't be read or used as he wants.
 pub fn name_frames(session: &mut Session, args: &NameArgs) -> anyhow::Result<()> {
+    name_frames_with(session, args, &mut |file| file.notices.iter().for_each(output::notice))
+}
+
+/// The same, but that the host says what came of the files that the user named: of each, in their order.
+pub fn name_frames_with(
+    session: &mut Session,
+    args: &NameArgs,
+    say: &mut dyn FnMut(NamedFile),
+) -> anyhow::Result<()> {
     let images = &args.images;
     let mut search = Search::new(session);
     if let Some(vmlinux) = &args.vmlinux {
         search.offer_vmlinux(vmlinux)?;
     }
     for path in &images.image {
-        search.offer_named(path)?;
+        say(search.offer_named(path)?);
     }
     if !images.no_local {
         search.offer_local(&Places::of_this_machine(images.cache.buildid_dir.as_deref()));
@@ -157,27 +174,30 @@ impl<'a> Search<'a> {
 
     /// A file or folder that the user named. What is of no use is said of a file, not of each
     /// file of a folder.
-    fn offer_named(&mut self, path: &Path) -> anyhow::Result<()> {
+    fn offer_named(&mut self, path: &Path) -> anyhow::Result<NamedFile> {
         let name = path.display();
+        let (mut is_used, mut notices) = (false, Vec::new());
         let metadata = fs::metadata(path).with_context(|| format!("--image {name}"))?;
         if metadata.is_dir() {
             let mut sum = OfferReport::default();
             for file in files_below(path) {
                 add_up(&mut sum, self.offer(&file));
             }
-            if sum.used.is_empty() {
+            is_used = !sum.used.is_empty();
+            if !is_used {
                 let (unrelated, others) = (sum.unrelated, sum.others);
-                output::notice(format_args!(
+                notices.push(format!(
                     "--image {name}: nothing in it is used (images of other builds: {unrelated}, \
                      other files: {others})"
                 ));
             }
         } else if !metadata.is_file() {
-            output::notice(format_args!("--image {name} is not used: it is not a regular file"));
+            notices.push(format!("--image {name} is not used: it is not a regular file"));
         } else if let Some(report) = self.offer(path) {
-            say_of_named(path, &report);
+            is_used = !report.used.is_empty();
+            notices = not_used_of_named(path, &report);
         }
-        Ok(())
+        Ok(NamedFile { is_used, notices })
     }
 
     // ---- this machine -----------------------------------------------------------------------
@@ -439,25 +459,27 @@ fn add_up(sum: &mut OfferReport, report: Option<OfferReport>) {
     sum.used.extend(report.used);
 }
 
-/// Says what is not used of a file that the user named.
-fn say_of_named(path: &Path, report: &OfferReport) {
+/// What is not used of a file that the user named: a line each.
+fn not_used_of_named(path: &Path, report: &OfferReport) -> Vec<String> {
     let name = path.to_string_lossy();
+    let mut notices = Vec::new();
     for refused in report.not_used.iter().take(SAID_OF_A_FILE) {
         let shown = if refused.name == name { "" } else { &refused.name };
         let separator = if shown.is_empty() { "" } else { ": " };
         let message = &refused.message;
-        output::notice(format_args!("--image {name}{separator}{shown} is not used: {message}"));
+        notices.push(format!("--image {name}{separator}{shown} is not used: {message}"));
     }
     if let Some(more) = report.not_used.len().checked_sub(SAID_OF_A_FILE).filter(|&n| n > 0) {
-        output::notice(format_args!("--image {name}: {more} more are not used"));
+        notices.push(format!("--image {name}: {more} more are not used"));
     }
     if report.used.is_empty() && report.not_used.is_empty() {
         let (unrelated, others) = (report.unrelated, report.others);
-        output::notice(format_args!(
+        notices.push(format!(
             "--image {name}: nothing in it is used (images of other builds: {unrelated}, other \
              files: {others})"
         ));
     }
+    notices
 }
 
 /// Where the debug file lies that the image at `path` names.

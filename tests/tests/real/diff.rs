@@ -164,9 +164,133 @@ fn what_one_recording_cannot_name_is_not_compared_yet() {
 
     let output = perftab_at(&folder, &["diff"]).args(options).args([&before, &after]).ended();
     let text = String::from_utf8(output.expect("perftab runs").stdout).expect("UTF-8");
-    assert!(text.contains("# not comparable yet: before has no names for program"), "{text}");
+    assert!(text.contains("# not comparable yet: before lacks names for program"), "{text}");
     let row = text.lines().find(|line| line.contains("steady")).expect("a row");
     assert!(row.trim_start().starts_with("- ") && row.contains("not comparable"), "{row}");
+}
+
+/// Only one side wants each of these: nothing is said of the other, and of what neither wants it is said once.
+#[test]
+fn files_that_the_other_side_takes_are_not_refused_and_each_side_says_its_own() {
+    let folder = TestFolder::new();
+    let before = record(&folder, "first", FIRST_ID);
+    let after = record(&folder, "second", SECOND_ID);
+    let stranger = compile(&folder, "stranger", "33333333cccc3333", "int main(void) { return 0; }");
+    let images = [folder.join("first/program"), folder.join("second/program"), stranger.clone()];
+    let mut command = perftab_at(&folder, &["diff", "--no-local"]);
+    for image in &images {
+        command.arg("--image").arg(image);
+    }
+    let output = command.args([&before, &after]).ended().expect("perftab runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let refused: Vec<&str> = said.lines().filter(|line| line.contains("--image")).collect();
+    assert_eq!(refused.len(), 1, "{said}");
+    assert!(refused[0].contains(stranger.to_str().expect("UTF-8")), "{said}");
+    let others = said.lines().filter(|line| !line.contains("--image"));
+    for line in others {
+        let side = line.strip_prefix("perftab: ").expect("a notice");
+        assert!(side.starts_with("before: ") || side.starts_with("after: "), "{said}");
+    }
+    // One of the other build: each side says for itself what it has instead.
+    let wrong = folder.join("given/program");
+    fs::create_dir_all(folder.join("given")).expect("a folder");
+    compile(&folder.join("given"), "program", "44444444dddd4444", "int main(void) { return 0; }");
+    let mut command = perftab_at(&folder, &["diff", "--no-local", "--image"]);
+    let output = command.arg(&wrong).args([&before, &after]).ended().expect("perftab runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let refused: Vec<&str> = said.lines().filter(|line| line.contains("--image")).collect();
+    assert_eq!(refused.len(), 2, "{said}");
+    assert!(refused[0].contains("before: ") && refused[0].contains(FIRST_ID), "{said}");
+    assert!(refused[1].contains("after: ") && refused[1].contains(SECOND_ID), "{said}");
+}
+
+/// Work in functions that a stripped file still names, since they are exported, and in others.
+const WITH_LIBRARY: &str = r#"
+void exported(long n);
+static volatile unsigned long sum;
+static __attribute__((noinline)) void steady(long n) { while (n--) sum += n * 7; }
+__attribute__((noinline)) void visible(long n) { while (n--) sum ^= n * 3; }
+int main(void) {
+    for (int round = 0; round < 40; round++) { steady(900000); visible(900000); exported(500000); }
+    return sum == 1;
+}
+"#;
+const LIBRARY: &str = r#"
+static volatile unsigned long sum;
+static __attribute__((noinline)) void inner(long n) { while (n--) sum += n * 7; }
+void exported(long n) { for (long left = n; left--;) sum ^= left * 3; inner(n); }
+"#;
+
+/// The program and its library, each build in a folder of its own, without debug information.
+fn record_with_library(folder: &TestFolder, version: &str, build_id: &str) -> PathBuf {
+    let own = folder.join(version);
+    fs::create_dir_all(&own).expect("a folder");
+    fs::write(own.join("library.c"), LIBRARY).expect("the source is written");
+    fs::write(own.join("program.c"), WITH_LIBRARY).expect("the source is written");
+    let gcc = |build_id: &str, arguments: &[&str]| {
+        let mut gcc = Command::new("gcc");
+        let build_id = format!("-Wl,--build-id=0x{build_id}");
+        gcc.current_dir(&own).args(["-O1", "-fno-omit-frame-pointer", &build_id]).args(arguments);
+        assert!(gcc.exit_status().expect("gcc runs").success());
+    };
+    let of_library = build_id.replace(['1', '2'], "5");
+    gcc(&of_library, &["-shared", "-fPIC", "-o", "libwork.so", "library.c"]);
+    gcc(build_id, &["-o", "program", "program.c", "libwork.so", "-Wl,-rpath,$ORIGIN", "-rdynamic"]);
+    if version == "first" {
+        let mut strip = Command::new("strip");
+        strip.args([own.join("program"), own.join("libwork.so")]);
+        assert!(strip.exit_status().expect("strip runs").success());
+    }
+    record_again(&own, "perf.data")
+}
+
+#[test]
+fn of_stripped_files_only_what_they_name_is_compared() {
+    let folder = TestFolder::new();
+    let before = record_with_library(&folder, "first", FIRST_ID);
+    let after = record_with_library(&folder, "second", SECOND_ID);
+    let ours = diff(&folder, &before, &after, &[]);
+    let pair = |name: &str| {
+        let pairs = ours["dsos"].as_array().expect("pairs");
+        pairs.iter().find(|pair| pair["name"] == name).expect("a pair").clone()
+    };
+    assert_eq!(pair("program")["without_names"], "before");
+    assert_eq!(pair("libwork.so")["without_names"], "before");
+    let functions = ours["functions"].as_array().expect("functions");
+    let find = |dso: &str, name: Value| {
+        let is_it = |it: &&Value| it["dso"] == dso && it["name"] == name;
+        functions.iter().find(is_it).unwrap_or_else(|| panic!("no {name} of {dso}: {functions:?}"))
+    };
+    for (dso, name) in [
+        ("program", "steady".into()),
+        ("program", Value::Null),
+        ("libwork.so", "inner".into()),
+        ("libwork.so", Value::Null),
+    ] {
+        let function = find(dso, name);
+        assert_eq!(function["without_names"], "before", "{function}");
+        assert_eq!((&function["change"], &function["certain"]), (&0.0.into(), &false.into()));
+    }
+    for (dso, name) in [("program", "visible"), ("libwork.so", "exported")] {
+        let function = find(dso, name.into());
+        assert_eq!((&function["without_names"], &function["only"]), (&Value::Null, &Value::Null));
+    }
+    // The meter of each side: what is stripped has fewer names.
+    let named = |side: &str| {
+        let coverage = &ours[side]["coverage"];
+        coverage["named_leaves"].as_f64().expect("a number")
+            / coverage["samples"].as_f64().expect("a number")
+    };
+    assert!(named("before") < named("after"), "{} {}", named("before"), named("after"));
+    let text = perftab_at(&folder, &["diff"]).args([&before, &after]).ended().expect("it runs");
+    let text = String::from_utf8(text.stdout).expect("UTF-8");
+    for side in ["before", "after"] {
+        let line =
+            text.lines().find(|line| line.starts_with(&format!("# {side}"))).expect("a side");
+        let percent =
+            format!("{:.1}\u{2009}% of them end in a named function", named(side) * 100.0);
+        assert!(line.ends_with(&percent), "{line} does not say {percent}");
+    }
 }
 
 #[test]
