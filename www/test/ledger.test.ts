@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { coverageParts, ledgerGroups } from "../src/ledger/coverage.ts";
+import { coverageParts, ledgerGroups, shareInGroup, unnamedPart } from "../src/ledger/coverage.ts";
 import { groupId } from "../src/ledger/identity.ts";
 import { describeWhen } from "../src/ledger/modified.ts";
 import { byInterest, describeAnswers, describeDrop, fullReason, whatItDid } from "../src/ledger/outcome.ts";
 import type { Coverage, DsoRow, DsoStatus, ServerAnswer } from "../src/session/types.ts";
 import { readViewAnswers } from "../src/worker/view_answers.ts";
 
-function row(name: string, status: DsoStatus, leafShare: number, samples = 10): DsoRow {
+function row(name: string, status: DsoStatus, leafShare: number, samples = 10, unnamed = 0): DsoRow {
   return {
     id: 0,
     name,
@@ -17,8 +17,10 @@ function row(name: string, status: DsoStatus, leafShare: number, samples = 10): 
     build_id: null,
     identity: "none",
     recorded_by: null,
-    leaf_samples: 0,
+    leaf_samples: Math.round(leafShare * 1000),
     samples,
+    sampled: samples > 0,
+    unnamed_leaf_samples: unnamed,
     leaf_share: leafShare,
     share: leafShare,
     status,
@@ -34,7 +36,7 @@ function row(name: string, status: DsoStatus, leafShare: number, samples = 10): 
 
 const ROWS = [
   row("b", "missing", 0.1),
-  row("a", "matched", 0.4),
+  row("a", "matched", 0.4, 10, 100),
   row("c", "embedded", 0.2),
   row("d", "mismatched", 0.25),
   row("e", "no-identity", 0.05),
@@ -127,6 +129,36 @@ test("what is named has the share of the headline, and the groups add up", () =>
     ["Named", 0.5],
   ]);
   assert.deepEqual(coverageParts(COVERAGE)[0], { status: "named", percent: 50, share: 0.5 });
+});
+
+test("code without a name in matched files is said, of each and of all, where every DSO has a file", () => {
+  const [one, two] = [row("a", "matched", 0.6, 10, 400), row("b", "embedded", 0.36, 10, 20)];
+  const all = coverageOf(1000, 540, { matched: 600, embedded: 360, "no-identity": 0 });
+  const { groups } = ledgerGroups([one, two], "to-name", all);
+  const round = (share: number): number => Math.round(share * 1000) / 1000;
+  assert.deepEqual(
+    groups.map(({ title, share, rows, rests }) => [
+      title,
+      round(share),
+      rows.map((each) => round(shareInGroup(title, each))),
+      rests.map((rest) => [rest.words, round(rest.share)]),
+    ]),
+    [
+      [
+        "Unnamed",
+        0.46,
+        [],
+        [
+          ["Code without a name in named DSOs", 0.42],
+          ["In no mapping", 0.04],
+        ],
+      ],
+      ["Named", 0.54, [0.2, 0.34], []],
+    ],
+  );
+  assert.equal(unnamedPart(one)?.replace(/\s/g, " "), "40.0 % more in code without a name");
+  assert.equal(unnamedPart(row("c", "matched", 0.5)), null);
+  assert.equal(unnamedPart(row("d", "missing", 0.5, 10, 500)), null);
 });
 
 test("what ended in a file without symbols has no symbol", () => {

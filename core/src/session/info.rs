@@ -301,6 +301,11 @@ pub struct DsoRow {
     /// Samples that it is anywhere in.
     #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
+    /// False if no sample touches it: nobody looks for its file, so that its status says nothing.
+    pub sampled: bool,
+    /// Of those that ended in it, samples that ended in code without a name.
+    #[serde(serialize_with = "serialize_weight")]
+    pub unnamed_leaf_samples: u64,
     /// Part of all samples that ended in it, 0 to 1.
     pub leaf_share: f64,
     /// Part of all samples that it is anywhere in.
@@ -414,9 +419,13 @@ impl Session {
     pub fn dsos(&self) -> Vec<DsoRow> {
         let uses = &self.facts.uses;
         let samples = self.profile.recorded_samples();
+        let unnamed = coverage::unnamed_leaves(&self.profile, &self.symbols);
         let listed = self.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
-        let mut rows: Vec<DsoRow> =
-            listed.map(|(id, dso)| self.dso_row(id, dso, uses[id.index()], samples)).collect();
+        let row = |(id, dso): (DsoId, _)| DsoRow {
+            unnamed_leaf_samples: unnamed[id.index()],
+            ..self.dso_row(id, dso, uses[id.index()], samples)
+        };
+        let mut rows: Vec<DsoRow> = listed.map(row).collect();
         rows.sort_by(|a, b| {
             let used = |row: &DsoRow| (row.leaf_samples, row.samples);
             used(b).cmp(&used(a)).then_with(|| a.path.cmp(&b.path))
@@ -446,6 +455,8 @@ impl Session {
             }),
             leaf_samples: used.leaf_samples,
             samples: used.samples,
+            sampled: used.samples > 0,
+            unnamed_leaf_samples: 0,
             leaf_share: share(used.leaf_samples),
             share: share(used.samples),
             status: row.status,

@@ -11,7 +11,7 @@ use crate::session::times::{Scan, ScanStep};
 use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
 use crate::symbolize::{Provenance, Symbols};
 use crate::text::printable;
-use crate::views::coverage::{CoverageCounter, DsoUse, FrameCoverage};
+use crate::views::coverage::{Counted, CoverageCounter, DsoUse, FrameCoverage};
 use crate::views::ends::RemainingSamples;
 use crate::views::filter::FilterKind;
 use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
@@ -129,6 +129,8 @@ pub struct DsoShare {
     pub leaf_samples: u64,
     /// Samples that it is anywhere in.
     pub samples: u64,
+    /// Of those that end in it, samples that end in code without a name.
+    pub unnamed_leaf_samples: u64,
 }
 
 impl Coverage {
@@ -309,7 +311,8 @@ impl Scan for CoverageWork {
         if !begun.step((profile, symbols), query, left, rows) {
             return ScanStep::More { done: 0, total: 1 };
         }
-        let (frames, uses) = counter.take().map(|done| done.finish()).unwrap_or_default();
+        let Counted { frames, uses, unnamed_leaves } =
+            counter.take().map(|done| done.finish()).unwrap_or_default();
         let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
         ScanStep::Done(FilteredCoverage {
             dsos: used
@@ -317,6 +320,7 @@ impl Scan for CoverageWork {
                     dso: id as u32,
                     leaf_samples: used.leaf_samples,
                     samples: used.samples,
+                    unnamed_leaf_samples: unnamed_leaves[id],
                 })
                 .collect(),
             coverage: Coverage::new(&frames, session.by_status(&uses), None),

@@ -104,7 +104,8 @@ fn a_snapshot_of_samples_counts_their_dsos_and_names() {
         let made = random_profile(seed, 300);
         for query in filters() {
             let opened = decode(&share(&made, &query, usize::MAX).payload).expect("it opens");
-            let (wanted, uses) = coverage::filtered(&made.profile, &made.symbols, &query, &[]);
+            let coverage::Counted { frames: wanted, uses, .. } =
+                coverage::filtered(&made.profile, &made.symbols, &query, &[]);
             assert_eq!(opened.contents().coverage(), wanted, "{query:?}");
             let files = made.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
             for (id, dso) in files {

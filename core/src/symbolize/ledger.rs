@@ -166,6 +166,9 @@ impl Ledger {
         if lost.extent == Extent::Whole {
             row.holds.inlines = false;
             row.gives = Some(row.holds.sentence());
+            if row.status == Status::Matched {
+                row.status = row.holds.status();
+            }
         }
         let what = match lost.extent {
             Extent::Whole => "there are no inlined functions and no lines",
@@ -321,5 +324,56 @@ impl LedgerRow {
             image_holds: ImageContents::default(),
             unforced: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::BuildId;
+    use crate::profile::MappedFrom;
+
+    fn one_dso() -> (Ledger, DsoId) {
+        let mut dsos = Dsos::default();
+        let id = BuildId::new(&[7; 20]).expect("not zero");
+        let dso = dsos.intern("/opt/app", DsoKind::User, MappedFrom::BuildId(id), None);
+        (Ledger::new(&dsos), dso)
+    }
+
+    #[test]
+    fn a_file_whose_only_names_cannot_be_read_has_no_symbols() {
+        let whole = LostInlines { why: "it is cut".to_owned(), extent: Extent::Whole };
+        let part = LostInlines { why: "it is long".to_owned(), extent: Extent::Part };
+        let dwarf = ImageContents { inlines: true, ..ImageContents::default() };
+        let both = ImageContents { functions: true, ..dwarf };
+        for (gives, lost, status, words) in [
+            (dwarf, &whole, Status::NoSymbols, "no symbols"),
+            (dwarf, &part, Status::Matched, "inlines and source lines"),
+            (both, &whole, Status::Matched, "function names only"),
+        ] {
+            let (mut ledger, dso) = one_dso();
+            ledger.matched(dso, "app.debug", gives);
+            ledger.lost_inlines(dso, lost);
+            let row = ledger.row(dso);
+            assert_eq!((row.status, row.gives), (status, Some(words)), "{gives:?} {lost:?}");
+            assert!(row.reason.as_ref().is_some_and(|reason| reason.ends_with(&lost.why)));
+        }
+        // What the recording carries stays.
+        let (mut ledger, dso) = one_dso();
+        ledger.embedded(dso);
+        ledger.lost_inlines(dso, &whole);
+        assert_eq!(ledger.row(dso).status, Status::Embedded);
+    }
+
+    #[test]
+    fn a_stripped_file_has_no_symbols_until_its_debug_file_comes() {
+        let (mut ledger, dso) = one_dso();
+        ledger.matched(dso, "app", ImageContents { unwinding: true, ..ImageContents::default() });
+        assert_eq!(ledger.row(dso).status, Status::NoSymbols);
+        assert_eq!(ledger.row(dso).image.as_deref(), Some("app"));
+        let functions = ImageContents { functions: true, ..ImageContents::default() };
+        ledger.matched(dso, "app.debug", functions);
+        assert_eq!(ledger.row(dso).status, Status::Matched);
+        assert_eq!(ledger.row(dso).image.as_deref(), Some("app.debug"));
     }
 }

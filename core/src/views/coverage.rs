@@ -68,14 +68,35 @@ pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
     counter.uses
 }
 
+/// What a [`CoverageCounter`] counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How much has names.
+    pub frames: FrameCoverage,
+    /// The use of each DSO, by [`DsoId`].
+    pub uses: Vec<DsoUse>,
+    /// By [`DsoId`]: samples that ended in code of it that has no name.
+    pub unnamed_leaves: Vec<u64>,
+}
+
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
+    names(profile, symbols).frames
+}
+
+/// By [`DsoId`], over all recorded events: samples that ended in code of it that has no name. What is folded
+/// out of a snapshot is not among them.
+pub fn unnamed_leaves(profile: &Profile, symbols: &Symbols) -> Vec<u64> {
+    names(profile, symbols).unnamed_leaves
+}
+
+fn names(profile: &Profile, symbols: &Symbols) -> CoverageCounter {
     let mut counter = CoverageCounter::new(profile);
     while !counter.count(profile, &|_| true, usize::MAX) {}
     for stack in 1..profile.stacks.len() {
         counter.add_frame(profile, symbols, StackId(stack as u32));
     }
-    counter.frames
+    counter
 }
 
 /// The same of what the filters and steps of a query leave, and the use of each DSO by it. Of all
@@ -86,7 +107,7 @@ pub fn filtered(
     symbols: &Symbols,
     query: &Query,
     left: &[RemainingSamples],
-) -> (FrameCoverage, Vec<DsoUse>) {
+) -> Counted {
     let mut counter = CoverageCounter::new(profile);
     while !counter.step((profile, symbols), query, left, usize::MAX) {}
     counter.finish()
@@ -101,6 +122,8 @@ pub struct CoverageCounter {
     /// Rows or stacks that this stage has gone through.
     done: usize,
     frames: FrameCoverage,
+    /// By [`DsoId`]: samples that ended in code of it that has no name.
+    unnamed_leaves: Vec<u64>,
     uses: Vec<DsoUse>,
     /// By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
     /// says that a walk is needed.
@@ -127,6 +150,7 @@ impl CoverageCounter {
             stage: Stage::Rows,
             done: 0,
             frames: FrameCoverage::default(),
+            unnamed_leaves: vec![0; profile.dsos.len()],
             uses: vec![DsoUse::default(); profile.dsos.len()],
             classes: vec![0; stacks],
         }
@@ -161,8 +185,9 @@ impl CoverageCounter {
     }
 
     /// What was counted.
-    pub fn finish(self) -> (FrameCoverage, Vec<DsoUse>) {
-        (self.frames, self.uses)
+    pub fn finish(self) -> Counted {
+        let Self { frames, uses, unnamed_leaves, .. } = self;
+        Counted { frames, uses, unnamed_leaves }
     }
 
     /// Counts so many more; true when stacks can be looked at.
@@ -230,7 +255,12 @@ impl CoverageCounter {
         let coverage = &mut self.frames;
         coverage.frames = coverage.frames.saturating_add(total);
         let (frames, leaves) = match symbols.naming(frame) {
-            Naming::Unnamed => return,
+            Naming::Unnamed => {
+                let dso = profile.frames.get(frame).dso;
+                let unnamed = &mut self.unnamed_leaves[dso.index()];
+                *unnamed = unnamed.saturating_add(leaf);
+                return;
+            }
             Naming::Named => (&mut coverage.named, &mut coverage.named_leaves),
             Naming::Forced => (&mut coverage.forced, &mut coverage.forced_leaves),
         };

@@ -148,7 +148,7 @@ fn write_dsos(results: &mut Results, dsos: &[DsoRow]) -> io::Result<()> {
         let id = dso.build_id.as_deref().unwrap_or("-");
         let short = id.get(..8).unwrap_or(id);
         // Nobody looks for the file of a DSO without samples.
-        let is_unsought = dso.samples == 0 && dso.image.is_none();
+        let is_unsought = !dso.sampled && dso.image.is_none();
         let status = if is_unsought { "not sampled" } else { dso.status.name() };
         let share = percent(dso.leaf_share, 1.0);
         writeln!(results, "{share:>7}   {status:<11}  {short:<8}  {}", printable(&dso.path))?;

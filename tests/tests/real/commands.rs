@@ -451,3 +451,53 @@ fn memory_does_not_grow_with_mappings_times_forks() {
     let script = String::from_utf8_lossy(&output.stdout);
     assert_eq!(script.matches("/opt/app").count(), 70, "{script}");
 }
+
+/// `missing` of what no sample touches would look like something to do.
+#[test]
+fn what_no_sample_touches_is_not_missing_in_text_and_not_sampled_in_json() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/perf-fp.perf.data");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(perftab_binary());
+        let output = command.args(arguments).arg(&fixture).ended().expect("perftab runs");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let json = |command: &str| -> serde_json::Value {
+        serde_json::from_str(&run(&[command, "--json"])).expect("JSON")
+    };
+    let text = run(&["info"]);
+    let (info, report) = (json("info"), json("report"));
+    let rows = |of: &serde_json::Value| of["dsos"].as_array().expect("DSOs").clone();
+    let mut unsampled = 0;
+    for row in rows(&info) {
+        let path = row["path"].as_str().expect("a path");
+        let is_sampled = row["samples"] != 0;
+        assert_eq!(row["sampled"], is_sampled, "{row}");
+        let line = text.lines().find(|line| line.ends_with(path)).expect("a line");
+        assert_eq!(line.contains("not sampled"), !is_sampled, "{line}");
+        unsampled += u32::from(!is_sampled);
+    }
+    assert!(unsampled > 0, "nothing is without samples");
+    assert!(rows(&report).iter().all(|row| row["sampled"] == (row["samples"] != 0)));
+}
+
+#[test]
+fn a_stripped_file_has_no_symbols_and_says_where_they_are() {
+    let test = "a_stripped_file_has_no_symbols_and_says_where_they_are";
+    let Some(recorded) = RecordedProgram::new(test) else { return };
+    let stripped = recorded.folder.join("stripped");
+    let mut strip = Command::new("strip");
+    strip.arg("-o").args([&stripped, &recorded.program]);
+    assert!(strip.exit_status().expect("strip runs").success());
+    let image = stripped.to_str().expect("UTF-8");
+    let json = recorded.perftab(&["report", "--json", "--no-local", "--image", image]).stdout;
+    let report: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let rows = report["dsos"].as_array().expect("DSOs");
+    let row = rows.iter().find(|row| row["build_id"] == ID).expect("a row");
+    assert_eq!((&row["status"], &row["image"]), (&"no-symbols".into(), &image.into()));
+    assert_eq!(row["unnamed_leaf_samples"], row["leaf_samples"]);
+    assert!(!row["hints"].as_array().expect("hints").is_empty(), "{row}");
+    let text = recorded.perftab(&["info", "--no-local", "--image", image]).stdout;
+    let text = String::from_utf8(text).expect("UTF-8");
+    let line = text.lines().find(|line| line.contains(&ID[..8])).expect("a line");
+    assert!(!line.contains("not sampled"), "{line}");
+}

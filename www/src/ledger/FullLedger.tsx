@@ -9,12 +9,13 @@ import { Bar } from "../shell/Bar.tsx";
 import { useGradual } from "../shell/gradual.tsx";
 import { Icon } from "../shell/icons.tsx";
 import type { LedgerGroup } from "./coverage.ts";
+import { shareInGroup } from "./coverage.ts";
 import { CoverageBar } from "./CoverageBar.tsx";
 import { Explanation } from "./Explanation.tsx";
 import { AddButton, FetchButton, ScopeButton } from "./Ledger.tsx";
 import { OrderField } from "./OrderMenu.tsx";
 import { ledgerCoverage, ledgerParts } from "./filtered.ts";
-import { DsoAction, FetchProgress, UsersLine, fetchResult } from "./Row.tsx";
+import { DsoAction, FetchProgress, UsersLine, fetchResult, withUnnamedPart } from "./Row.tsx";
 import { fetching } from "./debuginfod.ts";
 import { STATUS, StatusGlyph, idText, longDetail } from "./status.tsx";
 import { barShare, countedSamples, coverageTip, ledger, ledgerNamedPercent, namedCount, unusedWords } from "./state.ts";
@@ -81,7 +82,7 @@ export function FullLedger(): JSX.Element {
   );
 }
 
-function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.Element {
+function Rows({ group: { title, rows, share, rests } }: { group: LedgerGroup }): JSX.Element {
   const shown = useGradual(rows.length);
   return (
     <tbody>
@@ -96,8 +97,21 @@ function Rows({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.El
         </tr>
       )}
       {rows.slice(0, shown).map((row) => (
-        <Row key={row.id} row={row} />
+        <Row key={row.id} row={row} share={shareInGroup(title, row)} />
       ))}
+      {shown >= rows.length &&
+        rests.map((rest) => (
+          <tr key={rest.words}>
+            <td />
+            <td colSpan={2} class="ink-mute">
+              {rest.words}
+            </td>
+            <td class="number">
+              <strong>{percent(rest.share)}</strong>
+            </td>
+            <td colSpan={2} />
+          </tr>
+        ))}
     </tbody>
   );
 }
@@ -106,11 +120,11 @@ function Detail({ row }: { row: DsoRow }): JSX.Element {
   return fetching.value.has(row.id) ? (
     <FetchProgress row={row} />
   ) : (
-    <span class="cell-detail">{fetchResult(row) ?? longDetail(row)}</span>
+    <span class="cell-detail">{withUnnamedPart(row, fetchResult(row) ?? longDetail(row))}</span>
   );
 }
 
-function Row({ row }: { row: DsoRow }): JSX.Element {
+function Row({ row, share }: { row: DsoRow; share: number }): JSX.Element {
   const look = STATUS[row.status];
   const select = (): void => {
     selectedDso.value = row.id;
@@ -132,7 +146,7 @@ function Row({ row }: { row: DsoRow }): JSX.Element {
         <code title={row.build_id ?? ""}>{idText(row)}</code>
       </td>
       <td class="number">
-        <strong>{percent(row.leaf_share)}</strong>
+        <strong>{percent(share)}</strong>
       </td>
       <td class="bar-cell">
         <Bar share={barShare(row)} tone={look.tone} />

@@ -6,6 +6,7 @@ import { pickBinaries } from "../open/pick.ts";
 import { useGradual } from "../shell/gradual.tsx";
 import { admitFiles } from "./admit.ts";
 import type { LedgerGroup } from "./coverage.ts";
+import { shareInGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
 import { requestFetch, unasked } from "./debuginfod.ts";
 import { LedgerRow } from "./Row.tsx";
@@ -87,7 +88,7 @@ export function FetchButton(): JSX.Element | null {
   );
 }
 
-function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.Element {
+function Group({ group: { title, rows, share, rests } }: { group: LedgerGroup }): JSX.Element {
   const shown = useGradual(rows.length);
   return (
     <section aria-label={title}>
@@ -100,9 +101,15 @@ function Group({ group: { title, rows, share } }: { group: LedgerGroup }): JSX.E
       </h3>
       <ul aria-busy={shown < rows.length}>
         {rows.slice(0, shown).map((row) => (
-          <LedgerRow key={row.id} row={row} />
+          <LedgerRow key={row.id} row={row} share={shareInGroup(title, row)} />
         ))}
       </ul>
+      {shown >= rows.length &&
+        rests.map((rest) => (
+          <p key={rest.words} class="ledger-rest">
+            {rest.words}: {percent(rest.share)}
+          </p>
+        ))}
     </section>
   );
 }

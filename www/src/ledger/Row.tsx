@@ -8,6 +8,7 @@ import { progressShare } from "../state/tasks.ts";
 import { Bar, ProgressBar } from "../shell/Bar.tsx";
 import { pickBinaries } from "../open/pick.ts";
 import { admitFiles } from "./admit.ts";
+import { unnamedPart } from "./coverage.ts";
 import { answersFor, cancelFetch, fetchable, fetchAgain, fetching, isWanted } from "./debuginfod.ts";
 import { stopForcing, stoppable } from "./forced.ts";
 import { describeAnswers } from "./outcome.ts";
@@ -15,7 +16,8 @@ import { barShare, isAmong, twins } from "./state.ts";
 import { describeUsers, usersOf } from "./users.ts";
 import { STATUS, StatusGlyph, idText, statusDetail } from "./status.tsx";
 
-export function LedgerRow({ row }: { row: DsoRow }): JSX.Element {
+/** `share` is what it has of its group. */
+export function LedgerRow({ row, share }: { row: DsoRow; share: number }): JSX.Element {
   const look = STATUS[row.status];
   const selected = selectedDso.value === row.id;
   return (
@@ -24,7 +26,7 @@ export function LedgerRow({ row }: { row: DsoRow }): JSX.Element {
       <button type="button" class="dso-name" title={row.path} aria-pressed={selected} onClick={() => toggle(row)}>
         {row.name}
       </button>
-      <span class="dso-share">{percent(row.leaf_share)}</span>
+      <span class="dso-share">{percent(share)}</span>
       <span class="dso-status">
         <span class={`ink-${look.tone}`}>{look.word}</span> <code title={row.build_id ?? ""}>{idText(row)}</code>
       </span>
@@ -44,7 +46,7 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
   if (fetching.value.has(row.id)) {
     return <FetchProgress row={row} />;
   }
-  const text = fetchResult(row) ?? statusDetail(row);
+  const text = withUnnamedPart(row, fetchResult(row) ?? statusDetail(row));
   return (
     <span class="dso-detail">
       <span>{text}</span>
@@ -56,6 +58,12 @@ function Detail({ row }: { row: DsoRow }): JSX.Element | null {
       )}
     </span>
   );
+}
+
+/** A row's detail, and how much of a file with names has none. */
+export function withUnnamedPart(row: DsoRow, text: string | null): string | null {
+  const parts = [text, unnamedPart(row)].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join("; ");
 }
 
 /** Of a path that was two builds in the recording: who ran this one, and when. */

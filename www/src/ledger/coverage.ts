@@ -1,7 +1,7 @@
 // How much of the profile has names, and the ledger's order.
 
 import type { Coverage, DsoRow, DsoStatus } from "../session/types.ts";
-import { largestRemainder } from "../state/format.ts";
+import { largestRemainder, percent } from "../state/format.ts";
 
 /** A part of the coverage bar. `no-symbol`: in a DSO whose file is here, but has no name for this address. */
 export interface CoveragePart {
@@ -48,6 +48,43 @@ export interface LedgerGroup {
   rows: DsoRow[];
   /** Share of the samples that end in them, 0 to 1: of the named ones, those that end in a named frame. */
   share: number;
+  /** What else is in that share: what has no name, and is no row of the group. */
+  rests: LedgerRest[];
+}
+
+export interface LedgerRest {
+  words: string;
+  share: number;
+}
+
+/** Shares below this are shown as nothing. */
+const LEAST_SHOWN = 0.0005;
+
+/** Share of the samples that end in code without a name, of a file that has names. */
+export function unnamedShare(row: DsoRow): number {
+  return row.leaf_samples > 0 ? (row.leaf_share * row.unnamed_leaf_samples) / row.leaf_samples : 0;
+}
+
+/** "1.2 % more in code without a name", where that would be seen. */
+export function unnamedPart(row: DsoRow): string | null {
+  const share = isNamed(row) ? unnamedShare(row) : 0;
+  return share >= LEAST_SHOWN ? `${percent(share)} more in code without a name` : null;
+}
+
+/** The share that a row has in its group: of the named ones that of its named code. */
+export function shareInGroup(title: LedgerGroup["title"], row: DsoRow): number {
+  return title === "Named" ? Math.max(0, row.leaf_share - unnamedShare(row)) : row.leaf_share;
+}
+
+/** What is unnamed and no row of its own: in files that have names, and in no mapping. */
+function restsOf(unnamed: readonly DsoRow[], named: readonly DsoRow[], share: number): LedgerRest[] {
+  const sum = (rows: readonly DsoRow[], of: (row: DsoRow) => number): number => rows.reduce((all, row) => all + of(row), 0);
+  const inFiles = sum(named, unnamedShare);
+  const elsewhere = share - inFiles - sum(unnamed, ({ leaf_share }) => leaf_share);
+  return [
+    { words: "Code without a name in named DSOs", share: inFiles },
+    { words: "In no mapping", share: elsewhere },
+  ].filter((rest) => rest.share >= LEAST_SHOWN);
 }
 
 export interface LedgerGroups {
@@ -74,15 +111,16 @@ export function ledgerGroups(rows: readonly DsoRow[], order: LedgerOrder, covera
   const { samples, named_leaves } = coverage ?? { samples: 0, named_leaves: 0 };
   const share = named_leaves / Math.max(1, samples);
   const all = samples > 0 ? 1 : 0;
+  const unnamed = sorted.filter((row) => !isNamed(row));
   const groups: LedgerGroup[] =
     order === "to-name"
       ? [
-          { title: "Unnamed", rows: sorted.filter((row) => !isNamed(row)), share: all - share },
-          { title: "Named", rows: named, share },
+          { title: "Unnamed", rows: unnamed, share: all - share, rests: restsOf(unnamed, named, all - share) },
+          { title: "Named", rows: named, share, rests: [] },
         ]
-      : [{ title: "All", rows: sorted, share: all }];
+      : [{ title: "All", rows: sorted, share: all, rests: [] }];
   return {
-    groups: groups.filter(({ rows: members }) => members.length > 0),
+    groups: groups.filter(({ rows: members, rests }) => members.length + rests.length > 0),
     named: named.length,
     listed: sorted.length,
     unused: rows.length - touched.length,

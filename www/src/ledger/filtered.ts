@@ -74,7 +74,8 @@ export const ledgerRows = computed<readonly DsoRow[]>(() => {
   const all = Math.max(1, part.coverage.samples);
   const shares = new Map(part.dsos.map((share) => [share.dso, share]));
   return dsos.value.map((row) => {
-    const { leafSamples = 0, samples = 0 } = shares.get(row.id) ?? {};
-    return { ...row, leaf_samples: leafSamples, samples, leaf_share: leafSamples / all, share: samples / all };
+    const { leafSamples = 0, samples = 0, unnamedLeafSamples = 0 } = shares.get(row.id) ?? {};
+    const counted = { leaf_samples: leafSamples, samples, unnamed_leaf_samples: unnamedLeafSamples };
+    return { ...row, ...counted, leaf_share: leafSamples / all, share: samples / all };
   });
 });

@@ -41,7 +41,10 @@ export function statusDetail(row: DsoRow): string | null {
     case "embedded":
       return "Symbols recorded with the profile";
     case "no-symbols":
-      return `${row.image?.split("/").at(-1) ?? row.name} has no symbols. Add its .debug file`;
+      // Where there were some that could not be read, the reason says more.
+      return row.reason !== null
+        ? capital(row.reason)
+        : `${row.image?.split("/").at(-1) ?? row.name} has no symbols. Add its .debug file`;
     case "missing":
       return whatToAdd(row);
     case "mismatched":

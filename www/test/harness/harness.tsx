@@ -61,6 +61,8 @@ dsos.value = DSOS.map((name, id) => {
     kind: "user",
     samples: 1000 - id,
     leaf_samples: 1000 - id,
+    sampled: true,
+    unnamed_leaf_samples: 0,
     build_id: null,
     identity: "none",
   };
