@@ -4,7 +4,8 @@
 //! CPU it is weight by time. Of any other each sample stands for the event's usual distance between
 //! two samples of a thread ([`super::time_order::usual_distance`]), since most lie between samples of
 //! a thread that ran all the time. That time lies where the sample stands ([`super::sample_spans`]). The
-//! idle threads do not count, and no more CPUs are busy than there are.
+//! idle threads do not count, no more CPUs are busy than there are, and a sample fills at most one CPU for
+//! as much of a time as was recorded.
 //!
 //! **Threads off the CPU.** A sample of a derived event is a wait, which ends when the sample was taken
 //! and lasts for its weight: each moment of it counts where it lies, and any number of threads may
@@ -140,6 +141,14 @@ impl Load {
         }
     }
 
+    /// Nanoseconds of a CPU that such a share of the sample of a row stands for in a time, of which only what
+    /// was recorded counts: one sample is of one CPU.
+    fn nanos_in(nanos: f64, share: f64, times: &Range<u64>, recorded: &Range<u64>) -> f64 {
+        let start = times.start.max(recorded.start);
+        let most = times.end.min(recorded.end).saturating_sub(start).max(1);
+        (nanos * share).min(most as f64)
+    }
+
     fn at_most(&self, busy: f64) -> f64 {
         if self.cpus == 0 { busy } else { busy.min(f64::from(self.cpus)) }
     }
@@ -163,6 +172,7 @@ pub struct HeatScan {
     load: Load,
     left: RemainingSamples,
     spans: SampleSpans,
+    recorded: Range<u64>,
     /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
     filled: Vec<f32>,
     rows: Range<usize>,
@@ -202,7 +212,8 @@ impl HeatScan {
         };
         let filled = vec![0.0; cells + 1];
         let cell_nanos = row_ms * 1_000_000;
-        Self { query, map, cell_nanos, load, left, spans, filled, rows }
+        let recorded = tasks::window(profile, 0, 0);
+        Self { query, map, cell_nanos, load, left, spans, recorded, filled, rows }
     }
 
     /// Goes through so many more rows; true when there are none left.
@@ -223,9 +234,10 @@ impl HeatScan {
             if !is_wait {
                 let (nanos, busy) = (self.load.nanos(profile, row), &mut self.map.busy);
                 let cells = busy.len();
-                let most = self.cell_nanos as f64; // One sample is of one CPU.
                 span.spread(&times, cells, |cell, share| {
-                    busy[cell] += (nanos * share).min(most) as f32;
+                    let start = times.start + cell as u64 * self.cell_nanos;
+                    let of_cell = start..start + self.cell_nanos;
+                    busy[cell] += Load::nanos_in(nanos, share, &of_cell, &self.recorded) as f32;
                 });
             }
             if !times.contains(&span.end) {
@@ -297,7 +309,7 @@ pub fn cell(
     let mut spans = SampleSpans::new(profile, load.period);
     let samples = &profile.samples;
     let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, left, &times));
-    // One sample is of one CPU.
+    let recorded = tasks::window(profile, 0, 0);
     let length = times.end.saturating_sub(times.start).max(1) as f64;
     // Leaves are few where samples are many.
     let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
@@ -310,7 +322,8 @@ pub fn cell(
             continue;
         }
         if !load.is_wait(profile, row) {
-            nanos += (load.nanos(profile, row) * span.share_in(&times)).min(length);
+            let of_row = load.nanos(profile, row);
+            nanos += Load::nanos_in(of_row, span.share_in(&times), &times, &recorded);
         }
         if !times.contains(&span.end) {
             continue;
@@ -324,7 +337,6 @@ pub fn cell(
         *known = known.saturating_add(samples_of_row);
     }
     let most = leaves.into_iter().max_by_key(|&(leaf, count)| (count, std::cmp::Reverse(leaf)));
-    let recorded = tasks::window(profile, 0, 0);
     let is_moment = recorded.end - recorded.start <= 1;
     HeatCell {
         samples: count,

@@ -416,3 +416,31 @@ fn one_sample_has_no_rate_and_keeps_one_cpu_busy() {
     let two = "0 a/1/1 - cpu-clock 3333333 app\n 20 a/1/1 - cpu-clock 3333333 app";
     assert_eq!(cell(two, 0..1000).cpus_busy, Some(1.0));
 }
+
+/// A microsecond in which two CPUs were sampled is two CPUs busy, on a host of any size, whether cells or all of
+/// it are asked for.
+#[test]
+fn two_samples_a_microsecond_apart_are_two_cpus_busy_of_sixteen() {
+    let (mut profile, symbols) = recorded("0 a/1/1 0 cpu-clock 4000000 app");
+    let thread = thread(&mut profile, "b/2/2");
+    let first = profile.samples.get(0).expect("the first");
+    profile.samples.push(Sample { time_nanos: first.time_nanos + 1000, thread, cpu: 1, ..first });
+    profile.host.cpus = Some(16);
+    let recorded = (profile, symbols);
+    let (profile, symbols) = (&recorded.0, &recorded.1);
+    let length = tasks::window(profile, 0, 0).end;
+    assert!((1000..=1001).contains(&length));
+    let load = load(profile, 0);
+    let left = RemainingSamples::default();
+    let cell = heat_map::cell(profile, symbols, &Query::default(), &load, &left, 0..length);
+    let busy = cell.cpus_busy.expect("there is time");
+    assert!((1.99..=2.0).contains(&busy), "{busy}");
+    for row_ms in [10, 20, 50] {
+        let request = HeatRequest { row_ms, start: 0.0, end: 0.0 };
+        let map = heat_map(&recorded, &Query::default(), &request);
+        assert_eq!(map.cpus, 16);
+        let cells: f64 = map.busy.iter().map(|&busy| f64::from(busy)).sum();
+        let of_all = cells * f64::from(row_ms) * 1e6 / length as f64;
+        assert!((of_all - busy).abs() < 0.01, "{of_all} in cells of {row_ms} ms, {busy}");
+    }
+}
