@@ -27,7 +27,7 @@ describe("context bar", () => {
     });
     await page.keyboard.press("/");
     await page.keyboard.type("rolling_sea");
-    await page.getByText("Nothing named “rolling_sea”.").waitFor();
+    await page.locator(".search-panel").getByText("Nothing named “rolling_sea”.").waitFor();
     await page.keyboard.press("Escape");
 
     await page.locator(".toast").getByRole("button", { name: "Undo" }).click();

@@ -82,6 +82,7 @@ const DETAIL: ComparedDetail = {
   flags: Flag.Forced,
   total: CHANGE,
   self: CHANGE,
+  allCalls: null,
   path: [
     { callNode: 0, name: "all", flags: 0 },
     { callNode: 2, name: "main", flags: 0 },
@@ -119,4 +120,12 @@ test("the tree tells of path, siblings and children, and of a forced name", () =
     unknown.filter(({ selected }) => selected).map(({ label }) => label),
     ["find, app, forced, before 2.7 percent, after 5.9 percent, not comparable yet"],
   );
+});
+
+test("of a function that is called elsewhere too, what its row in the changes says is told", () => {
+  const allCalls = { withoutNames: null, total: { ...CHANGE, before: 10, after: 20 }, self: CHANGE };
+  const label = (detail: ComparedDetail): string =>
+    comparedItems(detail, { basis: "share", event: "cycles" }, true).find(({ selected }) => selected)?.label ?? "";
+  assert.match(label({ ...DETAIL, allCalls }), /all calls before 10.0 percent, after 20.0 percent$/);
+  assert.doesNotMatch(label(DETAIL), /all calls/);
 });

@@ -95,6 +95,8 @@ pub struct ComparedDetail {
     /// Samples that ended in it.
     #[serde(rename = "self")]
     pub own: ChangeDetail,
+    /// What all calls of its function come to, as a table of functions has it; null if this is the only one.
+    pub all_calls: Option<FunctionDetail>,
     /// From the root to it, both included.
     pub path: Vec<PathStep>,
     /// Caller.
@@ -113,6 +115,20 @@ pub struct ComparedDetail {
     pub children: Vec<ComparedRow>,
     /// Itself and those beside it, widest first; of very many those around it.
     pub siblings: Vec<ComparedRow>,
+}
+
+/// What all calls of a function come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionDetail {
+    /// The side that may have it without a name, where the other names it.
+    pub without_names: Option<ComparedSide>,
+    /// Samples that it is anywhere in.
+    pub total: ChangeDetail,
+    /// Samples that ended in it.
+    #[serde(rename = "self")]
+    pub own: ChangeDetail,
 }
 
 /// A call node of both sides in a list.
@@ -334,6 +350,7 @@ impl ComparedTrees {
             without_names: comparison.unnamed_by(id),
             total: change(comparison.total(id)),
             own: change(comparison.self_sums(id)),
+            all_calls: self.all_calls(&measures, id),
             path: self.path(call_node),
             parent: comparison.parent(id).map(|id| id.0),
             heaviest_child: children.first().map(|child| child.call_node),
@@ -343,6 +360,25 @@ impl ComparedTrees {
             pos_in_set: place as u32 + 1,
             children,
             siblings: around,
+        })
+    }
+
+    fn all_calls(&self, measures: &Measures, id: CallNodeId) -> Option<FunctionDetail> {
+        let comparison = &self.comparison;
+        let label = comparison.label(id);
+        let is_it = |function: &&FunctionChange| function.label == label.function;
+        let function = comparison.functions().iter().find(is_it)?;
+        let sums = (function.total, function.self_sums);
+        if sums == (comparison.total(id), comparison.self_sums(id)) {
+            return None;
+        }
+        let change = |key: ChangeKey| {
+            self.change(comparison.function_change(measures, function, key), function.sums(key))
+        };
+        Some(FunctionDetail {
+            without_names: comparison.without_names(label),
+            total: change(ChangeKey::Total),
+            own: change(ChangeKey::SelfWeight),
         })
     }
 
@@ -477,5 +513,42 @@ impl Session {
         let same = || names().position(|it| counted(&it) == counted(name));
         let found = names().position(|it| it == name).or_else(same);
         found.map(|index| index as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbolize::{DsoImages, Ledger};
+    use crate::views::compare::Recordings;
+    use crate::views::fixture::{fixture, ungrouped};
+
+    #[test]
+    fn a_call_says_what_all_calls_of_its_function_come_to() {
+        let made = fixture("A F 30\nB F 10\nC 60");
+        let tree = CallTree::new(&made.profile, &made.symbols, &ungrouped());
+        let (ledger, images) = (Ledger::new(&made.profile.dsos), DsoImages::default());
+        let side = Source {
+            profile: &made.profile,
+            symbols: &made.symbols,
+            ledger: &ledger,
+            images: &images,
+            tree: &tree,
+            nanoseconds: 0,
+        };
+        let comparison = Comparison::new(&side, &side, Recordings::One);
+        let compared = ComparedTrees { comparison };
+        let all_calls = |name: &str| {
+            let details = (0..).map_while(|id| compared.detail(CompareView::default(), id));
+            let found: Vec<_> = details
+                .filter(|detail| detail.name == name)
+                .map(|detail| (detail.own.after, detail.all_calls.map(|all| all.own.after)))
+                .collect();
+            found
+        };
+        let mut twice = all_calls("F");
+        twice.sort_by(|a, b| a.0.total_cmp(&b.0));
+        assert_eq!(twice, [(10.0, Some(40.0)), (30.0, Some(40.0))]);
+        assert_eq!(all_calls("C"), [(60.0, None)]);
     }
 }

@@ -53,7 +53,7 @@ pub use breakdown::{Breakdown, BreakdownRow, Cell};
 pub use callers::Caller;
 pub use compare::{
     ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,
-    ComparedTrees, DsoPairRow, SideTotal,
+    ComparedTrees, DsoPairRow, FunctionDetail, SideTotal,
 };
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparisonBuilder;

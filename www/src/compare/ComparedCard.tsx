@@ -44,6 +44,12 @@ export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Elemen
         <tbody>
           <Row name="Total" change={detail.total} isKnown={known} />
           <Row name="Self" change={detail.self} isKnown={known} />
+          {detail.allCalls !== null && (
+            <>
+              <Row name="Total, all calls" change={detail.allCalls.total} isKnown={detail.allCalls.withoutNames === null} />
+              <Row name="Self, all calls" change={detail.allCalls.self} isKnown={detail.allCalls.withoutNames === null} />
+            </>
+          )}
         </tbody>
       </table>
       <p class="card-base">

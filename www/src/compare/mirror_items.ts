@@ -65,6 +65,7 @@ export function comparedLabel(detail: ComparedDetail, { basis, event }: SpokenUn
     ...(detail.withoutNames === null
       ? [`change ${change}${basis === "share" ? " points" : ""}`, detail.total.certain ? "beyond noise" : "within noise"]
       : [NOT_COMPARABLE]),
+    detail.allCalls === null ? "" : `all calls ${spokenSides(detail.allCalls.total, basis, event)}`,
   ]
     .filter((part) => part !== "")
     .join(", ");

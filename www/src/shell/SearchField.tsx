@@ -4,10 +4,12 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { createRef } from "preact";
+import { useEffect } from "preact/hooks";
 import { dock, dockOpen, ledgerFull, search, searchResult, searchStep } from "../state/app.ts";
 import { keyOf, withKey } from "../state/commands.ts";
 import { count, percent } from "../state/format.ts";
 import { stepSearch } from "../state/search.ts";
+import { speak } from "../state/toasts.ts";
 import { narrow } from "../state/width.ts";
 import { unnamedWords } from "../ledger/state.ts";
 import { focusView } from "./focus_view.ts";
@@ -236,12 +238,13 @@ function Panel(): JSX.Element | null {
 }
 
 function NoMatches(): JSX.Element {
+  const result = searchResult.value;
+  const text = [`Nothing named “${search.value}”.`, unnamedWords.value].join(" ").trim();
+  // The same words after another search are said again, which a status of its own would not do.
+  useEffect(() => speak(text), [result, text]);
   return (
-    <div class="search-panel" id="search-panel" role="status">
-      <p>
-        Nothing named “{search.value}”.
-        {unnamedWords.value !== "" && ` ${unnamedWords.value}`}
-      </p>
+    <div class="search-panel" id="search-panel">
+      <p>{text}</p>
       {unnamedWords.value !== "" && (
         <button
           type="button"

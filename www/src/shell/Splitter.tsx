@@ -40,10 +40,13 @@ export function Splitter({ label, edge, size, least, most, onResize }: SplitterP
       handle.removeEventListener("pointermove", move);
       handle.removeEventListener("pointerup", end);
       handle.removeEventListener("pointercancel", end);
+      handle.removeEventListener("lostpointercapture", end);
     };
     handle.addEventListener("pointermove", move);
     handle.addEventListener("pointerup", end);
     handle.addEventListener("pointercancel", end);
+    // Whatever takes the pointer away, as a dialog may, ends it.
+    handle.addEventListener("lostpointercapture", end);
   };
   const key = (event: KeyboardEvent): void => {
     if (event.key === grow || event.key === shrink) {
