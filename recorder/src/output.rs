@@ -6,13 +6,13 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -103,7 +103,7 @@ const STICKY: u32 = 0o1000;
 /// Opens a file to write it anew.
 pub fn create(path: &Path, readers: Readers) -> anyhow::Result<File> {
     let cannot = || format!("{} cannot be written", path.display());
-    let Some(file) = open_there(path)? else {
+    let Some(file) = open_there(path, OFlags::WRONLY)? else {
         let mode = match readers {
             Readers::Owner => 0o600,
             Readers::All => 0o666,
@@ -117,34 +117,46 @@ pub fn create(path: &Path, readers: Readers) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Opens what is there already, to be written; `None` if nothing is. In a folder like /tmp somebody
-/// else may have put it there, to get what is written or to have another file overwritten: so what
-/// was opened is looked at, not what was there before.
-pub fn open_there(path: &Path) -> anyhow::Result<Option<File>> {
+/// What is there already, where [`create`] would write; `None` if nothing is. Refuses the same, but
+/// no file for being write-protected.
+pub fn there(path: &Path) -> anyhow::Result<Option<Metadata>> {
+    let file = open_there(path, OFlags::PATH)?;
+    let metadata = file.map(|file| file.metadata()).transpose();
+    metadata.with_context(|| path.display().to_string())
+}
+
+/// Opens what is there already. In a folder like /tmp somebody else may have put it there, to get
+/// what is written or to have another file overwritten: so what was opened is looked at, not what
+/// was there before.
+fn open_there(path: &Path, access: OFlags) -> anyhow::Result<Option<File>> {
     let shown = path.display();
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_shared = fs::metadata(folder).is_ok_and(|it| it.mode() & STICKY != 0);
     let follow = if is_shared { OFlags::NOFOLLOW } else { OFlags::empty() };
-    let flags = OFlags::WRONLY | OFlags::CLOEXEC | follow;
+    let flags = access | OFlags::CLOEXEC | follow;
+    let link = || {
+        anyhow!(
+            "{shown} is a link, in a folder that everybody may write to: remove it, or write \
+             elsewhere with -o"
+        )
+    };
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
         Err(Errno::NOENT) if fs::symlink_metadata(path).is_err() => return Ok(None),
         Err(Errno::NOENT) => {
             bail!("{shown} is a link to a file that does not exist: remove it, or write elsewhere")
         }
-        Err(Errno::LOOP) if is_shared => {
-            bail!(
-                "{shown} is a link, in a folder that everybody may write to: remove it, or write \
-                 elsewhere with -o"
-            )
-        }
+        Err(Errno::LOOP) if is_shared => return Err(link()),
         Err(error) => {
             return Err(io::Error::from(error))
                 .with_context(|| format!("{shown} cannot be written"));
         }
     };
-    let owner = file.metadata().with_context(|| shown.to_string())?.uid();
-    if is_shared && owner != rustix::process::geteuid().as_raw() {
+    let metadata = file.metadata().with_context(|| shown.to_string())?;
+    if metadata.is_symlink() {
+        return Err(link());
+    }
+    if is_shared && metadata.uid() != rustix::process::geteuid().as_raw() {
         bail!(
             "{shown} belongs to somebody else, in a folder that everybody may write to: remove \
              it, or write elsewhere with -o"
@@ -320,8 +332,10 @@ mod tests {
             (shared.join("dangling"), "is a link, in a folder"),
             (folder.join("dangling"), "does not exist"),
         ] {
-            let error = write(&path, &[b"text"]).unwrap_err().to_string();
-            assert!(error.contains(reason), "{error}");
+            let refusals = [write(&path, &[b"text"]), there(&path).map(drop)];
+            for error in refusals.map(Result::unwrap_err) {
+                assert!(error.to_string().contains(reason), "{error}");
+            }
         }
         assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
         assert!(!folder.join("nowhere").exists());

@@ -499,8 +499,7 @@ fn check_kind(path: &Path) -> Result<()> {
 }
 
 fn keep_old(path: &Path) -> Result<()> {
-    let there = output::open_there(path)?.and_then(|file| file.metadata().ok());
-    if there.is_some_and(|meta| meta.is_file() && meta.len() > 0) {
+    if output::there(path)?.is_some_and(|meta| meta.is_file() && meta.len() > 0) {
         let mut old = path.as_os_str().to_owned();
         old.push(".old");
         fs::rename(path, old).with_context(|| path.display().to_string())?;

@@ -399,6 +399,25 @@ fn as_nobody(recorder: &Recorder, arguments: &[&str]) -> Option<(Option<i32>, St
 }
 
 #[test]
+/// As after a `sudo perftab record` in one's own folder.
+#[test]
+fn a_recording_that_cannot_be_written_becomes_the_old_one() {
+    let test = "a_recording_that_cannot_be_written_becomes_the_old_one";
+    if !is_root(test) || !is_installed(test, "setpriv") {
+        return;
+    }
+    let recorder = Recorder::new();
+    fs::write(&recorder.file, "of root").unwrap();
+    fs::set_permissions(&recorder.file, fs::Permissions::from_mode(0o600)).unwrap();
+    let (code, said) = as_nobody(&recorder, &["--", "true"]).unwrap();
+    if said.contains("perf_event_paranoid is") && code != Some(0) {
+        println!("SKIPPED: {test}: {}", said.trim());
+        return;
+    }
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(fs::read_to_string(recorder.folder.join("perf.data.old")).unwrap(), "of root");
+}
+
 fn without_privileges() {
     let test = "without_privileges";
     if !is_root(test) || !is_installed(test, "setpriv") || !is_installed(test, "perf") {
