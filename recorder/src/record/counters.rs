@@ -7,6 +7,7 @@
 //! rings of their own: a sample can be spared, but without a mapping a process shows the names of
 //! the program before.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -80,11 +81,11 @@ impl Counter {
 
 /// A ring of sideband.
 struct SidebandRing {
-    /// Its index.
-    ring: usize,
-    /// Those of its counters.
+    /// Its counters.
     counters: Range<usize>,
-    /// Records that it had lost when it was last looked at.
+    /// Records that LOST records of its own say it lost.
+    reported: u64,
+    /// Records that it had lost when it was last found full.
     lost: u64,
 }
 
@@ -97,8 +98,8 @@ pub struct Counters {
     pub sideband: Counter,
     /// Two rings for each CPU, sideband and samples.
     pub rings: Vec<Ring>,
-    /// Which of them are of sideband.
-    sideband_rings: Vec<SidebandRing>,
+    /// Those of sideband, by index.
+    sideband_rings: BTreeMap<usize, SidebandRing>,
     /// Bytes of each ring of samples.
     pub ring_bytes: usize,
     /// What the user should know: what was chosen, what was not permitted.
@@ -131,7 +132,7 @@ impl Counters {
             events: specs.iter().map(|spec| counter(spec, Role::SamplingOnly)).collect(),
             sideband,
             rings: Vec::new(),
-            sideband_rings: Vec::new(),
+            sideband_rings: BTreeMap::new(),
             ring_bytes: plan.ring.bytes,
             notices,
             processes: Vec::new(),
@@ -177,14 +178,26 @@ impl Counters {
         self.sideband.lost()
     }
 
-    /// Looks whether a ring lost records of mappings and threads since this was last asked of it.
-    /// Returns the id of one of its counters if so.
-    pub fn new_gap_of(&mut self, ring: usize) -> Option<u64> {
-        let at = self.sideband_rings.iter().position(|it| it.ring == ring)?;
-        let SidebandRing { counters, lost: before, .. } = &mut self.sideband_rings[at];
-        let lost = self.sideband.lost_by(counters.clone())?;
-        let id = self.sideband.ids.get(counters.start).copied();
-        id.filter(|_| lost > std::mem::replace(before, lost))
+    /// The id of one of the counters of a ring of sideband; `None` for one of samples.
+    pub fn sideband_id(&self, ring: usize) -> Option<u64> {
+        let first = self.sideband_rings.get(&ring)?.counters.start;
+        self.sideband.ids.get(first).copied()
+    }
+
+    /// Takes note of what the LOST records say that a ring of sideband had.
+    pub fn add_reported(&mut self, ring: usize, lost: u64) {
+        if let Some(ring) = self.sideband_rings.get_mut(&ring) {
+            ring.reported += lost;
+        }
+    }
+
+    /// Whether a ring of sideband lost anything since this was last asked that no LOST record of its
+    /// own tells of yet.
+    pub fn has_new_loss(&mut self, ring: usize) -> bool {
+        let Some(ring) = self.sideband_rings.get_mut(&ring) else { return false };
+        let Some(lost) = self.sideband.lost_by(ring.counters.clone()) else { return false };
+        let known = ring.reported.max(std::mem::replace(&mut ring.lost, lost));
+        lost > known
     }
 
     fn fds(&self) -> impl Iterator<Item = &OwnedFd> {
@@ -242,8 +255,9 @@ impl Counters {
         let sideband =
             open_sharing(std::slice::from_mut(&mut self.sideband), plan, scopes, sideband)?;
         if sideband.is_some() {
-            let (ring, counters) = (self.rings.len(), first..self.sideband.fds.len());
-            self.sideband_rings.push(SidebandRing { ring, counters, lost: 0 });
+            let counters = first..self.sideband.fds.len();
+            let ring = SidebandRing { counters, reported: 0, lost: 0 };
+            self.sideband_rings.insert(self.rings.len(), ring);
         }
         let samples = RingSize { origin: plan.ring.origin, bytes: &mut self.ring_bytes };
         let samples = open_sharing(&mut self.events, plan, scopes, samples)?;

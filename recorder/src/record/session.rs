@@ -24,7 +24,7 @@ use super::options::{BuildIdTable, Plan, RecordArgs, Target};
 use super::recording_file::{EventHead, RecordingFile, is_full};
 use super::ring::Fill;
 use super::signals::Signals;
-use super::tally::Tally;
+use super::tally::{self, Tally};
 use super::tasks::{self, RunningTasks};
 
 /// Records are written at least this often, so that little is lost should we be killed.
@@ -249,8 +249,9 @@ impl Session {
     fn empty_rings(&mut self) {
         for index in 0..self.counters.rings.len() {
             let start = self.buffer.len();
-            if self.counters.rings[index].drain_into(&mut self.buffer) == Fill::Full {
-                self.mark_gap(index, start);
+            let fill = self.counters.rings[index].drain_into(&mut self.buffer);
+            if let Some(id) = self.counters.sideband_id(index) {
+                self.mark_gaps(index, id, start, fill);
             }
             if self.buffer.len() >= WRITE_SIZE {
                 self.write_buffer();
@@ -258,18 +259,28 @@ impl Session {
         }
     }
 
-    /// The kernel says what a ring lost with its next record, which may come late or never; but
-    /// samples are doubtful from the last record before. So that is said at once, by a LOST record of
-    /// nothing, as the number is yet to come. The ring's records stand in the buffer from `start` on.
-    fn mark_gap(&mut self, ring: usize, start: usize) {
-        let Some(id) = self.counters.new_gap_of(ring) else { return };
-        let mut time = self.tally.latest;
+    /// The kernel says what a ring of sideband lost with its next record, which may come late or
+    /// never; but samples are doubtful from the last record before. So that is said at once, by a LOST
+    /// record of nothing, as the number is yet to come. The ring's records stand in the buffer from
+    /// `start` on.
+    fn mark_gaps(&mut self, ring: usize, id: u64, start: usize, fill: Fill) {
+        let (mut gaps, mut before) = (Vec::new(), None);
         let mut records = &self.buffer[start..];
-        while let Some((_, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
-            time = self.trailer.time_of(record).unwrap_or(time);
+        while let Some((header, record, rest)) = RecordHeader::split(records, ByteOrder::NATIVE) {
+            if header.record_type == RecordType::LOST {
+                self.counters.add_reported(ring, tally::lost_in(record));
+                // Before the first one is the end of what was read before, where that was full.
+                gaps.extend(before);
+            }
+            before = self.trailer.time_of(record).or(before);
             records = rest;
         }
-        write::lost(&mut self.buffer, id, 0, self.trailer.at(time));
+        if fill == Fill::Full && self.counters.has_new_loss(ring) {
+            gaps.push(before.unwrap_or(self.tally.latest));
+        }
+        for time in gaps {
+            write::lost(&mut self.buffer, id, 0, self.trailer.at(time));
+        }
     }
 
     /// Takes note of the records in the buffer and writes them. Only what is in the file counts.

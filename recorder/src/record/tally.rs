@@ -114,7 +114,7 @@ impl Tally {
                 RecordType::SAMPLE => self.sample(record, misc),
                 RecordType::MMAP2 => self.mapping(record, misc),
                 RecordType::LOST => {
-                    let (id, lost) = (u64_at(record, 8), u64_at(record, 16).unwrap_or(0));
+                    let (id, lost) = (u64_at(record, 8), lost_in(record));
                     match id.is_some_and(|id| self.sideband.contains(&id)) {
                         true => self.lost_sideband += lost,
                         false => self.lost_records += lost,
@@ -234,6 +234,11 @@ impl Tally {
         }
         ids.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
     }
+}
+
+/// What a LOST record says was lost.
+pub fn lost_in(record: &[u8]) -> u64 {
+    u64_at(record, 16).unwrap_or(0)
 }
 
 /// From the part of an MMAP2 record that begins with the device.
