@@ -106,6 +106,16 @@ fn sums(profile: &Profile) -> HashMap<(EventId, ThreadId), Sum> {
     sums
 }
 
+/// `unit` × 2^`shift`, rounded down and at least 1; `None` if it is too large. A sample lies in several bins,
+/// so that cells have parts of a unit.
+pub(super) fn step_of(unit: u64, shift: i8) -> Option<u64> {
+    let bits = u32::from(shift.unsigned_abs());
+    match shift < 0 {
+        true => Some(unit.checked_shr(bits).unwrap_or(0).max(1)),
+        false => 1u64.checked_shl(bits).and_then(|steps| unit.checked_mul(steps)),
+    }
+}
+
 /// Reads a track whose cells are `sum` together.
 fn track(
     read: &mut Reader<'_>,
@@ -122,8 +132,7 @@ fn track(
         return invalid("a kind of code");
     }
     if kinds != 0 {
-        let shift = u32::from(read.byte(Field::Bins)?);
-        let step = 1u64.checked_shl(shift).and_then(|steps| unit.unit.checked_mul(steps));
+        let step = step_of(unit.unit, read.byte(Field::Bins)? as i8);
         let mut left = weight;
         for kind in (0..KINDS as u8).filter(|kind| kinds & 1 << kind != 0) {
             for bin in 0..bins {

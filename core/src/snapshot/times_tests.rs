@@ -198,16 +198,24 @@ fn bins_are_off_by_no_more_than_can_be_seen() {
             let name = |id| profile.strings.get(id).to_owned();
             (name(process.name), thread.tid, name(thread.name))
         };
-        let mut expected: BTreeMap<_, u64> = BTreeMap::new();
-        let mut largest: BTreeMap<_, u64> = BTreeMap::new();
+        assert_eq!(
+            first,
+            made.profile.recorded_rows().map(|row| samples.time_nanos[row]).min().unwrap()
+        );
+        let mut expected: BTreeMap<_, f64> = BTreeMap::new();
+        let mut largest: BTreeMap<_, f64> = BTreeMap::new();
+        let mut spans =
+            [0, 1].map(|event| SampleSpans::new(&made.profile, period(&made.profile, event)));
         for row in 0..samples.len() {
-            let time = samples.time_nanos[row].saturating_sub(first);
-            let bin = (u128::from(time) * u128::from(bins.count) / u128::from(bins.length)) as u32;
-            let of = (u32::from(samples.event[row]), threads(&made.profile, samples.thread[row]));
-            let sum = expected.entry((of.clone(), bin)).or_default();
-            *sum += samples.weight[row];
-            let largest = largest.entry(of).or_default();
-            *largest = (*largest).max(*sum);
+            let event = samples.event[row];
+            let span = spans[usize::from(event)].next(&made.profile, row).expect("a time");
+            let of = (u32::from(event), threads(&made.profile, samples.thread[row]));
+            span.spread(&(0..bins.length), bins.count as usize, |bin, share| {
+                let sum = expected.entry((of.clone(), bin as u32)).or_default();
+                *sum += samples.weight[row] as f64 * share;
+                let largest = largest.entry(of.clone()).or_default();
+                *largest = largest.max(*sum);
+            });
         }
         for track in &bins.tracks {
             let of = (track.event.0, threads(&opened.profile, track.thread));
@@ -216,11 +224,52 @@ fn bins_are_off_by_no_more_than_can_be_seen() {
                     track.cells.iter().filter(|cell| cell.bin == bin).map(|cell| cell.weight).sum();
                 let wanted = expected.remove(&(of.clone(), bin)).unwrap_or_default();
                 // Each kind of code is rounded by itself.
-                let off = known.abs_diff(wanted);
-                assert!(off <= largest[&of] / 8, "{of:?} {bin}: {known} for {wanted}");
+                let off = (known as f64 - wanted).abs();
+                assert!(off <= largest[&of] / 8.0, "{of:?} {bin}: {known} for {wanted}");
             }
         }
         assert!(expected.is_empty(), "{} bins are missing", expected.len());
+    }
+}
+
+/// A thread that ran all the time, sampled every few bins or a few times in each, is no comb.
+#[test]
+fn a_steady_load_is_even_in_bins() {
+    for count in [300u64, 1000, 2500] {
+        let distance = 4_000_000;
+        let mut made = random_profile(1, 0);
+        let stack = made.profile.frames.iter().next().map(|(frame, _)| frame).expect("a frame");
+        let stack = made.profile.stacks.intern(crate::profile::Stacks::EMPTY, stack);
+        for number in 0..count {
+            made.profile.samples.push(crate::profile::Sample {
+                time_nanos: 77_000_000_000 + number * distance,
+                thread: crate::profile::ThreadId(0),
+                stack,
+                event: crate::profile::EventId(0),
+                cpu: 0,
+                weight: 1_000_000,
+            });
+        }
+        made.profile.events[0].samples = count;
+        made.profile.events[0].weight = count * 1_000_000;
+        made.facts = Facts { texts: made.facts.texts, ..Facts::of(&made.profile) };
+        let opened = with(&made, usize::MAX, Times::Threads);
+        let bins = opened.profile.bins.as_ref().expect("there are bins");
+        let mut sums = vec![0; bins.count as usize];
+        for cell in bins.tracks.iter().flat_map(|track| &track.cells) {
+            sums[cell.bin as usize] += cell.weight;
+        }
+        assert_eq!(sums.iter().sum::<u64>(), count * 1_000_000);
+        let even = count as f64 * 1e6 / f64::from(bins.count);
+        // The first sample stands for no time before it: all of it is in the first bin, which weights are rounded by.
+        for (bin, &sum) in sums.iter().enumerate().skip(1) {
+            let off = (sum as f64 / even - 1.0).abs();
+            assert!(
+                off < 0.12,
+                "bin {bin} of {} of {count} samples has {sum} for {even}",
+                bins.count
+            );
+        }
     }
 }
 

@@ -58,8 +58,8 @@ pub struct SampleSpans {
     lasts: Vec<Lasts>,
     /// [`Profile::first_time`], or 0.
     first_time: u64,
-    /// By CPU, then by thread: when the last sample was.
-    before: Vec<u64>,
+    /// When the last sample was: by CPU, and by thread where CPUs are not known; as far as they were met.
+    before: [Vec<u64>; 2],
 }
 
 /// How long samples of an event last.
@@ -85,7 +85,7 @@ impl SampleSpans {
             longest: period.saturating_mul(LONGEST),
             lasts: lasts.collect(),
             first_time: profile.first_time().unwrap_or_default(),
-            before: vec![0; FIRST_THREAD + profile.threads.threads.len()],
+            before: [Vec::new(), Vec::new()],
         }
     }
 
@@ -115,11 +115,27 @@ impl SampleSpans {
             Lasts::Moment => end,
             Lasts::Occurrence if samples.weight[row] <= 1 => end,
             Lasts::Occurrence | Lasts::Since => {
-                let before = std::mem::replace(&mut self.before[slot(profile, row)], time);
+                let before = std::mem::replace(self.before(profile, row), time);
                 end.saturating_sub(self.longest.min(time.saturating_sub(before)))
             }
         };
         Some(SampleSpan { start, end })
+    }
+}
+
+impl SampleSpans {
+    /// When the last sample was where that of a row was taken; 0 for the first.
+    fn before(&mut self, profile: &Profile, row: usize) -> &mut u64 {
+        let slot = slot(profile, row);
+        let (of, at) = match slot.checked_sub(FIRST_THREAD) {
+            None => (0, slot),
+            Some(thread) => (1, thread),
+        };
+        let known = &mut self.before[of];
+        if known.len() <= at {
+            known.resize(at + 1, 0);
+        }
+        &mut known[at]
     }
 }
 

@@ -1,6 +1,10 @@
 //! How much there was when: what bins of time a snapshot can have of a profile, and how fine it has them.
+//!
+//! As in the timeline of a recording, the weight of a sample lies in the time for which it stands. At its
+//! moment, steady work would be a comb wherever bins and period do not fit each other.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter::Peekable;
 use std::ops::Range;
 
 use crate::profile::{BinCell, BinTrack, BinsOf, EventId, Profile, ThreadId, TimeBins};
@@ -9,6 +13,7 @@ use crate::snapshot::scope::Scope;
 use crate::snapshot::tree::Tree;
 use crate::views::Query;
 use crate::views::filter::{Filter, FilterKind};
+use crate::views::sample_spans::{SampleSpan, SampleSpans, period};
 use crate::views::timeline::leaf_kinds;
 
 /// The finest bins that there are of what a query leaves, of each thread, while they are made.
@@ -19,8 +24,22 @@ pub(super) struct TimeBinsBuilder {
     stage: Stage,
     /// Rows gone through in this stage.
     done: usize,
-    tracks: HashMap<(EventId, ThreadId), BinTrack>,
+    tracks: HashMap<(EventId, ThreadId), TrackBuilder>,
+    /// By event.
+    spans: Vec<Option<SampleSpans>>,
 }
+
+/// A track to be.
+struct TrackBuilder {
+    track: BinTrack,
+    /// Cells as of which each bin and kind may be there several times.
+    loose: usize,
+}
+
+/// Of more events each sample stands at its moment: all that is known of CPUs is kept for each.
+const MOST_SPREAD_EVENTS: usize = 64;
+/// The newest cells of a track among which a sample's is looked for.
+const NEWEST_CELLS: usize = 16;
 
 enum Stage {
     /// When the last sample was, since the first of the recording, as far as is known.
@@ -44,7 +63,7 @@ impl TimeBinsBuilder {
             },
         };
         let first = scope.facts.time.map_or(0, |(first, _)| first);
-        Self { first, kinds, stage, done: 0, tracks: HashMap::new() }
+        Self { first, kinds, stage, done: 0, tracks: HashMap::new(), spans: Vec::new() }
     }
 
     /// Goes through about so many rows of samples more; true when that was all.
@@ -61,6 +80,7 @@ impl TimeBinsBuilder {
                 match last.max(here) {
                     Some(last) if is_last => {
                         self.done = 0;
+                        self.spans = spans(profile);
                         Stage::Cells { length: last.saturating_add(1) }
                     }
                     None if is_last => Stage::Done(None),
@@ -71,7 +91,7 @@ impl TimeBinsBuilder {
                 None => Stage::Done(None),
                 Some(()) if is_last => {
                     let tracks = std::mem::take(&mut self.tracks).into_values();
-                    let mut tracks: Vec<BinTrack> = tracks.map(in_order).collect();
+                    let mut tracks: Vec<BinTrack> = tracks.map(|it| in_order(it.track)).collect();
                     tracks.sort_unstable_by_key(|track| (track.event, track.thread));
                     let (of, count) = (BinsOf::Threads, TimeBins::MOST);
                     Stage::Done(Some(TimeBins { of, count, length, tracks }))
@@ -99,31 +119,82 @@ impl TimeBinsBuilder {
         range: Range<usize>,
         length: u64,
     ) -> Option<()> {
-        let samples = &contents.profile.samples;
-        for (row, _) in tree.rows_in(contents.profile, range) {
+        let profile = contents.profile;
+        let samples = &profile.samples;
+        let shift = self.first.saturating_sub(profile.first_time().unwrap_or(self.first));
+        let mut taken: Peekable<_> = tree.rows_in(profile, range.clone()).peekable();
+        for row in range {
+            // What is not taken has been on its CPU, too.
+            let event = usize::from(samples.event[row]);
+            let spans = self.spans.get_mut(event).and_then(Option::as_mut);
+            let span = spans.and_then(|spans| spans.next(profile, row));
+            if taken.next_if(|(next, _)| *next == row).is_none() {
+                continue;
+            }
             let sample = samples.get(row).filter(|sample| sample.time_nanos != 0)?;
-            let since = u128::from(sample.time_nanos.saturating_sub(self.first));
-            let bin = (since * u128::from(TimeBins::MOST) / u128::from(length)) as u32;
+            let end = sample.time_nanos.saturating_sub(self.first);
+            let start = span.map_or(end, |span| span.start.saturating_sub(shift).min(end));
             let kind = self.kinds[sample.stack.index()];
             let (event, thread) = (sample.event, sample.thread);
-            let track = self.tracks.entry((event, thread)).or_insert_with(|| BinTrack {
-                event,
-                thread,
-                samples: 0,
-                weight: 0,
-                cells: Vec::new(),
-            });
+            let building = self
+                .tracks
+                .entry((event, thread))
+                .or_insert_with(|| TrackBuilder { track: empty_track(event, thread), loose: 0 });
+            let track = &mut building.track;
             track.samples = track.samples.saturating_add(samples.count(row));
             track.weight = track.weight.saturating_add(sample.weight);
-            // Samples are in order of time: the cells of a bin are the last ones.
-            let known = track.cells.iter_mut().rev().take_while(|it| it.bin == bin);
-            match known.into_iter().find(|it| it.kind == kind) {
-                Some(known) => known.weight = known.weight.saturating_add(sample.weight),
-                None => track.cells.push(BinCell { kind, bin, weight: sample.weight }),
-            }
+            building.add(SampleSpan { start, end }, length, kind, sample.weight);
         }
         Some(())
     }
+}
+
+impl TrackBuilder {
+    /// Spreads a sample over the bins in which it lies. Parts are rounded so that they add up to it.
+    fn add(&mut self, span: SampleSpan, length: u64, kind: u8, weight: u64) {
+        let (mut share_before, mut before) = (0.0, 0);
+        let mut last = None;
+        span.spread(&(0..length), TimeBins::MOST as usize, |bin, share| {
+            share_before += share;
+            let upto = ((weight as f64 * share_before).round() as u64).clamp(before, weight);
+            self.add_cell(BinCell { kind, bin: bin as u32, weight: upto - before });
+            before = upto;
+            last = Some(bin);
+        });
+        let bin = last.map_or(0, |bin| bin as u32);
+        self.add_cell(BinCell { kind, bin, weight: weight - before });
+    }
+
+    fn add_cell(&mut self, cell: BinCell) {
+        if cell.weight == 0 {
+            return;
+        }
+        let cells = &mut self.track.cells;
+        // Samples are in order of time: the cells of a bin are among the last ones.
+        let mut newest = cells.iter_mut().rev().take(NEWEST_CELLS);
+        match newest.find(|it| (it.bin, it.kind) == (cell.bin, cell.kind)) {
+            Some(known) => known.weight = known.weight.saturating_add(cell.weight),
+            None => cells.push(cell),
+        }
+        if cells.len() > self.loose.saturating_mul(2).max(CELLS_OF_A_TRACK) {
+            merge_cells(cells);
+            self.loose = cells.len();
+        }
+    }
+}
+
+/// More cells than a track usually has: these are merged where several are of one bin and kind.
+const CELLS_OF_A_TRACK: usize = 4 * TimeBins::MOST as usize;
+
+/// For which time the samples of each event stand.
+fn spans(profile: &Profile) -> Vec<Option<SampleSpans>> {
+    let events = (0u32..).take(profile.events.len());
+    let spread = |event: u32| SampleSpans::new(profile, period(profile, event));
+    events.map(|event| ((event as usize) < MOST_SPREAD_EVENTS).then(|| spread(event))).collect()
+}
+
+fn empty_track(event: EventId, thread: ThreadId) -> BinTrack {
+    BinTrack { event, thread, samples: 0, weight: 0, cells: Vec::new() }
 }
 
 /// What a query leaves of bins. Processes can be taken away; other filters, and steps, leave a part of each
@@ -150,13 +221,7 @@ pub(super) fn coarser(
     let mut tracks: BTreeMap<(EventId, ThreadId), BinTrack> = BTreeMap::new();
     for track in &bins.tracks {
         let (event, thread) = (track.event, merged(track.thread));
-        let sum = tracks.entry((event, thread)).or_insert_with(|| BinTrack {
-            event,
-            thread,
-            samples: 0,
-            weight: 0,
-            cells: Vec::new(),
-        });
+        let sum = tracks.entry((event, thread)).or_insert_with(|| empty_track(event, thread));
         sum.samples = sum.samples.saturating_add(track.samples);
         sum.weight = sum.weight.saturating_add(track.weight);
         sum.cells.extend(track.cells.iter().map(|cell| BinCell { bin: cell.bin / by, ..*cell }));
@@ -167,13 +232,17 @@ pub(super) fn coarser(
 
 /// Cells by kind and bin, each once.
 fn in_order(mut track: BinTrack) -> BinTrack {
-    track.cells.sort_unstable_by_key(|cell| (cell.kind, cell.bin));
-    track.cells.dedup_by(|next, cell| {
+    merge_cells(&mut track.cells);
+    track
+}
+
+fn merge_cells(cells: &mut Vec<BinCell>) {
+    cells.sort_unstable_by_key(|cell| (cell.kind, cell.bin));
+    cells.dedup_by(|next, cell| {
         let is_same = (next.kind, next.bin) == (cell.kind, cell.bin);
         if is_same {
             cell.weight = cell.weight.saturating_add(next.weight);
         }
         is_same
     });
-    track
 }

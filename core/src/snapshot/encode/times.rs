@@ -9,6 +9,7 @@ use super::heat::Heat;
 use super::sums::Unit;
 use super::tasks::{group_numbers, write_number};
 use crate::profile::{BinTrack, BinsOf, EventId, ProcessId, StringId, ThreadId, Threads, TimeBins};
+use crate::snapshot::bins::step_of;
 use crate::snapshot::codes::{self, code};
 use crate::snapshot::fields::{Counts, Field, Writer};
 use crate::snapshot::{MAX_THREADS, Times};
@@ -227,10 +228,12 @@ fn write_track(out: &mut Writer<'_>, bins: &TimeBins, track: &BinTrack, unit: u6
     if kinds == 0 {
         return;
     }
-    let peak = track.cells.iter().map(|cell| cell.weight).max().unwrap_or_default() / unit;
-    let shift = (0..64).find(|shift| peak >> shift <= STEPS).unwrap_or_default();
+    let peak = track.cells.iter().map(|cell| cell.weight).max().unwrap_or_default();
+    let finest = -(unit.max(1).ilog2() as i8);
+    let is_coarse = |shift: &i8| step_of(unit, *shift).is_some_and(|step| peak / step <= STEPS);
+    let shift = (finest..64).find(is_coarse).unwrap_or_default();
     out.byte(Field::Bins, shift as u8);
-    let step = unit.saturating_mul(1 << shift).max(1);
+    let step = step_of(unit, shift).unwrap_or(unit).max(1);
     let mut cells = track.cells.iter().peekable();
     // Rounded so that the sum of all is less than a step too small.
     let (mut sum, mut written) = (0u64, 0);
