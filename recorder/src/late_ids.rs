@@ -61,11 +61,17 @@ pub fn judge(profile: &Profile, recording: &File) -> Judgement {
     for file in &files {
         if making.changed_meanwhile(file) || is_here && making.was_read_of_another(file) {
             judgement.replaced.push(file.dso);
-        } else if making.saw_no_change(file) {
+        } else if is_of_the_end(profile, file.dso) && making.saw_no_change(file) {
             judgement.same.push(file.dso);
         }
     }
     judgement
+}
+
+/// True of an id that was written with the recording. `perf inject` writes a file of its own, and when
+/// that was made says nothing of when the recording began.
+fn is_of_the_end(profile: &Profile, dso: DsoId) -> bool {
+    profile.dsos.get(dso).recorded_by == Some(RecordedBy::Table)
 }
 
 /// When the file of the recording was made and last written, and how long what it tells of took.
