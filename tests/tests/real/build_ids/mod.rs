@@ -13,6 +13,7 @@ mod forced;
 mod foreign;
 mod gate;
 mod hosts;
+mod identity_situations;
 mod kernel;
 mod module_files;
 mod modules;
