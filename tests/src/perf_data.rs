@@ -6,9 +6,9 @@
 use std::mem::offset_of;
 
 use perf_event_open_sys::bindings::{
-    PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_LOST, PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE,
-    PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_CPU, PERF_SAMPLE_IP, PERF_SAMPLE_PERIOD, PERF_SAMPLE_TID,
-    PERF_SAMPLE_TIME, perf_event_attr,
+    PERF_RECORD_COMM, PERF_RECORD_EXIT, PERF_RECORD_FORK, PERF_RECORD_LOST, PERF_RECORD_MMAP2,
+    PERF_RECORD_SAMPLE, PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_CPU, PERF_SAMPLE_IP, PERF_SAMPLE_PERIOD,
+    PERF_SAMPLE_TID, PERF_SAMPLE_TIME, perf_event_attr,
 };
 
 /// Marks what follows in a call chain as kernel code.
@@ -67,12 +67,21 @@ impl PerfData {
 
     /// `pid` began as a copy of `parent`.
     pub fn fork(self, when: RecordStamp, parent: u32) -> Self {
+        self.task(PERF_RECORD_FORK, when, parent)
+    }
+
+    /// `pid` ended.
+    pub fn exit(self, when: RecordStamp, parent: u32) -> Self {
+        self.task(PERF_RECORD_EXIT, when, parent)
+    }
+
+    fn task(self, kind: u32, when: RecordStamp, parent: u32) -> Self {
         let mut body = Vec::new();
         for number in [when.pid, parent, when.tid, parent] {
             body.extend(number.to_le_bytes());
         }
         body.extend(when.time.to_le_bytes());
-        self.kernel_record(PERF_RECORD_FORK, 0, body, when)
+        self.kernel_record(kind, 0, body, when)
     }
 
     /// Executable code of a file with a build-id.

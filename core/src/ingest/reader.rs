@@ -201,7 +201,7 @@ impl Reader {
             }
             RecordType::EXIT => {
                 let task = TaskRecord::decode(header, bytes, offset, order)?;
-                self.tasks.exit(task);
+                self.tasks.exit(&self.profile, task);
                 self.off_cpu.end(task.tid);
             }
             RecordType::CGROUP => {

@@ -32,8 +32,8 @@ pub(super) struct Tasks {
     /// What the recorder called threads that it was to measure (THREAD_MAP); for those whose COMM
     /// is absent.
     suggested: HashMap<u32, StringId>,
-    /// Positions in `processes` of those that ended last.
-    ended: VecDeque<usize>,
+    /// Those that ended last, with their positions in `processes`.
+    ended: VecDeque<(usize, ProcessId)>,
     /// How often records were lost that may have been mappings.
     gaps: u32,
     /// Samples of processes of which no mapping came since the last gap.
@@ -75,17 +75,26 @@ impl RecentThreads {
 struct RunningProcess {
     process: ProcessId,
     space: AddressSpace,
-    state: ProcessState,
+    /// When its first thread has ended, the next name given under this pid is another process's,
+    /// whose FORK was lost. Its other threads may go on (`pthread_exit` in `main`).
+    first_thread: ThreadState,
+    /// Threads that are known and have not ended.
+    live_threads: u32,
     /// How many gaps there were when something was mapped last.
     mapped_after: u32,
 }
 
-/// Whether what is recorded under a pid is still the process that it was.
+impl RunningProcess {
+    fn new(process: ProcessId, space: AddressSpace, mapped_after: u32) -> Self {
+        let first_thread = ThreadState::Running;
+        Self { process, space, first_thread, live_threads: 0, mapped_after }
+    }
+}
+
+/// What records say of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ProcessState {
+enum ThreadState {
     Running,
-    /// Its first thread ended. The next name given under this pid is another process's, whose
-    /// FORK was lost.
     Ended,
 }
 
@@ -93,6 +102,7 @@ enum ProcessState {
 struct KnownThread {
     thread: ThreadId,
     naming: Naming,
+    state: ThreadState,
 }
 
 /// Where a thread's name comes from.
@@ -122,8 +132,7 @@ impl Tasks {
             let name = make_up_name(suggested, profile, pid);
             let process = profile.threads.add_process(Process { pid, name });
             let space = AddressSpace::new(Self::next_version(versions));
-            let (state, mapped_after) = (ProcessState::Running, *gaps);
-            processes.push(RunningProcess { process, space, state, mapped_after });
+            processes.push(RunningProcess::new(process, space, *gaps));
             processes.len() - 1
         })
     }
@@ -187,8 +196,16 @@ impl Tasks {
         thread: Thread,
         naming: Naming,
     ) -> KnownThread {
-        let known = KnownThread { thread: profile.threads.add_thread(thread), naming };
-        self.threads.insert((pid, thread.tid), known);
+        let state = ThreadState::Running;
+        let known = KnownThread { thread: profile.threads.add_thread(thread), naming, state };
+        let before = self.threads.insert((pid, thread.tid), known);
+        let went_on = before.is_some_and(|before| {
+            let process = profile.threads.thread(before.thread).process;
+            before.state == ThreadState::Running && process == thread.process
+        });
+        if !went_on {
+            self.running(profile, pid).live_threads += 1;
+        }
         *self.recent.row(thread.tid) = None;
         known
     }
@@ -202,7 +219,7 @@ impl Tasks {
         let is_first_thread = comm.tid == comm.pid;
         self.name_what_was_unnamed(profile, comm.pid, comm.tid, name);
         let before = self.by_pid.get(&comm.pid).map(|&index| &self.processes[index]);
-        let has_ended = before.is_some_and(|before| before.state == ProcessState::Ended);
+        let has_ended = before.is_some_and(|it| it.first_thread == ThreadState::Ended);
         if comm.cause == CommCause::Exec {
             let namespaces = before.and_then(|it| profile.threads.namespaces.get(&it.process));
             self.replace_process(profile, comm.pid, name, None, namespaces.copied());
@@ -215,7 +232,10 @@ impl Tasks {
         }
         let thread = Thread { process, tid: comm.tid, name };
         match self.threads.get_mut(&(comm.pid, comm.tid)) {
-            Some(known) if profile.threads.thread(known.thread) == thread => {
+            Some(known)
+                if known.state == ThreadState::Running
+                    && profile.threads.thread(known.thread) == thread =>
+            {
                 known.naming = Naming::Recorded;
             }
             _ => {
@@ -280,21 +300,37 @@ impl Tasks {
         profile.threads.namespaces.insert(process, namespaces);
     }
 
-    /// A thread ended.
-    pub(super) fn exit(&mut self, task: TaskRecord) {
-        if task.pid == task.tid
-            && task.pid != OUTSIDE
-            && let Some(&index) = self.by_pid.get(&task.pid)
-        {
-            self.processes[index].state = ProcessState::Ended;
-            self.ended.push_back(index);
+    /// A thread ended. With the last one that is known its process did.
+    pub(super) fn exit(&mut self, profile: &Profile, task: TaskRecord) {
+        let Some(&index) = self.by_pid.get(&task.pid).filter(|_| task.pid != OUTSIDE) else {
+            return;
+        };
+        let running = &mut self.processes[index];
+        if task.pid == task.tid {
+            running.first_thread = ThreadState::Ended;
         }
+        let Some(known) = self.threads.get_mut(&(task.pid, task.tid)) else { return };
+        let before = std::mem::replace(&mut known.state, ThreadState::Ended);
+        let process = profile.threads.thread(known.thread).process;
+        if before == ThreadState::Ended || process != running.process {
+            return;
+        }
+        running.live_threads = running.live_threads.saturating_sub(1);
+        if running.live_threads == 0 {
+            self.ended.push_back((index, process));
+            self.forget_mappings();
+        }
+    }
+
+    /// Of the process that ended first of those that are remembered, if they are too many.
+    fn forget_mappings(&mut self) {
         if self.ended.len() > ENDED_KEPT
-            && let Some(index) = self.ended.pop_front()
-            && let process = &mut self.processes[index]
-            && process.state == ProcessState::Ended
+            && let Some((index, process)) = self.ended.pop_front()
+            && let running = &mut self.processes[index]
+            && running.process == process
+            && running.live_threads == 0
         {
-            process.space = AddressSpace::new(Self::next_version(&mut self.versions));
+            running.space = AddressSpace::new(Self::next_version(&mut self.versions));
         }
     }
 
@@ -310,8 +346,7 @@ impl Tasks {
             space.unwrap_or_else(|| AddressSpace::new(Self::next_version(&mut self.versions)));
         let process = profile.threads.add_process(Process { pid, name });
         profile.threads.namespaces.extend(namespaces.map(|namespaces| (process, namespaces)));
-        let (state, mapped_after) = (ProcessState::Running, self.gaps);
-        let running = RunningProcess { process, space, state, mapped_after };
+        let running = RunningProcess::new(process, space, self.gaps);
         // A pid keeps its position, so what is recent stays right, and a process that is gone
         // leaves nothing behind.
         match self.by_pid.get(&pid) {
@@ -394,6 +429,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
+    use crate::profile::MappedFrom;
 
     #[derive(Default)]
     struct Machine {
@@ -411,6 +447,39 @@ mod tests {
         fn comm(&mut self, (pid, tid): (u32, u32), name: &str, cause: CommCause) {
             let comm = CommRecord { pid, tid, name: Cow::Borrowed(name), cause };
             self.tasks.comm(&mut self.profile, &comm);
+        }
+
+        fn exit(&mut self, (pid, tid): (u32, u32)) {
+            let mappings = ForkMappings::Copied;
+            let task = TaskRecord { pid, parent_pid: 1, tid, parent_tid: 1, mappings };
+            self.tasks.exit(&self.profile, task);
+        }
+
+        /// Processes of one thread that begin and end, with pids from `first` on.
+        fn others_end(&mut self, first: u32, count: u32) {
+            for pid in first..first + count {
+                self.fork((pid, pid), (1, 1));
+                self.exit((pid, pid));
+            }
+        }
+
+        /// Code of `/opt/app` at 0x1000.
+        fn map(&mut self, pid: u32) {
+            let mmap = MmapRecord {
+                pid,
+                address: 0x1000,
+                length: 0x1000,
+                page_offset: 0,
+                path: Cow::Borrowed("/opt/app"),
+                mapped_from: MappedFrom::Nothing,
+                access: MappingAccess::Executable,
+            };
+            self.tasks.map(&mut self.profile, &mmap);
+        }
+
+        fn is_mapped(&mut self, (pid, tid): (u32, u32)) -> bool {
+            let (_, space) = self.tasks.sampled(&mut self.profile, pid, tid);
+            space.find(0x1000).is_some()
         }
 
         /// Name and process of a thread that is sampled.
@@ -500,14 +569,7 @@ mod tests {
         let mut machine = Machine::default();
         machine.comm((10, 10), "first", CommCause::Rename);
         let first = machine.sampled((10, 10));
-        let exit = TaskRecord {
-            pid: 10,
-            parent_pid: 10,
-            tid: 10,
-            parent_tid: 10,
-            mappings: ForkMappings::Copied,
-        };
-        machine.tasks.exit(exit);
+        machine.exit((10, 10));
         // The kernel samples what a thread does after its EXIT record.
         assert_eq!(machine.sampled((10, 10)), first);
         machine.comm((10, 10), "second", CommCause::Rename);
@@ -516,5 +578,42 @@ mod tests {
         assert_ne!(second.1, first.1);
         machine.comm((10, 10), "renamed", CommCause::Rename);
         assert_eq!(machine.sampled((10, 10)), ("renamed".to_owned(), second.1));
+    }
+
+    /// `main` may call `pthread_exit`, and the others go on.
+    #[test]
+    fn a_process_goes_on_until_its_last_thread_has_ended() {
+        let mut machine = Machine::default();
+        machine.fork((10, 10), (1, 1));
+        machine.map(10);
+        machine.fork((10, 11), (10, 10));
+        machine.fork((10, 12), (10, 10));
+        machine.exit((10, 10));
+        machine.exit((10, 11));
+        machine.exit((10, 11)); // said twice
+        machine.others_end(1000, 1100);
+        assert!(machine.is_mapped((10, 12)), "a worker goes on");
+        machine.exit((10, 12));
+        assert!(machine.is_mapped((10, 12)), "the kernel samples its end");
+        machine.others_end(3000, 1100);
+        assert!(!machine.is_mapped((10, 12)), "it is gone");
+    }
+
+    #[test]
+    fn the_mappings_of_a_process_outlive_those_that_had_its_pid() {
+        let mut machine = Machine::default();
+        machine.fork((10, 10), (1, 1));
+        machine.map(10);
+        machine.exit((10, 10));
+        machine.others_end(1000, 1020);
+        machine.fork((10, 10), (1, 1));
+        machine.map(10);
+        machine.exit((10, 10));
+        machine.others_end(3000, 10);
+        assert!(machine.is_mapped((10, 10)), "it has only just ended");
+        machine.comm((10, 10), "next", CommCause::Exec);
+        machine.map(10);
+        machine.others_end(5000, 2000);
+        assert!(machine.is_mapped((10, 10)), "it has not ended");
     }
 }

@@ -6,6 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use perftab_core::session::Session;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::{Group, Query};
@@ -441,15 +443,58 @@ fn memory_does_not_grow_with_mappings_times_forks() {
             it = it.sample(stamp(pid, time), 1, &[IN_USER, 0x2000 * (child % 2000) + 8]);
         }
     }
-    let file = folder.write("perf.data", &it.finish());
+    let file = it.finish();
+    let script = within(600_000, "script", &folder.write("perf.data", &file));
+    assert_eq!(script.matches("/opt/app").count(), 70, "{script}");
+    within(200_000, "info", &folder.join("perf.data"));
+    within(200_000, "info", &folder.write("perf.data.gz", &gzip(&file)));
+}
+
+/// Processes that come, map code of their own, and go: their pids are used again.
+#[test]
+fn memory_does_not_grow_with_processes_that_have_ended() {
+    let folder = TestFolder::new();
+    let stamp = |pid: u32, time: u64| RecordStamp { pid, tid: pid, time };
+    let mut it = PerfData::new();
+    for page in 0..2000 {
+        it = it.mmap_inode(stamp(7, 1), page * 0x2000..page * 0x2000 + 0x1000, 5, "/opt/app");
+    }
+    for child in 0..100_000_u64 {
+        let (pid, time) = (100 + (child % 30_000) as u32, 10 + 10 * child);
+        let code = 0x1000_0000 + 0x1000 * (child % 100);
+        it = it.fork(stamp(pid, time), 7);
+        it = it.mmap_inode(stamp(pid, time + 1), code..code + 0x1000, 6, "/opt/own");
+        if child % 1000 == 0 {
+            it = it.sample(stamp(pid, time + 2), 1, &[IN_USER, code + 8, 0x2000 * 9 + 8]);
+        }
+        it = it.exit(stamp(pid, time + 3), 7);
+    }
+    let file = it.finish();
+    within(200_000, "info", &folder.write("perf.data", &file));
+    within(200_000, "info", &folder.write("perf.data.gz", &gzip(&file)));
+    let script = within(600_000, "script", &folder.join("perf.data.gz"));
+    assert_eq!(script.matches("/opt/own").count(), 100, "{script}");
+    assert_eq!(script.matches("/opt/app").count(), 100, "{script}");
+}
+
+/// What a command prints of a recording with so many KiB of address space.
+#[track_caller]
+fn within(kilobytes: u32, command: &str, file: &Path) -> String {
     let output = Command::new("sh")
-        .args(["-c", "ulimit -v 600000; exec \"$0\" script \"$1\""])
-        .args([&perftab_binary(), &file])
+        .args(["-c", "ulimit -v \"$0\"; exec \"$1\" \"$2\" --no-local \"$3\""])
+        .arg(kilobytes.to_string())
+        .args([perftab_binary().as_os_str(), command.as_ref(), file.as_os_str()])
         .ended()
         .expect("perftab runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let script = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(script.matches("/opt/app").count(), 70, "{script}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command} {}: {said}", file.display());
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(bytes).expect("into memory");
+    packer.finish().expect("into memory")
 }
 
 /// `missing` of what no sample touches would look like something to do.
