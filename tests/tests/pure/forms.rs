@@ -5,6 +5,10 @@ use std::fs;
 
 use perftab_core::decode::{ByteSource, SliceSource};
 use perftab_core::error::WarningKind;
+use perftab_core::format::footer::Footer;
+use perftab_core::format::perftab_section::{
+    self, FileIdentity, InodeKey, MappedFile, PerftabSection, RecorderState,
+};
 use perftab_core::session::{Opening, ProfileInfo, Session, WantedBytes};
 use perftab_tests::fixtures;
 use perftab_tests::fixtures::story::{
@@ -169,6 +173,43 @@ fn every_recording_reads_packed_as_it_does_unpacked() {
         compared += 1;
     }
     assert!(compared > 80, "{compared}");
+}
+
+/// A recorder that was killed leaves its own section at the end of the file, behind what it had
+/// not yet written.
+#[test]
+fn a_recording_of_a_killed_recorder_reads_packed_as_it_does_unpacked() {
+    let section = PerftabSection {
+        files: vec![MappedFile {
+            inode: InodeKey { major: 8, minor: 1, inode: 4711, generation: 0 },
+            identity: FileIdentity::Content([7; 16]),
+        }],
+        sideband: vec![999],
+        recorder: RecorderState::AtWork,
+        ..PerftabSection::default()
+    };
+    let section = perftab_section::encode(&section);
+    let mut recording = Recording::new(Order::Little, usual_events());
+    tell(&mut recording);
+    // As of perftab, which keeps the size up to date, and as of perf, which does not.
+    for data_size in [Some(recording.data.len() as u64), Some(0)] {
+        let mut file = recording.file_as(FileForm { data_size, ..FileForm::default() });
+        file.extend([0; 4096]);
+        file.extend(&section);
+        file.extend(Footer::of(&section).encode());
+        let plain = open(&file).expect("it opens");
+        let identities = |session: &Session| {
+            let dsos = session.profile().dsos.iter();
+            dsos.map(|(_, dso)| format!("{} {:?}", dso.path, dso.identity)).collect::<Vec<_>>()
+        };
+        assert!(identities(&plain).iter().any(|it| it.contains("Content")), "the section is read");
+        for block in [1000, 1 << 20] {
+            let packed = open_in_blocks(&packed(&file), block).expect("it opens packed");
+            assert_eq!(samples(&packed), samples(&plain));
+            assert_eq!(identities(&packed), identities(&plain));
+            assert_eq!(without_form(packed.info()), without_form(plain.info()));
+        }
+    }
 }
 
 /// Events that are worked out need numbers of their own: at 65,535 events, time off the CPU was

@@ -2,14 +2,15 @@
 //!
 //! Nothing in it can be had but from front to back, and how its records are read depends on what
 //! stands behind them: the names of events, formats of tracepoints, which recorder it was. So it is
-//! unpacked twice, once for what stands around the records and once for these. A pipe, and a
-//! recording that its recorder did not finish, has nothing behind them and is unpacked once.
+//! unpacked twice, once for what stands around the records and once for these. Of a recorder that
+//! was killed nobody knows where the records end, but what it left stands at the end of the file. A
+//! pipe has everything among its records and is unpacked once.
 //!
 //! Two passes take 1.3 to 1.5 times as long as one, as unpacking is the smaller part.
 
 use super::WantedBytes;
 use crate::decode::features::Features;
-use crate::decode::header::{Form, Header, RecordingEnd, Start};
+use crate::decode::header::{Form, Header, Start};
 use crate::decode::wrapper::{UnpackError, Unwrap, Wrapper};
 use crate::decode::{ByteSource, ReadError};
 use crate::error::{DecodeError, DecodeErrorKind, WarningKind};
@@ -20,6 +21,8 @@ use crate::session::FormatInfo;
 const MAX_BEFORE: u64 = 64 << 20;
 /// What is kept of the bytes after the records; real ones have some MB.
 const MAX_AFTER: usize = 256 << 20;
+/// What is kept of the end of a file whose records end nobody knows where.
+const MAX_LAST: usize = 16 << 20;
 /// Packed bytes read at once while the start is looked for.
 const LOOK_BLOCK: u64 = 64 << 10;
 /// Length of a recording, and of a pipe's records, that only its end will tell.
@@ -58,6 +61,7 @@ struct Contents {
     /// At least what stands before the records: what `perf inject` wrote of a pipe says that its
     /// events stand among them.
     before: Vec<u8>,
+    /// What follows the records; the last bytes, if it is not known where the records end.
     after: Vec<u8>,
 }
 
@@ -75,9 +79,9 @@ impl PackedRecording {
         let header = Header::begin(&start, &KeptPieces::new(&before, UNKNOWN))?;
         let mut format = FormatInfo::of_recording(&header);
         format.wrapper = wrapper.name();
-        let (passes, state) = match has_something_behind(&header) {
-            true => (2, State::Looking(None)),
-            false => {
+        let (passes, state) = match header.form {
+            Form::File => (2, State::Looking(None)),
+            Form::Pipe => {
                 let ingest = Ingest::new(&header, Features::default(), &[header.data]);
                 (1, State::Reading(Box::new(ingest)))
             }
@@ -193,19 +197,33 @@ impl Contents {
         let begin = cut(data.offset).min(bytes.len());
         let end = cut(data.end().unwrap_or(UNKNOWN)).clamp(begin, bytes.len());
         match state {
-            State::Looking(_) => {
-                let room = MAX_AFTER.saturating_sub(self.after.len());
-                let after = &bytes[end..];
-                self.after.extend_from_slice(&after[..after.len().min(room)]);
-            }
+            State::Looking(_) => match self.records_end() {
+                Some(_) => {
+                    let room = MAX_AFTER.saturating_sub(self.after.len());
+                    let after = &bytes[end..];
+                    self.after.extend_from_slice(&after[..after.len().min(room)]);
+                }
+                None => {
+                    self.after.extend_from_slice(bytes);
+                    if self.after.len() > 2 * MAX_LAST {
+                        self.after.drain(..self.after.len() - MAX_LAST);
+                    }
+                }
+            },
             State::Reading(ingest) if begin < end => ingest.push(STREAM, &bytes[begin..end]),
             State::Reading(_) | State::Ended(_) => {}
         }
     }
 
+    /// Where the header says that they end; `None` if the recorder was killed.
+    fn records_end(&self) -> Option<u64> {
+        self.header.data.end().filter(|&end| end != UNKNOWN)
+    }
+
     /// All has been unpacked once: what is behind the records is known.
     fn ingest(&mut self) -> Ingest {
-        let after = self.header.data.end().unwrap_or(UNKNOWN);
+        let last = self.position.saturating_sub(self.after.len() as u64);
+        let after = self.records_end().unwrap_or(last);
         let kept =
             KeptPieces { pieces: [(0, &self.before), (after, &self.after)], length: self.position };
         let mut features = Features::default();
@@ -228,12 +246,6 @@ fn inside(wrapper: Wrapper, error: DecodeError) -> DecodeError {
         }
         kind => kind.at(error.offset),
     }
-}
-
-/// True if features or the list of events stand behind the records.
-fn has_something_behind(header: &Header) -> bool {
-    let is_finished = header.form == Form::File && header.end == RecordingEnd::Finished;
-    is_finished || !header.damage.is_empty()
 }
 
 /// The first `length` unpacked bytes, or as many as there are.
