@@ -14,6 +14,7 @@
 use crate::decode::sample::Words;
 use crate::decode::{ByteOrder, Cursor};
 use crate::error::DecodeError;
+use crate::format::record::CONTEXT_USER;
 
 /// The name that perf gives the event.
 pub const EVENT_NAME: &str = "offcpu-time";
@@ -41,6 +42,16 @@ impl<'a> OffCpuSample<'a> {
         let call_chain = Words::new(cursor.take_u64(words.saturating_mul(8))?, order);
         Ok(Self { ids, period, call_chain, cgroup: cursor.u64()? })
     }
+
+    /// Whether raw data of an event without a name are such a sample: they are as long as one with
+    /// its padding, of a thread, and the call chain begins as the program begins it.
+    pub fn is_in(raw: &'a [u8], order: ByteOrder) -> bool {
+        let Ok(sample) = Self::decode(raw, order) else { return false };
+        let length = 8 * (sample.call_chain.len() + 4);
+        sample.call_chain.get(0) == Some(CONTEXT_USER)
+            && !sample.ids.contains(&0)
+            && raw.len() - length < 8
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +76,12 @@ mod tests {
             for length in 0..raw.len() {
                 assert!(OffCpuSample::decode(&raw[..length], order).is_err(), "{length}");
             }
+            assert!(OffCpuSample::is_in(&raw, order));
+            assert!(OffCpuSample::is_in(&[&raw[..], &[0; 4]].concat(), order), "with padding");
+            assert!(!OffCpuSample::is_in(&[&raw[..], &[0; 8]].concat(), order), "too long");
+            assert!(!OffCpuSample::is_in(&[[0; 4].as_slice(), &raw[4..]].concat(), order), "idle");
+            raw[24..32].copy_from_slice(&word(0x40));
+            assert!(!OffCpuSample::is_in(&raw, order), "a chain without a marker");
             raw[16..24].fill(0xff);
             assert!(OffCpuSample::decode(&raw, order).is_err());
         }

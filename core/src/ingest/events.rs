@@ -116,6 +116,13 @@ impl Events {
         }
     }
 
+    /// A name for an event that the file does not name, made of what its samples are.
+    pub(super) fn name(&mut self, event: EventId, name: &str) {
+        if let Some(event) = self.events.get_mut(event.index()) {
+            event.name.get_or_insert_with(|| name.to_owned());
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }

@@ -27,6 +27,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::event_names;
 use crate::decode::attr::Attr;
 use crate::decode::event_format::{EventFormats, SchedSwitchFields};
 use crate::decode::off_cpu_sample;
@@ -53,6 +54,9 @@ pub(super) enum SampledAt {
     Switch(SchedSwitchFields),
     /// It was off the CPU, for as long as the period says: `perf record --off-cpu`.
     OffCpuTime,
+    /// It runs, or it was off the CPU: the raw data tell. Names of events stand at the end of a
+    /// file, and this one has none.
+    BpfOutput,
 }
 
 impl SampledAt {
@@ -63,6 +67,7 @@ impl SampledAt {
             event_type::SOFTWARE => match attr.config {
                 CONTEXT_SWITCHES => Self::Leaving,
                 BPF_OUTPUT if name == off_cpu_sample::EVENT_NAME => Self::OffCpuTime,
+                BPF_OUTPUT if name == event_names::of_attr(attr) => Self::BpfOutput,
                 _ => Self::Running,
             },
             event_type::TRACEPOINT => {
@@ -167,6 +172,13 @@ impl OffCpu {
         *self.sampled_at[event.index()].get_or_insert_with(find_out)
     }
 
+    /// What samples of an event say has become known.
+    pub(super) fn set_sampled_at(&mut self, event: EventId, at: SampledAt) {
+        if let Some(known) = self.sampled_at.get_mut(event.index()) {
+            *known = Some(at);
+        }
+    }
+
     /// A sample, with its raw data.
     pub(super) fn sample(
         &mut self,
@@ -176,7 +188,7 @@ impl OffCpu {
         profile: &mut Profile,
     ) {
         let switch = match at {
-            SampledAt::Running => return self.runs(met.tid, met.time),
+            SampledAt::Running | SampledAt::BpfOutput => return self.runs(met.tid, met.time),
             SampledAt::OffCpuTime => return,
             SampledAt::Leaving => None,
             SampledAt::Switch(fields) => raw.and_then(|raw| fields.read(raw)),

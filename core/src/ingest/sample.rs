@@ -11,11 +11,12 @@ use super::walker::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
 use crate::decode::ByteOrder;
 use crate::decode::attr::{SampleLayout, TrailerLayout};
-use crate::decode::off_cpu_sample::OffCpuSample;
+use crate::decode::off_cpu_sample::{self, OffCpuSample};
 use crate::decode::records::{DeferredCallChain, RecordHeader, SwitchDirection};
 use crate::decode::sample::{self, RawSample, Words};
 use crate::decode::sample_tail::{SampleTail, TailEnd};
 use crate::error::WarningKind;
+use crate::format::attr::sample_type;
 use crate::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, RECORD_HEADER_SIZE, misc};
 use crate::profile::{EventId, Sample, StackId, Stacks};
 use crate::text::grouped;
@@ -99,7 +100,7 @@ impl Reader {
             });
             return None;
         };
-        let at = self.sampled_at(event);
+        let mut at = self.sampled_at(event);
         let layout = self.events.layout(event);
         let Some(mut raw) = sample::decode(layout, body, self.order) else {
             self.warnings.add(WarningKind::Unreadable, Some(offset), || {
@@ -115,6 +116,9 @@ impl Reader {
                     .to_owned()
             });
         }
+        if let SampledAt::BpfOutput = at {
+            at = self.bpf_output(event, tail.and_then(|tail| tail.raw));
+        }
         if let (SampledAt::OffCpuTime, Some(tail)) = (at, &mut tail)
             && let Some(wrapped) = tail.raw
         {
@@ -129,6 +133,7 @@ impl Reader {
             }
         }
         let arch = self.features.host.arch.as_deref();
+        let layout = self.events.layout(event);
         let user_part = UserPart::of(layout, entry.header.cpu_mode(), &raw, tail.as_ref(), arch);
         Some(DecodedSample { event, at, raw, tail, user_part })
     }
@@ -157,6 +162,22 @@ impl Reader {
             let name = names.get(event.index()).map_or("", String::as_str);
             SampledAt::of(self.events.attr(event), name, &features.tracing.formats)
         })
+    }
+
+    /// What a sample of an event without a name says, which a BPF program wrote. Time off the CPU is
+    /// told by its raw data; before perf 6.16 such samples had fields of their own, and alone of
+    /// what BPF programs write no raw data.
+    fn bpf_output(&mut self, event: EventId, raw: Option<&[u8]>) -> SampledAt {
+        let is_off_cpu = match raw {
+            Some(raw) => OffCpuSample::is_in(raw, self.order),
+            None => !self.events.layout(event).tail.has(sample_type::RAW),
+        };
+        if !is_off_cpu {
+            return SampledAt::BpfOutput;
+        }
+        self.events.name(event, off_cpu_sample::EVENT_NAME);
+        self.off_cpu.set_sampled_at(event, SampledAt::OffCpuTime);
+        SampledAt::OffCpuTime
     }
 
     /// Adds the row of a sample. One that carries counter values is a sample of each event whose

@@ -2,13 +2,14 @@
 //! makes while it runs, guests. Synthesised, in both byte orders.
 
 use perf_event_open_sys::bindings as kernel;
+use perftab_core::error::WarningKind;
 use perftab_core::session::Session;
 use perftab_core::views::Query;
 use perftab_core::views::functions::FunctionOrder;
 use perftab_core::views::grouped::GroupBy;
 use perftab_tests::open::{open, packed};
 use perftab_tests::synth::{
-    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+    At, Attr, Event, FileForm, MappedFile, Mapping, Order, Recording, Sample, context,
 };
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
@@ -254,12 +255,46 @@ fn a_sample_that_perf_wrapped_has_the_fields_inside() {
         }
         check_wrapped_samples(&open(&it.file()).expect("it opens"));
         check_wrapped_samples(&open(&packed(&it.file())).expect("it opens packed"));
+        // Names of events stand at the end, so a recorder that was killed leaves none.
+        let killed = it.file_as(FileForm { data_size: Some(0), ..FileForm::default() });
+        let session = open(&killed).expect("it opens");
+        session.info().warnings.iter().for_each(|warning| {
+            assert_eq!(warning.kind, WarningKind::Unfinished, "{}", warning.message);
+        });
+        check_wrapped_fields(&session);
+    }
+}
+
+/// Raw data that are no such sample belong to a program of the user's, which ran when it wrote them.
+#[test]
+fn what_another_bpf_program_writes_is_of_the_thread_that_ran() {
+    let sample_type = SAMPLE_TYPE | kernel::PERF_SAMPLE_RAW;
+    let output = u64::from(kernel::PERF_COUNT_SW_BPF_OUTPUT);
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, output, sample_type);
+    let mut it = Recording::new(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    it.comm(at(1), 0, "seven");
+    for raw in [vec![1, 0, 0, 0], vec![7; 60]] {
+        it.sample(0, &Sample { raw, ..sample(10, USER, 0x1010) });
+    }
+    let killed = it.file_as(FileForm { data_size: Some(0), ..FileForm::default() });
+    let session = open(&killed).expect("it opens");
+    let event = &session.info().events[0];
+    assert_eq!((event.name.as_str(), event.samples), ("bpf-output", 2));
+    let profile = session.profile();
+    for row in 0..2 {
+        let thread = profile.threads.thread(profile.samples.get(row).expect("a row").thread);
+        assert_eq!((profile.strings.get(thread.name), thread.tid), ("seven", 7));
     }
 }
 
 #[track_caller]
 fn check_wrapped_samples(session: &Session) {
     assert_eq!(session.warnings(), []);
+    check_wrapped_fields(session);
+}
+
+#[track_caller]
+fn check_wrapped_fields(session: &Session) {
     assert_eq!(leaves(session), [("seven".to_owned(), 0x10), ("seven".to_owned(), 0x10)]);
     let profile = session.profile();
     for row in 0..2 {
