@@ -88,10 +88,15 @@ impl Reader {
         self.cut_chains.note(chain, self.events.attr(event).max_stack);
     }
 
+    /// Whether the kernel counts lost samples by event, which the recorder writes when it ends.
+    pub(super) fn counts_lost_samples(&self) -> bool {
+        self.events.attrs().any(|attr| attr.read_format & read_format::LOST != 0)
+    }
+
     /// What became of all samples; when everything has been read.
     pub(super) fn funnel(&self) -> Funnel {
         let lost = self.profile.lost;
-        let lost = match self.events.attrs().any(|it| it.read_format & read_format::LOST != 0) {
+        let lost = match self.counts_lost_samples() {
             true => lost.events.max(lost.samples),
             false => lost.events.saturating_add(lost.samples),
         };

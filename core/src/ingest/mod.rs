@@ -12,6 +12,7 @@ mod address_space;
 mod build_ids;
 mod call_chain;
 mod deferred;
+mod doubt;
 mod embedded;
 mod event_names;
 mod events;

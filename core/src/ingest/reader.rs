@@ -1,11 +1,12 @@
 //! Records in the order of time → columns of the profile.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::build_ids;
 use super::call_chain::CallChains;
 use super::deferred::DeferredSamples;
+use super::doubt::{Doubt, Mappings};
 use super::embedded::PerftabSectionData;
 use super::events::{Added, Events};
 use super::funnel::CutChains;
@@ -13,6 +14,7 @@ use super::kernel::Kernels;
 use super::kernel_symbols::KernelSymbols;
 use super::off_cpu::OffCpu;
 use super::periods::Periods;
+use super::sample::cpu_number;
 use super::simpleperf_symbols;
 use super::tasks::Tasks;
 use super::time_order::TimeOrder;
@@ -42,8 +44,7 @@ pub(super) struct Reader {
     pub(super) events: Events,
     pub(super) features: Features,
     stream_build_ids: Vec<BuildIdEntry>,
-    /// Ids of the counters whose rings alone have mappings; empty if others may have them, too.
-    sideband: HashSet<u64>,
+    pub(super) doubt: Doubt,
     records: BTreeMap<RecordType, u64>,
     pub(super) tasks: Tasks,
     pub(super) kernels: Kernels,
@@ -69,13 +70,14 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(order: ByteOrder, features: Features, warnings: Warnings) -> Self {
         let section = features.perftab.as_ref().and_then(|section| section.as_ref().ok());
-        let sideband = section.map(|section| section.sideband.iter().copied().collect());
+        let sideband = section.map(|section| section.sideband.iter().copied());
+        let doubt = Doubt::new(sideband.into_iter().flatten());
         let mut reader = Self {
             order,
             events: Events::default(),
             features,
             stream_build_ids: Vec::new(),
-            sideband: sideband.unwrap_or_default(),
+            doubt,
             records: BTreeMap::new(),
             tasks: Tasks::default(),
             kernels: Kernels::default(),
@@ -221,7 +223,8 @@ impl Reader {
             RecordType::LOST => {
                 let lost = decode_lost(header, bytes, offset, order)?;
                 let id = lost_by(bytes, offset, order)?;
-                if self.sideband.is_empty() || self.sideband.contains(&id) {
+                let cpu = cpu_number(self.trailer(bytes).cpu(bytes, order));
+                if self.doubt.lost(id, cpu) == Mappings::Doubtful {
                     self.tasks.lost_mappings();
                 }
                 self.profile.lost.events = self.profile.lost.events.saturating_add(lost);
@@ -233,7 +236,11 @@ impl Reader {
             RecordType::LOST_SAMPLES => {
                 let lost = decode_lost(header, bytes, offset, order)?;
                 self.profile.lost.samples = self.profile.lost.samples.saturating_add(lost);
-                self.mark(bytes, MarkKind::Lost, lost, None);
+                // The recorder writes what the kernel counted when it ends, and nobody knows when
+                // it was lost; LOST records say when their part was.
+                if !self.counts_lost_samples() {
+                    self.mark(bytes, MarkKind::Lost, lost, None);
+                }
             }
             RecordType::CALLCHAIN_DEFERRED => {
                 let chain = DeferredCallChain::decode(body(), offset, order)?;
@@ -297,6 +304,13 @@ impl Reader {
                 });
             }
             _ => {}
+        }
+        if header.record_type != RecordType::SAMPLE
+            && header.record_type.0 < RecordType::HEADER_ATTR.0
+        {
+            let trailer = self.trailer(bytes);
+            let counter = TrailerLayout::field(bytes, trailer.id, order);
+            self.doubt.record(counter, cpu_number(trailer.cpu(bytes, order)));
         }
         Ok(())
     }
@@ -375,7 +389,7 @@ impl Reader {
             let samples = self.profile.funnel.map_or(lost.samples, |funnel| funnel.lost);
             self.warnings.add_samples(WarningKind::Lost, samples, message);
         }
-        let doubtful = self.tasks.doubtful_samples();
+        let doubtful = self.doubt.count();
         if doubtful > 0 {
             let message = format!(
                 "{} samples may have the names of another program: mappings may be among the records \

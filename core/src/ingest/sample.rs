@@ -5,7 +5,7 @@ use super::events::IdAgreement;
 use super::off_cpu::{SampledAt, SwitchPoint};
 use super::periods::CounterKey;
 use super::reader::Reader;
-use super::tasks::OUTSIDE;
+use super::tasks::{OUTSIDE, SampledTask};
 use super::user_part::UserPart;
 use super::walker::Entry;
 use super::watch::{SampleWatcher, WatchedSample};
@@ -54,7 +54,9 @@ impl Reader {
             self.tasks.ran_outside(&mut self.profile);
         }
         let first_row = self.profile.samples.len();
-        let (thread, space) = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
+        let task = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
+        let SampledTask { thread, space, mappings } = task;
+        self.doubt.sample(cpu_number(raw.cpu), mappings);
         let stack = self.call_chains.intern(
             &mut self.profile,
             &mut self.kernels,
@@ -230,7 +232,7 @@ impl Reader {
         let task = trailer.task(record, self.order);
         let time = TrailerLayout::field(record, trailer.time, self.order);
         let (Some((pid, tid)), Some(time)) = (task, time) else { return };
-        let (thread, _) = self.tasks.sampled(&mut self.profile, pid, tid);
+        let thread = self.tasks.sampled(&mut self.profile, pid, tid).thread;
         let cpu = cpu_number(trailer.cpu(record, self.order));
         let met = SwitchPoint { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
         self.off_cpu.switch(SwitchDirection::of(header), met, &mut self.profile);
@@ -243,11 +245,11 @@ impl Reader {
         if samples.is_empty() {
             return;
         }
-        let (_, space) = self.tasks.sampled(&mut self.profile, pid, tid);
+        let task = self.tasks.sampled(&mut self.profile, pid, tid);
         let user = self.call_chains.intern(
             &mut self.profile,
             &mut self.kernels,
-            space,
+            task.space,
             &RawSample::of_call_chain(chain.words),
             UserPart::InChain,
             misc::CPUMODE_USER,
@@ -347,7 +349,7 @@ impl Reader {
 }
 
 /// A CPU as samples have it; `u16::MAX` for none.
-fn cpu_number(cpu: Option<u32>) -> u16 {
+pub(super) fn cpu_number(cpu: Option<u32>) -> u16 {
     cpu.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(u16::MAX)
 }
 

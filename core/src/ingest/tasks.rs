@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::address_space::{AddressSpace, Mapping, Version};
+use super::doubt::Mappings;
 use super::kernel::user_dso_kind;
 use crate::decode::records::{
     CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, NamespacesRecord, TaskRecord,
@@ -36,8 +37,6 @@ pub(super) struct Tasks {
     ended: VecDeque<(usize, ProcessId)>,
     /// How often records were lost that may have been mappings.
     gaps: u32,
-    /// Samples of processes of which no mapping came since the last gap.
-    doubtful_samples: u64,
     versions: u32,
 }
 
@@ -70,6 +69,15 @@ impl RecentThreads {
     fn row(&mut self, tid: u32) -> &mut Option<RecentThread> {
         &mut self.0[tid as usize % Self::ROWS]
     }
+}
+
+/// Whose code was sampled.
+pub(super) struct SampledTask<'a> {
+    pub thread: ThreadId,
+    /// What is mapped in its process.
+    pub space: &'a AddressSpace,
+    /// Whether that can be trusted.
+    pub mappings: Mappings,
 }
 
 struct RunningProcess {
@@ -145,12 +153,7 @@ impl Tasks {
     }
 
     /// The thread that a sample belongs to, and what is mapped in its process.
-    pub(super) fn sampled(
-        &mut self,
-        profile: &mut Profile,
-        pid: u32,
-        tid: u32,
-    ) -> (ThreadId, &AddressSpace) {
+    pub(super) fn sampled(&mut self, profile: &mut Profile, pid: u32, tid: u32) -> SampledTask<'_> {
         let known = *self.recent.row(tid);
         let recent = match known.filter(|recent| recent.pid == pid && recent.tid == tid) {
             Some(recent) => recent,
@@ -163,18 +166,16 @@ impl Tasks {
             }
         };
         let process = &self.processes[recent.process];
-        self.doubtful_samples += u64::from(process.mapped_after < self.gaps);
-        (recent.thread, &process.space)
+        let mappings = match process.mapped_after < self.gaps {
+            true => Mappings::Doubtful,
+            false => Mappings::Sure,
+        };
+        SampledTask { thread: recent.thread, space: &process.space, mappings }
     }
 
     /// Records were lost, and mappings may have been among them.
     pub(super) fn lost_mappings(&mut self) {
         self.gaps = self.gaps.saturating_add(1);
-    }
-
-    /// Samples of processes that may have begun another program or mapped other code in a gap.
-    pub(super) fn doubtful_samples(&self) -> u64 {
-        self.doubtful_samples
     }
 
     /// The thread, which may be met here for the first time. Its process's name is not its own.
@@ -477,14 +478,17 @@ mod tests {
             self.tasks.map(&mut self.profile, &mmap);
         }
 
+        fn mappings(&mut self, pid: u32) -> Mappings {
+            self.tasks.sampled(&mut self.profile, pid, pid).mappings
+        }
+
         fn is_mapped(&mut self, (pid, tid): (u32, u32)) -> bool {
-            let (_, space) = self.tasks.sampled(&mut self.profile, pid, tid);
-            space.find(0x1000).is_some()
+            self.tasks.sampled(&mut self.profile, pid, tid).space.find(0x1000).is_some()
         }
 
         /// Name and process of a thread that is sampled.
         fn sampled(&mut self, (pid, tid): (u32, u32)) -> (String, ProcessId) {
-            let (id, _) = self.tasks.sampled(&mut self.profile, pid, tid);
+            let id = self.tasks.sampled(&mut self.profile, pid, tid).thread;
             let thread = self.profile.threads.thread(id);
             (self.profile.strings.get(thread.name).to_owned(), thread.process)
         }
@@ -529,9 +533,9 @@ mod tests {
     #[test]
     fn the_first_name_of_a_thread_goes_for_the_time_before() {
         let mut machine = Machine::default();
-        let before = machine.tasks.sampled(&mut machine.profile, 10, 10).0;
+        let before = machine.tasks.sampled(&mut machine.profile, 10, 10).thread;
         machine.comm((10, 10), "fib", CommCause::Exec);
-        let after = machine.tasks.sampled(&mut machine.profile, 10, 10).0;
+        let after = machine.tasks.sampled(&mut machine.profile, 10, 10).thread;
         machine.comm((10, 10), "later", CommCause::Rename);
         let threads = &machine.profile.threads;
         let names = [before, after].map(|id| {
@@ -548,20 +552,19 @@ mod tests {
         let mut machine = Machine::default();
         for pid in [10, 20] {
             machine.comm((pid, pid), "old", CommCause::Exec);
-            machine.sampled((pid, pid));
+            assert_eq!(machine.mappings(pid), Mappings::Sure);
         }
-        assert_eq!(machine.tasks.doubtful_samples(), 0);
         machine.tasks.lost_mappings();
-        machine.sampled((10, 10));
+        assert_eq!(machine.mappings(10), Mappings::Doubtful);
         // A child is what its parent may no longer be.
         machine.fork((11, 11), (10, 10));
-        machine.sampled((11, 11));
-        assert_eq!(machine.tasks.doubtful_samples(), 2);
+        assert_eq!(machine.mappings(11), Mappings::Doubtful);
         machine.comm((20, 20), "new", CommCause::Exec);
-        machine.sampled((20, 20));
+        assert_eq!(machine.mappings(20), Mappings::Sure);
         machine.comm((30, 30), "later", CommCause::Exec);
-        machine.sampled((30, 30));
-        assert_eq!(machine.tasks.doubtful_samples(), 2);
+        assert_eq!(machine.mappings(30), Mappings::Sure);
+        machine.map(11);
+        assert_eq!(machine.mappings(11), Mappings::Sure);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! Synthesised, in both byte orders.
 
 use perf_event_open_sys::bindings as kernel;
+use perftab_core::format::footer::Footer;
+use perftab_core::format::perftab_section::{self, PerftabSection};
 use perftab_core::profile::{Funnel, Unit};
 use perftab_core::session::Session;
 use perftab_core::views::Query;
@@ -109,6 +111,85 @@ fn losses_that_the_kernel_counts_by_event_are_the_same_once_more() {
         let funnel = session(&it).info().funnel.expect("it is a recording");
         assert_eq!((funnel.lost, funnel.recorded), (lost, lost + 1));
     }
+}
+
+/// The recorder writes what the kernel counted when it ends: not when it was lost.
+#[test]
+fn losses_that_are_counted_at_the_end_are_no_mark() {
+    for (read_format, times) in [(0, vec![100.0, 200.0]), (1 << 4, vec![100.0])] {
+        let mut it = recording(Order::Little, |attr| attr.kernel.read_format = read_format);
+        it.sample(0, &sample(100, 2)).lost(at(200), 0, 5).lost_samples(at(300), 5);
+        assert_eq!(session(&it).marks(0, 1000).time, times);
+    }
+}
+
+/// A recording of two processes on two CPUs by counters 100 and 101, with two more, 102 and 103, for
+/// sideband; how many of its samples are doubtful.
+fn doubtful(sideband: &[u64], records: impl FnOnce(&mut Recording)) -> u64 {
+    let sample_type = SAMPLE_TYPE | kernel::PERF_SAMPLE_IDENTIFIER;
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, sample_type);
+    let mut it = Recording::new(Order::Little, vec![Event::new(0, "cpu-clock", attr, 4)]);
+    it.feature_string(3, "host");
+    records(&mut it);
+    let mut file = it.file();
+    if !sideband.is_empty() {
+        let sideband = sideband.to_vec();
+        let section =
+            perftab_section::encode(&PerftabSection { sideband, ..PerftabSection::default() });
+        file.extend(&section);
+        file.extend(Footer::of(&section).encode());
+    }
+    let session = open(&file).expect("it opens");
+    let mut warnings = session.warnings().iter();
+    let doubt = warnings.find(|it| it.message.contains("may have the names of another program"));
+    doubt.map_or(0, |it| it.samples.expect("a number of samples"))
+}
+
+/// Samples at these times, on a CPU.
+fn samples_at(it: &mut Recording, cpu: u32, times: impl IntoIterator<Item = u64>) {
+    for time in times {
+        it.sample(0, &Sample { cpu, id: 100 + u64::from(cpu), ..sample(time, 2) });
+    }
+}
+
+#[test]
+fn doubt_begins_where_the_ring_was_last_known_to_be_whole() {
+    let on = |cpu: u32, counter: usize, time| At { cpu, counter, ..at(time) };
+    let told = |it: &mut Recording| {
+        it.comm(on(0, 2, 1), EXEC, "seven");
+        samples_at(it, 0, 10..20);
+        it.comm(on(1, 3, 20), 0, "renamed");
+        samples_at(it, 1, 21..25);
+        // The ring of CPU 0 has had no sideband since time 1.
+        it.lost(on(0, 2, 30), 102, 1);
+        samples_at(it, 0, 31..34);
+        it.comm(on(0, 2, 40), EXEC, "another");
+        samples_at(it, 0, 41..50);
+    };
+    assert_eq!(doubtful(&[102, 103], told), 10 + 4 + 3);
+    // The other CPU's ring lost something: it was whole until time 20.
+    let told_of_the_other = |it: &mut Recording| {
+        it.comm(on(0, 2, 1), EXEC, "seven");
+        samples_at(it, 0, 10..20);
+        it.comm(on(1, 3, 20), 0, "renamed");
+        samples_at(it, 1, 21..25);
+        it.lost(on(1, 3, 30), 103, 1);
+    };
+    assert_eq!(doubtful(&[102, 103], told_of_the_other), 4);
+}
+
+#[test]
+fn losses_in_rings_of_samples_raise_no_doubt() {
+    let records = |it: &mut Recording| {
+        it.comm(At { counter: 2, ..at(1) }, EXEC, "seven");
+        samples_at(it, 0, 10..20);
+        it.lost(At { counter: 0, ..at(20) }, 100, 500);
+        samples_at(it, 0, 21..30);
+    };
+    assert_eq!(doubtful(&[102, 103], records), 0);
+    // Where nothing says that mappings have rings of their own, they may be among the lost: since
+    // the last sample of that CPU.
+    assert_eq!(doubtful(&[], records), 9);
 }
 
 #[test]
