@@ -142,6 +142,8 @@ pub enum WarningKind {
     Unsupported,
     /// Stacks were copied and are not unwound: samples have their innermost frames only.
     NotUnwound,
+    /// Stacks are deeper than what was recorded of them: samples lack their outermost frames.
+    TruncatedStacks,
     /// Text stands among the records, which a recorder printed.
     Text,
     /// The kernel or the recorder lost samples.

@@ -6,6 +6,10 @@
 //! missing. (One stack in very many may be exactly as deep.) The markers between the parts of a chain
 //! are no addresses and count apart since Linux 4.8; before, they were counted among the 127.
 //!
+//! The stack of calls that a CPU keeps (`--call-graph lbr`) is cut at the number of its entries, which
+//! perf writes down as `branches=32`; without that, at the most calls that any sample has, if a CPU
+//! can have so many entries.
+//!
 //! The machine's setting is not recorded. A longer chain shows that it is another than 127, and then
 //! nothing is said of events that did not ask for a number.
 //!
@@ -13,14 +17,21 @@
 //! dropped. Where the recorder had the kernel count lost samples by event (`PERF_FORMAT_LOST`), it
 //! writes these as LOST_SAMPLES, and they are the same once more.
 
+use std::collections::BTreeMap;
+
 use super::reader::Reader;
+use super::user_part::UserPart;
+use crate::decode::features::Features;
 use crate::decode::sample::Words;
 use crate::format::attr::read_format;
 use crate::format::record::CONTEXT_MARKER_MIN;
-use crate::profile::{EventId, Funnel};
+use crate::profile::{EventId, Funnel, Machine};
+use crate::text::grouped;
 
 /// Addresses of a call chain, unless asked for or set otherwise (`PERF_MAX_STACK_DEPTH`).
 const DEFAULT_LIMIT: usize = 127;
+/// Entries of CPUs that keep a stack of calls (`x86_pmu.lbr_nr` in arch/x86/events/intel, Linux 6.12).
+const CALL_STACK_DEPTHS: [usize; 3] = [8, 16, 32];
 /// The first kernel that counts markers apart.
 const MARKERS_APART: (u32, u32) = (4, 8);
 
@@ -35,6 +46,41 @@ pub(super) struct CutChains {
     with_markers: u64,
     /// One had more than [`DEFAULT_LIMIT`] addresses.
     longer: Longer,
+    /// Of stacks that the CPU kept, how many had so many calls.
+    calls: BTreeMap<usize, u64>,
+}
+
+/// Call chains that were cut, by who cut them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cut {
+    by_event: u64,
+    by_kernel: u64,
+    by_cpu: u64,
+}
+
+impl Cut {
+    /// How many samples have such a chain.
+    pub(super) fn samples(self) -> u64 {
+        self.by_event.saturating_add(self.by_kernel).saturating_add(self.by_cpu)
+    }
+
+    /// What it means and what to do; `None` if none was cut.
+    pub(super) fn describe(self) -> Option<String> {
+        let remedies = [
+            (self.by_kernel, " Raise kernel.perf_event_max_stack with sysctl and record again."),
+            (self.by_event, " Record with a larger --max-stack."),
+            (self.by_cpu, " The CPU keeps no more calls. Record with frame pointers (-g)."),
+        ];
+        let remedies = remedies.iter().filter(|(samples, _)| *samples > 0);
+        let remedies: String = remedies.map(|&(_, remedy)| remedy).collect();
+        let samples = grouped(self.samples());
+        (self.samples() > 0).then(|| {
+            format!(
+                "{samples} samples have truncated stacks: their outermost frames are missing, so \
+                 they are not under their real callers.{remedies}"
+            )
+        })
+    }
 }
 
 /// Whether the machine is known to be set to more than the default.
@@ -65,15 +111,33 @@ impl CutChains {
         }
     }
 
-    /// How many were cut, on a machine with this kernel (`uname -r`).
-    fn count(&self, os_release: Option<&str>) -> u64 {
-        let is_old = os_release.and_then(kernel_version).is_some_and(|it| it < MARKERS_APART);
-        match self.longer {
-            Longer::Seen => self.stated,
-            Longer::NotSeen if is_old => self.stated + self.default + self.with_markers,
-            Longer::NotSeen => self.stated + self.default,
-        }
+    /// So many calls in place of the user part of a chain.
+    fn note_calls(&mut self, calls: usize) {
+        *self.calls.entry(calls).or_default() += 1;
     }
+
+    /// How many were cut, on the machine that the features tell of.
+    pub(super) fn count(&self, features: &Features) -> Cut {
+        let os_release = features.host.os_release.as_deref();
+        let is_old = os_release.and_then(kernel_version).is_some_and(|it| it < MARKERS_APART);
+        let by_kernel = match self.longer {
+            Longer::Seen => 0,
+            Longer::NotSeen if is_old => self.default + self.with_markers,
+            Longer::NotSeen => self.default,
+        };
+        let most = || self.calls.keys().next_back().copied();
+        let depth = call_stack_depth(&features.machine)
+            .or_else(|| most().filter(|most| CALL_STACK_DEPTHS.contains(most)));
+        let by_cpu = depth.map_or(0, |depth| self.calls.range(depth..).map(|(_, it)| it).sum());
+        Cut { by_event: self.stated, by_kernel, by_cpu }
+    }
+}
+
+/// How many calls the CPU keeps, as perf wrote it down.
+fn call_stack_depth(machine: &Machine) -> Option<usize> {
+    let capabilities = machine.pmus.iter().flat_map(|pmu| &pmu.capabilities);
+    let depths = capabilities.filter_map(|it| it.strip_prefix("branches=")?.parse().ok());
+    depths.filter(|&depth| depth > 0).max()
 }
 
 /// `6.1` of `6.1.0-18-amd64`.
@@ -84,8 +148,11 @@ fn kernel_version(os_release: &str) -> Option<(u32, u32)> {
 
 impl Reader {
     /// Notes whether the call chain of a sample, or the part of it that came later, was cut.
-    pub(super) fn note_chain(&mut self, event: EventId, chain: Words<'_>) {
-        self.cut_chains.note(chain, self.events.attr(event).max_stack);
+    pub(super) fn note_chain(&mut self, event: EventId, chain: Words<'_>, user_part: UserPart<'_>) {
+        match user_part {
+            UserPart::Calls(calls) => self.cut_chains.note_calls(calls.len()),
+            _ => self.cut_chains.note(chain, self.events.attr(event).max_stack),
+        }
     }
 
     /// Whether the kernel counts lost samples by event, which the recorder writes when it ends.
@@ -105,7 +172,7 @@ impl Reader {
             recorded: in_file.saturating_add(lost),
             lost,
             unreadable: self.unreadable_samples,
-            truncated: self.cut_chains.count(self.features.host.os_release.as_deref()),
+            truncated: self.cut_chains.count(&self.features).samples(),
             shown: in_file.saturating_sub(self.unreadable_samples),
         }
     }
@@ -115,6 +182,7 @@ impl Reader {
 mod tests {
     use super::*;
     use crate::decode::ByteOrder;
+    use crate::profile::Pmu;
 
     /// A chain of a marker for the kernel, one for user space, and so many addresses.
     fn chain(addresses: usize) -> Vec<u8> {
@@ -128,7 +196,30 @@ mod tests {
         for &length in lengths {
             chains.note(Words::new(&chain(length), ByteOrder::Little), asked_for);
         }
-        chains.count(Some(os_release))
+        chains.count(&features(os_release, &[])).samples()
+    }
+
+    fn features(os_release: &str, capabilities: &[&str]) -> Features {
+        let capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
+        let mut features = Features::default();
+        features.host.os_release = Some(os_release.to_owned());
+        features.machine.pmus =
+            vec![Pmu { event_type: None, name: "cpu".to_owned(), capabilities }];
+        features
+    }
+
+    #[test]
+    fn a_stack_of_calls_is_cut_at_the_entries_of_the_cpu() {
+        let cut = |calls: &[usize], capabilities: &[&str]| {
+            let mut chains = CutChains::default();
+            calls.iter().for_each(|&calls| chains.note_calls(calls));
+            chains.count(&features("6.1.0", capabilities)).by_cpu
+        };
+        assert_eq!(cut(&[3, 32, 16, 31, 32], &["max_precise=3", "branches=32"]), 2);
+        assert_eq!(cut(&[3, 16, 31], &["branches=32"]), 0);
+        assert_eq!(cut(&[3, 32, 16, 31, 32], &[]), 2);
+        assert_eq!(cut(&[3, 16, 15], &[]), 1);
+        assert_eq!(cut(&[3, 16, 17], &[]), 0, "no CPU has 17");
     }
 
     #[test]

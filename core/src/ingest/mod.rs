@@ -234,7 +234,7 @@ impl Sink for RecordsOf<'_> {
         let entry = match dump {
             None => entry,
             Some(dump) => {
-                reader.stack_dumps += 1;
+                reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
                 without_dump.clear();
                 without_dump.extend_from_slice(&entry.bytes[..dump.start]);
                 without_dump.extend_from_slice(&NO_STACK_DUMP);

@@ -61,6 +61,8 @@ pub(super) struct Reader {
     pub(super) outside: u64,
     /// Samples with a copy of their user stack.
     pub(super) stack_dumps: u64,
+    /// Those among them that have no user frame at all.
+    pub(super) without_user_frame: u64,
     /// Samples that could not be used.
     pub(super) unreadable_samples: u64,
     pub(super) cut_chains: CutChains,
@@ -91,6 +93,7 @@ impl Reader {
             timeless: 0,
             outside: 0,
             stack_dumps: 0,
+            without_user_frame: 0,
             unreadable_samples: 0,
             cut_chains: CutChains::default(),
             warnings,
@@ -357,15 +360,27 @@ impl Reader {
 
     /// What was read and understood, and has no place in a profile yet.
     fn warn_of_what_is_not_shown(&mut self) {
-        let Self { warnings, stack_dumps, records, .. } = self;
+        let Self { warnings, stack_dumps, without_user_frame, records, .. } = self;
         if *stack_dumps > 0 {
             let message = format!(
                 "{} samples have a copy of their user stack, which this version does not unwind: \
-                 only the innermost user frame is shown. Record with frame pointers (-g) to see its \
-                 callers.",
-                grouped(*stack_dumps)
+                 only the innermost user frame is shown{}. Record with frame pointers (-g) to see \
+                 its callers.",
+                grouped(*stack_dumps),
+                match without_user_frame {
+                    0 => String::new(),
+                    none => format!(
+                        ", and of {} that were taken in the kernel none, as nothing says where it \
+                         was called",
+                        grouped(*none)
+                    ),
+                }
             );
             warnings.add_samples(WarningKind::NotUnwound, *stack_dumps, message);
+        }
+        let cut = self.cut_chains.count(&self.features);
+        if let Some(message) = cut.describe() {
+            warnings.add_samples(WarningKind::TruncatedStacks, cut.samples(), message);
         }
         let has = |record_type| records.contains_key(&record_type);
         if has(RecordType::STAT) && !has(RecordType::SAMPLE) {

@@ -43,8 +43,9 @@ impl Reader {
             return;
         };
         let raw = &decoded.raw;
-        self.note_chain(decoded.event, raw.call_chain);
+        self.note_chain(decoded.event, raw.call_chain, decoded.user_part);
         self.timeless += u64::from(raw.time_nanos.is_none());
+        self.without_user_frame += u64::from(decoded.user_part == UserPart::Unknown);
         let mode = entry.header.cpu_mode();
         if raw.pid == OUTSIDE
             && (mode == misc::CPUMODE_USER
@@ -97,7 +98,7 @@ impl Reader {
         let Entry { offset, bytes, .. } = entry;
         let body = bytes.get(RECORD_HEADER_SIZE..)?;
         let Some(event) = self.events.of_sample(body, self.order) else {
-            self.warnings.add(WarningKind::UnknownEvent, Some(offset), || {
+            self.warnings.add_sample(WarningKind::UnknownEvent, offset, || {
                 "Samples of events that the file does not describe were left out.".to_owned()
             });
             return None;
@@ -105,14 +106,14 @@ impl Reader {
         let mut at = self.sampled_at(event);
         let layout = self.events.layout(event);
         let Some(mut raw) = sample::decode(layout, body, self.order) else {
-            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+            self.warnings.add_sample(WarningKind::Unreadable, offset, || {
                 "Samples with fields beyond the end of their record were left out.".to_owned()
             });
             return None;
         };
         let (mut tail, end) = tail(layout, &raw, self.order);
         if end != TailEnd::Exact {
-            self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+            self.warnings.add_sample(WarningKind::Unreadable, offset, || {
                 "Samples are longer than their fields. Their time, thread and call chain are \
                  used; what comes after the call chain may be wrong."
                     .to_owned()
@@ -127,7 +128,7 @@ impl Reader {
             match OffCpuSample::decode(wrapped, self.order) {
                 Ok(wrapped) => self.unwrap_off_cpu(wrapped, &mut raw, tail),
                 Err(error) => {
-                    self.warnings.add(WarningKind::Unreadable, Some(offset), || {
+                    self.warnings.add_sample(WarningKind::Unreadable, offset, || {
                         format!("Off-CPU samples were left out: {error}.")
                     });
                     return None;
@@ -256,7 +257,7 @@ impl Reader {
         );
         for sample in samples {
             if let Some(row) = self.profile.samples.get(sample.rows.start) {
-                self.note_chain(row.event, chain.words);
+                self.note_chain(row.event, chain.words, UserPart::InChain);
             }
             let stack = self.joined(user, sample.stack);
             for row in sample.rows.clone() {
@@ -282,24 +283,27 @@ impl Reader {
         if given_up > 0 {
             let message = format!(
                 "{} samples lack the user part of their call chain: it should have come when their \
-                 thread returned to user space, but did not.",
+                 thread returned to user space, but did not. Record longer, or with larger buffers, \
+                 or have the kernel walk stacks at once (--call-graph fp, without defer).",
                 grouped(given_up)
             );
             self.warnings.add_samples(WarningKind::Lost, given_up, message);
         }
-        let message = match self.events.agreement() {
-            IdAgreement::Agreed => return,
-            IdAgreement::DifferentPlaces => {
+        match self.events.agreement() {
+            IdAgreement::Agreed => {}
+            IdAgreement::DifferentPlaces => self.warnings.add(WarningKind::UnknownEvent, None, || {
                 "The events disagree on where a record has its event's id. Each sample was counted \
                  for the event whose id is where that event expects it."
-            }
+                    .to_owned()
+            }),
             IdAgreement::NoIds => {
-                "There are several events, but not all records say which of them they belong to: \
-                 samples may be counted for another event. Record them one by one, or with a \
-                 newer perf."
+                let message = "There are several events, but not all records say which of them they \
+                               belong to: samples may be counted for another event. Record them one \
+                               by one, or with a newer perf.";
+                let samples = self.samples();
+                self.warnings.add_samples(WarningKind::UnknownEvent, samples, message.to_owned());
             }
-        };
-        self.warnings.add(WarningKind::UnknownEvent, None, || message.to_owned());
+        }
     }
 
     /// Shows a sample that waited for its call chain, if anybody watches.

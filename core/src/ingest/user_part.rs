@@ -9,7 +9,7 @@
 use crate::decode::attr::SampleLayout;
 use crate::decode::sample::RawSample;
 use crate::decode::sample_tail::{BranchStack, Registers, SampleTail};
-use crate::format::attr::branch_sample_type;
+use crate::format::attr::{branch_sample_type, sample_type};
 use crate::format::record::{CONTEXT_USER, misc};
 
 /// What tells the user part of a call chain.
@@ -22,6 +22,9 @@ pub enum UserPart<'a> {
     Calls(BranchStack<'a>),
     /// The user's instruction pointer, behind a chain without a user part.
     Called(u64),
+    /// Nothing: the stack was copied, and it is not known which of the registers is the instruction
+    /// pointer, or they do not have it.
+    Unknown,
 }
 
 impl<'a> UserPart<'a> {
@@ -41,21 +44,45 @@ impl<'a> UserPart<'a> {
         if cpu_mode != misc::CPUMODE_KERNEL || tail.user_stack.is_none() {
             return Self::InChain;
         }
-        let has_user_part = raw.call_chain.iter().any(|word| word == CONTEXT_USER);
-        let registers = tail.user_registers.filter(|_| !has_user_part);
-        let pointer = registers.and_then(|it| instruction_pointer(&it, arch?));
-        pointer.map_or(Self::InChain, Self::Called)
+        // A thread of the kernel has no registers of user space, and no user part to miss.
+        let is_of_kernel = layout.tail.has(sample_type::REGS_USER) && tail.user_registers.is_none();
+        if is_of_kernel || raw.call_chain.iter().any(|word| word == CONTEXT_USER) {
+            return Self::InChain;
+        }
+        let pointer = tail.user_registers.and_then(|it| instruction_pointer(&it, arch));
+        pointer.map_or(Self::Unknown, Self::Called)
     }
 }
 
 /// Numbers of registers are those of `asm/perf_regs.h` of each architecture.
-fn instruction_pointer(registers: &Registers<'_>, arch: &str) -> Option<u64> {
+fn instruction_pointer(registers: &Registers<'_>, arch: Option<&str>) -> Option<u64> {
     let number = match arch {
-        "x86_64" | "i386" | "i486" | "i586" | "i686" => 8,
-        "aarch64" => 32,
-        arch if arch.starts_with("riscv") => 0,
-        arch if arch.starts_with("arm") => 15,
-        _ => return None,
+        Some("x86_64" | "i386" | "i486" | "i586" | "i686") => X86_IP,
+        Some("aarch64") => ARM64_PC,
+        Some("s390x") => 33,
+        Some(arch) if arch.starts_with("ppc") => 32,
+        Some(arch) if ["riscv", "loongarch", "mips"].iter().any(|it| arch.starts_with(it)) => 0,
+        Some(arch) if arch.starts_with("arm") => 15,
+        Some(_) => return None,
+        None => {
+            let asked = REGISTERS_ASKED_FOR.iter().find(|(mask, _)| *mask == registers.mask);
+            asked?.1
+        }
     };
     registers.get(number).filter(|&pointer| pointer != 0)
 }
+
+const X86_IP: u32 = 8;
+const ARM64_PC: u32 = 32;
+
+/// The registers that perf asks for, and which of them is the instruction pointer. No other
+/// architecture has a set like these; a file that is cut does not say which it is of. (All of them,
+/// and the two that unwinding needs: `PERF_REGS_MASK` and `DWARF_MINIMAL_REGS` in
+/// tools/perf/arch/*/include/perf_regs.h, Linux 6.12; arm64 may have one more, for vectors.)
+const REGISTERS_ASKED_FOR: [(u64, u32); 5] = [
+    (0xff_0fff, X86_IP),
+    (1 << 7 | 1 << X86_IP, X86_IP),
+    (0x1_ffff_ffff, ARM64_PC),
+    (0x1_ffff_ffff | 1 << 46, ARM64_PC),
+    (1 << 31 | 1 << ARM64_PC, ARM64_PC),
+];

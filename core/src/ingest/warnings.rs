@@ -38,6 +38,19 @@ impl Warnings {
         self.add_from(Source::Place(Location::caller()), kind, offset, message);
     }
 
+    /// As [`Self::add`], of a sample: how many it concerns is how often it was met.
+    #[track_caller]
+    pub(super) fn add_sample(
+        &mut self,
+        kind: WarningKind,
+        offset: u64,
+        message: impl FnOnce() -> String,
+    ) {
+        let source = Source::Place(Location::caller());
+        let warning = self.add_from(source, kind, Some(offset), message);
+        warning.samples = Some(warning.count);
+    }
+
     /// Adds a warning about so many samples, and says it once.
     pub(super) fn add_samples(&mut self, kind: WarningKind, samples: u64, message: String) {
         let warning = Warning { kind, offset: None, count: 1, samples: Some(samples), message };
@@ -61,16 +74,18 @@ impl Warnings {
         kind: WarningKind,
         offset: Option<u64>,
         message: impl FnOnce() -> String,
-    ) {
-        let same =
-            |(known, warning): &&mut (Source, Warning)| warning.kind == kind && *known == source;
-        match self.warnings.iter_mut().find(same) {
-            Some((_, warning)) => warning.count += 1,
-            None => {
-                let warning = Warning { kind, offset, count: 1, samples: None, message: message() };
-                self.warnings.push((source, warning));
-            }
+    ) -> &mut Warning {
+        let same = |(known, warning): &(Source, Warning)| warning.kind == kind && *known == source;
+        let known = self.warnings.iter().position(same);
+        let index = known.unwrap_or(self.warnings.len());
+        if known.is_none() {
+            let message = message();
+            let warning = Warning { kind, offset, count: 0, samples: None, message };
+            self.warnings.push((source, warning));
         }
+        let (_, warning) = &mut self.warnings[index];
+        warning.count += 1;
+        warning
     }
 
     /// Adds a warning of its own, whose message names the thing that it is about; or adds to the

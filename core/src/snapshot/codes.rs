@@ -35,7 +35,7 @@ pub(super) const STATUSES: [Status; 7] = [
 pub(super) const PROVENANCES: [Provenance; 3] =
     [Provenance::Matched, Provenance::Embedded, Provenance::Forced];
 
-pub(super) const WARNING_KINDS: [WarningKind; 16] = [
+pub(super) const WARNING_KINDS: [WarningKind; 17] = [
     WarningKind::Unfinished,
     WarningKind::Truncated,
     WarningKind::Unreadable,
@@ -52,6 +52,7 @@ pub(super) const WARNING_KINDS: [WarningKind; 16] = [
     WarningKind::Text,
     WarningKind::NoTime,
     WarningKind::NotUnwound,
+    WarningKind::TruncatedStacks,
 ];
 
 pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
@@ -102,8 +103,8 @@ mod tests {
         // A new kind does not compile here until it is in the list below, and in the table.
         let all = |kind: WarningKind| match kind {
             Unfinished | PartsMissing | Truncated | Damaged | Unpacking | BadSection
-            | Unreadable | Unsupported | NotUnwound | Text | Lost | OutOfOrder | NoTime
-            | UnknownEvent | BuildIdConflict | Ambiguous => [
+            | Unreadable | Unsupported | NotUnwound | TruncatedStacks | Text | Lost
+            | OutOfOrder | NoTime | UnknownEvent | BuildIdConflict | Ambiguous => [
                 Unfinished,
                 PartsMissing,
                 Truncated,
@@ -113,6 +114,7 @@ mod tests {
                 Unreadable,
                 Unsupported,
                 NotUnwound,
+                TruncatedStacks,
                 Text,
                 Lost,
                 OutOfOrder,

@@ -84,6 +84,7 @@ fn finish(session: &Session) -> Outcome {
         | WarningKind::Unreadable
         | WarningKind::Unsupported
         | WarningKind::NotUnwound
+        | WarningKind::TruncatedStacks
         | WarningKind::Lost
         | WarningKind::OutOfOrder
         | WarningKind::UnknownEvent => false,

@@ -131,6 +131,9 @@ fn ids_that_only_the_description_has_are_found() {
         let session = session(&recording);
         assert_eq!(events(&session), [event("first", 1, 1), event("second", 2, 2)]);
         assert_eq!(unknown_events(&session), 1);
+        let mut warnings = session.warnings().iter();
+        let unknown = warnings.find(|it| it.kind == WarningKind::UnknownEvent);
+        assert_eq!(unknown.and_then(|it| it.samples), Some(1));
         assert_eq!(session.info().samples, 4);
     }
 }
@@ -340,10 +343,34 @@ fn calls_that_the_cpu_kept_take_the_place_of_the_user_part() {
     }
 }
 
+#[test]
+fn stacks_that_fill_the_cpus_entries_are_truncated() {
+    let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN | kernel::PERF_SAMPLE_BRANCH_STACK;
+    let call_stack = u64::from(kernel::PERF_SAMPLE_BRANCH_CALL_STACK);
+    let attr =
+        Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.branch_sample_type = call_stack);
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    for (time, calls) in [(10, 3), (11, 32), (12, 31), (13, 16)] {
+        let from = |call: u64| 0x1100 + 0x10 * call;
+        let entry =
+            |call: u64| kernel::perf_branch_entry { from: from(call), ..Default::default() };
+        let branches = (0..calls).map(|call| Branch { entry: entry(call), counters: 0 }).collect();
+        let chain = vec![context::USER, 0x1010];
+        recording.sample(0, &Sample { chain, branches, ..sample(time, 0) });
+    }
+    let session = session(&recording);
+    let [warning] = session.warnings() else { panic!("{:?}", session.warnings()) };
+    assert_eq!((warning.kind, warning.samples), (WarningKind::TruncatedStacks, Some(1)));
+    assert!(warning.message.contains("frame pointers"), "{}", warning.message);
+}
+
 /// `perf record --call-graph dwarf`: a sample in the kernel has user space in its registers only.
 #[test]
 fn the_registers_say_what_called_the_kernel() {
-    for (arch, mask) in [("x86_64", 1 << 8), ("aarch64", 1_u64 << 32)] {
+    // Numbers of instruction pointers: asm/perf_regs.h of each architecture.
+    for (arch, mask) in
+        [("x86_64", 1 << 8), ("aarch64", 1_u64 << 32), ("ppc64le", 1 << 32), ("s390x", 1 << 33)]
+    {
         let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN;
         let taken = taken | kernel::PERF_SAMPLE_REGS_USER | kernel::PERF_SAMPLE_STACK_USER;
         let attr =
@@ -356,6 +383,59 @@ fn the_registers_say_what_called_the_kernel() {
         recording.sample(0, &Sample { misc: 1, chain, regs_user, stack, ..sample(10, 0) });
         let expected = ["ffffffff81000007", "1020"].map(str::to_owned);
         assert_eq!(addresses(&recording), (expected.to_vec(), vec![0x20]), "{arch}");
+        assert_eq!(not_unwound(&recording), (1, false), "{arch}");
+    }
+}
+
+/// Samples whose stacks are not unwound, and whether it is said that some have no user frame.
+fn not_unwound(recording: &Recording) -> (u64, bool) {
+    let session = session(recording);
+    let warnings = session.warnings();
+    let warning = warnings.iter().find(|it| it.kind == WarningKind::NotUnwound);
+    let warning = warning.expect("a warning");
+    (warning.samples.expect("how many"), warning.message.contains("none"))
+}
+
+/// A recording of one sample in the kernel with a copy of the stack and these registers, and nothing
+/// that tells of the machine.
+fn in_kernel_with_registers(mask: u64, value: impl Fn(u32) -> u64) -> Recording {
+    let taken = BASE | kernel::PERF_SAMPLE_CALLCHAIN;
+    let taken = taken | kernel::PERF_SAMPLE_REGS_USER | kernel::PERF_SAMPLE_STACK_USER;
+    let attr = Attr::new(SOFTWARE, 0, taken).with(|attr| attr.kernel.sample_regs_user = mask);
+    let mut recording = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    let values = (0..64).filter(|bit| mask >> bit & 1 == 1).map(value).collect();
+    let regs_user = Some(Regs { abi: 2, values });
+    let chain = vec![context::KERNEL, 0xffff_ffff_8100_0007];
+    recording.sample(0, &Sample { misc: 1, chain, regs_user, stack: vec![1; 64], ..sample(10, 0) });
+    recording
+}
+
+/// A recording that is cut has nothing that names its architecture, but asked for its registers.
+#[test]
+fn the_registers_that_were_asked_for_tell_the_architecture() {
+    let expected = ["ffffffff81000007", "1020"].map(str::to_owned);
+    // All registers of x86-64 and arm64 but segments, and those that unwinding needs.
+    for (mask, pointer) in
+        [(0xff0fff, 8), (1 << 7 | 1 << 8, 8), ((1_u64 << 33) - 1, 32), (1 << 31 | 1 << 32, 32)]
+    {
+        let value = |register| if register == pointer { 0x1020 } else { 5 };
+        let recording = in_kernel_with_registers(mask, value);
+        assert_eq!(addresses(&recording), (expected.to_vec(), vec![0x20]), "{mask:#x}");
+        assert_eq!(not_unwound(&recording), (1, false), "{mask:#x}");
+    }
+}
+
+/// No frame is promised that cannot come.
+#[test]
+fn samples_without_any_user_frame_are_counted_apart() {
+    for mask in [0xffff, (1_u64 << 34) - 1] {
+        let mut recording = in_kernel_with_registers(mask, |_| 0x1020);
+        assert_eq!(addresses(&recording).1, [0; 0], "{mask:#x}");
+        assert_eq!(not_unwound(&recording), (1, true), "{mask:#x}");
+        // A thread of the kernel has neither registers nor a stack of user space.
+        let chain = vec![context::KERNEL, 0xffff_ffff_8100_0007];
+        recording.sample(0, &Sample { misc: 1, chain, ..sample(11, 0) });
+        assert_eq!(not_unwound(&recording), (1, true), "{mask:#x}");
     }
 }
 

@@ -2,6 +2,7 @@
 //! Synthesised, in both byte orders.
 
 use perf_event_open_sys::bindings as kernel;
+use perftab_core::error::WarningKind;
 use perftab_core::format::footer::Footer;
 use perftab_core::format::perftab_section::{self, PerftabSection};
 use perftab_core::profile::{Funnel, Unit};
@@ -98,7 +99,11 @@ fn a_stack_is_truncated_at_what_the_event_asked_for() {
         for addresses in [15, 16, 127] {
             it.sample(0, &sample(100 + addresses, addresses));
         }
-        assert_eq!(session(&it).coverage().truncated_stacks, Some(2));
+        let session = session(&it);
+        assert_eq!(session.coverage().truncated_stacks, Some(2));
+        let [warning] = session.warnings() else { panic!("{:?}", session.warnings()) };
+        assert_eq!((warning.kind, warning.samples), (WarningKind::TruncatedStacks, Some(2)));
+        assert!(warning.message.contains("--max-stack"), "{}", warning.message);
     }
 }
 

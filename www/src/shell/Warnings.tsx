@@ -2,18 +2,18 @@
 
 import type { JSX } from "preact";
 import { Fragment } from "preact";
-import type { ProfileInfo } from "../session/types.ts";
+import type { ProfileInfo, Warning } from "../session/types.ts";
 import { info } from "../state/app.ts";
 import { count } from "../state/format.ts";
 import { Copy } from "./Copy.tsx";
 import { Icon } from "./icons.tsx";
-import type { Loss, Losses } from "./losses.ts";
-import { asText, byKind, funnel, lossesOf, place } from "./losses.ts";
+import type { Losses } from "./losses.ts";
+import { asText, byKind, funnel, place } from "./losses.ts";
 import { Popover } from "./Popover.tsx";
 
 export function Warnings(): JSX.Element | null {
   const profile = info.value;
-  const total = profile === null ? 0 : lossesOf(profile).length;
+  const total = profile === null ? 0 : profile.warnings.length;
   if (profile === null || total === 0) {
     return null;
   }
@@ -51,7 +51,7 @@ function Panel({ profile }: { profile: ProfileInfo }): JSX.Element {
               <th scope="col">Remedy</th>
             </tr>
           </thead>
-          {byKind(lossesOf(profile)).map((losses) => (
+          {byKind(profile.warnings).map((losses) => (
             <Kind key={losses.kind} of={losses} />
           ))}
         </table>
@@ -92,7 +92,7 @@ function Kind({ of: { title, remedy, losses } }: { of: Losses }): JSX.Element {
   );
 }
 
-function Place({ loss }: { loss: Loss }): JSX.Element {
+function Place({ loss }: { loss: Warning }): JSX.Element {
   const { text, title } = place(loss.offset);
   return (
     <>

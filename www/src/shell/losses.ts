@@ -4,27 +4,16 @@
 import type { ProfileInfo, Warning } from "../session/types.ts";
 import { bytes, count, percent } from "../state/format.ts";
 
-/** A warning of the session's, or stacks that were cut, which it counts only. */
-export interface Loss {
-  kind: Warning["kind"] | "truncated-stacks";
-  offset: number | null;
-  count: number;
-  /** Samples that are lost, or that say less than the others, where that is known. */
-  samples: number | null;
-  /** What follows from it. */
-  message: string;
-}
-
-/** The losses of one kind. */
+/** The warnings of one kind. */
 export interface Losses {
-  kind: Loss["kind"];
+  kind: Warning["kind"];
   title: string;
   /** What to do about it; empty where nothing can be done. */
   remedy: string;
-  losses: Loss[];
+  losses: Warning[];
 }
 
-const TITLES: Record<Loss["kind"], string> = {
+const TITLES: Record<Warning["kind"], string> = {
   unfinished: "The recorder did not finish",
   "parts-missing": "Files are missing",
   truncated: "The file ends early",
@@ -48,7 +37,7 @@ const COPY_AGAIN = "Copy the file from the host again.";
 const NEWER = "A newer perftab may read them.";
 const RECORD_IDS = "Record with perftab record, or perf record --buildid-mmap.";
 
-const REMEDIES: Record<Loss["kind"], string> = {
+const REMEDIES: Record<Warning["kind"], string> = {
   unfinished: "Stop the recorder with Ctrl-C and let it finish.",
   "parts-missing": "Add the whole folder.",
   truncated: COPY_AGAIN,
@@ -68,15 +57,6 @@ const REMEDIES: Record<Loss["kind"], string> = {
   "truncated-stacks": "Raise kernel.perf_event_max_stack with sysctl and record again.",
 };
 
-/** Everything that was lost or is doubtful, worst first. */
-export function lossesOf({ warnings, funnel }: ProfileInfo): Loss[] {
-  const cut = funnel?.truncated ?? 0;
-  const message =
-    `${samplesWords(cut)} have truncated stacks: their outermost frames are missing, so they are not under their real ` +
-    "callers. Raise kernel.perf_event_max_stack with sysctl and record again.";
-  return cut === 0 ? warnings : [...warnings, { kind: "truncated-stacks", offset: null, count: cut, samples: cut, message }];
-}
-
 function samplesWords(samples: number): string {
   return `${count(samples)} samples`;
 }
@@ -86,7 +66,7 @@ const DECISIVE = 0.01;
 
 /** What changes what one concludes from the profile, each in a sentence with its share of the samples. */
 export function decisiveLosses(profile: ProfileInfo): string[] {
-  return lossesOf(profile).flatMap(({ kind, samples, message }) => {
+  return profile.warnings.flatMap(({ kind, samples, message }) => {
     const share = shareOf(profile, samples ?? 0);
     return share < DECISIVE || DAMAGE.includes(kind) ? [] : [withShare(TITLES[kind], message, samplesWords(samples ?? 0), share)];
   });
@@ -116,8 +96,8 @@ function withShare(title: string, message: string, head: string, share: number):
 }
 
 /** Kinds in the order of their first warning: the session sends the worst first. */
-export function byKind(losses: readonly Loss[]): Losses[] {
-  const groups = new Map<Loss["kind"], Losses>();
+export function byKind(losses: readonly Warning[]): Losses[] {
+  const groups = new Map<Warning["kind"], Losses>();
   for (const loss of losses) {
     const { kind } = loss;
     const group = groups.get(kind) ?? { kind, title: TITLES[kind], remedy: REMEDIES[kind], losses: [] };
@@ -203,7 +183,7 @@ export function asText(profile: ProfileInfo): string {
   const steps = funnel(profile)
     .map((step) => `${step.name} ${count(step.count)}`)
     .join(" → ");
-  const lines = lossesOf(profile).map(({ kind, count: times, samples, offset, message }) =>
+  const lines = profile.warnings.map(({ kind, count: times, samples, offset, message }) =>
     [kind, count(samples ?? times), place(offset).text, message, REMEDIES[kind]].join("\t"),
   );
   return [`Samples: ${steps}`, ...lines].join("\n");
