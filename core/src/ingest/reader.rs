@@ -57,8 +57,10 @@ pub(super) struct Reader {
     pub(super) profile: Profile,
     /// Samples that state no time.
     pub(super) timeless: u64,
-    /// Samples of user code whose pid is that of idle threads.
+    /// Samples of user space whose pid is that of idle threads.
     pub(super) outside: u64,
+    /// Samples with that pid of which nothing tells whether user space or an idle thread was there.
+    pub(super) idle_or_outside: u64,
     /// Samples with a copy of their user stack.
     pub(super) stack_dumps: u64,
     /// Those among them that have no user frame at all.
@@ -92,6 +94,7 @@ impl Reader {
             profile: Profile::default(),
             timeless: 0,
             outside: 0,
+            idle_or_outside: 0,
             stack_dumps: 0,
             without_user_frame: 0,
             unreadable_samples: 0,
@@ -415,6 +418,34 @@ impl Reader {
         }
     }
 
+    /// A recorder in a PID namespace is told pid 0 of each process outside of it, as of idle threads.
+    fn warn_of_what_was_outside(&mut self) {
+        let Self { outside, idle_or_outside, .. } = *self;
+        let unclear = match idle_or_outside {
+            0 => String::new(),
+            more => format!(
+                " {} samples in the kernel with pid 0 are of such processes or of idle CPUs.",
+                grouped(more)
+            ),
+        };
+        if outside > 0 {
+            let message = format!(
+                "{} samples are of processes outside of the PID namespace of the recorder. To it \
+                 they all have pid 0, so their own code has no names.{unclear} Record outside of \
+                 the container.",
+                grouped(outside)
+            );
+            self.warnings.add_samples(WarningKind::Ambiguous, outside, message);
+        } else if self.tasks.outside_records() > 0 && idle_or_outside > 0 {
+            let message = format!(
+                "{} samples in the kernel have pid 0: they are of idle CPUs, or of processes \
+                 outside of the PID namespace of the recorder. Record outside of the container.",
+                grouped(idle_or_outside)
+            );
+            self.warnings.add_samples(WarningKind::Ambiguous, idle_or_outside, message);
+        }
+    }
+
     pub(super) fn finish(
         mut self,
         time_order: &TimeOrder,
@@ -436,6 +467,7 @@ impl Reader {
         }
         self.profile.funnel = Some(self.funnel());
         self.warn_of_what_was_lost();
+        self.warn_of_what_was_outside();
         self.off_cpu.finish(&mut self.profile);
         self.profile.wall_clock = WallClockTime::of(&self.profile.events);
         self.profile.host = std::mem::take(&mut self.features.host);
@@ -458,15 +490,6 @@ impl Reader {
                 grouped(self.timeless)
             );
             self.warnings.add_samples(WarningKind::NoTime, self.timeless, message);
-        }
-        if self.outside > 0 {
-            let message = format!(
-                "{} samples are of processes outside of the PID namespace of the recorder. To it \
-                 they all have pid 0, so their own code has no names. Record outside of the \
-                 container.",
-                grouped(self.outside)
-            );
-            self.warnings.add_samples(WarningKind::Ambiguous, self.outside, message);
         }
         let embedded = PerftabSectionData::take(&mut self.features, &mut self.warnings);
         self.profile.host.distribution = embedded.distribution;

@@ -17,7 +17,9 @@ use crate::decode::sample::{self, RawSample, Words};
 use crate::decode::sample_tail::{SampleTail, TailEnd};
 use crate::error::WarningKind;
 use crate::format::attr::sample_type;
-use crate::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, RECORD_HEADER_SIZE, misc};
+use crate::format::record::{
+    CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT_USER_DEFERRED, RECORD_HEADER_SIZE, misc,
+};
 use crate::profile::{EventId, Sample, StackId, Stacks};
 use crate::text::grouped;
 
@@ -29,6 +31,16 @@ struct DecodedSample<'a> {
     /// What follows the call chain. Most samples end with it, and nothing is made for those.
     tail: Option<SampleTail<'a>>,
     user_part: UserPart<'a>,
+}
+
+impl DecodedSample<'_> {
+    /// True if something tells that it is of a thread with a user space: idle threads have none.
+    fn is_of_user(&self, mode: u16) -> bool {
+        let begins_user_part = |word| matches!(word, CONTEXT_USER | CONTEXT_USER_DEFERRED);
+        mode == misc::CPUMODE_USER
+            || self.tail.as_ref().is_some_and(|tail| tail.user_registers.is_some())
+            || self.raw.call_chain.iter().any(begins_user_part)
+    }
 }
 
 impl Reader {
@@ -47,15 +59,17 @@ impl Reader {
         self.timeless += u64::from(raw.time_nanos.is_none());
         self.without_user_frame += u64::from(decoded.user_part == UserPart::Unknown);
         let mode = entry.header.cpu_mode();
-        if raw.pid == OUTSIDE
-            && (mode == misc::CPUMODE_USER
-                || raw.call_chain.iter().any(|word| word == CONTEXT_USER))
-        {
-            self.outside += 1;
-            self.tasks.ran_outside(&mut self.profile);
-        }
         let first_row = self.profile.samples.len();
-        let task = self.tasks.sampled(&mut self.profile, raw.pid, raw.tid);
+        let task = match raw.pid {
+            OUTSIDE if decoded.is_of_user(mode) => {
+                self.outside += 1;
+                self.tasks.sampled_outside(&mut self.profile)
+            }
+            pid => {
+                self.idle_or_outside += u64::from(pid == OUTSIDE);
+                self.tasks.sampled(&mut self.profile, pid, raw.tid)
+            }
+        };
         let SampledTask { thread, space, mappings } = task;
         self.doubt.sample(cpu_number(raw.cpu), mappings);
         let stack = self.call_chains.intern(
@@ -246,7 +260,10 @@ impl Reader {
         if samples.is_empty() {
             return;
         }
-        let task = self.tasks.sampled(&mut self.profile, pid, tid);
+        let task = match pid {
+            OUTSIDE => self.tasks.sampled_outside(&mut self.profile),
+            _ => self.tasks.sampled(&mut self.profile, pid, tid),
+        };
         let user = self.call_chains.intern(
             &mut self.profile,
             &mut self.kernels,

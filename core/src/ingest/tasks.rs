@@ -15,7 +15,7 @@ use crate::profile::{
 /// Pid and tid of idle threads. A recorder in a PID namespace is told the same of every process
 /// outside of it (`perf_event_pid_type` in kernel/events/core.c, Linux 6.12).
 pub(super) const OUTSIDE: u32 = 0;
-/// What has that pid, if user code ran in it.
+/// What has that pid and is no idle thread.
 const OUTSIDE_NAME: &str = "outside of the PID namespace";
 
 /// Everything alive at the time that records have reached.
@@ -37,6 +37,10 @@ pub(super) struct Tasks {
     ended: VecDeque<(usize, ProcessId)>,
     /// How often records were lost that may have been mappings.
     gaps: u32,
+    /// What stands for all processes outside of the recorder's PID namespace.
+    outside: Option<(ThreadId, AddressSpace)>,
+    /// Names and mappings of such processes.
+    outside_records: u64,
     versions: u32,
 }
 
@@ -173,6 +177,24 @@ impl Tasks {
         SampledTask { thread: recent.thread, space: &process.space, mappings }
     }
 
+    /// The thread of a sample of user space with the pid of idle threads: it stands for several
+    /// processes, so what they map is not kept.
+    pub(super) fn sampled_outside(&mut self, profile: &mut Profile) -> SampledTask<'_> {
+        let (thread, space) = self.outside.get_or_insert_with(|| {
+            let name = profile.strings.intern(OUTSIDE_NAME);
+            let process = profile.threads.add_process(Process { pid: OUTSIDE, name });
+            let thread = profile.threads.add_thread(Thread { process, tid: OUTSIDE, name });
+            (thread, AddressSpace::new(Self::next_version(&mut self.versions)))
+        });
+        SampledTask { thread: *thread, space, mappings: Mappings::Sure }
+    }
+
+    /// How many names and mappings came of processes outside of the recorder's PID namespace. Idle
+    /// threads have none; but a CPU that is brought up has a FORK of its own.
+    pub(super) fn outside_records(&self) -> u64 {
+        self.outside_records
+    }
+
     /// Records were lost, and mappings may have been among them.
     pub(super) fn lost_mappings(&mut self) {
         self.gaps = self.gaps.saturating_add(1);
@@ -214,6 +236,7 @@ impl Tasks {
     /// A thread has a name; after exec its process is another.
     pub(super) fn comm(&mut self, profile: &mut Profile, comm: &CommRecord<'_>) {
         if comm.pid == OUTSIDE && !comm.name.starts_with("swapper") {
+            self.outside_records += 1;
             return;
         }
         let name = profile.strings.intern(&comm.name);
@@ -359,19 +382,10 @@ impl Tasks {
         }
     }
 
-    /// User code ran under the pid of idle threads: it is that of several processes, so what they map
-    /// is not kept.
-    pub(super) fn ran_outside(&mut self, profile: &mut Profile) {
-        let name = profile.strings.intern(OUTSIDE_NAME);
-        let known = self.known(profile, OUTSIDE, OUTSIDE);
-        let thread = &mut profile.threads.threads[known.thread.index()];
-        thread.name = name;
-        profile.threads.processes[thread.process.index()].name = name;
-    }
-
     /// Code was mapped into a process.
     pub(super) fn map(&mut self, profile: &mut Profile, mmap: &MmapRecord<'_>) {
         if mmap.pid == OUTSIDE {
+            self.outside_records += 1;
             return;
         }
         let Some(end) = mmap.address.checked_add(mmap.length) else { return };

@@ -439,6 +439,50 @@ fn samples_without_any_user_frame_are_counted_apart() {
     }
 }
 
+/// Of threads outside of its PID namespace a recorder is told pid 0, as of idle threads.
+#[test]
+fn processes_outside_of_the_namespace_are_told_apart_from_idle_threads() {
+    let attr = Attr::new(SOFTWARE, 0, BASE | kernel::PERF_SAMPLE_CALLCHAIN);
+    let zero = |time, misc, chain: &[u64]| Sample {
+        misc,
+        pid: 0,
+        tid: 0,
+        chain: chain.to_vec(),
+        ..sample(time, 0)
+    };
+    let in_kernel = [context::KERNEL, KERNEL];
+    let mut idle = recording(Order::Little, vec![Event::new(0, "", attr, 1)]);
+    idle.comm(At { pid: 0, tid: 0, ..at(2) }, 0, "swapper/0");
+    idle.sample(0, &zero(10, 1, &in_kernel)).sample(0, &zero(11, 1, &in_kernel));
+    assert_eq!(session(&idle).warnings(), []);
+    let mut outside = idle.clone();
+    outside.sample(0, &zero(12, 2, &[context::USER, 0x1010]));
+    outside.sample(0, &zero(13, 1, &[context::KERNEL, KERNEL, context::USER, 0x1010]));
+    outside.sample(0, &zero(14, 1, &in_kernel));
+    let session_ = session(&outside);
+    let [warning] = session_.warnings() else { panic!("{:?}", session_.warnings()) };
+    assert_eq!((warning.kind, warning.samples), (WarningKind::Ambiguous, Some(2)));
+    assert!(warning.message.starts_with("2 samples are of processes outside"));
+    assert!(warning.message.contains(" 3 samples in the kernel"), "{}", warning.message);
+    let profile = session_.profile();
+    let names: Vec<&str> = (0..5)
+        .map(|row| {
+            let thread = profile.threads.thread(profile.samples.get(row).expect("a row").thread);
+            profile.strings.get(thread.name)
+        })
+        .collect();
+    let other = "outside of the PID namespace";
+    assert_eq!(names, ["swapper/0", "swapper/0", other, other, "swapper/0"]);
+    // What they map names nothing.
+    let addresses = addresses(&outside);
+    assert!(addresses.1.is_empty(), "{addresses:?}");
+    // Where nothing but records of such processes tells of them.
+    idle.comm(At { pid: 0, tid: 0, ..at(15) }, 0, "bash");
+    let session = session(&idle);
+    let [warning] = session.warnings() else { panic!("{:?}", session.warnings()) };
+    assert_eq!((warning.kind, warning.samples), (WarningKind::Ambiguous, Some(2)));
+}
+
 #[test]
 fn samples_that_do_not_end_where_their_fields_do_are_kept_and_said() {
     let attr = Attr::new(SOFTWARE, 0, BASE);
