@@ -36,17 +36,17 @@ pub(super) enum MappedCode {
 /// Compares what was mapped with the code of a file.
 pub(super) fn place(elf: &Elf, mapped: &[ExecutableMapping]) -> MappedCode {
     let code = Code::of(elf);
-    if code.was_mapped_elsewhere_too(mapped) {
+    let has_code = has_code(elf);
+    // `eu-strip -f` leaves the segments of a debug file as they were; `objcopy --only-keep-debug`
+    // does not, so nothing of what was mapped can be told from its offsets.
+    let is_left = |segment: &&Segment| segment.file_size == segment.memory_size;
+    let has_offsets = has_code || code.segments.iter().all(is_left);
+    if has_offsets && code.was_mapped_elsewhere_too(mapped) {
         return MappedCode::Several;
     }
-    let is_same = match has_code(elf) {
+    let is_same = match has_code {
         true => mapped.is_empty() || code.segments.is_empty() || code.was_mapped(mapped),
-        // `eu-strip -f` leaves the segments of a debug file as they were.
-        false => {
-            let is_left = |segment: &&Segment| segment.file_size == segment.memory_size;
-            code.segments.iter().all(is_left)
-                && mapped.iter().any(|it| it.length.is_some() && code.is_segment(it))
-        }
+        false => has_offsets && mapped.iter().any(|it| it.length.is_some() && code.is_segment(it)),
     };
     match (is_same, code.slide(mapped)) {
         (true, _) => MappedCode::SameOffsets,
