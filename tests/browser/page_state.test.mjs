@@ -190,7 +190,7 @@ describe("what changes what one concludes", () => {
     const { samples } = warnings.find(({ kind }) => kind === "not-unwound");
     const banner = (of) => of.locator(".banner", { hasText: new RegExp(`^\\s*${samples} samples \\([\\d.]+.%\\) have a copy`) });
     await banner(page).waitFor();
-    await tab.picture("banner-not-unwound");
+    await tab.pictures("banner-not-unwound");
 
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share this profile" });
@@ -201,7 +201,7 @@ describe("what changes what one concludes", () => {
     await dialog.getByText(/characters of 2,000/).waitFor();
     await tab.settled();
     const link = await dialog.getByRole("textbox", { name: "The link" }).innerText();
-    await tab.picture("share-title");
+    await tab.pictures("share-title");
     await page.keyboard.press("Escape");
 
     const reader = await Tab.open(`file://${html}#${link.slice(link.indexOf("#") + 1)}`);
