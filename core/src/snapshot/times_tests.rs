@@ -273,6 +273,42 @@ fn a_steady_load_is_even_in_bins() {
     }
 }
 
+/// A dozen processes that take turns: as many steps as a longer link has would not fit.
+#[test]
+fn a_short_link_has_a_timeline_of_fewer_steps() {
+    let mut made = random_profile(1, 0);
+    let frame = made.profile.frames.iter().next().map(|(frame, _)| frame).expect("a frame");
+    let stack = made.profile.stacks.intern(crate::profile::Stacks::EMPTY, frame);
+    let threads: Vec<_> = (0..12)
+        .map(|number| {
+            let name = made.profile.strings.intern(&format!("worker {number}"));
+            let process = crate::profile::Process { pid: 100 + number, name };
+            let process = made.profile.threads.add_process(process);
+            let thread = crate::profile::Thread { process, tid: 100 + number, name };
+            made.profile.threads.add_thread(thread)
+        })
+        .collect();
+    let mut random = Random(5);
+    let (count, distance) = (4_000, 1_000_000);
+    for number in 0..count {
+        made.profile.samples.push(crate::profile::Sample {
+            time_nanos: 77_000_000_000 + number * distance,
+            thread: threads[random.below(threads.len() as u64) as usize],
+            stack,
+            event: crate::profile::EventId(0),
+            cpu: 0,
+            weight: distance,
+        });
+    }
+    (made.profile.events[0].samples, made.profile.events[0].weight) = (count, count * distance);
+    made.facts = Facts { texts: made.facts.texts, ..Facts::of(&made.profile) };
+    let opened = with(&made, 700, Times::Samples);
+    assert_eq!(opened.fidelity.times, Times::Processes);
+    let bins = opened.profile.bins.as_ref().expect("there are bins");
+    let sum: u64 = bins.tracks.iter().flat_map(|it| &it.cells).map(|cell| cell.weight).sum();
+    assert_eq!(sum, count * distance);
+}
+
 #[test]
 fn a_timeline_is_drawn_from_bins() {
     let made = random_profile(4, 3000);

@@ -54,7 +54,8 @@ const REMEDY = (
 function Line({ children }: { children: ComponentChildren }): JSX.Element {
   return (
     <p class="banner" role="status">
-      <Icon name="warning" size={14} /> <span>{children}</span>
+      <Icon name="warning" size={14} />
+      <span>{children}</span>
     </p>
   );
 }

@@ -29,19 +29,23 @@ pub(super) struct Room<'a> {
     pub heat_bytes: usize,
 }
 
-/// Forms of bins, from those that tell the most. Where one does not fit, the next may.
-const FORMS: [(Times, u32); 8] = [
-    (Times::Threads, 1024),
-    (Times::Threads, 512),
-    (Times::Threads, 256),
-    (Times::Processes, 512),
-    (Times::Processes, 256),
-    (Times::Processes, 128),
-    (Times::Processes, 64),
-    (Times::Processes, 32),
+/// Forms of bins, from those that tell the most: of what, how many, and about how many steps the largest
+/// cell of a track has. Where one does not fit, the next may.
+const FORMS: [(Times, u32, u64); 10] = [
+    (Times::Threads, 1024, STEPS),
+    (Times::Threads, 512, STEPS),
+    (Times::Threads, 256, STEPS),
+    (Times::Processes, 512, STEPS),
+    (Times::Processes, 256, STEPS),
+    (Times::Processes, 128, STEPS),
+    (Times::Processes, 64, STEPS),
+    (Times::Processes, 32, STEPS),
+    // In a link of 2,000 characters with a dozen processes, it is these or nothing.
+    (Times::Processes, 32, STEPS / 4),
+    (Times::Processes, 32, STEPS / 10),
 ];
 
-/// The largest cell of a track has about so many steps: more than pixels that its area is high.
+/// More than pixels that the area of a track is high.
 const STEPS: u64 = 100;
 
 impl<'a> Body<'_, 'a> {
@@ -56,7 +60,7 @@ impl<'a> Body<'_, 'a> {
             BinsOf::Processes => times == Times::Processes,
             BinsOf::Threads => true,
         };
-        for (times, count) in FORMS {
+        for (times, count, steps) in FORMS {
             if !is_there(times) || times > self.room.most || count > finest.count {
                 continue;
             }
@@ -71,7 +75,7 @@ impl<'a> Body<'_, 'a> {
             part.number(Field::Times, bins.length);
             let pids = groups.heaviest(finest);
             pids.iter().fold(0, |before, &pid| write_number(&mut part, pid, before));
-            let tracks = Tracks::new(&bins, &groups);
+            let tracks = Tracks::new(&bins, &groups, steps);
             if tracks.threads.len() > MAX_THREADS {
                 continue;
             }
@@ -170,6 +174,8 @@ impl Groups<'_> {
 /// Tracks in the order in which they are written: threads, then groups.
 struct Tracks<'a> {
     bins: &'a TimeBins,
+    /// Of the largest cell of each.
+    steps: u64,
     of: HashMap<(EventId, ThreadId), &'a BinTrack>,
     /// Threads that have tracks of their own, with their groups.
     threads: Vec<(u64, ThreadId)>,
@@ -179,7 +185,7 @@ struct Tracks<'a> {
 }
 
 impl<'a> Tracks<'a> {
-    fn new(bins: &'a TimeBins, groups: &Groups<'_>) -> Self {
+    fn new(bins: &'a TimeBins, groups: &Groups<'_>, steps: u64) -> Self {
         let of = bins.tracks.iter().map(|track| ((track.event, track.thread), track)).collect();
         let folded = groups.folded();
         let slots: BTreeSet<_> =
@@ -193,7 +199,7 @@ impl<'a> Tracks<'a> {
         }
         let first = if bins.of == BinsOf::Threads { folded } else { 0 };
         let groups = (first..=folded).map(|group| of_group.get(&group).copied()).collect();
-        Self { bins, of, threads, groups }
+        Self { bins, steps, of, threads, groups }
     }
 
     /// Writes all of an event; false if that is too much.
@@ -204,7 +210,7 @@ impl<'a> Tracks<'a> {
             out.number(Field::Bins, track.map_or(0, |track| track.samples));
             if let Some(track) = track {
                 out.number(Field::Bins, track.weight);
-                write_track(out, self.bins, track, unit);
+                write_track(out, self.bins, track, unit, self.steps);
             }
             if !limit.holds(out) {
                 return false;
@@ -213,7 +219,7 @@ impl<'a> Tracks<'a> {
         // The call tree has how much there is of a group.
         for thread in &self.groups {
             match thread.and_then(track) {
-                Some(track) => write_track(out, self.bins, track, unit),
+                Some(track) => write_track(out, self.bins, track, unit, self.steps),
                 None => out.byte(Field::Bins, 0),
             }
         }
@@ -222,7 +228,7 @@ impl<'a> Tracks<'a> {
 }
 
 /// Writes the kinds that a track has, the size of a step, and for each kind the steps of each bin.
-fn write_track(out: &mut Writer<'_>, bins: &TimeBins, track: &BinTrack, unit: u64) {
+fn write_track(out: &mut Writer<'_>, bins: &TimeBins, track: &BinTrack, unit: u64, steps: u64) {
     let kinds = track.cells.iter().fold(0, |kinds, cell| kinds | 1u8 << cell.kind);
     out.byte(Field::Bins, kinds);
     if kinds == 0 {
@@ -230,7 +236,7 @@ fn write_track(out: &mut Writer<'_>, bins: &TimeBins, track: &BinTrack, unit: u6
     }
     let peak = track.cells.iter().map(|cell| cell.weight).max().unwrap_or_default();
     let finest = -(unit.max(1).ilog2() as i8);
-    let is_coarse = |shift: &i8| step_of(unit, *shift).is_some_and(|step| peak / step <= STEPS);
+    let is_coarse = |shift: &i8| step_of(unit, *shift).is_some_and(|step| peak / step <= steps);
     let shift = (finest..64).find(is_coarse).unwrap_or_default();
     out.byte(Field::Bins, shift as u8);
     let step = step_of(unit, shift).unwrap_or(unit).max(1);
