@@ -9,7 +9,7 @@ use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_binary;
 use perftab_tests::servers::Viewer;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::build_ids::builds::{
     Builds, Files, Functions, Ids, NEWER, NEWER_ID, OLDER, OLDER_ID, Replaced, compile,
@@ -152,7 +152,10 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         let view = Viewer::start(&[text(&recording)]);
         let late = view.get("/profile/0/late-ids").body;
         let late: Value = serde_json::from_slice(&late).expect("JSON");
-        assert_eq!(late["dsos"], json!([dso["id"]]));
+        // A library is told of, too, when a test beside this one gives up its link to it in a cache of
+        // perf's: that is a change like any other.
+        let late = late["dsos"].as_array().expect("a list");
+        assert!(late.contains(&dso["id"]), "{late:?}");
         drop(view);
 
         // Copied to another machine, where nothing is at its path, it has the id of the end, with
