@@ -12,7 +12,7 @@ use perftab_tests::open::open_path;
 use perftab_tests::perftab_binary;
 
 use crate::record::recorder::{
-    Recorder, RunningProcess, busy, data_size, is_installed, is_root, wait_for,
+    Recorder, RunningProcess, busy, busy_without_id, data_size, is_installed, is_root, wait_for,
 };
 
 #[test]
@@ -232,13 +232,7 @@ fn a_killed_recorder_leaves_what_it_had() {
 #[test]
 fn a_killed_recorder_leaves_the_features_of_its_last_second() {
     let recorder = Recorder::new();
-    let program = busy(&recorder.folder);
-    let without_id = recorder.folder.join("without_id");
-    let objcopy = Command::new("objcopy")
-        .args(["--remove-section", ".note.gnu.build-id"])
-        .args([&program, &without_id])
-        .exit_status();
-    assert!(objcopy.unwrap().success());
+    let without_id = busy_without_id(&recorder.folder);
     let process = RunningProcess::program(&without_id, &[]);
     let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
     // A signal that asks perf for a snapshot ends nothing.

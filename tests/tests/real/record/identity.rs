@@ -1,18 +1,17 @@
 //! The identity recorded is that of the file as mapped.
 
 use std::fs;
-use std::process::Command;
 
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
 use perftab_core::session::ProfileInfo;
-use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
 use perftab_tests::perf::until_it_ran;
 
 use crate::record::recorder::{
-    BUSY_ID, Recorder, RunningProcess, busy, busy_again, is_installed, is_root, wait_for,
+    BUSY_ID, Recorder, RunningProcess, busy, busy_again, busy_without_id, is_installed, is_root,
+    wait_for,
 };
 
 const OTHER_ID: &str = "b0551e5b0551e5b0551e5b0551e5b0551e500002";
@@ -99,13 +98,7 @@ fn b08_shared_libraries_have_ids() {
 #[test]
 fn b26_a_recording_with_our_section_as_a_feature_still_opens() {
     let recorder = Recorder::new();
-    let program = busy(&recorder.folder);
-    let without_id = recorder.folder.join("without_id");
-    let objcopy = Command::new("objcopy")
-        .args(["--remove-section", ".note.gnu.build-id"])
-        .args([&program, &without_id])
-        .exit_status();
-    assert!(objcopy.unwrap().success());
+    let without_id = busy_without_id(&recorder.folder);
     let recorded = recorder.run(&["-g", "--", without_id.to_str().unwrap(), "100"]);
     assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
     let whole = open_path(&recorder.file).unwrap().info();

@@ -53,6 +53,17 @@ pub fn busy_again(folder: &Path, build_id: &str) -> PathBuf {
     program::compile(folder, "busy_again", build_id, BUSY)
 }
 
+/// The same program without a build-id.
+pub fn busy_without_id(folder: &Path) -> PathBuf {
+    let without_id = folder.join("without_id");
+    let objcopy = Command::new("objcopy")
+        .args(["--remove-section", ".note.gnu.build-id"])
+        .args([&busy(folder), &without_id])
+        .exit_status();
+    assert!(objcopy.unwrap().success());
+    without_id
+}
+
 /// Whether tests may record the kernel; says so if not.
 pub fn is_root(test: &str) -> bool {
     let root = fs::metadata("/proc/self").is_ok_and(|meta| {
