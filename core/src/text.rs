@@ -38,6 +38,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A [`grouped`] number with the words behind it, which depend on whether it is one:
+/// `1 sample has`, `412,806 samples have`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
 /// Nanoseconds since 1970 as date and time (RFC 3339): `2026-11-20T12:34:56.123456789Z`.
 pub fn utc(nanos: u64) -> String {
     let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);

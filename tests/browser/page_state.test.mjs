@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { describe } from "node:test";
 import { html } from "./recording.mjs";
-import { afterScenes, beforeScenes, scene } from "./scene.mjs";
+import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
 
 const file = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -122,15 +122,21 @@ describe("dialogs", () => {
 });
 
 describe("what is spoken", () => {
+  /** Notes from now on what a screen reader hears. */
+  const listen = () =>
+    tab.page.evaluate(() => {
+      window.perftabSaid = [];
+      window.perftabEar?.disconnect();
+      window.perftabEar = new MutationObserver((changes) => {
+        for (const { addedNodes } of changes) window.perftabSaid.push(...[...addedNodes].map((node) => node.textContent));
+      });
+      const region = document.querySelector(".visually-hidden[role=status][aria-live=polite]");
+      window.perftabEar.observe(region, { childList: true, subtree: true });
+    });
+
   scene("is said again when it happens again", async () => {
     const { page } = tab;
-    await page.evaluate(() => {
-      window.perftabSaid = [];
-      const region = document.querySelector(".visually-hidden[role=status][aria-live=polite]");
-      new MutationObserver((changes) => {
-        for (const { addedNodes } of changes) window.perftabSaid.push(...[...addedNodes].map((node) => node.textContent));
-      }).observe(region, { childList: true, subtree: true });
-    });
+    await listen();
     for (const times of [1, 2]) {
       // Nothing in it is a binary of this profile, and the page says so.
       await tab.drop(file("README.md"));
@@ -138,6 +144,50 @@ describe("what is spoken", () => {
     }
     const [one, two] = await page.evaluate(() => window.perftabSaid);
     assert.equal(one, two);
+  });
+
+  scene("says of each search that it finds nothing, of the same one again too", async () => {
+    const { page } = tab;
+    await listen();
+    const times = (number) =>
+      page.waitForFunction(
+        (number) => window.perftabSaid.filter((words) => words.startsWith("Nothing named “not_there”.")).length === number,
+        number,
+      );
+    await page.keyboard.press("/");
+    await page.keyboard.insertText("not_there");
+    await times(1);
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText("not_here_either");
+    await page.locator(".search-panel", { hasText: "not_here_either" }).waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText("not_there");
+    await times(2);
+    await page.keyboard.press("Control+a");
+    await page.keyboard.press("Delete");
+    await page.keyboard.press("Escape");
+  });
+});
+
+describe("the line beside the side panel", () => {
+  scene("stays where it is once something took the pointer away", async () => {
+    const { page } = tab;
+    const line = page.getByRole("separator", { name: "Width of the side panel" });
+    const { x, y, height } = await line.boundingBox();
+    const place = async () => (await line.boundingBox()).x;
+    await page.mouse.move(x + 2, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x - 58, y + height / 2, { steps: 3 });
+    await eventually(async () => assert.ok(Math.abs((await place()) - (x - 60)) < 2));
+    // A mouse is pointer 1. What shows a dialog of the system takes it like this.
+    await line.evaluate((line) => line.releasePointerCapture(1));
+    const left = await place();
+    await page.mouse.move(x - 58, y + 10, { steps: 3 });
+    await page.mouse.move(x - 98, y + 10, { steps: 3 });
+    await tab.settled();
+    assert.equal(await place(), left);
+    await page.mouse.up();
+    await line.dblclick();
   });
 });
 
@@ -212,5 +262,20 @@ describe("what changes what one concludes", () => {
     const read = await reader.ask("info");
     assert.deepEqual([read.title, read.recorder.version], ["crane at noon", recorder.version]);
     await reader.close();
+  });
+
+  scene("is said of each of two profiles that are compared, by its side", async () => {
+    const { page } = tab;
+    await tab.drop(fixture("perf-fp"), fixture("perf-dwarf"));
+    await page.getByRole("button", { name: "Open both to compare" }).click();
+    await page.getByRole("heading", { name: "Comparing two profiles" }).waitFor();
+    const banner = (side) =>
+      page.locator(".banner", { hasText: new RegExp(`^\\s*${side}: [\\d,]+ samples \\([\\d.]+.%\\) have a copy`) });
+    await banner("After").waitFor();
+    await tab.pictures("banner-of-each-side");
+    // Swapped they change places, and the banner goes along.
+    await page.getByRole("button", { name: /^Swap/ }).click();
+    await banner("Before").waitFor();
+    assert.equal(await banner("After").count(), 0);
   });
 });

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use super::{ExportRequest, Next};
 use crate::profile::{DsoId, Profile, Unit};
 use crate::symbolize::Symbols;
-use crate::text::{grouped, printable};
+use crate::text::{counted, grouped, printable};
 use crate::views::call_tree::{CallNodeId, CallTree};
 use crate::views::flame_graph::{self, FlameGraph, NONE, Unnamed, Window};
 use crate::views::label::{Kind, Labels, mark};
@@ -182,7 +182,11 @@ impl Page<'_> {
             Some(Unit::Instructions) => "instructions",
             Some(Unit::Events) | None => "events",
         };
-        let mut facts = format!("{} samples, {} {unit}", grouped(all.samples), grouped(all.weight));
+        let mut facts = format!(
+            "{}, {} {unit}",
+            counted(all.samples, "sample", "samples"),
+            grouped(all.weight)
+        );
         let part = Query { event: query.event, group: query.group, ..Query::default() };
         let part = Query { inlines: query.inlines, direction: query.direction, ..part };
         if *query != part {
@@ -246,7 +250,7 @@ impl Page<'_> {
         let mut told = match node {
             Some(node) => self.labels.text(self.tree.label(node)),
             None if graph.label[place] != NONE => self.shown(place),
-            None => format!("{} calls", grouped(graph.folded[place].into())),
+            None => counted(graph.folded[place].into(), "call", "calls"),
         };
         if marks & mark::FORCED != 0 && !told.starts_with('≠') {
             told.insert_str(0, "≠ ");
@@ -262,7 +266,8 @@ impl Page<'_> {
         let (total, own) = (graph.total[place], graph.self_weight[place]);
         let _ = write!(told, "\nTotal {}, self {}", percent(total, all), percent(own, all));
         if let Some(node) = node {
-            let _ = write!(told, ", {} samples", grouped(self.tree.total(node).samples));
+            let _ =
+                write!(told, ", {}", counted(self.tree.total(node).samples, "sample", "samples"));
         }
         told
     }

@@ -26,7 +26,7 @@ use crate::decode::sample::Words;
 use crate::format::attr::read_format;
 use crate::format::record::CONTEXT_MARKER_MIN;
 use crate::profile::{EventId, Funnel, Machine};
-use crate::text::grouped;
+use crate::text::counted;
 
 /// Addresses of a call chain, unless asked for or set otherwise (`PERF_MAX_STACK_DEPTH`).
 const DEFAULT_LIMIT: usize = 127;
@@ -73,11 +73,11 @@ impl Cut {
         ];
         let remedies = remedies.iter().filter(|(samples, _)| *samples > 0);
         let remedies: String = remedies.map(|&(_, remedy)| remedy).collect();
-        let samples = grouped(self.samples());
+        let samples = counted(self.samples(), "sample has", "samples have");
         (self.samples() > 0).then(|| {
             format!(
-                "{samples} samples have truncated stacks: their outermost frames are missing, so \
-                 they are not under their real callers.{remedies}"
+                "{samples} a truncated stack: its outermost frames are missing, so it is not under \
+                 its real callers.{remedies}"
             )
         })
     }

@@ -36,7 +36,7 @@ use crate::error::{DecodeError, WarningKind};
 use crate::format::feature::Feature;
 use crate::format::record::{KERNEL_PID, RECORD_HEADER_SIZE, RecordType, misc};
 use crate::profile::{MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
-use crate::text::grouped;
+use crate::text::counted;
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
@@ -366,16 +366,15 @@ impl Reader {
         let Self { warnings, stack_dumps, without_user_frame, records, .. } = self;
         if *stack_dumps > 0 {
             let message = format!(
-                "{} samples have a copy of their user stack, which this version does not unwind: \
-                 only the innermost user frame is shown{}. Record with frame pointers (-g) to see \
-                 its callers.",
-                grouped(*stack_dumps),
+                "{} a copy of the user stack, which this version does not unwind: only the \
+                 innermost user frame is shown{}. Record with frame pointers (-g) to see its \
+                 callers.",
+                counted(*stack_dumps, "sample has", "samples have"),
                 match without_user_frame {
                     0 => String::new(),
                     none => format!(
-                        ", and of {} that were taken in the kernel none, as nothing says where it \
-                         was called",
-                        grouped(*none)
+                        ", and of {} in the kernel none, as nothing says where it was called",
+                        counted(*none, "sample", "samples")
                     ),
                 }
             );
@@ -399,10 +398,10 @@ impl Reader {
         let lost = self.profile.lost;
         if lost.events > 0 || lost.samples > 0 {
             let message = format!(
-                "The recorder lost {} records and {} samples: the buffers were full. Record with a \
-                 lower frequency or larger buffers.",
-                grouped(lost.events),
-                grouped(lost.samples)
+                "The recorder lost {} and {}: the buffers were full. Record with a lower frequency \
+                 or larger buffers.",
+                counted(lost.events, "record", "records"),
+                counted(lost.samples, "sample", "samples")
             );
             let samples = self.profile.funnel.map_or(lost.samples, |funnel| funnel.lost);
             self.warnings.add_samples(WarningKind::Lost, samples, message);
@@ -410,9 +409,9 @@ impl Reader {
         let doubtful = self.doubt.count();
         if doubtful > 0 {
             let message = format!(
-                "{} samples may have the names of another program: mappings may be among the records \
-                 that were lost. Record with larger buffers.",
-                grouped(doubtful)
+                "{} may have the names of another program: mappings may be among the records that \
+                 were lost. Record with larger buffers.",
+                counted(doubtful, "sample", "samples")
             );
             self.warnings.add_samples(WarningKind::Lost, doubtful, message);
         }
@@ -424,23 +423,22 @@ impl Reader {
         let unclear = match idle_or_outside {
             0 => String::new(),
             more => format!(
-                " {} samples in the kernel with pid 0 are of such processes or of idle CPUs.",
-                grouped(more)
+                " {} in the kernel with pid 0: of such processes, or of idle CPUs.",
+                counted(more, "sample", "samples")
             ),
         };
         if outside > 0 {
             let message = format!(
-                "{} samples are of processes outside of the PID namespace of the recorder. To it \
-                 they all have pid 0, so their own code has no names.{unclear} Record outside of \
-                 the container.",
-                grouped(outside)
+                "{} of processes outside of the PID namespace of the recorder. To it they all have \
+                 pid 0, so their own code has no names.{unclear} Record outside of the container.",
+                counted(outside, "sample is", "samples are")
             );
             self.warnings.add_samples(WarningKind::Ambiguous, outside, message);
         } else if self.tasks.outside_records() > 0 && idle_or_outside > 0 {
             let message = format!(
-                "{} samples in the kernel have pid 0: they are of idle CPUs, or of processes \
-                 outside of the PID namespace of the recorder. Record outside of the container.",
-                grouped(idle_or_outside)
+                "{} pid 0: of idle CPUs, or of processes outside of the PID namespace of the \
+                 recorder. Record outside of the container.",
+                counted(idle_or_outside, "sample in the kernel has", "samples in the kernel have")
             );
             self.warnings.add_samples(WarningKind::Ambiguous, idle_or_outside, message);
         }
@@ -478,16 +476,16 @@ impl Reader {
             let late = time_order.late();
             self.warnings.add(WarningKind::OutOfOrder, None, || {
                 format!(
-                    "{late} records came too late for the order of the file, so samples near them \
-                     may be shown with an earlier or later thread or mapping."
+                    "{} too late for the order of the file, so samples near there may be shown with \
+                     an earlier or later thread or mapping.",
+                    counted(late, "record came", "records came")
                 )
             });
         }
         if self.timeless > 0 {
             let message = format!(
-                "{} samples have no time and are shown in file order. Record with -T to see when \
-                 they were.",
-                grouped(self.timeless)
+                "{} no time: the order is that of the file. Record with -T to see when they were.",
+                counted(self.timeless, "sample has", "samples have")
             );
             self.warnings.add_samples(WarningKind::NoTime, self.timeless, message);
         }

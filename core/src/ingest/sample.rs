@@ -21,7 +21,7 @@ use crate::format::record::{
     CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT_USER_DEFERRED, RECORD_HEADER_SIZE, misc,
 };
 use crate::profile::{EventId, Sample, StackId, Stacks};
-use crate::text::grouped;
+use crate::text::counted;
 
 /// A sample whose fields are known, before it is in the profile.
 struct DecodedSample<'a> {
@@ -299,10 +299,10 @@ impl Reader {
         let given_up = self.deferred.given_up();
         if given_up > 0 {
             let message = format!(
-                "{} samples lack the user part of their call chain: it should have come when their \
-                 thread returned to user space, but did not. Record longer, or with larger buffers, \
-                 or have the kernel walk stacks at once (--call-graph fp, without defer).",
-                grouped(given_up)
+                "{} the user part of the call chain: it should have come when the thread returned \
+                 to user space, but did not. Record longer, or with larger buffers, or have the \
+                 kernel walk stacks at once (--call-graph fp, without defer).",
+                counted(given_up, "sample lacks", "samples lack")
             );
             self.warnings.add_samples(WarningKind::Lost, given_up, message);
         }

@@ -263,9 +263,9 @@ fn write_head(results: &mut Results, diff: &Diff<'_>, key: ChangeKey) -> io::Res
         let (total, covered) = (side.total, &side.coverage);
         writeln!(
             results,
-            "# {name:6} {}: {} samples, weight {}, {:.2} s; {} {} end in a named function",
+            "# {name:6} {}: {}, weight {}, {:.2} s; {} {} end in a named function",
             side.file,
-            output::grouped(total.samples),
+            output::counted(total.samples, "sample", "samples"),
             output::grouped(total.weight),
             total.seconds,
             output::percent(covered.named_leaves as f64, covered.samples as f64),

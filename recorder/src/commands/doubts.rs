@@ -6,7 +6,7 @@ use perftab_core::session::{DsoRow, FidelityInfo, Session};
 use perftab_core::symbolize::Status;
 
 use super::share::keeps;
-use crate::output::{self, grouped, percent, printable};
+use crate::output::{self, percent, printable};
 
 /// So many paths stand in a line.
 const MOST_NAMED: usize = 5;
@@ -23,9 +23,9 @@ pub fn say(session: &Session) {
         let events = session.info().events;
         let part = events.iter().find_map(|event| Some((&event.name, event.part_of?.samples)));
         if let Some((event, samples)) = part {
-            let samples = grouped(samples);
+            let samples = output::counted(samples, "sample", "samples");
             output::notice(format_args!(
-                "it holds a part of a recording with {samples} samples of {event}"
+                "it holds a part of a recording with {samples} of {event}"
             ));
         }
     }

@@ -9,7 +9,7 @@ use perftab_core::symbolize::NamingDepth;
 use super::share::keeps;
 use super::{finish, read_named};
 use crate::cli::InfoArgs;
-use crate::output::{Outcome, Results, grouped, percent, printable, size};
+use crate::output::{Outcome, Results, counted, grouped, percent, printable, size};
 
 /// Cgroups that are printed, those with most samples.
 const MOST_CGROUPS: usize = 5;
@@ -62,8 +62,9 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         fact("Duration", &format!("{:.3} s", end.saturating_sub(start) as f64 / 1e9))?;
     }
     for event in &info.events {
-        let (samples, weight) = (grouped(event.samples), grouped(event.weight));
-        fact("Event", &format!("{}: {samples} samples, weight {weight}", event.name))?;
+        let samples = counted(event.samples, "sample", "samples");
+        let weight = grouped(event.weight);
+        fact("Event", &format!("{}: {samples}, weight {weight}", event.name))?;
     }
     for event in &info.derived_events {
         let (samples, weight) = (grouped(event.samples), grouped(event.weight));
@@ -73,19 +74,22 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
         let times = grouped(info.unfinished_off_cpu);
         fact("Off CPU", &format!("{times} more times left out, as their end was not recorded"))?;
     }
-    let (processes, threads) = (grouped(info.processes), grouped(info.threads));
-    fact("Tasks", &format!("{processes} processes, {threads} threads"))?;
+    let processes = counted(info.processes, "process", "processes");
+    let threads = counted(info.threads, "thread", "threads");
+    fact("Tasks", &format!("{processes}, {threads}"))?;
     let sampled = info.cgroups.iter().filter(|cgroup| cgroup.samples > 0);
     for cgroup in sampled.take(MOST_CGROUPS) {
         let path = cgroup.path.as_deref().unwrap_or("unknown");
-        fact("Cgroup", &format!("{path}: {} samples", grouped(cgroup.samples)))?;
+        let samples = counted(cgroup.samples, "sample", "samples");
+        fact("Cgroup", &format!("{path}: {samples}"))?;
     }
     let (pid, mount) = (info.namespaces.pid, info.namespaces.mount);
     if pid > 1 || mount > 1 {
         fact("Containers", &format!("{pid} pid namespaces, {mount} mount namespaces"))?;
     }
-    let (events, samples) = (grouped(info.lost.events), grouped(info.lost.samples));
-    fact("Lost", &format!("{events} records, {samples} samples"))?;
+    let records = counted(info.lost.events, "record", "records");
+    let samples = counted(info.lost.samples, "sample", "samples");
+    fact("Lost", &format!("{records}, {samples}"))?;
     if info.aux.records > 0 {
         let (records, bytes) = (grouped(info.aux.records), grouped(info.aux.bytes));
         fact("AUX data", &format!("{records} pieces, {bytes} bytes, passed over"))?;
@@ -98,20 +102,16 @@ fn write_facts(results: &mut Results, info: &ProfileInfo) -> io::Result<()> {
 fn machine_facts(info: &ProfileInfo) -> Vec<(&'static str, String)> {
     let (host, machine, recorder) = (&info.host, &info.machine, &info.recorder);
     let mut facts = Vec::new();
-    let counted = |count: usize, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{} {many}", grouped(count as u64)),
-    };
     let mut cpu: Vec<String> = machine.cpu.iter().cloned().collect();
     match (host.cpus, machine.cpus_available) {
         (Some(online), Some(all)) if online != all => {
             cpu.push(format!("{} of {} CPUs", grouped(online.into()), grouped(all.into())));
         }
-        (Some(online), _) => cpu.push(counted(online as usize, "CPU", "CPUs")),
+        (Some(online), _) => cpu.push(counted(online.into(), "CPU", "CPUs")),
         _ => {}
     }
-    cpu.extend(machine.cores.map(|cores| counted(cores as usize, "core", "cores")));
-    cpu.extend(machine.sockets.map(|sockets| counted(sockets as usize, "socket", "sockets")));
+    cpu.extend(machine.cores.map(|cores| counted(cores.into(), "core", "cores")));
+    cpu.extend(machine.sockets.map(|sockets| counted(sockets.into(), "socket", "sockets")));
     cpu.extend(machine.core_kinds.iter().map(|kind| format!("{} {}", kind.pmu, kind.cpus)));
     if !cpu.is_empty() {
         facts.push(("CPU", cpu.join(", ")));
@@ -137,7 +137,7 @@ fn machine_facts(info: &ProfileInfo) -> Vec<(&'static str, String)> {
         facts.push(("Groups", recorder.groups.iter().map(group).collect::<Vec<_>>().join(" ")));
     }
     if !recorder.bpf_programs.is_empty() {
-        facts.push(("BPF", counted(recorder.bpf_programs.len(), "program", "programs")));
+        facts.push(("BPF", counted(recorder.bpf_programs.len() as u64, "program", "programs")));
     }
     facts
 }

@@ -134,15 +134,16 @@ impl Sort {
 /// Lines before the table, marked as `perf report` marks them.
 fn write_head(results: &mut Results, report: &Report<'_>) -> io::Result<()> {
     let coverage = &report.coverage;
-    let (samples, all) = (output::grouped(report.samples), output::grouped(report.all_samples));
+    let all = output::counted(report.all_samples, "sample", "samples");
     let (event, weight) = (printable(report.event), output::grouped(report.weight));
     if report.samples == report.all_samples && report.weight == report.all_weight {
-        writeln!(results, "# {event}: {samples} samples, weight {weight}")?;
+        writeln!(results, "# {event}: {all}, weight {weight}")?;
     } else {
         let share = percent(report.samples as f64, report.all_samples as f64);
+        let samples = output::grouped(report.samples);
         writeln!(
             results,
-            "# {event}: {samples} of {all} samples, {share}, weight {weight}; shares are of these"
+            "# {event}: {samples} of {all}, {share}, weight {weight}; shares are of these"
         )?;
     }
     let named = percent(coverage.named_leaves as f64, coverage.samples as f64);

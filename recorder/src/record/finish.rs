@@ -47,7 +47,7 @@ impl Session {
         warn(&tally, kernel.as_ref(), lost, counters.ring_bytes);
 
         let path = args.output.display();
-        let samples = output::grouped(tally.samples);
+        let samples = output::counted(tally.samples, "sample", "samples");
         if let Ending::WriteFailed(error) = ending {
             let without = match left_out {
                 LeftOut::Nothing => "",
@@ -57,7 +57,7 @@ impl Session {
                 if is_full(error) { "; free some space, or write elsewhere with -o" } else { "" };
             let reason = explain::reason(error);
             notice(format_args!(
-                "writing {path} stopped: {reason}; it holds the {samples} samples until \
+                "writing {path} stopped: {reason}; it holds the {samples} until \
                  then{without}{remedy}"
             ));
             return Ok(RecordingOutcome::UntilFull);
@@ -68,7 +68,8 @@ impl Session {
             let losses = match (lost, tally.lost_sideband) {
                 (0, 0) => "none lost".to_owned(),
                 (0, records) => {
-                    format!("{} records of mappings and threads lost", output::grouped(records))
+                    let records = output::counted(records, "record", "records");
+                    format!("{records} of mappings and threads lost")
                 }
                 _ => format!("{} lost", output::grouped(lost)),
             };
@@ -76,7 +77,7 @@ impl Session {
                 (0, 0) => format!(
                     "no samples, {size} in {path}: nothing ran long enough; raise -F, or record longer"
                 ),
-                _ => format!("{samples} samples, {losses}, {size} in {path}; {next}"),
+                _ => format!("{samples}, {losses}, {size} in {path}; {next}"),
             });
         }
         let has_losses = lost > 0 || tally.lost_sideband > 0;
@@ -194,23 +195,23 @@ fn warn(tally: &Tally, kernel: Option<&RunningKernel>, lost: u64, ring_bytes: us
     }
     if tally.lost_sideband > 0 {
         notice(format_args!(
-            "{} records of mappings and threads lost: what began or was mapped then may have no \
+            "{} of mappings and threads lost: what began or was mapped then may have no \
              names, or those of the program before",
-            output::grouped(tally.lost_sideband)
+            output::counted(tally.lost_sideband, "record", "records")
         ));
     }
     if lost > 0 {
         let share = output::percent(lost as f64, (lost + tally.samples) as f64);
         notice(format_args!(
-            "{} samples lost ({share}): use a lower -F, or larger buffers with -m {}K",
-            output::grouped(lost),
+            "{} lost ({share}): use a lower -F, or larger buffers with -m {}K",
+            output::counted(lost, "sample", "samples"),
             4 * ring_bytes / 1024,
         ));
     }
     if tally.throttled > 0 {
         notice(format_args!(
-            "the kernel throttled sampling {} times; use a lower -F",
-            output::grouped(tally.throttled)
+            "the kernel throttled sampling {}; use a lower -F",
+            output::counted(tally.throttled, "time", "times")
         ));
     }
 }

@@ -455,6 +455,6 @@ fn records_that_come_too_late_are_counted() {
     }
     let session = open(&recording.file()).expect("a file");
     let late = session.warnings().iter().find(|it| it.kind == WarningKind::OutOfOrder);
-    assert!(late.is_some_and(|it| it.message.starts_with("1 records")), "{late:?}");
+    assert!(late.is_some_and(|it| it.message.starts_with("1 record came")), "{late:?}");
     assert_eq!(session.info().samples, 3);
 }

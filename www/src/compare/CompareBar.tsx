@@ -13,11 +13,10 @@ import { listed } from "../open/answerable.ts";
 import type { Session } from "../session/client.ts";
 import type { CompareRequest, Coverage, SideTotal } from "../session/types.ts";
 import { event, namesGeneration, query, session } from "../state/app.ts";
-import { bytes, count, seconds } from "../state/format.ts";
+import { bytes, count, countSamples, seconds } from "../state/format.ts";
 import type { ComparisonState } from "../state/url.ts";
 import { latest } from "../views/latest.ts";
 import { setEvent } from "../views/index.ts";
-import { countSamples } from "../views/words.ts";
 import type { SideWords } from "./state.ts";
 import {
   commonEvents,

@@ -5,9 +5,10 @@ import type { ChangeDetail, ComparedDetail } from "../session/types.ts";
 import { Flag } from "../session/types.ts";
 import { event } from "../state/app.ts";
 import { ForcedMark } from "../views/forced_name.tsx";
-import { countSamples, nameClass, swatchClass } from "../views/words.ts";
+import { nameClass, swatchClass } from "../views/words.ts";
 import { comparing } from "./state.ts";
 import { amount, difference, PRESENCE_WORDS, RELATION_WORDS, SIDE_WORDS, UNKNOWN } from "./words.ts";
+import { countSamples } from "../state/format.ts";
 
 export function ComparedCard({ detail }: { detail: ComparedDetail }): JSX.Element {
   const place = [

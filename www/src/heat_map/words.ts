@@ -1,11 +1,10 @@
 // What the heat map says: cells and stretches in milliseconds, since no cell is finer.
 
 import { event } from "../state/app.ts";
-import { count } from "../state/format.ts";
+import { count, countSamples } from "../state/format.ts";
 import type { TimeSpan } from "../timeline/time_window.ts";
 import { decimalsFor, secondsWith } from "../timeline/words.ts";
 import { lengthOf } from "../timeline/time_window.ts";
-import { countSamples } from "../views/words.ts";
 import type { SpanSum } from "./grid.ts";
 
 const DECIMALS = 3;

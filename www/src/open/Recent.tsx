@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { Icon } from "../shell/icons.tsx";
-import { bytes, count } from "../state/format.ts";
+import { bytes, countSamples } from "../state/format.ts";
 import { toast } from "../state/toasts.ts";
 import { openAgain, takeFiles } from "./open.ts";
 import { pickRemembered } from "./pick.ts";
@@ -32,7 +32,7 @@ export function Recent(): JSX.Element | null {
 
 function Row({ file }: { file: RecentFile }): JSX.Element {
   const { name, samples, events, named, when, handles } = file;
-  const facts = [bytes(file.bytes), `${count(samples)} ${samples === 1 ? "sample" : "samples"}`, events.join(", ")];
+  const facts = [bytes(file.bytes), countSamples(samples), events.join(", ")];
   return (
     <li class="recent-row">
       <Icon name="file" size={14} />

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { opened, query } from "../state/app.ts";
-import { count } from "../state/format.ts";
+import { count, countSamples } from "../state/format.ts";
 import { comparing } from "../compare/state.ts";
 import { filterCount, filtersInWords, shown } from "../state/shown.ts";
 import { scope } from "./links.ts";
@@ -46,5 +46,5 @@ function left(): string {
     return `${what}.`;
   }
   const { samples, allSamples } = said.answer;
-  return `${what}: ${count(samples)} of ${count(allSamples)} samples.`;
+  return `${what}: ${count(samples)} of ${countSamples(allSamples)}.`;
 }

@@ -5,7 +5,7 @@ import { answerable, listed } from "../open/answerable.ts";
 import type { FidelityInfo, SharedTexts, Times } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { info, viewState, zoomRoot } from "../state/app.ts";
-import { above, count, percent } from "../state/format.ts";
+import { above, count, countSamples, percent } from "../state/format.ts";
 import { DEFAULT_QUERY } from "../state/query_text.ts";
 import { filterCount, filtersInWords, shown } from "../state/shown.ts";
 import { timesKnown } from "../timeline/state.ts";
@@ -83,7 +83,7 @@ export function partInWords(): string | null {
     return null;
   }
   const answer = shown.value?.answer;
-  const samples = answer === undefined ? "" : `: ${count(answer.samples)} of ${count(answer.allSamples)} samples`;
+  const samples = answer === undefined ? "" : `: ${count(answer.samples)} of ${countSamples(answer.allSamples)}`;
   return `what is left after ${filtersInWords.value}${samples}`;
 }
 

@@ -1,7 +1,9 @@
-// What concerns the whole profile and must not be missed.
+// What concerns a whole profile and must not be missed; of two that are compared, each by its side.
 
 import type { ComponentChildren, JSX } from "preact";
-import { hasNoBuildIds, info, unidentified } from "../state/app.ts";
+import { comparing, roles, second } from "../compare/state.ts";
+import type { DsoRow, ProfileInfo } from "../session/types.ts";
+import { dsos, haveNoBuildIds, info, unidentifiedOf } from "../state/app.ts";
 import { Icon } from "./icons.tsx";
 import { decisiveLosses, describeDamage, unidentifiedWords } from "./losses.ts";
 
@@ -10,16 +12,45 @@ export function Banner(): JSX.Element | null {
   if (profile === null) {
     return null;
   }
-  const damage = describeDamage(profile);
-  const words = unidentifiedWords(profile, unidentified.value);
+  const other = comparing.value?.with === "second" ? second.value : null;
+  if (other === null || roles.value === null) {
+    return <Lines profile={profile} rows={dsos.value} side={null} />;
+  }
   return (
     <>
-      {damage !== null && <Line>{damage}</Line>}
+      <Lines profile={profile} rows={dsos.value} side={roles.value.first} />
+      <Lines profile={other.info} rows={other.info.dsos} side={roles.value.second} />
+    </>
+  );
+}
+
+interface OneProfile {
+  profile: ProfileInfo;
+  rows: readonly DsoRow[];
+  /** What it is called in a comparison. */
+  side: string | null;
+}
+
+function Lines({ profile, rows, side }: OneProfile): JSX.Element {
+  const damage = describeDamage(profile);
+  const unidentified = unidentifiedOf(rows);
+  const words = unidentifiedWords(profile, unidentified);
+  return (
+    <>
+      {damage !== null && <Line side={side}>{damage}</Line>}
       {words !== null && (
-        <Line>{hasNoBuildIds.value ? <NoBuildIds words={words} damage={damage} /> : <SomeWithout words={words} />}</Line>
+        <Line side={side}>
+          {haveNoBuildIds(rows) ? (
+            <NoBuildIds words={words} damage={damage} />
+          ) : (
+            <SomeWithout words={words} names={unidentified.map(({ name }) => name)} />
+          )}
+        </Line>
       )}
       {decisiveLosses(profile).map((loss) => (
-        <Line key={loss}>{loss}</Line>
+        <Line key={loss} side={side}>
+          {loss}
+        </Line>
       ))}
     </>
   );
@@ -35,8 +66,7 @@ function NoBuildIds({ words, damage }: { words: string; damage: string | null })
   );
 }
 
-function SomeWithout({ words }: { words: string }): JSX.Element {
-  const [first, ...others] = unidentified.value.map(({ name }) => name);
+function SomeWithout({ words, names: [first, ...others] }: { words: string; names: readonly string[] }): JSX.Element {
   return (
     <>
       {words} end in files without a build-id ({first}
@@ -51,11 +81,14 @@ const REMEDY = (
   </>
 );
 
-function Line({ children }: { children: ComponentChildren }): JSX.Element {
+function Line({ side, children }: { side: string | null; children: ComponentChildren }): JSX.Element {
   return (
     <p class="banner" role="status">
       <Icon name="warning" size={14} />
-      <span>{children}</span>
+      <span>
+        {side !== null && <strong>{side}: </strong>}
+        {children}
+      </span>
     </p>
   );
 }

@@ -4,7 +4,7 @@
 import type { JSX } from "preact";
 import { event, query } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
-import { count, percent } from "../state/format.ts";
+import { count, countSamples, percent } from "../state/format.ts";
 import { canUndo, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
 import { share } from "../views/words.ts";
@@ -49,7 +49,7 @@ function ShownSummary(): JSX.Element {
   const { samples, allSamples } = shown.value?.answer ?? { samples: all, allSamples: all };
   return (
     <p class="showing" aria-live="polite">
-      Showing <strong>{count(samples)}</strong> of {count(allSamples)} samples, {percent(share(samples, allSamples))}
+      Showing <strong>{count(samples)}</strong> of {countSamples(allSamples)}, {percent(share(samples, allSamples))}
       {part != null && (
         <span class="ink-mute" title="The sender had filtered the profile. The rest of it is not in this link or page.">
           {" "}

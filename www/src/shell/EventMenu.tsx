@@ -3,9 +3,8 @@
 import type { JSX } from "preact";
 import type { EventInfo } from "../session/types.ts";
 import { event, events, isDerived, query } from "../state/app.ts";
-import { count, weight } from "../state/format.ts";
+import { count, countSamples, weight } from "../state/format.ts";
 import { setEvent } from "../views/index.ts";
-import { countSamples } from "../views/words.ts";
 import { Icon } from "./icons.tsx";
 import { Popover } from "./Popover.tsx";
 

@@ -2,7 +2,7 @@
 // shown.
 
 import type { ProfileInfo, Warning } from "../session/types.ts";
-import { bytes, count, percent } from "../state/format.ts";
+import { bytes, count, countSamples, percent } from "../state/format.ts";
 
 /** The warnings of one kind. */
 export interface Losses {
@@ -57,10 +57,6 @@ const REMEDIES: Record<Warning["kind"], string> = {
   "truncated-stacks": "Raise kernel.perf_event_max_stack with sysctl and record again.",
 };
 
-function samplesWords(samples: number): string {
-  return `${count(samples)} samples`;
-}
-
 /** From this share of all samples on, what a loss concerns changes what one concludes. */
 const DECISIVE = 0.01;
 
@@ -68,7 +64,7 @@ const DECISIVE = 0.01;
 export function decisiveLosses(profile: ProfileInfo): string[] {
   return profile.warnings.flatMap(({ kind, samples, message }) => {
     const share = shareOf(profile, samples ?? 0);
-    return share < DECISIVE || DAMAGE.includes(kind) ? [] : [withShare(TITLES[kind], message, samplesWords(samples ?? 0), share)];
+    return share < DECISIVE || DAMAGE.includes(kind) ? [] : [withShare(TITLES[kind], message, countSamples(samples ?? 0), share)];
   });
 }
 
@@ -76,7 +72,7 @@ export function decisiveLosses(profile: ProfileInfo): string[] {
 export function unidentifiedWords(profile: ProfileInfo, rows: readonly { leaf_samples: number }[]): string | null {
   const samples = rows.reduce((sum, row) => sum + row.leaf_samples, 0);
   const share = shareOf(profile, samples);
-  return share < DECISIVE ? null : `${samplesWords(samples)} (${percent(share)})`;
+  return share < DECISIVE ? null : `${countSamples(samples)} (${percent(share)})`;
 }
 
 /** Of a part of a recording, warnings are those of the whole. */
@@ -128,7 +124,8 @@ export function describeDamage(profile: ProfileInfo): string | null {
   if (kind === "unfinished" || offset === null) {
     return message;
   }
-  const shown = `${count(shownOf(profile))} samples are shown.`;
+  const samples = shownOf(profile);
+  const shown = `${countSamples(samples)} ${samples === 1 ? "is" : "are"} shown.`;
   const why = kind === "truncated" ? "the file is truncated" : NOT_READ.exec(message)?.[1];
   return why === undefined
     ? `Read up to ${bytes(offset)}. ${message} ${shown}`

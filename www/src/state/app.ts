@@ -58,18 +58,17 @@ export const coverage = signal<Coverage | null>(null);
 /** DSOs whose names come from a file that is not the one that ran, because the user, or the sender of a link, insisted. */
 export const forcedRows = computed(() => dsos.value.filter((row) => row.status === "forced"));
 
-const isFile = ({ kind }: DsoRow): boolean => kind !== "anon" && kind !== "jit";
+const isSampledFile = ({ kind, samples }: DsoRow): boolean => kind !== "anon" && kind !== "jit" && samples > 0;
 
 /** Files that were recorded without a build-id. Where a link leaves it out they may have names all the same. */
-export const unidentified = computed(() =>
-  dsos.value.filter((row) => isFile(row) && row.status === "no-identity" && row.samples > 0),
-);
+export const unidentifiedOf = (rows: readonly DsoRow[]): DsoRow[] =>
+  rows.filter((row) => isSampledFile(row) && row.status === "no-identity");
 
 /** Nothing that ran from a file has a build-id: no file can be told to be right, and none to be wrong. */
-export const hasNoBuildIds = computed(() => {
-  const files = dsos.value.filter((row) => isFile(row) && row.samples > 0);
-  return files.length > 0 && files.length === unidentified.value.length;
-});
+export const haveNoBuildIds = (rows: readonly DsoRow[]): boolean =>
+  rows.some(isSampledFile) && rows.filter(isSampledFile).length === unidentifiedOf(rows).length;
+
+export const hasNoBuildIds = computed(() => haveNoBuildIds(dsos.value));
 
 /** Changes whenever names do: a view that asked before must ask again, and its call node numbers mean nothing now. */
 export const namesGeneration = signal(0);

@@ -8,6 +8,11 @@ export function count(value: number): string {
   return grouped.format(value);
 }
 
+/** "1 sample", "412,806 samples" */
+export function countSamples(value: number): string {
+  return `${count(value)} ${value === 1 ? "sample" : "samples"}`;
+}
+
 /** "7.8 %" for a share of 0 to 1; "< 0.1 %" for a rest that would round to nothing. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.0005) {

@@ -64,7 +64,3 @@ export function severalCalls(number: number, name: string, kind: number): string
   }
   return `${name === "" ? "one function" : name}, ${count(number)} calls`;
 }
-
-export function countSamples(number: number): string {
-  return `${count(number)} ${number === 1 ? "sample" : "samples"}`;
-}

@@ -1,8 +1,8 @@
 // Labels of the boxes on screen: fitted, sticking to the visible part, with the share at the right where there is room.
 
 import { ALL, Flag, Kind, NONE } from "../../session/types.ts";
-import { percent } from "../../state/format.ts";
-import { countSamples, foldedCalls } from "../words.ts";
+import { countSamples, percent } from "../../state/format.ts";
+import { foldedCalls } from "../words.ts";
 import type { BoxList } from "./box_list.ts";
 import { GlyphAdvances, LabelFitter } from "./labels.ts";
 import type { Palette } from "./palette.ts";

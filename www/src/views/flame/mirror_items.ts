@@ -5,7 +5,8 @@ import type { CallTreeRows, DsoStatus } from "../../session/types.ts";
 import { ALL, Flag } from "../../session/types.ts";
 import { STATUS } from "../../ledger/status.tsx";
 import { isForced } from "../forced_name.tsx";
-import { countSamples, spokenShare } from "../words.ts";
+import { spokenShare } from "../words.ts";
+import { countSamples } from "../../state/format.ts";
 
 const MOST_ANCESTORS = 38;
 export const MOST_SIBLINGS = 80;

@@ -14,8 +14,8 @@ import { FOLD_BELOW_PX } from "../flame/host.ts";
 import type { LaidOutGraph } from "../flame/stage.ts";
 import type { View } from "../flame/zoom.ts";
 import { flow } from "../options.ts";
-import { countSamples } from "../words.ts";
 import { timeSpan } from "./time_words.ts";
+import { countSamples } from "../../state/format.ts";
 
 /** A microsecond of a quarter of an hour. */
 const SMALLEST_SPAN = 1e-9;

@@ -10,10 +10,11 @@ import { childRange, NO_BOX, parentBox, rowOf, rowRange } from "../flame/hit_tes
 import type { MirrorItem } from "../flame/mirror_items.ts";
 import type { LaidOutGraph } from "../flame/stage.ts";
 import type { TreeNeighbours } from "../flame/tree_mirror.ts";
-import { countSamples, severalCalls } from "../words.ts";
+import { severalCalls } from "../words.ts";
 import type { Span } from "./time_host.ts";
 import { spanOf } from "./time_host.ts";
 import { timeSpan } from "./time_words.ts";
+import { countSamples } from "../../state/format.ts";
 
 const MOST_ABOVE = 38;
 const MOST_BESIDE = 80;
