@@ -27,7 +27,7 @@ use crate::build_ids::peers::{SITUATIONS, Situation, record};
 use crate::build_ids::requirements::root;
 use crate::build_ids::synthetic_kernel::{
     KERNEL_ID, MODULE_ID, OTHER_MODULE_ID, PLACE, REBUILT_ID, by_nm, kernel, module, of_kernel,
-    of_loaded,
+    of_loaded, of_replaced_module,
 };
 
 /// A recording and the files that are given for it, in this order.
@@ -36,7 +36,7 @@ struct Case {
     recording: PathBuf,
     carrier: Carrier,
     files: Vec<PathBuf>,
-    /// DSOs by path, and the files that the user insists on.
+    /// DSOs by path, and the files that the user insists on; for the kernel as `--vmlinux`.
     forced: Vec<(PathBuf, PathBuf)>,
     machine: Files,
 }
@@ -258,7 +258,8 @@ fn add_files_without_ids(table: &mut Table) {
     table.builds.push(builds);
 }
 
-/// b21 b24: a kernel where KASLR put it, and one that was rebuilt.
+/// b21 b24 b32: a kernel where KASLR put it, and one that was rebuilt, with other functions at the same
+/// addresses. b25: the user insists on that one.
 fn add_kernel(table: &mut Table) {
     let folder = TestFolder::new();
     let vmlinux = kernel(&folder, "vmlinux", "made", &KERNEL_ID);
@@ -268,6 +269,9 @@ fn add_kernel(table: &mut Table) {
         let recording = folder.write(&format!("{slide}.data"), &recording);
         let choices: [&[&Path]; 3] = [&[&vmlinux], &[&rebuilt], &[&rebuilt, &vmlinux]];
         table.add("a kernel", &recording, &choices);
+        let mut forced = Case::new("another kernel by force", &recording, &[]);
+        forced.forced.push((PathBuf::from("[kernel.kallsyms]"), rebuilt.clone()));
+        table.cases.push(forced);
     }
     table.folders.push(folder);
 }
@@ -287,6 +291,14 @@ fn add_module(table: &mut Table) {
     let recording = folder.write("perf.data", &it.file());
     let choices: [&[&Path]; 4] = [&[&right], &[&packed], &[&wrong], &[&wrong, &right]];
     table.add("a module", &recording, &choices);
+
+    // b06: what took its place has functions at the same addresses.
+    fs::create_dir(folder.join("newer")).expect("a folder");
+    let newer = module(&folder.join("newer"), "sound", "newer", &OTHER_MODULE_ID);
+    let replaced = of_replaced_module(&functions);
+    let recording = folder.write("replaced.data", &replaced.file());
+    let choices: [&[&Path]; 3] = [&[&right], &[&newer], &[&newer, &right]];
+    table.add("a module that was replaced", &recording, &choices);
     table.folders.push(folder);
 }
 
@@ -354,7 +366,10 @@ fn by_commands(folder: &TestFolder, case: &Case) -> Answer {
         }
         for (path, file) in &case.forced {
             let argument = format!("{}={}", text(path), text(file));
-            perftab.arg("--force-mismatched").arg(argument);
+            match text(path) {
+                "[kernel.kallsyms]" => perftab.arg("--vmlinux").arg(file),
+                _ => perftab.arg("--force-mismatched").arg(argument),
+            };
         }
         let output = perftab.ended().expect("it runs");
         assert!(output.status.success(), "{}: {perftab:?}: {}", case.name, stderr(&output));

@@ -349,7 +349,26 @@ fn b16_b17_b18_a_module_is_named_by_its_file_packed_or_not_whatever_it_is_called
     }
 }
 
-/// As `perftab record` writes it down: the second module's mapping comes when it was seen.
+/// A module and what takes its place, as `perftab record` writes it down: the second one's mapping
+/// comes when it was seen. A sample in each of these functions of each.
+pub fn of_replaced_module(functions: &BTreeMap<u64, String>) -> Recording {
+    let mut it = recording();
+    for (time, id) in [(1_000, &MODULE_ID), (2_000, &OTHER_MODULE_ID)] {
+        let (pid, tid) = (u32::MAX, 0);
+        let addresses = PLACE..PLACE + 0x4000;
+        let (file, path) = (MappedFile::BuildId(id), "/lib/modules/6.1.0/kernel/tides.ko");
+        let mapping = Mapping { misc: KERNEL, pid, tid, addresses, offset: 0, file, path };
+        it.mmap2(At { time, ..At::default() }, &mapping);
+        for (time, offset) in (time + 1..).zip(functions.keys()) {
+            let ip = PLACE + offset + 4;
+            let sample =
+                Sample { misc: KERNEL, ip, pid: 7, tid: 7, time, period: 1, ..Sample::default() };
+            it.sample(0, &sample);
+        }
+    }
+    it
+}
+
 #[test]
 fn b06_a_module_and_what_takes_its_place_have_each_their_own_names() {
     let folder = TestFolder::new();
@@ -357,22 +376,7 @@ fn b06_a_module_and_what_takes_its_place_have_each_their_own_names() {
     fs::create_dir(folder.join("newer")).expect("a folder");
     let second = module(&folder.join("newer"), "tides", "ebb", &OTHER_MODULE_ID);
     let (of_first, of_second) = (of_loaded(&first), of_loaded(&second));
-    let mut it = recording();
-    let mut load = |time: u64, id: &[u8]| {
-        let (pid, tid) = (u32::MAX, 0);
-        let addresses = PLACE..PLACE + 0x4000;
-        let (file, path) = (MappedFile::BuildId(id), "/lib/modules/6.1.0/kernel/tides.ko");
-        let mapping = Mapping { misc: KERNEL, pid, tid, addresses, offset: 0, file, path };
-        it.mmap2(At { time, ..At::default() }, &mapping);
-        for (time, offset) in (time + 1..).zip(of_first.keys()) {
-            let ip = PLACE + offset + 4;
-            let sample =
-                Sample { misc: KERNEL, ip, pid: 7, tid: 7, time, period: 1, ..Sample::default() };
-            it.sample(0, &sample);
-        }
-    };
-    load(1_000, &MODULE_ID);
-    load(2_000, &OTHER_MODULE_ID);
+    let it = of_replaced_module(&of_first);
     let named_by = |files: &[&Path]| {
         let mut session = opened(&it);
         files.iter().for_each(|file| admit(&mut session, file).expect("it was loaded"));
