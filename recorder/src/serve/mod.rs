@@ -12,7 +12,7 @@ mod range;
 mod reply;
 mod route;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Method, Request, Response, StatusCode, header};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use self::guard::{Guard, Token};
 use self::lookup::Lookup;
@@ -53,9 +55,15 @@ pub fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
         lookup: Arc::new(Lookup::new(&args.images, Arc::clone(&profiles))?),
         profiles,
     };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Whoever has read the URL may end it at once, and the page for the browser must not stay behind.
+    let stop = {
+        let _context = runtime.enter();
+        StopSignals::listen().context("waiting for Ctrl-C")?
+    };
     announce(&url)?;
     let _opening_page = if args.no_open { None } else { browser::open(&url) };
-    serve(listener, Arc::new(server))?;
+    serve(runtime, stop, listener, Arc::new(server))?;
     Ok(Outcome::Complete)
 }
 
@@ -93,14 +101,18 @@ fn announce(url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn serve(listener: TcpListener, server: Arc<Server>) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+fn serve(
+    runtime: Runtime,
+    mut stop: StopSignals,
+    listener: TcpListener,
+    server: Arc<Server>,
+) -> anyhow::Result<()> {
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let router = Router::new().fallback(answer).with_state(server);
         tokio::select! {
             ended = axum::serve(listener, router) => ended.context("the server failed"),
-            ended = interrupted() => ended.context("waiting for Ctrl-C"),
+            () = stop.received() => Ok(()),
         }
     });
     // A download may still block a thread; nobody waits for it any more.
@@ -108,13 +120,23 @@ fn serve(listener: TcpListener, server: Arc<Server>) -> anyhow::Result<()> {
     served
 }
 
-/// Ends on Ctrl-C or SIGTERM.
-async fn interrupted() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        ended = tokio::signal::ctrl_c() => ended,
-        _ = terminate.recv() => Ok(()),
+/// Ctrl-C and SIGTERM, also of before they are waited for.
+struct StopSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> io::Result<Self> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn received(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
