@@ -4,6 +4,8 @@ import type { JSX } from "preact";
 import { computed, signal, useSignalEffect } from "@preact/signals";
 import { CoverageBar } from "../ledger/CoverageBar.tsx";
 import { namedPercent, parts } from "../ledger/state.ts";
+import { UnsafeBanner } from "../ledger/UnsafeBanner.tsx";
+import { Banner } from "../shell/Banner.tsx";
 import { Logo } from "../shell/icons.tsx";
 import { MainMenu } from "../shell/MainMenu.tsx";
 import { SearchField } from "../shell/SearchField.tsx";
@@ -36,6 +38,8 @@ export function CompareView(): JSX.Element {
     <div class="page comparing">
       <CompareTopBar />
       <CompareBar />
+      <UnsafeBanner />
+      <Banner />
       <div class={`work${dockOpen.value ? " with-dock" : ""}`}>
         <main class="view-side">
           <CompareTabs />
