@@ -99,9 +99,17 @@ pub(super) struct RawSymbol {
     pub name: u32,
     pub kind: elf::SymbolType,
     pub bind: elf::SymbolBind,
+    pub visibility: elf::SymbolVisibility,
     pub section: elf::SymbolSection,
     pub value: u64,
     pub size: u64,
+}
+
+impl RawSymbol {
+    /// True if other files cannot refer to it.
+    pub fn is_hidden(&self) -> bool {
+        [elf::STV_HIDDEN, elf::STV_INTERNAL].contains(&self.visibility)
+    }
 }
 
 /// An entry of a relocation section.
@@ -351,6 +359,7 @@ fn symbols<S: Sym<Endian = Endianness> + pod::Pod>(
             name: symbol.st_name(endian),
             kind: symbol.st_type(),
             bind: symbol.st_bind(),
+            visibility: symbol.st_visibility(),
             section: symbol.st_shndx(endian),
             value: symbol.st_value(endian).into(),
             size: symbol.st_size(endian).into(),

@@ -13,6 +13,7 @@ use gimli::{EndianArcSlice, Reader as _, RunTimeEndian, SectionId};
 use object::elf;
 
 use super::address::Svma;
+use super::code_ranges::CodeRanges;
 use super::dwarf::{Budget, Fault, Found, Units, over_budget};
 use super::elf::{Elf, MAX_NAME, Section};
 use super::image::Image;
@@ -67,13 +68,12 @@ impl InlineFrames {
         };
         let budget = Budget::of_file(symbols.file_bytes().max(image.source().len()));
         budget.hold(symbols.memory() as u64).map_err(|_| over_budget())?;
-        let relocated = match elf.kind == elf::ET_REL {
-            true => match ModuleLayout::of(elf) {
-                Some(layout) => Some(RelocatedSections::new(image, elf, &layout, &budget)?),
-                None => return Ok(None),
-            },
-            false => None,
-        };
+        let layout = ModuleLayout::of(elf);
+        if elf.kind == elf::ET_REL && layout.is_none() {
+            return Ok(None);
+        }
+        let relocate = |layout: &_| RelocatedSections::new(image, elf, layout, &budget);
+        let relocated = layout.as_ref().map(relocate).transpose()?;
         let mut dwarf = gimli::Dwarf::load(|id: SectionId| {
             let section = wanted(id).then(|| named(elf, id)).flatten();
             hold(&budget, image, elf, section)?;
@@ -97,7 +97,8 @@ impl InlineFrames {
             })?;
         }
         drop(relocated);
-        let units = Units::read(dwarf, budget).map_err(|fault| said(fault, image.name()))?;
+        let code = CodeRanges::of(elf, layout.as_ref());
+        let units = Units::read(dwarf, code, budget).map_err(|fault| said(fault, image.name()))?;
         Ok(Some(Self { units }))
     }
 

@@ -9,6 +9,7 @@
 //! [`Symbols`] is the only source of names for views, exports and links.
 
 mod address;
+mod code_ranges;
 mod content_identity;
 pub mod demangle;
 mod dso_images;

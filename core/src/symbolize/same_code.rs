@@ -46,16 +46,15 @@ pub(super) fn is_same_code(first: &Image, second: &Image, compared: ComparedPart
 }
 
 /// True if the file holds the code itself: it has an executable segment with bytes, and the
-/// sections there are not mere placeholders.
+/// sections there are not all mere placeholders. One may be: a program's memory for code that it makes.
 ///
 /// A debug file has the segments of its binary, but `objcopy --only-keep-debug` gives them other
 /// offsets and no bytes, while `eu-strip -f` keeps the binary's offsets and sizes. So segments
 /// alone do not tell; code sections of type NOBITS do.
 pub(super) fn has_code(elf: &Elf) -> bool {
     let has_bytes = elf.segments.iter().any(|s| s.is_executable_load() && s.file_size > 0);
-    let is_placeholder = elf.sections.iter().any(|section| {
-        section.is_executable() && section.kind == elf::SHT_NOBITS && section.size > 0
-    });
+    let mut code = elf.sections.iter().filter(|it| it.is_executable() && it.size > 0).peekable();
+    let is_placeholder = code.peek().is_some() && code.all(|it| it.kind == elf::SHT_NOBITS);
     has_bytes && !is_placeholder
 }
 

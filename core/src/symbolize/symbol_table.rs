@@ -2,12 +2,15 @@
 //!
 //! Which of several names at one address is chosen, which entries count as functions and how far
 //! one without a size reaches follow perf (tools/perf/util/symbol.c and symbol-elf.c, Linux 6.1),
-//! so that a function has the same self weight here as in `perf report`. Three things differ, where
-//! perf's answer depends on the shape of its tree or is wrong:
+//! so that a function has the same self weight here as in `perf report`. What differs is where perf's
+//! answer depends on the shape of its tree or is wrong:
 //!
 //! - where symbols overlap, the one that begins last (the innermost) has the address;
 //! - a symbol without a size ends at the end of its section, and not in the next one, or where a
 //!   function begins that has no symbol (it is hidden, and can be unwound or has debug information);
+//! - a function comes before an indirect one (IFUNC) at its address: that one's resolver runs there, and
+//!   what it chooses runs elsewhere;
+//! - absolute symbols and the assembler's own labels (`.L3`) name nothing;
 //! - an entry of the linkage table is named after what it jumps to (`plt.rs`), not after its position.
 //!
 //! Names stay where they are in the string table; only those that are hit are ever decoded.
@@ -17,6 +20,7 @@ use std::cmp::Reverse;
 use object::elf::{self, SymbolBind, SymbolType};
 
 use super::address::Svma;
+use super::code_ranges::CodeRanges;
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, RawSymbol, Section, text_at};
 use super::function_starts;
@@ -103,6 +107,14 @@ impl<'a> ElfFile<'a> {
         let elf = image.elf()?;
         let layout = ModuleLayout::of(elf);
         (elf.kind != elf::ET_REL || layout.is_some()).then_some(Self { image, elf, layout })
+    }
+}
+
+impl ElfFile<'_> {
+    /// Whether a symbol of a section lies in it; in relocatable files its value counts from there.
+    fn holds(&self, section: &Section, symbol: &RawSymbol) -> bool {
+        let base = if self.layout.is_some() { 0 } else { section.address };
+        symbol.value.checked_sub(base).is_some_and(|offset| offset < section.size)
     }
 }
 
@@ -340,20 +352,27 @@ impl SymbolTable {
     fn entry(&self, file: &ElfFile<'_>, symbol: RawSymbol, base: u32) -> Option<Entry> {
         let elf = file.elf;
         let section = elf.sections.get(usize::from(symbol.section.0));
-        if symbol.section == elf::SHN_UNDEF || symbol.name == 0 {
+        // An absolute value is no address of this file: `--just-symbols` gives it those of another.
+        if [elf::SHN_UNDEF, elf::SHN_ABS].contains(&symbol.section) || symbol.name == 0 {
             return None;
         }
         match symbol.kind {
             elf::STT_FUNC | elf::STT_GNU_IFUNC => {}
-            // Labels of code written in assembly.
-            elf::STT_NOTYPE if section.is_some_and(is_text) => {}
+            // Labels of code written in assembly; perf's `elf_sym__is_label`.
+            elf::STT_NOTYPE if section.is_some_and(is_text) && !symbol.is_hidden() => {}
             _ => return None,
+        }
+        // What marks the end of a section is not in the one behind it.
+        if symbol.size == 0 && section.is_some_and(|section| !file.holds(section, &symbol)) {
+            return None;
         }
         let name = base.checked_add(symbol.name)?;
         // The first byte tells enough: reading each name to its end took longer than sorting them.
         match self.strings.get(name as usize) {
             None | Some(0) => return None,
             Some(b'$') if has_mapping_symbols(elf) => return None,
+            // What the assembler keeps for itself, and leaves in the file with `-L`.
+            Some(b'.') if self.strings[name as usize..].starts_with(b".L") => return None,
             Some(_) => {}
         }
         let start = match (&file.layout, elf.machine) {
@@ -376,27 +395,18 @@ impl SymbolTable {
         let Some(file) = files.first() else { return Ok(()) };
         // Stable: what comes later in the file stays later, which is what decides below.
         self.entries.sort_by_key(|entry| entry.start);
-        let mut sections: Vec<_> = match &file.layout {
-            Some(layout) => layout.code(file.elf).collect(),
-            None => {
-                let code = file.elf.sections.iter().filter(|section| section.is_executable());
-                code.map(|code| (code.address, code.address.saturating_add(code.size))).collect()
-            }
-        };
-        sections.sort_unstable();
+        let code = CodeRanges::of(file.elf, file.layout.as_ref());
         if self.entries.iter().all(|entry| entry.start != entry.end) {
             return Ok(());
         }
-        let starts = self.function_starts(files, &sections, budget)?;
+        let starts = self.function_starts(files, &code, budget)?;
         for index in 0..self.entries.len() {
             let Entry { start, end, .. } = self.entries[index];
             if start == end {
                 let next = self.entries.get(index + 1).map_or(u64::MAX, |next| next.start);
                 let after = starts.partition_point(|&other| other <= start);
                 let next = starts.get(after).map_or(next, |&other| next.min(other));
-                let section = sections
-                    .get(sections.partition_point(|&(first, _)| first <= start).wrapping_sub(1))
-                    .map_or(start, |&(_, end)| end);
+                let section = code.end_of(start).unwrap_or(start);
                 self.entries[index].end = next.min(section).max(start);
             }
         }
@@ -408,7 +418,7 @@ impl SymbolTable {
     fn function_starts(
         &self,
         files: &[ElfFile<'_>],
-        sections: &[(u64, u64)],
+        code: &CodeRanges,
         budget: &Budget,
     ) -> Result<Vec<u64>, ReadError> {
         let mut starts = Vec::new();
@@ -417,8 +427,8 @@ impl SymbolTable {
         for file in linked() {
             function_starts::add(&mut starts, file.image, file.elf, budget)?;
         }
-        let longest = sections.iter().max_by_key(|(start, end)| end.saturating_sub(*start));
-        let is_within = |at: &u64| longest.is_some_and(|&(start, end)| (start..end).contains(at));
+        let longest = code.longest();
+        let is_within = |at: &u64| longest.is_some_and(|(start, end)| (start..end).contains(at));
         let is_sizeless = |entry: &Entry| entry.start == entry.end && is_within(&entry.start);
         if !starts.iter().any(is_within) && self.entries.iter().any(is_sizeless) {
             for file in linked() {
@@ -447,13 +457,14 @@ impl SymbolTable {
         self.entries = entries;
     }
 
-    /// perf's `choose_best_symbol`: sizes first, then types, weak last, global first, fewer
+    /// perf's `choose_best_symbol`: sizes first, then types, indirect functions last, weak last, global first, fewer
     /// underscores in front, the longer name; else the earlier.
     fn is_better(&self, next: &Entry, kept: &Entry) -> bool {
         let rank = |entry: &Entry| {
             (
                 entry.end > entry.start,
                 entry.rank.kind != elf::STT_NOTYPE,
+                entry.rank.kind != elf::STT_GNU_IFUNC,
                 entry.rank.bind != elf::STB_WEAK,
                 entry.rank.bind == elf::STB_GLOBAL,
             )

@@ -158,8 +158,8 @@ fn warn_of_replaced(tally: &Tally, changed: &BTreeSet<Vec<u8>>, files: &Identifi
     }
     for name in changed.iter().filter(|name| !replaced.contains(name)) {
         notice(format_args!(
-            "{} was replaced while it was recorded: what ran is not what is there now; \
-             names need the file that ran",
+            "{} was replaced while it was recorded: another build is there now; names need the \
+             file from before",
             path(name)
         ));
     }

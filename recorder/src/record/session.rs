@@ -230,11 +230,11 @@ impl Session {
     }
 
     /// Writes down what the counters lost, as perf does for samples: LOST records come with the next
-    /// record of their ring, and after the last there is none.
+    /// record of their ring, and after the last there is none. They do not say what it was either.
     pub(super) fn write_late_losses(&mut self) {
         let trailer = self.trailer.at(self.tally.latest);
         let lost = self.counters.lost_samples().unwrap_or(0);
-        if lost > self.tally.lost() {
+        if lost > self.tally.lost_samples {
             write::lost_samples(&mut self.buffer, lost, trailer);
         }
         let lost = self.counters.lost_sideband().unwrap_or(0);

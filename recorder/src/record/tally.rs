@@ -36,7 +36,7 @@ pub struct Tally {
     /// Records that did not fit into a ring of samples.
     lost_records: u64,
     /// Samples that counters lost. Those are the same once more.
-    lost_samples: u64,
+    pub lost_samples: u64,
     /// Times sampling was throttled.
     pub throttled: u64,
     /// Time of the earliest and of the latest sample.

@@ -2,6 +2,7 @@
 
 use gimli::{AttributeValue, Dwarf, UnitOffset};
 
+use super::super::code_ranges::CodeRanges;
 use super::budget::{Budget, Fault};
 use super::units::{Name, Ranges, Units};
 use super::{MAX_LEVELS, Reader};
@@ -23,6 +24,7 @@ impl Functions {
     pub fn read(
         dwarf: &Dwarf<Reader>,
         unit: &gimli::Unit<Reader>,
+        code: &CodeRanges,
         budget: &Budget,
     ) -> Result<Self, Fault> {
         budget.work(unit.header.length_including_self() as u64)?;
@@ -42,7 +44,7 @@ impl Functions {
             own.each(dwarf, unit, |range| {
                 budget.hold_one::<FunctionRange>()?;
                 budget.work(2)?;
-                if range.begin < range.end {
+                if range.begin < range.end && code.may_hold(range.begin) {
                     ranges.push(FunctionRange { begin: range.begin, end: range.end, entry });
                 }
                 Ok(())

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use gimli::{AttributeValue, Dwarf, FileEntry, LineProgramHeader, Reader as _};
 
+use super::super::code_ranges::CodeRanges;
 use super::Reader;
 use super::budget::{Budget, Fault};
 
@@ -43,12 +44,11 @@ pub(super) struct Row {
 impl Lines {
     /// Runs the program of a unit's lines.
     pub fn read(
-        dwarf: &Dwarf<Reader>,
         unit: &gimli::Unit<Reader>,
+        code: &CodeRanges,
         budget: &Budget,
     ) -> Result<Self, Fault> {
         let Some(program) = unit.line_program.clone() else { return Ok(Self::default()) };
-        let _ = dwarf;
         budget.work(program.header().raw_program_buf().len() as u64)?;
         let mut lines = Self::default();
         let mut first_row = 0;
@@ -58,6 +58,7 @@ impl Lines {
             if row.end_sequence() {
                 if let Some(&(begin, _)) = lines.rows.get(first_row)
                     && begin < address
+                    && code.may_hold(begin)
                 {
                     budget.hold_one::<Sequence>()?;
                     let last_row = lines.rows.len();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gimli::{EndianArcSlice, RunTimeEndian, SectionId};
 
+use super::super::code_ranges::CodeRanges;
 use super::*;
 
 const ADDRESS: u64 = 0x1000;
@@ -98,7 +99,7 @@ impl Sections {
             budget.hold_sections(section.len() as u64).map_err(|_| Fault::Memory)?;
             Ok::<_, Fault>(EndianArcSlice::new(Arc::from(section), RunTimeEndian::Little))
         });
-        Units::read(dwarf?, budget)
+        Units::read(dwarf?, CodeRanges::default(), budget)
     }
 }
 

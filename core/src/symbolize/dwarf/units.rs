@@ -9,6 +9,7 @@ use gimli::{
     Abbreviations, AttributeValue, DebugInfoOffset, Dwarf, Section as _, UnitHeader, UnitType,
 };
 
+use super::super::code_ranges::CodeRanges;
 use super::budget::{Budget, Fault};
 use super::functions::{Functions, Inlined};
 use super::lines::{Lines, Row};
@@ -24,6 +25,9 @@ pub(in crate::symbolize) struct Units {
     shared: File,
     /// In ascending order of their ends.
     ranges: Vec<UnitRange>,
+    /// Linkers leave the entries of functions that they discard, at address 0 or 1: what begins outside
+    /// of code is none. In a shared object, a long one would reach into the code of others.
+    code: CodeRanges,
     budget: Budget,
     /// What was left before any unit was loaded.
     memory: u64,
@@ -72,14 +76,14 @@ pub(in crate::symbolize) struct Found {
 
 impl Units {
     /// Reads the list of units, and where the code of each lies.
-    pub fn read(dwarf: Dwarf<Reader>, budget: Budget) -> Result<Self, Fault> {
+    pub fn read(dwarf: Dwarf<Reader>, code: CodeRanges, budget: Budget) -> Result<Self, Fault> {
         let main = File::read(&dwarf, &budget)?;
         let shared = match dwarf.sup() {
             Some(shared) => File::read(shared, &budget)?,
             None => File::default(),
         };
         let memory = budget.memory();
-        let mut units = Self { dwarf, main, shared, ranges: Vec::new(), budget, memory };
+        let mut units = Self { dwarf, main, shared, ranges: Vec::new(), code, budget, memory };
         units.read_ranges()?;
         Ok(units)
     }
@@ -140,7 +144,7 @@ impl Units {
         let mut add = |range: gimli::Range| {
             self.budget.hold_one::<UnitRange>()?;
             self.budget.work(2)?;
-            if range.begin < range.end {
+            if range.begin < range.end && self.code.may_hold(range.begin) {
                 let (begin, end) = (range.begin, range.end);
                 ranges.push(UnitRange { begin, end, unit: number, least: 0 });
             }
@@ -172,7 +176,7 @@ impl Units {
         }
         own.each(&self.dwarf, unit, &mut add)?;
         if ranges.len() == before {
-            for (begin, end) in loaded.lines(&self.dwarf, &self.budget)?.sequences() {
+            for (begin, end) in loaded.lines(self)?.sequences() {
                 self.budget.hold_one::<UnitRange>()?;
                 ranges.push(UnitRange { begin, end, unit: number, least: 0 });
             }
@@ -192,7 +196,7 @@ impl Units {
 
     fn add_function_starts(&self, unit: usize, starts: &mut Vec<u64>) -> Result<(), Fault> {
         let loaded = self.load(Which::Main, unit)?;
-        starts.extend(loaded.functions(&self.dwarf, &self.budget)?.starts());
+        starts.extend(loaded.functions(self)?.starts());
         Ok(())
     }
 
@@ -203,8 +207,8 @@ impl Units {
         }
         for unit in 0..self.main.headers.len() {
             let loaded = self.load(Which::Main, unit)?;
-            loaded.functions(&self.dwarf, &self.budget)?;
-            loaded.lines(&self.dwarf, &self.budget)?;
+            loaded.functions(self)?;
+            loaded.lines(self)?;
             drop(loaded);
             self.drop_units();
         }
@@ -253,12 +257,12 @@ impl Units {
             }
             tried = Some(range.unit);
             let loaded = self.load(Which::Main, range.unit)?;
-            let functions = loaded.functions(&self.dwarf, &self.budget)?;
+            let functions = loaded.functions(self)?;
             let inlined = match functions.at(address) {
                 Some(function) => Some(self.inlined(&loaded, function)?),
                 None => None,
             };
-            let row = loaded.lines(&self.dwarf, &self.budget)?.at(address);
+            let row = loaded.lines(self)?.at(address);
             if inlined.is_some() || row.is_some() {
                 return Ok(Some(Found { loaded, inlined, row, address }));
             }
@@ -440,17 +444,18 @@ fn tail(section: &Reader, offset: usize) -> Result<Reader, Fault> {
 }
 
 impl LoadedUnit {
-    fn functions(&self, dwarf: &Dwarf<Reader>, budget: &Budget) -> Result<&Functions, Fault> {
+    fn functions(&self, units: &Units) -> Result<&Functions, Fault> {
         if self.functions.get().is_none() {
-            let functions = Functions::read(dwarf, &self.unit, budget)?;
+            let Units { dwarf, code, budget, .. } = units;
+            let functions = Functions::read(dwarf, &self.unit, code, budget)?;
             return Ok(self.functions.get_or_init(|| functions));
         }
         self.functions.get().ok_or(Fault::Damaged)
     }
 
-    fn lines(&self, dwarf: &Dwarf<Reader>, budget: &Budget) -> Result<&Lines, Fault> {
+    fn lines(&self, units: &Units) -> Result<&Lines, Fault> {
         if self.lines.get().is_none() {
-            let lines = Lines::read(dwarf, &self.unit, budget)?;
+            let lines = Lines::read(&self.unit, &units.code, &units.budget)?;
             return Ok(self.lines.get_or_init(|| lines));
         }
         self.lines.get().ok_or(Fault::Damaged)

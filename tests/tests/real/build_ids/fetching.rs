@@ -81,6 +81,13 @@ impl Waiting {
         }
     }
 
+    /// More than lies between the two, of an answer that does not end: some of it has arrived.
+    fn begin(mut self) -> TcpStream {
+        write_head(&mut self.stream, "200 OK", 4_000_000_000).expect("it is there");
+        self.stream.write_all(&vec![b'x'; 32 << 20]).expect("it is taken");
+        self.stream
+    }
+
     /// A byte now and then, until nobody takes it.
     fn drip(mut self) {
         let mut sent = write_head(&mut self.stream, "200 OK", 1_000_000);
@@ -371,6 +378,26 @@ fn ctrl_c_goes_on_with_what_there_is() {
     assert!(stderr.contains("interrupted"), "{stderr}");
     assert!(stdout.contains("silent.so"), "the report is printed: {stdout}");
     drop(request);
+}
+
+/// However it ends: with Ctrl-C nobody waits for the rest either.
+#[test]
+fn a_fetch_that_is_killed_leaves_no_part_of_a_file() {
+    let folder = TestFolder::new();
+    let one = id(1);
+    folder.write("perf.data", &recording(&[("/nowhere/endless.so", &one, 3)]).file());
+    let (url, requests) = server_in_our_hands();
+    let mut child = perftab_at(&folder, &["report", "--no-local", "--debuginfod", &url])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("perftab starts");
+    let stream = requests.recv_timeout(PATIENCE).expect("a request").begin();
+    child_process::kill(&mut child);
+    drop(stream);
+    let cache = folder.join(".cache/debuginfod_client").join(hex(&one));
+    let left = fs::read_dir(&cache).expect("it was to be kept there").count();
+    assert_eq!(left, 0, "in {}", cache.display());
 }
 
 #[test]

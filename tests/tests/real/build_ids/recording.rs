@@ -86,7 +86,7 @@ fn b05_what_was_replaced_after_it_ran_is_named_by_the_recorder() {
     let script = format!("{program} 100 && cp {newer} {program}.new && mv {program}.new {program}");
     let (recording, said) = builds.record(&[], &["sh", "-c", &script]);
     let warned =
-        format!("{program} was replaced while it was recorded: what ran is not what is there now");
+        format!("{program} was replaced while it was recorded: another build is there now");
     assert!(said.contains(&warned), "{said}");
     let ids: Vec<_> =
         builds.dsos(&recording, &[]).iter().map(|dso| dso["build_id"].clone()).collect();

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use perftab_core::decode::SliceSource;
 use perftab_core::format::build_id::BuildId;
 use perftab_core::format::feature::Feature;
 use perftab_core::format::perftab_section;
@@ -139,4 +140,27 @@ fn as_feature(recording: &[u8], section: &[u8]) -> Vec<u8> {
     older.extend(&recording[payloads..end as usize]);
     older.extend(section);
     older
+}
+
+/// A buffer for code that a program makes itself does not make it a debug file.
+#[test]
+fn a_program_with_executable_memory_of_its_own_has_its_names() {
+    const SOURCE: &str = r#"
+        __asm__(".section .jitbuf,\"awx\",@nobits\n.skip 65536\n.text\n");
+        volatile unsigned long sink;
+        __attribute__((noinline)) void spin(void) { for (long i = 0; i < 50000000; i++) sink += i; }
+        int main(void) { spin(); return 0; }
+    "#;
+    let recorder = Recorder::new();
+    let program = perftab_tests::program::compile(&recorder.folder, "maker", OTHER_ID, SOURCE);
+    let recorded = recorder.run(&["-g", "--", program.to_str().unwrap()]);
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let mut session = open_path(&recorder.file).unwrap();
+    let source = SliceSource::new(fs::read(&program).unwrap());
+    session.admit("maker", Box::new(source)).expect("it is what ran");
+    session.name_all_frames();
+    let (profile, symbols) = (session.profile(), session.symbols());
+    let name = |(frame, _)| symbols.function(symbols.merged(frame)).name;
+    let names: Vec<_> = profile.frames.iter().filter_map(name).collect();
+    assert!(names.contains(&"spin"), "{names:?}: {:?}", session.dsos());
 }

@@ -9,6 +9,7 @@ mod hostile;
 mod inlines;
 mod links;
 mod names;
+mod not_there;
 mod oracle;
 mod tables;
 mod workbench;

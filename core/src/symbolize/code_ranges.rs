@@ -1,0 +1,43 @@
+//! Where a file has code.
+
+use super::elf::Elf;
+use super::kernel_module::ModuleLayout;
+
+/// The sections of code of a file, in the addresses that symbols and DWARF have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CodeRanges(
+    /// Where each begins and ends, ascending.
+    Vec<(u64, u64)>,
+);
+
+impl CodeRanges {
+    /// Of a file; of a relocatable one as `layout` places its sections.
+    pub fn of(elf: &Elf, layout: Option<&ModuleLayout>) -> Self {
+        let mut ranges: Vec<_> = match layout {
+            Some(layout) => layout.code(elf).collect(),
+            None => {
+                let code = elf.sections.iter().filter(|section| section.is_executable());
+                code.map(|code| (code.address, code.address.saturating_add(code.size))).collect()
+            }
+        };
+        ranges.sort_unstable();
+        Self(ranges)
+    }
+
+    /// Whether code can be at an address. Where a file tells of none, everywhere.
+    pub fn may_hold(&self, address: u64) -> bool {
+        self.0.is_empty() || self.end_of(address).is_some()
+    }
+
+    /// Where the section ends that holds an address.
+    pub fn end_of(&self, address: u64) -> Option<u64> {
+        let next = self.0.partition_point(|&(start, _)| start <= address);
+        let (_, end) = *self.0.get(next.checked_sub(1)?)?;
+        (address < end).then_some(end)
+    }
+
+    /// The longest section.
+    pub fn longest(&self) -> Option<(u64, u64)> {
+        self.0.iter().copied().max_by_key(|(start, end)| end.saturating_sub(*start))
+    }
+}
