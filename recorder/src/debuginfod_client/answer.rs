@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
+use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 
 use super::Receiver;
 use super::outcome::Outcome;
@@ -98,10 +100,25 @@ impl Pace {
     }
 }
 
-/// A file being received: in the cache under a passing name until it was checked, or nameless.
+/// A file being received: in the cache once it was checked, or nowhere.
 pub struct Answer {
     pub file: File,
-    names: Option<(PathBuf, PathBuf)>,
+    place: Place,
+}
+
+/// Where an answer is to be kept.
+enum Place {
+    Nowhere,
+    /// In the folder of the cache, without a name so far: it is gone however this process ends.
+    Nameless {
+        passing: PathBuf,
+        name: PathBuf,
+    },
+    /// Under a passing name, on file systems where all files have one.
+    Passing {
+        passing: PathBuf,
+        name: PathBuf,
+    },
 }
 
 impl Answer {
@@ -109,22 +126,26 @@ impl Answer {
         if let (Some(cache), Some(name)) = (cache, name) {
             let folder = cache.join(id.to_string());
             let passing = folder.join(format!(".{name}.{}", scratch::unique_suffix()));
-            let create = || {
+            let name_there = folder.join(name);
+            let options = || {
+                let mut options = OpenOptions::new();
+                options.read(true).write(true).mode(0o600);
+                options
+            };
+            let nameless = || {
                 fs::create_dir_all(&folder)?;
                 remove_abandoned(&folder, name);
-                OpenOptions::new()
-                    .read(true)
-                    .write(true)
-                    .create_new(true)
-                    .mode(0o600)
-                    .open(&passing)
+                options().custom_flags(OFlags::TMPFILE.bits() as i32).open(&folder)
             };
+            if let Ok(file) = nameless() {
+                return Ok(Self { file, place: Place::Nameless { passing, name: name_there } });
+            }
             // A home that can't be written to is no reason to go without names.
-            if let Ok(file) = create() {
-                return Ok(Self { file, names: Some((passing, folder.join(name))) });
+            if let Ok(file) = options().create_new(true).open(&passing) {
+                return Ok(Self { file, place: Place::Passing { passing, name: name_there } });
             }
         }
-        Ok(Self { file: scratch::nameless_file()?, names: None })
+        Ok(Self { file: scratch::nameless_file()?, place: Place::Nowhere })
     }
 
     pub fn receive(
@@ -177,13 +198,21 @@ impl Answer {
 
     /// Gives the file its name in the cache, and hands it out, at its beginning.
     pub fn keep(mut self) -> io::Result<File> {
-        if let Some((passing, name)) = self.names.take() {
-            // As debuginfod's own clients do, so that nobody writes into it by accident.
-            self.file.set_permissions(fs::Permissions::from_mode(0o400))?;
-            if let Err(error) = fs::rename(&passing, &name) {
-                let _ = fs::remove_file(&passing);
-                return Err(error);
+        let (passing, name) = match std::mem::replace(&mut self.place, Place::Nowhere) {
+            Place::Nowhere => return self.hand_out(),
+            Place::Passing { passing, name } => (passing, name),
+            Place::Nameless { passing, name } => {
+                // open(2), O_TMPFILE: how a file gets its first name without a capability.
+                let opened = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+                linkat(CWD, opened, CWD, &passing, AtFlags::SYMLINK_FOLLOW)?;
+                (passing, name)
             }
+        };
+        // As debuginfod's own clients do, so that nobody writes into it by accident.
+        let kept = self.file.set_permissions(fs::Permissions::from_mode(0o400));
+        if let Err(error) = kept.and_then(|()| fs::rename(&passing, &name)) {
+            let _ = fs::remove_file(&passing);
+            return Err(error);
         }
         self.hand_out()
     }
@@ -191,13 +220,14 @@ impl Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        if let Some((passing, _)) = &self.names {
+        if let Place::Passing { passing, .. } = &self.place {
             let _ = fs::remove_file(passing);
         }
     }
 }
 
-/// Removes what processes left in `folder` that were killed while they received.
+/// Removes what processes left in `folder` that were killed while they received, where files have names
+/// from the start.
 fn remove_abandoned(folder: &Path, name: &str) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let file_name = entry.file_name();
