@@ -27,7 +27,7 @@ export function observe() {
  * every few milliseconds for something that it can say at once. While it says nothing, it hears no Cancel either.
  */
 export function observeCalls() {
-  const calls = { open: new Map(), asked: 0, answered: 0, silence: 0, previews: [] };
+  const calls = { open: new Map(), asked: 0, byMethod: {}, answered: 0, silence: 0, previews: [] };
   window.measuredCalls = calls;
   const OF_OURS = 2e9; // Far from the numbers that the page gives its own questions.
   const ask = (worker, post) => {
@@ -62,6 +62,7 @@ export function observeCalls() {
     postMessage(message, ...rest) {
       if (message.type === "call") {
         calls.asked += 1;
+        calls.byMethod[message.method] = (calls.byMethod[message.method] ?? 0) + 1;
         calls.open.set(message.id, { method: message.method, asked: performance.now() });
       } else if (message.type === "cancel") {
         calls.open.delete(message.id);

@@ -7,7 +7,7 @@ use crate::bench_page::PeerViewer;
 use crate::finish::Finish;
 use crate::packages::{self, Need};
 use crate::steps::{line, root, run, step, step_once, target};
-use crate::{bench_ingest, bench_links, bench_page, demo, page};
+use crate::{bench_ingest, bench_links, bench_page, bench_view, demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
@@ -25,6 +25,8 @@ pub struct BenchOptions {
 enum BenchCommand {
     /// The page in Chromium beside speedscope: loading, longest task, frames, memory of the tab
     Page(PageSubject),
+    /// `perftab view` in Chromium beside the same file chosen from disk: first graph, names, keys meanwhile
+    View(Subject),
     /// `perftab report` beside `perf report`: CPU time and peak memory
     Report(Subject),
     /// Reading a recording, beside `perf report` and linux-perf-data: CPU time and peak memory
@@ -38,7 +40,7 @@ impl BenchCommand {
     /// the recorded workload runs.
     fn needs(&self) -> &'static [Need] {
         match self {
-            Self::Page(_) => {
+            Self::Page(_) | Self::View(_) => {
                 &[Need::Chromium, Need::Node20, Need::Perf, Need::Binutils, Need::Perl]
             }
             Self::Report(_) | Self::Ingest(_) => {
@@ -128,6 +130,9 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         BenchCommand::Page(PageSubject { subject, alone }) => {
             let peer = if *alone { PeerViewer::None } else { PeerViewer::Speedscope };
             bench_page::bench(&subject.recording()?, subject.runs, peer)
+        }
+        BenchCommand::View(subject) => {
+            bench_view::bench(&binary, &subject.recording()?, subject.runs)
         }
         BenchCommand::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
         BenchCommand::Ingest(subjects) => {

@@ -85,7 +85,7 @@ pub fn bench(recording: &Path, runs: usize, peer: PeerViewer) -> Result<()> {
     Ok(())
 }
 
-fn shown(runs: &[Value], key: &str) -> String {
+pub fn shown(runs: &[Value], key: &str) -> String {
     let values: Vec<f64> = runs.iter().filter_map(|run| run[key].as_f64()).collect();
     match values.is_empty() {
         true => "–".to_owned(),
@@ -94,7 +94,7 @@ fn shown(runs: &[Value], key: &str) -> String {
 }
 
 /// What a script printed of each run.
-fn measure(script: &str, args: &[&Path], runs: usize) -> Result<Vec<Value>> {
+pub fn measure(script: &str, args: &[&Path], runs: usize) -> Result<Vec<Value>> {
     let script = root().join("xtask/browser").join(script);
     let printed = output(npm::node().arg(script).args(args).arg(runs.to_string()))?;
     printed.lines().map(|line| serde_json::from_str(line).context("a line of the script")).collect()

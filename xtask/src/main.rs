@@ -9,6 +9,7 @@ mod bench;
 mod bench_ingest;
 mod bench_links;
 mod bench_page;
+mod bench_view;
 mod demo;
 mod finish;
 mod fixtures;
