@@ -6,6 +6,9 @@
 //! missing. (One stack in very many may be exactly as deep.) The markers between the parts of a chain
 //! are no addresses and count apart since Linux 4.8; before, they were counted among the 127.
 //!
+//! In code without frame pointers the walk follows whatever a register holds, and where that points to
+//! itself it goes on to the limit. What it finds there is no code: such a chain is not cut, it is lost.
+//!
 //! The stack of calls that a CPU keeps (`--call-graph lbr`) is cut at the number of its entries, which
 //! perf writes down as `branches=32`; without that, at the most calls that any sample has, if a CPU
 //! can have so many entries.
@@ -25,7 +28,7 @@ use crate::decode::features::Features;
 use crate::decode::sample::Words;
 use crate::format::attr::read_format;
 use crate::format::record::CONTEXT_MARKER_MIN;
-use crate::profile::{EventId, Funnel, Machine};
+use crate::profile::{DsoKind, EventId, Funnel, Machine, Profile, StackId};
 use crate::text::counted;
 
 /// Addresses of a call chain, unless asked for or set otherwise (`PERF_MAX_STACK_DEPTH`).
@@ -92,8 +95,14 @@ enum Longer {
 }
 
 impl CutChains {
-    /// A chain of an event that asked for so many addresses; 0: for none in particular.
-    pub(super) fn note(&mut self, chain: Words<'_>, asked_for: u16) {
+    /// A chain of an event that asked for so many addresses; 0: for none in particular. `is_lost` says
+    /// whether its outermost words are no code.
+    pub(super) fn note(
+        &mut self,
+        chain: Words<'_>,
+        asked_for: u16,
+        is_lost: impl FnOnce() -> bool,
+    ) {
         let limit = match asked_for {
             0 => DEFAULT_LIMIT,
             limit => usize::from(limit),
@@ -103,8 +112,9 @@ impl CutChains {
         }
         let addresses = chain.iter().filter(|&word| word < CONTEXT_MARKER_MIN).count();
         match (asked_for, addresses) {
-            (0, DEFAULT_LIMIT) => self.default += 1,
             (0, more) if more > DEFAULT_LIMIT => self.longer = Longer::Seen,
+            _ if is_lost() => {}
+            (0, DEFAULT_LIMIT) => self.default += 1,
             (0, _) if chain.len() == DEFAULT_LIMIT => self.with_markers += 1,
             (0, _) => {}
             (_, addresses) => self.stated += u64::from(addresses >= limit),
@@ -147,11 +157,24 @@ fn kernel_version(os_release: &str) -> Option<(u32, u32)> {
 }
 
 impl Reader {
-    /// Notes whether the call chain of a sample, or the part of it that came later, was cut.
-    pub(super) fn note_chain(&mut self, event: EventId, chain: Words<'_>, user_part: UserPart<'_>) {
+    /// Notes whether the call chain of a sample, or the part of it that came later, was cut; `stack` is
+    /// what became of it.
+    pub(super) fn note_chain(
+        &mut self,
+        event: EventId,
+        chain: Words<'_>,
+        user_part: UserPart<'_>,
+        stack: StackId,
+    ) {
+        let Profile { stacks, frames, dsos, .. } = &self.profile;
+        let is_lost = || {
+            let outermost = stacks.frames(stack).last();
+            let dso = outermost.map(|frame| frames.get(frame).dso);
+            dso.is_some_and(|dso| dsos.get(dso).kind == DsoKind::Unmapped)
+        };
         match user_part {
             UserPart::Calls(calls) => self.cut_chains.note_calls(calls.len()),
-            _ => self.cut_chains.note(chain, self.events.attr(event).max_stack),
+            _ => self.cut_chains.note(chain, self.events.attr(event).max_stack, is_lost),
         }
     }
 
@@ -194,7 +217,7 @@ mod tests {
     fn cut(lengths: &[usize], asked_for: u16, os_release: &str) -> u64 {
         let mut chains = CutChains::default();
         for &length in lengths {
-            chains.note(Words::new(&chain(length), ByteOrder::Little), asked_for);
+            chains.note(Words::new(&chain(length), ByteOrder::Little), asked_for, || false);
         }
         chains.count(&features(os_release, &[])).samples()
     }

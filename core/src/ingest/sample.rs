@@ -55,7 +55,6 @@ impl Reader {
             return;
         };
         let raw = &decoded.raw;
-        self.note_chain(decoded.event, raw.call_chain, decoded.user_part);
         self.timeless += u64::from(raw.time_nanos.is_none());
         self.without_user_frame += u64::from(decoded.user_part == UserPart::Unknown);
         let mode = entry.header.cpu_mode();
@@ -80,6 +79,7 @@ impl Reader {
             decoded.user_part,
             mode,
         );
+        self.note_chain(decoded.event, raw.call_chain, decoded.user_part, stack);
         let row = Sample {
             time_nanos: raw.time_nanos.unwrap_or(0),
             thread,
@@ -274,7 +274,7 @@ impl Reader {
         );
         for sample in samples {
             if let Some(row) = self.profile.samples.get(sample.rows.start) {
-                self.note_chain(row.event, chain.words, UserPart::InChain);
+                self.note_chain(row.event, chain.words, UserPart::InChain, user);
             }
             let stack = self.joined(user, sample.stack);
             for row in sample.rows.clone() {

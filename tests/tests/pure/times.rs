@@ -9,7 +9,9 @@ use perftab_core::profile::{Funnel, Unit};
 use perftab_core::session::Session;
 use perftab_core::views::Query;
 use perftab_tests::open::open;
-use perftab_tests::synth::{At, Attr, Event, Order, Recording, Sample, context};
+use perftab_tests::synth::{
+    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+};
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
@@ -42,6 +44,14 @@ fn recording(order: Order, change: impl FnOnce(&mut Attr)) -> Recording {
 
 fn session(recording: &Recording) -> Session {
     open(&recording.file()).expect("it opens")
+}
+
+/// The program of the samples.
+fn map(it: &mut Recording) {
+    let file = MappedFile::Inode(8, 1, 5, 0);
+    let addresses = 0x1000..0x2000;
+    let (misc, pid, tid, offset, path) = (USER, 7, 7, 0, "/opt/seven");
+    it.mmap2(at(1), &Mapping { misc, pid, tid, addresses, offset, file, path });
 }
 
 #[test]
@@ -79,6 +89,7 @@ fn losses_execs_and_forks_are_marks_at_their_time() {
 fn the_funnel_says_what_became_of_samples() {
     for order in ORDERS {
         let mut it = recording(order, |_| {});
+        map(&mut it);
         it.lost(at(10), 0, 3).lost_samples(at(11), 2);
         for (time, addresses) in [(100, 2), (101, 126), (102, 127), (103, 127)] {
             it.sample(0, &sample(time, addresses));
@@ -96,6 +107,7 @@ fn the_funnel_says_what_became_of_samples() {
 fn a_stack_is_truncated_at_what_the_event_asked_for() {
     for order in ORDERS {
         let mut it = recording(order, |attr| attr.kernel.sample_max_stack = 16);
+        map(&mut it);
         for addresses in [15, 16, 127] {
             it.sample(0, &sample(100 + addresses, addresses));
         }
@@ -104,6 +116,22 @@ fn a_stack_is_truncated_at_what_the_event_asked_for() {
         let [warning] = session.warnings() else { panic!("{:?}", session.warnings()) };
         assert_eq!((warning.kind, warning.samples), (WarningKind::TruncatedStacks, Some(2)));
         assert!(warning.message.contains("--max-stack"), "{}", warning.message);
+    }
+}
+
+/// In code without frame pointers the kernel may follow a word that points to itself, to the limit.
+#[test]
+fn a_chain_that_ends_outside_of_code_was_not_cut() {
+    // A function that calls itself, and a word on the stack.
+    for (outermost, truncated) in [(0x1010, 1), (0x7fff_0000_1000, 0)] {
+        let mut it = recording(Order::Little, |_| {});
+        map(&mut it);
+        let mut sample = sample(100, 127);
+        sample.chain[28..].fill(outermost);
+        it.sample(0, &sample);
+        let session = session(&it);
+        assert_eq!(session.coverage().truncated_stacks, Some(truncated));
+        assert_eq!(session.warnings().len() as u64, truncated, "{:?}", session.warnings());
     }
 }
 
