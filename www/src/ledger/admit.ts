@@ -98,12 +98,13 @@ function hold(files: readonly File[], { notUsed }: DropReport): void {
   held = [...held, ...useful].slice(-MOST_HELD);
 }
 
-/** Asks the session again for what names change. */
+/** Names what was fetched, and asks the session again for what names change. */
 export async function refreshNames(): Promise<void> {
   const present = session.peek();
   if (present === null) {
     return;
   }
+  await present.call("nameFrames", {});
   const beside = second.peek();
   const [read, covered, readBeside, coveredBeside, generation, keepPlaces] = await Promise.all([
     present.call("info", {}),

@@ -7,6 +7,7 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { DsoRow, Progress, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
 import { refreshNames } from "./admit.ts";
+import { Arrivals } from "./arrivals.ts";
 import type { Server } from "./servers.ts";
 import { allowServers, areAllowed, fetchesAutomatically, servers, staysHere } from "./servers.ts";
 
@@ -33,6 +34,7 @@ export const bytesUnderWay = computed(() =>
 );
 
 const running = new Map<number, AbortController>();
+const arrivals = new Arrivals(showNames);
 let queue: DsoRow[] = [];
 
 /** What a debuginfod could have: what has no names, or forced ones, with a GNU build-id, most samples first. */
@@ -158,6 +160,9 @@ function pump(): void {
       pump();
     });
   }
+  if (running.size === 0) {
+    arrivals.allArrived();
+  }
 }
 
 /** Asks one server after the other until one has it. */
@@ -168,10 +173,20 @@ async function fetchOne(row: DsoRow, signal: AbortSignal): Promise<void> {
       const others = answersFor(row).filter((known) => said.every((answer) => answer.server !== known.server));
       setAnswers(row.build_id ?? "", [...others, ...said]);
       if (said.some(({ outcome }) => outcome === "found")) {
-        await refreshNames();
+        arrivals.fileArrived(row.share);
         return;
       }
     }
+  } catch (error) {
+    if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+      throw error;
+    }
+  }
+}
+
+async function showNames(): Promise<void> {
+  try {
+    await refreshNames();
   } catch (error) {
     if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
       throw error;

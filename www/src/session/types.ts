@@ -304,7 +304,10 @@ export interface Protocol {
   unforce: { args: { dso: number }; result: null };
   /** Whose code a DSO counts as: the user's own, or what its folder says. */
   countAs: { args: { dso: number; countedAs: "own" | "by-folder" }; result: null };
+  /** What comes gives its names with `nameFrames`. */
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
+  /** Names the code of files that were fetched since. Until then views have the names that they had. */
+  nameFrames: { args: Record<string, never>; result: null };
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
   /** null if there is no such call node (any more). */
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };

@@ -6,7 +6,7 @@ import type { Args, CompareRequest, FunctionsOrder, Method, Query, Result } from
 import { Comparisons } from "./compared.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { exported } from "./exported.ts";
-import { admit, force } from "./naming.ts";
+import { admit, force, nameFrames } from "./naming.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import { read } from "./reading.ts";
@@ -74,6 +74,12 @@ export class Calls {
         request,
         slices,
       );
+    },
+    nameFrames: async (_, { slices }) => {
+      for (const session of this.#sessions) {
+        await nameFrames(session, slices);
+      }
+      return null;
     },
     flameGraph: ({ query, window }, { slices }) =>
       this.#ofTree(query, slices, (session) => scanned(session, session.flameGraph(query, window), slices)),

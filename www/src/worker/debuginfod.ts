@@ -5,7 +5,6 @@
 
 import type { Session } from "../generated/perftab_web.js";
 import type { FetchOutcome, FetchRequest, Progress, ServerAnswer, ServerOutcome } from "../session/types.ts";
-import { nameFrames } from "./naming.ts";
 import { readViewAnswers } from "./view_answers.ts";
 import type { Slices } from "./slices.ts";
 import { BlobSource } from "./sources.ts";
@@ -28,10 +27,9 @@ export async function fetchDso(
     const fetched = await fetchArtifact(request, addressOf(request, row?.build_id ?? "", artifact), slices);
     if (fetched instanceof Blob) {
       const name = `${row?.name ?? ""} (${artifact} from ${request.host})`;
-      const answer = await admitFetched(session, fetched, name, request.host, slices);
+      const answer = admitFetched(session, fetched, name, request.host);
       for (const other of answer.outcome === "found" ? others : []) {
         other.admit(name, new BlobSource(fetched));
-        await nameFrames(other, slices);
       }
       return { answers: [answer] };
     }
@@ -134,10 +132,9 @@ async function collect(
   return null;
 }
 
-async function admitFetched(session: Session, file: Blob, name: string, server: string, slices: Slices): Promise<ServerAnswer> {
+function admitFetched(session: Session, file: Blob, name: string, server: string): ServerAnswer {
   const admission = session.admit(name, new BlobSource(file));
   if (admission.outcome === "used") {
-    await nameFrames(session, slices);
     return { server, outcome: "found", detail: admission.gives };
   }
   const { reason, message } = admission;
