@@ -380,6 +380,37 @@ describe("a debuginfod asked by the page itself", () => {
   );
 });
 
+/** Runs in the page before its own script: notes what its worker is asked, and when. */
+function noteCalls() {
+  window.perftabAsked = [];
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message, ...rest) {
+    if (message.type === "call") window.perftabAsked.push({ method: message.method, at: performance.now() });
+    return post.call(this, message, ...rest);
+  };
+}
+
+describe("perftab view", () => {
+  scene("shows the first picture before it asks for files, and names them all", async () => {
+    const tab = await Tab.open(await parts.view(recording), { init: noteCalls });
+    const { page } = tab;
+    await page.waitForFunction(() => window.perftabAsked.some(({ method }) => method === "fetchDebuginfod"));
+    const [painted, opened, asked] = await page.evaluate(() => {
+      const first = (wanted) => window.perftabAsked.find(({ method }) => method === wanted).at;
+      return [performance.getEntriesByName("perftab:flame-graph")[0]?.startTime, first("info"), first("fetchDebuginfod")];
+    });
+    // On a machine that is too busy to paint it goes on all the same, after three seconds.
+    const isTooBusy = asked - opened >= 3000;
+    assert.ok(painted < asked || isTooBusy, `opened at ${opened}, painted at ${painted}, files asked for at ${asked}`);
+    await eventually(async () => {
+      const { dsos } = await tab.ask("info");
+      const named = dsos.filter(({ status, leaf_samples }) => status === "matched" && leaf_samples > 0).map(({ name }) => name);
+      assert.ok(named.includes("tides") && named.includes("driftwood"), named.join());
+    });
+    await tab.close();
+  });
+});
+
 describe("a page whose worker cannot start", () => {
   scene("12 says so, and that the files are unchanged", async () => {
     const broken = parts.path("broken", "perftab.html");

@@ -35,6 +35,21 @@ test("answers find their calls in any order", async () => {
   assert.deepEqual(await Promise.all([first, second]), [11, 22]);
 });
 
+test("whoever waits for all answers hears of the last one, a failure too", async () => {
+  const { port, client } = start();
+  await client.answered();
+  const [first, second] = [client.call("memory", {}), client.call("memory", {})];
+  assert.equal(client.asked, 2);
+  let heard = 0;
+  const waits = client.answered().then(() => heard++);
+  port.reply({ id: 1, ok: 1 });
+  await first;
+  assert.equal(heard, 0);
+  port.reply({ id: 2, error: { kind: "decode", message: "record size 0", offset: 61 } });
+  await Promise.all([waits, assert.rejects(second, SessionError)]);
+  assert.equal(heard, 1);
+});
+
 test("progress reaches the call that it is of, and a failure keeps its place", async () => {
   const { port, client } = start();
   const seen: Progress[] = [];

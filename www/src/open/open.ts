@@ -6,6 +6,7 @@ import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
+import { firstPicture } from "./first_picture.ts";
 import { admitAgain, admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
 import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
 import { forgetSecond } from "../compare/second.ts";
@@ -250,7 +251,11 @@ async function open(wanted: OpenRequest, again: Again): Promise<void> {
     }
     await admitAgain();
     await admitWaiting();
-    fetchUnasked();
+    const mine = opened.peek();
+    await firstPicture(need());
+    if (opened.peek() === mine) {
+      fetchUnasked();
+    }
   } catch (error) {
     report(wanted.name, error);
   }

@@ -26,6 +26,10 @@ export interface CallOptions {
 /** What views need of the session; the fake of the tests and of the development harness is one too. */
 export interface Session {
   generation: number;
+  /** How many questions there were so far. */
+  readonly asked: number;
+  /** Resolves when each of them has its answer. */
+  answered(): Promise<void>;
   call<M extends Method>(method: M, args: Args<M>, options?: CallOptions): Promise<Result<M>>;
 }
 
@@ -51,6 +55,7 @@ export class SessionClient implements Session {
   /** The generation of names whose call nodes the page knows. */
   generation = 0;
   #lastId = 0;
+  #awaiting: (() => void)[] = [];
   #death: string | null = null;
 
   constructor(port: Port, onDeath: (message: string) => void) {
@@ -63,6 +68,14 @@ export class SessionClient implements Session {
   /** Hands the worker its code as the page holds it: gzip in base64. */
   start(wasm: string): void {
     this.#port.postMessage({ type: "start", wasm });
+  }
+
+  get asked(): number {
+    return this.#lastId;
+  }
+
+  answered(): Promise<void> {
+    return this.#pending.size === 0 ? Promise.resolve() : new Promise((done) => this.#awaiting.push(done));
   }
 
   call<M extends Method>(method: M, args: Args<M>, options: CallOptions = {}): Promise<Result<M>> {
@@ -118,6 +131,11 @@ export class SessionClient implements Session {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     pending?.release();
+    if (this.#pending.size === 0) {
+      for (const done of this.#awaiting.splice(0)) {
+        done();
+      }
+    }
     return pending;
   }
 

@@ -227,11 +227,14 @@ async function readUrl({ carrier, parts, lateIds }: Args<"openUrl">, slices: Sli
   if (carrier !== null) {
     return Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
   }
+  // The server has to read the recording too, on another processor.
+  const late = fetchLateIds(lateIds, slices);
+  late.catch(() => undefined);
   const session = await read(
     parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
     slices,
   );
-  const { dsos, same } = await fetchLateIds(lateIds, slices);
+  const { dsos, same } = await late;
   session.vouch(same);
   session.distrust(dsos);
   return session;

@@ -66,6 +66,12 @@ export class FakeSession implements Session {
     return this.#trees.callees[0]?.total ?? 0;
   }
 
+  get asked(): number {
+    return this.calls;
+  }
+
+  async answered(): Promise<void> {}
+
   async call<M extends Method>(method: M, args: Args<M>, _options?: CallOptions): Promise<Result<M>> {
     this.calls++;
     await new Promise((resolve) => setTimeout(resolve, 3));
