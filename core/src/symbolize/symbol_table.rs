@@ -457,8 +457,8 @@ impl SymbolTable {
         self.entries = entries;
     }
 
-    /// perf's `choose_best_symbol`: sizes first, then types, indirect functions last, weak last, global first, fewer
-    /// underscores in front, the longer name; else the earlier.
+    /// perf's `choose_best_symbol`: sizes first, then types, weak last, global first, fewer underscores
+    /// in front, the longer name; else the earlier. Indirect functions come after others here.
     fn is_better(&self, next: &Entry, kept: &Entry) -> bool {
         let rank = |entry: &Entry| {
             (
