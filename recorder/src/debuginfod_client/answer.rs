@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -100,25 +100,12 @@ impl Pace {
     }
 }
 
-/// A file being received: in the cache once it was checked, or nowhere.
+/// A file being received. It has no name, so it is gone however this process ends; where all files
+/// have names, it has a passing one. Once it was checked it gets its name in the cache.
 pub struct Answer {
     pub file: File,
-    place: Place,
-}
-
-/// Where an answer is to be kept.
-enum Place {
-    Nowhere,
-    /// In the folder of the cache, without a name so far: it is gone however this process ends.
-    Nameless {
-        passing: PathBuf,
-        name: PathBuf,
-    },
-    /// Under a passing name, on file systems where all files have one.
-    Passing {
-        passing: PathBuf,
-        name: PathBuf,
-    },
+    /// The passing one and that in the cache.
+    names: Option<(PathBuf, PathBuf)>,
 }
 
 impl Answer {
@@ -126,26 +113,21 @@ impl Answer {
         if let (Some(cache), Some(name)) = (cache, name) {
             let folder = cache.join(id.to_string());
             let passing = folder.join(format!(".{name}.{}", scratch::unique_suffix()));
-            let name_there = folder.join(name);
-            let options = || {
-                let mut options = OpenOptions::new();
-                options.read(true).write(true).mode(0o600);
-                options
-            };
-            let nameless = || {
+            let create = || {
                 fs::create_dir_all(&folder)?;
                 remove_abandoned(&folder, name);
-                options().custom_flags(OFlags::TMPFILE.bits() as i32).open(&folder)
+                let mut options = OpenOptions::new();
+                options.read(true).write(true).mode(0o600);
+                let nameless = OFlags::TMPFILE.bits() as i32;
+                let file = options.clone().custom_flags(nameless).open(&folder);
+                file.or_else(|_| options.create_new(true).open(&passing))
             };
-            if let Ok(file) = nameless() {
-                return Ok(Self { file, place: Place::Nameless { passing, name: name_there } });
-            }
             // A home that can't be written to is no reason to go without names.
-            if let Ok(file) = options().create_new(true).open(&passing) {
-                return Ok(Self { file, place: Place::Passing { passing, name: name_there } });
+            if let Ok(file) = create() {
+                return Ok(Self { file, names: Some((passing, folder.join(name))) });
             }
         }
-        Ok(Self { file: scratch::nameless_file()?, place: Place::Nowhere })
+        Ok(Self { file: scratch::nameless_file()?, names: None })
     }
 
     pub fn receive(
@@ -198,29 +180,24 @@ impl Answer {
 
     /// Gives the file its name in the cache, and hands it out, at its beginning.
     pub fn keep(mut self) -> io::Result<File> {
-        let (passing, name) = match std::mem::replace(&mut self.place, Place::Nowhere) {
-            Place::Nowhere => return self.hand_out(),
-            Place::Passing { passing, name } => (passing, name),
-            Place::Nameless { passing, name } => {
+        if let Some((passing, name)) = &self.names {
+            // As debuginfod's own clients do, so that nobody writes into it by accident.
+            self.file.set_permissions(fs::Permissions::from_mode(0o400))?;
+            if self.file.metadata()?.nlink() == 0 {
                 // open(2), O_TMPFILE: how a file gets its first name without a capability.
                 let opened = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-                linkat(CWD, opened, CWD, &passing, AtFlags::SYMLINK_FOLLOW)?;
-                (passing, name)
+                linkat(CWD, opened, CWD, passing, AtFlags::SYMLINK_FOLLOW)?;
             }
-        };
-        // As debuginfod's own clients do, so that nobody writes into it by accident.
-        let kept = self.file.set_permissions(fs::Permissions::from_mode(0o400));
-        if let Err(error) = kept.and_then(|()| fs::rename(&passing, &name)) {
-            let _ = fs::remove_file(&passing);
-            return Err(error);
+            fs::rename(passing, name)?;
         }
+        self.names = None;
         self.hand_out()
     }
 }
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        if let Place::Passing { passing, .. } = &self.place {
+        if let Some((passing, _)) = &self.names {
             let _ = fs::remove_file(passing);
         }
     }

@@ -365,10 +365,9 @@ fn by_commands(folder: &TestFolder, case: &Case) -> Answer {
             perftab.arg("--image").arg(file);
         }
         for (path, file) in &case.forced {
-            let argument = format!("{}={}", text(path), text(file));
             match text(path) {
-                "[kernel.kallsyms]" => perftab.arg("--vmlinux").arg(file),
-                _ => perftab.arg("--force-mismatched").arg(argument),
+                "[kernel.kallsyms]" => perftab.args(["--vmlinux", text(file)]),
+                path => perftab.args(["--force-mismatched", &format!("{path}={}", text(file))]),
             };
         }
         let output = perftab.ended().expect("it runs");
