@@ -250,9 +250,9 @@ fn a_killed_recorder_leaves_the_features_of_its_last_second() {
     let info = is_identified().expect("it is still there");
     assert!(!info.events[0].name.contains(":H"), "{:?}", info.events);
     assert!(info.host.hostname.is_some());
-    let unfinished = info.warnings.iter().find(|it| it.kind == WarningKind::Unfinished);
-    let message = &unfinished.expect("it says so").message;
-    assert!(message.contains("was killed"), "{message}");
+    let [warning] = &info.warnings[..] else { panic!("{:?}", info.warnings) };
+    assert_eq!(warning.kind, WarningKind::Unfinished);
+    assert!(warning.message.contains("was killed"), "{}", warning.message);
 }
 
 /// What a ring lost after its last record is in no record of the kernel, but its counter knows.

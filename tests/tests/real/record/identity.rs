@@ -117,8 +117,7 @@ fn b26_a_recording_with_our_section_as_a_feature_still_opens() {
     assert_eq!(older.samples, whole.samples);
     assert_eq!(id_in(&older), id_in(&whole));
     assert_eq!(older.host.hostname, whole.host.hostname);
-    // A chain without frame pointers can be of any length, and then the stack counts as truncated.
-    assert_eq!(older.warnings, whole.warnings);
+    assert!(older.warnings.is_empty(), "{:?}", older.warnings);
 }
 
 /// A recording of ours with the section as its last feature, and nothing behind it.
