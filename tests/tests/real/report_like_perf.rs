@@ -7,9 +7,11 @@
 //!   chosen at load time, R_X86_64_IRELATIVE); that is no name;
 //! - the programs recorded are C, since perf leaves the parameters of C++ functions out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
@@ -95,7 +97,7 @@ fn by_perftab(recording: &Path) -> Functions {
     for function in report["functions"].as_array().expect("functions") {
         let dso = function["dso"].as_str().unwrap_or_default();
         let dso = if dso.starts_with('[') { dso } else { dso.rsplit('/').next().unwrap_or(dso) };
-        let name = function["name"].as_str().filter(|name| !is_linkage(name)).unwrap_or(NO_NAME);
+        let name = function["name"].as_str().filter(|name| !perf_names_otherwise(name)).unwrap_or(NO_NAME);
         let number = |key: &str| function[key].as_u64().expect("a number");
         add(&mut functions, dso, name, number("self_samples"), number("self"));
     }
@@ -104,8 +106,47 @@ fn by_perftab(recording: &Path) -> Functions {
 
 /// perf 6.1 names entries of linkage tables after their position, which is not the order of their
 /// relocations: those of libc have each another's name. (`symbols/tables.rs` has them by objdump.)
-pub fn is_linkage(name: &str) -> bool {
-    name.ends_with("@plt")
+///
+/// A function that is chosen at load time has two names at one address, its own and that of the
+/// function that chooses (`strcpy`, `strcpy_ifunc`). perf takes now this one, now that.
+pub fn perf_names_otherwise(name: &str) -> bool {
+    let plain = name.split('@').next().unwrap_or(name);
+    name.ends_with("@plt") || plain.ends_with("_ifunc") || chosen_at_load().contains(plain)
+}
+
+/// The functions of libc that are, as binutils find them in it and in its debug file.
+fn chosen_at_load() -> &'static BTreeSet<String> {
+    static NAMES: OnceLock<BTreeSet<String>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let maps = fs::read_to_string("/proc/self/maps").expect("this process has mappings");
+        let mut paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+        let libc = paths.find(|path| path.contains("/libc.so")).expect("it uses libc");
+        let notes = by_readelf(&["--notes", libc]);
+        let id = notes.split("Build ID: ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let (first, rest) = id.expect("libc has a build-id").split_at(2);
+        let debug_file = format!("/usr/lib/debug/.build-id/{first}/{rest}.debug");
+        let with_symbols = [libc, &debug_file].into_iter().filter(|path| Path::new(path).exists());
+        // `Num: Value Size Type Bind Vis Ndx Name@VERSION`
+        let symbols = |path| by_readelf(&["--symbols", "--wide", path]);
+        let tables: Vec<String> = with_symbols.map(symbols).collect();
+        let fields = tables.iter().flat_map(|table| table.lines()).map(str::split_whitespace);
+        let names = fields.filter_map(|mut fields| {
+            let is_chosen = fields.nth(3) == Some("IFUNC");
+            fields.nth(3).filter(|_| is_chosen)?.split('@').next()
+        });
+        names.map(str::to_owned).collect()
+    })
+}
+
+fn by_readelf(arguments: &[&str]) -> String {
+    let output = Command::new("readelf").args(arguments).env("LC_ALL", "C").ended();
+    String::from_utf8_lossy(&output.expect("readelf runs").stdout).into_owned()
+}
+
+#[test]
+fn what_libc_chooses_at_load_is_known() {
+    assert!(perf_names_otherwise("memcpy") && perf_names_otherwise("strcpy_ifunc"));
+    assert!(perf_names_otherwise("memcpy@@GLIBC_2.14") && !perf_names_otherwise("qsort"));
 }
 
 fn by_perf(recording: &Path) -> Option<Functions> {
@@ -125,7 +166,7 @@ fn by_perf(recording: &Path) -> Option<Functions> {
         let [samples, weight, dso, symbol] = cells[..] else { panic!("perf prints {line:?}") };
         // `[.] name`, `[k] name`
         let name = symbol.split_once("] ").map_or(symbol, |(_, name)| name.trim());
-        let name = if name.starts_with("0x") || is_linkage(name) { NO_NAME } else { name };
+        let name = if name.starts_with("0x") || perf_names_otherwise(name) { NO_NAME } else { name };
         let number = |text: &str| text.parse().expect("a number");
         add(&mut functions, dso, name, number(samples), number(weight));
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::report_like_perf::is_linkage;
+use crate::report_like_perf::perf_names_otherwise;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;
@@ -187,11 +187,11 @@ fn named(name: &str) -> &str {
         return "_start";
     }
     let is_address = name.starts_with("0x") || name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_address || is_linkage(name) { NO_NAME } else { name }
+    if is_address || perf_names_otherwise(name) { NO_NAME } else { name }
 }
 
 fn our_name(row: &Value) -> &str {
-    row["name"].as_str().filter(|name| !is_linkage(name)).unwrap_or(NO_NAME)
+    row["name"].as_str().filter(|name| !perf_names_otherwise(name)).unwrap_or(NO_NAME)
 }
 
 fn add(rows: &mut Rows, texts: Vec<String>, samples: u64, weight: u64) {
@@ -339,7 +339,7 @@ fn callees_count_for_their_callers_as_in_perf() {
     let mut ours: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for row in functions {
         let dso = row["dso"].as_str().filter(|path| is_compared(file_name(path)));
-        if let (Some(dso), Some(name)) = (dso, row["name"].as_str().filter(|it| !is_linkage(it))) {
+        if let (Some(dso), Some(name)) = (dso, row["name"].as_str().filter(|it| !perf_names_otherwise(it))) {
             let share = |member: &str| {
                 let part = row[member].as_u64().expect("a weight");
                 format!("{:.2}%", 100.0 * part as f64 / whole as f64)
