@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::session::Session;
+use perftab_core::session::{RecordedFiles, Session};
 use perftab_core::snapshot::{self, CarriedPayload, Carrier, PackedText};
 
 use crate::debuginfod_client::is_http;
@@ -85,19 +85,11 @@ impl Input {
         }
     }
 
-    /// The same without a progress bar.
-    pub fn read_silently(&self) -> anyhow::Result<Session> {
+    /// What this machine says of the build-ids of its files, which were read as they were written.
+    /// Of what was shared its sender's machine has decided.
+    pub fn late_ids(&self, recorded: &RecordedFiles) -> Judgement {
         match self {
-            Self::Recording(recording) => recording.read_with(&mut |_| ()),
-            Self::Shared(shared) => shared.read(),
-        }
-    }
-
-    /// What this machine says of the build-ids in `session`, which was read from here as it was
-    /// written. Of what was shared its sender's machine has decided.
-    pub fn late_ids(&self, session: &Session) -> Judgement {
-        match self {
-            Self::Recording(recording) => recording.late_ids(session),
+            Self::Recording(recording) => recording.late_ids(recorded),
             Self::Shared(_) => Judgement::default(),
         }
     }

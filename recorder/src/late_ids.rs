@@ -9,13 +9,12 @@
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::profile::{Dso, DsoId, DsoKind, MappedFrom, Profile, RecordedBy};
-use perftab_core::session::Session;
+use perftab_core::profile::{DsoId, DsoKind, Identity, RecordedBy};
+use perftab_core::session::{RecordedFile, RecordedFiles, Session};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use crate::file_source::FileSource;
@@ -45,33 +44,26 @@ pub struct Judgement {
 /// Takes their identities away from DSOs whose file became another, and vouches for those whose
 /// file is the same.
 pub fn apply(session: &mut Session, recording: &File) {
-    let Judgement { replaced, same } = judge(session.profile(), recording);
+    let Judgement { replaced, same } = judge(&session.recorded_files(), recording);
     session.vouch(same);
     session.distrust(&replaced);
 }
 
 /// Looks at the files of all DSOs.
-pub fn judge(profile: &Profile, recording: &File) -> Judgement {
+pub fn judge(recorded: &RecordedFiles, recording: &File) -> Judgement {
     let mut judgement = Judgement::default();
-    let Some(making) = Making::of(profile, recording) else { return judgement };
-    let files: Vec<LateFile> =
-        profile.dsos.iter().filter_map(|(id, dso)| LateFile::of(id, dso)).collect();
+    let Some(making) = Making::of(recorded, recording) else { return judgement };
+    let files: Vec<LateFile> = recorded.files.iter().filter_map(LateFile::of).collect();
     // Where files have the inodes that were recorded, inodes mean something.
     let is_here = making.is_original() || files.iter().any(|file| file.inode == Inode::Mapped);
     for file in &files {
         if making.changed_meanwhile(file) || is_here && making.was_read_of_another(file) {
-            judgement.replaced.push(file.dso);
-        } else if is_of_the_end(profile, file.dso) && making.saw_no_change(file) {
-            judgement.same.push(file.dso);
+            judgement.replaced.push(file.recorded.dso);
+        } else if file.is_of_the_end() && making.saw_no_change(file) {
+            judgement.same.push(file.recorded.dso);
         }
     }
     judgement
-}
-
-/// True of an id that was written with the recording. `perf inject` writes a file of its own, and when
-/// that was made says nothing of when the recording began.
-fn is_of_the_end(profile: &Profile, dso: DsoId) -> bool {
-    profile.dsos.get(dso).recorded_by == Some(RecordedBy::Table)
 }
 
 /// When the file of the recording was made and last written, and how long what it tells of took.
@@ -82,10 +74,8 @@ struct Making {
 }
 
 /// The file that is at the path of a DSO whose build-id was read late.
-struct LateFile {
-    dso: DsoId,
-    id: Option<BuildId>,
-    path: PathBuf,
+struct LateFile<'a> {
+    recorded: &'a RecordedFile,
     metadata: Metadata,
     inode: Inode,
 }
@@ -156,28 +146,33 @@ fn mount_id(path: &Path) -> Option<u64> {
     (found.stx_mask & wanted.bits() != 0).then_some(found.stx_mnt_id)
 }
 
-impl LateFile {
-    fn of(id: DsoId, dso: &Dso) -> Option<Self> {
-        let is_late = matches!(dso.recorded_by, Some(RecordedBy::Table | RecordedBy::Stream));
-        let MappedFrom::Inode { major, minor, inode, .. } = dso.mapped_from else { return None };
-        if !is_late || dso.kind != DsoKind::User || inode == 0 {
+impl<'a> LateFile<'a> {
+    fn of(recorded: &'a RecordedFile) -> Option<Self> {
+        let is_late = matches!(recorded.recorded_by, Some(RecordedBy::Table | RecordedBy::Stream));
+        let mapped = recorded.inode.filter(|mapped| mapped.inode != 0)?;
+        if !is_late || recorded.kind != DsoKind::User {
             return None;
         }
-        let path = PathBuf::from(&dso.path);
-        let metadata = std::fs::metadata(&path).ok()?;
-        let recorded = (rustix::fs::makedev(major, minor), inode);
-        let inode = Inode::compare(&path, &metadata, recorded);
-        Some(Self { dso: id, id: dso.build_id(), path, metadata, inode })
+        let path = Path::new(&recorded.path);
+        let metadata = std::fs::metadata(path).ok()?;
+        let device = rustix::fs::makedev(mapped.major, mapped.minor);
+        let inode = Inode::compare(path, &metadata, (device, mapped.inode));
+        Some(Self { recorded, metadata, inode })
+    }
+
+    /// True of an id that was written with the recording. `perf inject` writes a file of its own, and
+    /// when that was made says nothing of when the recording began.
+    fn is_of_the_end(&self) -> bool {
+        self.recorded.recorded_by == Some(RecordedBy::Table)
     }
 }
 
 impl Making {
-    fn of(profile: &Profile, recording: &File) -> Option<Self> {
+    fn of(recorded: &RecordedFiles, recording: &File) -> Option<Self> {
         let metadata = recording.metadata().ok()?;
         // perf makes the file before it starts what it records.
         let (made, written) = (metadata.created().ok()?, metadata.modified().ok()?);
-        let (first, last) = profile.clocks.sample_time?;
-        let recorded = Duration::from_nanos(last.saturating_sub(first));
+        let recorded = Duration::from_nanos(recorded.sampled_nanos?);
         Some(Self { made, written, recorded })
     }
 
@@ -214,9 +209,10 @@ impl Making {
         if file.inode != Inode::Another || born > self.written {
             return false;
         }
-        let opened = File::open(&file.path).ok();
+        let opened = File::open(&file.recorded.path).ok();
         let source = opened.and_then(|it| FileSource::new(it).ok());
-        source.and_then(|it| build_id_of_elf(&it)).is_some_and(|found| Some(found) == file.id)
+        let found = source.and_then(|it| build_id_of_elf(&it));
+        found.is_some_and(|found| Identity::Gnu(found) == file.recorded.identity)
     }
 
     /// A copy says nothing for an id: what changed before it was made did so before `made`.
@@ -294,9 +290,16 @@ mod tests {
             written,
             recorded: Duration::from_secs(1),
         };
-        let id = id_of(&path);
-        let file =
-            LateFile { dso: DsoId(0), id, path: path.clone(), metadata, inode: Inode::Another };
+        let recorded = RecordedFile {
+            dso: DsoId(0),
+            kind: DsoKind::User,
+            path: path.to_str().expect("a text").to_owned(),
+            listed_as: None,
+            identity: Identity::Gnu(id_of(&path).expect("as before")),
+            recorded_by: Some(RecordedBy::Table),
+            inode: None,
+        };
+        let file = LateFile { recorded: &recorded, metadata, inode: Inode::Another };
         assert!(making(written).was_read_of_another(&file));
         // One that came later was not.
         assert!(!making(born - tick).was_read_of_another(&file));

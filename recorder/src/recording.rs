@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::decode::ByteSource;
-use perftab_core::session::{Opening, SampleWatcher, Session};
+use perftab_core::session::{Opening, RecordedFiles, SampleWatcher, Session};
 
 use crate::file_source::FileSource;
 use crate::late_ids::{self, Judgement, ThisMachine};
@@ -215,10 +215,9 @@ impl Recording {
         Ok(())
     }
 
-    /// What this machine says of the build-ids in `session`, which was read from here as it was
-    /// written.
-    pub fn late_ids(&self, session: &Session) -> Judgement {
-        late_ids::judge(session.profile(), &self.file)
+    /// What this machine says of the build-ids of its files, which were read as they were written.
+    pub fn late_ids(&self, recorded: &RecordedFiles) -> Judgement {
+        late_ids::judge(recorded, &self.file)
     }
 
     /// One of its files with a position of its own, so that requests can read side by side;

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { describe } from "node:test";
-import { Parts, buildId, html, isInstalled } from "./recording.mjs";
+import { Parts, buildId, html, isInstalled, run } from "./recording.mjs";
 import { afterScenes, beforeScenes, eventually, scene } from "./scene.mjs";
 import { Tab } from "./tab.mjs";
 
@@ -407,6 +407,22 @@ describe("perftab view", () => {
       const named = dsos.filter(({ status, leaf_samples }) => status === "matched" && leaf_samples > 0).map(({ name }) => name);
       assert.ok(named.includes("tides") && named.includes("driftwood"), named.join());
     });
+    await tab.close();
+  });
+
+  scene("finds a file without a build-id where it ran, and asks no server for it", async () => {
+    const plain = parts.path("plain");
+    run("objcopy", ["--remove-section=.note.gnu.build-id", parts.path("tides"), plain]);
+    const ofPlain = parts.record("plain.perf.data", ["-F", "999"], [plain, "8"]);
+    const { address, asked } = await serve((_, response) => response.writeHead(404).end());
+    const tab = await Tab.open(await parts.view(ofPlain, "--debuginfod", address));
+    await tab.opened();
+    await tab.status("plain", "matched");
+    const { dsos } = await tab.ask("info");
+    assert.equal(dsos.find(({ name }) => name === "plain").identity, "content");
+    assert.ok((await tab.functions()).some(({ name, dso }) => name === "lift_droplet" && dso === "plain"));
+    assert.match(await tab.page.locator(".status-network").innerText(), /^Nothing was sent/);
+    assert.deepEqual(asked, []);
     await tab.close();
   });
 });

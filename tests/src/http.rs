@@ -46,12 +46,29 @@ pub fn request(port: u16, method: &str, target: &str, headers: &[(&str, &str)]) 
     read_answer(send(port, method, target, headers), method)
 }
 
+/// Sends a POST of this body.
+pub fn post(port: u16, target: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let length = body.len().to_string();
+    let headers = [headers, &[("Content-Length", length.as_str())]].concat();
+    read_answer(send_body(port, "POST", target, &headers, body), "POST")
+}
+
 /// Sends a request without a body; the answer waits to be read.
 pub fn send(
     port: u16,
     method: &str,
     target: &str,
     headers: &[(&str, &str)],
+) -> BufReader<TcpStream> {
+    send_body(port, method, target, headers, "")
+}
+
+fn send_body(
+    port: u16,
+    method: &str,
+    target: &str,
+    headers: &[(&str, &str)],
+    body: &str,
 ) -> BufReader<TcpStream> {
     let mut text = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     for (name, value) in headers {
@@ -61,7 +78,7 @@ pub fn send(
     let stream = TcpStream::connect_timeout(&address, PATIENCE);
     let mut stream = stream.unwrap_or_else(|error| panic!("{address} for {target}: {error}"));
     limit(&stream);
-    let sent = stream.write_all(format!("{text}\r\n").as_bytes());
+    let sent = stream.write_all(format!("{text}\r\n{body}").as_bytes());
     sent.unwrap_or_else(|error| panic!("{target} is not taken: {error}"));
     BufReader::new(stream)
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::child_process::{self, LimitedCommand, PATIENCE, bound_to_this_thread};
 use crate::folder::TestFolder;
 use crate::http::{self, Answer};
+use crate::open::open_path;
 use crate::perftab_binary;
 
 /// A running `perftab view`, with a home folder of its own; ends when dropped.
@@ -73,6 +74,23 @@ impl Viewer {
         let host = format!("127.0.0.1:{}", self.port);
         let headers = [&[("Host", host.as_str())], headers].concat();
         http::get(self.port, &format!("{path}?token={}", self.token), &headers)
+    }
+
+    /// A POST of JSON as the page would send it.
+    pub fn post(&self, path: &str, body: &str) -> Answer {
+        let host = format!("127.0.0.1:{}", self.port);
+        let target = format!("{path}?token={}", self.token);
+        http::post(self.port, &target, &[("Host", &host)], body)
+    }
+
+    /// Tells it of the files of the recording that it serves, as the page does when it has read that.
+    /// What it answers to that.
+    pub fn tell_files(&self, recording: &Path) -> serde_json::Value {
+        let session = open_path(recording).expect("a recording");
+        let files = session.recorded_files().to_json().expect("JSON");
+        let answer = self.post("/profile/0/files", &files);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        serde_json::from_slice(&answer.body).expect("JSON")
     }
 
     /// A GET whose answer may be cut short.

@@ -14,7 +14,7 @@ function answer({ recording, carrier, files, forced, late }) {
   const session = carrier === "link" ? openLink(readFileSync(recording, "utf8")) : open(recording);
   // As the page does with what `perftab view` says of its machine.
   session.vouch(late.same);
-  session.distrust(late.dsos);
+  session.distrust(late.replaced);
   for (const file of files) {
     offer(session, file, file);
   }

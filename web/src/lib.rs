@@ -230,6 +230,12 @@ impl Session {
         self.0.count_as(DsoId(dso), counted_as);
     }
 
+    /// What the machine of the recording is told of its files, as JSON.
+    #[wasm_bindgen(js_name = recordedFiles)]
+    pub fn recorded_files(&self) -> Result<String, JsValue> {
+        self.0.recorded_files().to_json().map_err(|error| JsValue::from_str(&error.to_string()))
+    }
+
     /// Takes the identity away from DSOs whose build-id was read too late, as the host of the
     /// recording sees.
     pub fn distrust(&mut self, dsos: Vec<u32>) {

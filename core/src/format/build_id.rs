@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A build-id as recorded or found: 1 to 20 bytes, not all zero.
 ///
 /// The bytes are never swapped, whatever the byte order of the file. Most linkers write 20
@@ -80,6 +83,20 @@ impl BuildId {
 impl fmt::Display for BuildId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// As hex digits.
+impl Serialize for BuildId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BuildId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        Self::from_hex(&digits).ok_or_else(|| D::Error::custom("no build-id in hex digits"))
     }
 }
 

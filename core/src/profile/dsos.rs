@@ -4,6 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::ops::Range;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::{DsoId, ProcessId};
 use crate::format::{BuildId, IdLength};
 
@@ -12,6 +15,28 @@ use crate::format::{BuildId, IdLength};
 /// The first 16 bytes of its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(pub [u8; 16]);
+
+impl ContentHash {
+    /// Reads 32 hex digits.
+    pub fn from_hex(digits: &str) -> Option<Self> {
+        let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex.then(|| u128::from_str_radix(digits, 16).ok())?.map(|hash| Self(hash.to_be_bytes()))
+    }
+}
+
+/// As hex digits.
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let digits = String::deserialize(deserializer)?;
+        Self::from_hex(&digits).ok_or_else(|| D::Error::custom("no hash in 32 hex digits"))
+    }
+}
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,7 +51,8 @@ impl fmt::Debug for ContentHash {
 }
 
 /// What a file is, whatever it is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Identity {
     /// The GNU note's bytes.
     Gnu(BuildId),
@@ -44,7 +70,8 @@ impl fmt::Display for Identity {
 }
 
 /// What kind of thing was mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum DsoKind {
     /// An executable or shared object.
     User,
@@ -91,7 +118,8 @@ impl OffCpu {
 }
 
 /// Where a recorded identity stands in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum RecordedBy {
     /// In the MMAP2 record, or read by perftab when that came: the build as mapped.
     Mmap,

@@ -21,7 +21,7 @@ mod threads;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use bins::{BinCell, BinTrack, BinsOf, TimeBins};
 pub use column::Column;
@@ -47,7 +47,9 @@ macro_rules! index_types {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $(
             $(#[$doc])*
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            #[derive(
+                Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            )]
             pub struct $name(pub u32);
 
             impl $name {

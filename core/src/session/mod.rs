@@ -24,6 +24,7 @@ mod opening;
 mod place_texts;
 mod query;
 mod ranges;
+mod recorded_files;
 mod report;
 mod sandwich;
 mod search;
@@ -70,6 +71,7 @@ pub use occurrence::{OccurrenceRequest, OccurrenceWork};
 pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use ranges::RangePreview;
+pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
 pub use report::{
     Coverage, CoverageWork, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions,
 };

@@ -33,7 +33,7 @@ pub use self::outcome::{FetchError, Outcome, ServerOutcome};
 pub use self::settings::{cache_folder, is_http};
 
 /// What a server can be asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Artifact {
     /// The file that was mapped.
     Executable,

@@ -16,6 +16,12 @@ pub fn image(file: &File) -> io::Result<Option<Image>> {
     Ok(Image::open("", Box::new(source)).ok())
 }
 
+/// What a file is: its build-id or, after reading all of it, the hash of its content. `None` if it is
+/// no image.
+pub fn of(file: &File) -> Option<Identity> {
+    image(file).ok()??.identity()
+}
+
 /// The build-id in a file's notes; `None` if it is no ELF file or has none.
 pub fn build_id(file: &File) -> io::Result<Option<BuildId>> {
     Ok(image(file)?.and_then(|image| build_id_of(&image)))

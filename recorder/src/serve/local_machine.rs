@@ -1,23 +1,27 @@
 //! Files of a build on this machine, for a page that asks by build-id alone.
 //!
-//! What the user named first, then by id. Where that finds nothing, the recordings that are served
-//! say under which paths something with this id ran, and whether it is a kernel or a module.
-//! Whatever is handed out has the id in its content: the page believes it no more than a server.
+//! What the user named first, then by id. Where that finds nothing, the page has told of the
+//! recordings that it read under which paths something with this id ran, and whether it is a kernel
+//! or a module. A file without a build-id is found by those paths and by its hash. Whatever is handed
+//! out has the id in its content, or is the content: the page believes it no more than a server.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::Context;
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::profile::DsoKind;
+use perftab_core::profile::{ContentHash, DsoKind, Identity};
+use perftab_core::session::{RecordedFile, RecordedFiles};
 use perftab_core::symbolize::stamped_kallsyms;
 
+use super::kept_files::{KeptFile, KeptFiles};
+use super::route::LocalFile;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
 use crate::images::kernel::KernelPlaces;
@@ -38,33 +42,31 @@ pub enum ServedFile {
     Part(File, Range<u64>),
 }
 
+impl ServedFile {
+    /// The file.
+    pub fn file(&self) -> &File {
+        match self {
+            Self::Whole(file) | Self::Part(file, _) => file,
+        }
+    }
+}
+
 /// This machine, for the DSOs of some recordings.
 pub struct LocalMachine {
-    /// Files that the user named.
-    named: HashMap<BuildId, Vec<PathBuf>>,
+    named: NamedFiles,
     /// `None`: nothing else is to be looked at.
     places: Option<Places>,
     profiles: Arc<[Input]>,
-    /// What the recordings say of a build. Reading them takes a moment, and the page reads them
-    /// first, so it is done when something is found nowhere else.
-    recorded: OnceLock<RecordedBuilds>,
+    /// What the page has told of the profiles, by their numbers.
+    told: Mutex<BTreeMap<usize, Arc<ToldRecording>>>,
+    kept: KeptFiles,
 }
 
-/// What recordings say of builds.
-#[derive(Default)]
-struct RecordedBuilds {
-    by_id: HashMap<BuildId, Vec<RecordedDso>>,
-    /// Of each recording, by the release of its kernel.
-    kernels: Vec<Mutex<KernelPlaces>>,
-    /// Of each recording, what this machine says of its build-ids.
-    late_ids: Vec<Judgement>,
-}
-
-struct RecordedDso {
-    recording: usize,
-    kind: DsoKind,
-    path: String,
-    listed_as: Option<String>,
+/// What the page has told of a recording.
+struct ToldRecording {
+    files: Vec<RecordedFile>,
+    /// By the release of its kernel.
+    kernels: Mutex<KernelPlaces>,
 }
 
 impl LocalMachine {
@@ -73,10 +75,19 @@ impl LocalMachine {
     pub fn new(args: &ImageArgs, profiles: Arc<[Input]>) -> anyhow::Result<Self> {
         let places = || Places::of_this_machine(args.cache.buildid_dir.as_deref());
         Ok(Self {
-            named: named_files(&args.image)?,
+            named: NamedFiles::find(&args.image)?,
             places: (!args.no_local).then(places),
             profiles,
-            recorded: OnceLock::new(),
+            told: Mutex::default(),
+            kept: KeptFiles::default(),
+        })
+    }
+
+    /// A file that is here, open until this server ends.
+    pub fn open_kept(&self, wanted: &LocalFile) -> io::Result<Option<Arc<KeptFile>>> {
+        self.kept.get_or_find(wanted, || match wanted {
+            LocalFile::Build(id, artifact) => self.find(*id, artifact),
+            LocalFile::Content(hash) => self.find_content(*hash).map(ServedFile::Whole),
         })
     }
 
@@ -98,59 +109,84 @@ impl LocalMachine {
         }
     }
 
-    /// What this machine says of build-ids that were read at the end, which the page cannot see.
-    pub fn late_ids(&self, recording: usize) -> &Judgement {
-        static NOTHING: Judgement = Judgement { replaced: Vec::new(), same: Vec::new() };
-        match self.places {
-            Some(_) => self.recorded().late_ids.get(recording).unwrap_or(&NOTHING),
-            None => &NOTHING,
-        }
+    /// The file of this content, if it is still where it ran.
+    fn find_content(&self, hash: ContentHash) -> Option<File> {
+        let told = if self.places.is_some() { self.told() } else { Vec::new() };
+        let files = told.iter().flat_map(|recording| &recording.files);
+        let ran = files.filter(|file| file.identity == Identity::Content(hash));
+        let mut paths = ran.map(|file| Path::new(&file.path)).filter(|path| path.is_absolute());
+        let is_it = |file: &File| identity::of(file) == Some(Identity::Content(hash));
+        let found = paths.find_map(|path| local::open_regular(path).filter(is_it));
+        found.or_else(|| local::open_regular(self.named.of_content(hash)?).filter(is_it))
     }
 
-    fn recorded(&self) -> &RecordedBuilds {
-        self.recorded.get_or_init(|| RecordedBuilds::of(&self.profiles))
+    /// Takes what the page has read of a recording, and says what it cannot see of build-ids that
+    /// were read at the end. `None` if no profile has this number.
+    pub fn learn(&self, number: usize, recorded: RecordedFiles) -> Option<Judgement> {
+        let input = self.profiles.get(number)?;
+        let judgement = match self.places {
+            Some(_) => input.late_ids(&recorded),
+            None => Judgement::default(),
+        };
+        let kernels = KernelPlaces::new(Path::new("/"), recorded.os_release.as_deref());
+        let told = ToldRecording { files: recorded.files, kernels: Mutex::new(kernels) };
+        self.lock_told().insert(number, Arc::new(told));
+        Some(judgement)
+    }
+
+    /// Of all recordings; nothing is locked when files are looked for.
+    fn told(&self) -> Vec<Arc<ToldRecording>> {
+        self.lock_told().values().cloned().collect()
+    }
+
+    fn lock_told(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<ToldRecording>>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn open(&self, id: BuildId, holding: Holding) -> Option<File> {
-        let named = self.named.get(&id).cloned().unwrap_or_default();
-        local::open_matching(named, id, holding).or_else(|| {
+        local::open_matching(self.named.of_build(id), id, holding).or_else(|| {
             let places = self.places.as_ref()?;
             let by_id = match holding {
                 Holding::Code => places.executables(id),
                 Holding::Dwarf => [places.debug_files(id), places.executables(id)].concat(),
             };
             local::open_matching(by_id, id, holding).or_else(|| {
-                let recorded = self.recorded();
-                let mut dsos = recorded.by_id.get(&id)?.iter();
-                dsos.find_map(|dso| recorded.open(id, holding, dso, places))
+                self.told().iter().find_map(|recording| recording.open(id, holding, places))
             })
         })
     }
 }
 
-impl RecordedBuilds {
-    /// A file that may be that of a DSO by where it ran.
-    fn open(
+impl ToldRecording {
+    /// A file of a build by where it ran.
+    fn open(&self, id: BuildId, holding: Holding, places: &Places) -> Option<File> {
+        let is_of_build = |file: &&RecordedFile| match file.identity {
+            Identity::Gnu(recorded) => recorded == id || recorded.without_padding() == Some(id),
+            Identity::Content(_) => false,
+        };
+        let mut files = self.files.iter().filter(is_of_build);
+        files.find_map(|file| self.open_file(id, holding, file, places))
+    }
+
+    /// A file that may be this one.
+    fn open_file(
         &self,
         id: BuildId,
         holding: Holding,
-        dso: &RecordedDso,
+        file: &RecordedFile,
         places: &Places,
     ) -> Option<File> {
-        let kernels = || {
-            let kernels = self.kernels.get(dso.recording)?;
-            Some(kernels.lock().unwrap_or_else(PoisonError::into_inner))
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed_as = file.listed_as.as_deref();
+        let paths = match file.kind {
+            DsoKind::Kernel => kernels().kernels(listed_as),
+            DsoKind::Module => kernels().modules(std::iter::once(&*file.path).chain(listed_as)),
+            _ => places.of_path(Path::new(&file.path)),
         };
-        let listed_as = dso.listed_as.as_deref();
-        let paths = match dso.kind {
-            DsoKind::Kernel => kernels()?.kernels(listed_as),
-            DsoKind::Module => kernels()?.modules(std::iter::once(&*dso.path).chain(listed_as)),
-            _ => places.of_path(Path::new(&dso.path)),
-        };
-        local::open_matching(paths, id, holding).or_else(|| match (dso.kind, holding) {
+        local::open_matching(paths, id, holding).or_else(|| match (file.kind, holding) {
             // Names without lines: what there is of most kernels.
             (DsoKind::Kernel, Holding::Code) => {
-                let symbols = kernels()?.running_symbols(id)?;
+                let symbols = kernels().running_symbols(id)?;
                 nameless(&stamped_kallsyms(id, &symbols.text))
             }
             (DsoKind::Vdso, Holding::Code) => {
@@ -161,56 +197,62 @@ impl RecordedBuilds {
             _ => None,
         })
     }
-
-    fn of(profiles: &[Input]) -> Self {
-        let mut recorded = Self::default();
-        for (number, input) in profiles.iter().enumerate() {
-            // What can't be read, the page says.
-            let session = input.read_silently().ok();
-            let late_ids = session.as_ref().map(|session| input.late_ids(session));
-            recorded.late_ids.push(late_ids.unwrap_or_default());
-            let profile = session.as_ref().map(|session| session.profile());
-            let release = profile.and_then(|profile| profile.host.os_release.as_deref());
-            recorded.kernels.push(Mutex::new(KernelPlaces::new(Path::new("/"), release)));
-            for (_, dso) in profile.into_iter().flat_map(|profile| profile.dsos.iter()) {
-                let Some(id) = dso.build_id() else { continue };
-                for id in [Some(id), id.without_padding()].into_iter().flatten() {
-                    recorded.by_id.entry(id).or_default().push(RecordedDso {
-                        recording: number,
-                        kind: dso.kind,
-                        path: dso.path.clone(),
-                        listed_as: dso.listed_as.clone(),
-                    });
-                }
-            }
-        }
-        recorded
-    }
 }
 
-/// The files that the user named, and those below folders, by build-id. What holds several is
-/// nothing that the page can ask for; it opens such files itself.
-fn named_files(paths: &[PathBuf]) -> anyhow::Result<HashMap<BuildId, Vec<PathBuf>>> {
-    let mut by_id: HashMap<BuildId, Vec<PathBuf>> = HashMap::new();
-    for path in paths {
-        let name = path.display();
-        let is_folder = fs::metadata(path).with_context(|| format!("--image {name}"))?.is_dir();
-        let files = if is_folder { search::files_below(path) } else { vec![path.clone()] };
-        let known_before = by_id.len();
-        for file in files {
-            let opened = local::open_regular(&file).and_then(|file| unpacked(file).ok());
-            let id = opened.and_then(|file| identity::build_id(&file).ok()?);
-            if let Some(id) = id {
-                by_id.entry(id).or_default().push(file);
+/// The files that the user named, and those below folders. What holds several is nothing that the
+/// page can ask for; it opens such files itself.
+#[derive(Default)]
+struct NamedFiles {
+    builds: HashMap<BuildId, Vec<PathBuf>>,
+    without_id: Vec<PathBuf>,
+    /// Of those without a build-id. Reading them whole takes a moment, so it is done when the page
+    /// asks for such a file.
+    contents: OnceLock<HashMap<ContentHash, PathBuf>>,
+}
+
+impl NamedFiles {
+    fn find(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut named = Self::default();
+        for path in paths {
+            let name = path.display();
+            let is_folder = fs::metadata(path).with_context(|| format!("--image {name}"))?.is_dir();
+            let files = if is_folder { search::files_below(path) } else { vec![path.clone()] };
+            let images = files.into_iter().filter_map(|file| named.add(file)).count();
+            if images == 0 {
+                output::notice(format_args!(
+                    "--image {name} has no executable or debug file; add archives on the page"
+                ));
             }
         }
-        if by_id.len() == known_before {
-            output::notice(format_args!(
-                "--image {name} has no file with a build-id; add archives on the page"
-            ));
-        }
+        Ok(named)
     }
-    Ok(by_id)
+
+    /// `None` if it is no image.
+    fn add(&mut self, path: PathBuf) -> Option<()> {
+        let file = unpacked(local::open_regular(&path)?).ok()?;
+        match identity::image(&file).ok()??.build_id() {
+            Some(id) => self.builds.entry(id).or_default().push(path),
+            None => self.without_id.push(path),
+        }
+        Some(())
+    }
+
+    fn of_build(&self, id: BuildId) -> Vec<PathBuf> {
+        self.builds.get(&id).cloned().unwrap_or_default()
+    }
+
+    fn of_content(&self, hash: ContentHash) -> Option<&Path> {
+        let read = || {
+            let hashed = self.without_id.iter().filter_map(|path| {
+                match identity::of(&local::open_regular(path)?)? {
+                    Identity::Content(hash) => Some((hash, path.clone())),
+                    Identity::Gnu(_) => None,
+                }
+            });
+            hashed.collect()
+        };
+        self.contents.get_or_init(read).get(&hash).map(PathBuf::as_path)
+    }
 }
 
 /// What is in no file, as one.

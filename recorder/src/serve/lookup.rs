@@ -11,13 +11,14 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use perftab_core::format::BuildId;
-use perftab_core::profile::DsoId;
+use perftab_core::session::RecordedFiles;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;
 
 use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
+use super::route::LocalFile;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::{Artifact, Client, FetchError, Patience, Receiver, ServerOutcome};
 use crate::input::Input;
@@ -44,12 +45,12 @@ impl Lookup {
         self.client.servers()
     }
 
-    /// `dsos`: the numbers of a recording's DSOs whose build-ids this machine speaks against; `same`:
-    /// of those whose files did not change. Blocks: reads the recordings.
-    pub fn late_ids(&self, recording: usize) -> serde_json::Value {
-        let numbers = |dsos: &[DsoId]| dsos.iter().map(|dso| dso.0).collect::<Vec<u32>>();
-        let Judgement { replaced, same } = self.local_machine.late_ids(recording);
-        serde_json::json!({ "dsos": numbers(replaced), "same": numbers(same) })
+    /// Takes what the page has read of a profile. `replaced`: the numbers of its DSOs whose build-ids
+    /// this machine speaks against; `same`: of those whose files did not change. `None` if no profile
+    /// has this number. Blocks: looks at the files.
+    pub fn learn(&self, number: usize, recorded: RecordedFiles) -> Option<serde_json::Value> {
+        let Judgement { replaced, same } = self.local_machine.learn(number, recorded)?;
+        Some(serde_json::json!({ "replaced": replaced, "same": same }))
     }
 
     /// Blocks: reads files and asks servers.
@@ -94,19 +95,46 @@ pub async fn answer(
         biased;
         Ok(length) = begun => reply::stream(StatusCode::OK, received, length),
         found = search => match found {
-            Ok(found) => finished(found, range).await,
+            Ok(Ok(found)) => sent(found, range).await,
+            Ok(Err(error)) => not_given(&error),
             Err(error) => failed(&format!("the search ended early: {error}")),
         },
     }
 }
 
-async fn finished(found: Result<ServedFile, FetchError>, range: Option<&str>) -> Response<Body> {
-    let sent = match found {
-        Ok(ServedFile::Whole(file)) => reply::file(file, range).await,
-        Ok(ServedFile::Part(file, within)) => reply::part_of_file(file, within, range).await,
-        Err(error) => return not_given(&error),
+/// Answers a request for a file of this machine, if it is still in the `state` that the page knows.
+pub async fn answer_local(
+    lookup: &Arc<Lookup>,
+    wanted: LocalFile,
+    range: Option<&str>,
+    state: Option<&str>,
+) -> Response<Body> {
+    let lookup = Arc::clone(lookup);
+    let found = tokio::task::spawn_blocking(move || lookup.local_machine.open_kept(&wanted)).await;
+    let kept = match found.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        Ok(Some(kept)) => kept,
+        Ok(None) => return reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),
+        Err(error) => return failed(&unreadable(&error)),
     };
-    sent.unwrap_or_else(|error| failed(&format!("the file that was found can't be read: {error}")))
+    if state.is_some_and(|state| state != kept.state) {
+        return reply::refusal(StatusCode::PRECONDITION_FAILED, "the file has changed");
+    }
+    match kept.reopen() {
+        Ok(file) => reply::tagged(sent(file, range).await, &kept.state),
+        Err(error) => failed(&unreadable(&error)),
+    }
+}
+
+async fn sent(found: ServedFile, range: Option<&str>) -> Response<Body> {
+    let sent = match found {
+        ServedFile::Whole(file) => reply::file(file, range).await,
+        ServedFile::Part(file, within) => reply::part_of_file(file, within, range).await,
+    };
+    sent.unwrap_or_else(|error| failed(&unreadable(&error)))
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("the file that was found can't be read: {error}")
 }
 
 /// Says of each server what came of asking it, so that the page can.

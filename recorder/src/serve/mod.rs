@@ -6,6 +6,7 @@
 
 mod browser;
 mod guard;
+mod kept_files;
 mod local_machine;
 mod lookup;
 mod range;
@@ -21,7 +22,7 @@ use anyhow::Context;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{Method, Request, Response, StatusCode, header};
+use axum::http::{Request, Response, StatusCode, header};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -141,26 +142,30 @@ impl StopSignals {
 }
 
 async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Response<Body> {
-    // Requests have no body that matters; without it the rest can be held over an await.
-    let (request, _) = request.into_parts();
+    // Without its body the rest can be held over an await.
+    let (request, body) = request.into_parts();
     let header = |name| request.headers.get(name).and_then(|value| value.to_str().ok());
     if let Err(refused) = server.guard.check(header(header::HOST), request.uri.query()) {
         return reply::refusal(StatusCode::FORBIDDEN, &refused.to_string());
     }
-    if !matches!(request.method, Method::GET | Method::HEAD) {
-        return reply::refusal(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered");
-    }
     match Route::parse(request.uri.path()) {
         Err(RouteError::Unknown) => reply::refusal(StatusCode::NOT_FOUND, "nothing is here"),
         Err(RouteError::Refused(why)) => reply::refusal(StatusCode::BAD_REQUEST, why),
+        Ok(route) if !route.allows(&request.method) => {
+            reply::refusal(StatusCode::METHOD_NOT_ALLOWED, "this is not asked by that method")
+        }
         Ok(Route::Page) => reply::page(PAGE),
         Ok(Route::Profiles) => reply::json(StatusCode::OK, &listing(&server)),
         Ok(Route::Profile { index, part }) => {
             profile(&server, index, part, header(header::RANGE)).await
         }
-        Ok(Route::LateIds { index }) => late_ids(&server, index).await,
+        Ok(Route::Files { index }) => files(&server, index, body).await,
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
+        }
+        Ok(Route::Local(file)) => {
+            let range = header(header::RANGE);
+            lookup::answer_local(&server.lookup, file, range, header(header::IF_MATCH)).await
         }
     }
 }
@@ -194,15 +199,24 @@ fn listed(input: &Input) -> serde_json::Value {
     listed
 }
 
-/// What this machine says of build-ids, by numbers of DSOs as a session that reads the same recording
-/// has them.
-async fn late_ids(server: &Arc<Server>, index: usize) -> Response<Body> {
-    if server.profiles.get(index).is_none() {
-        return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
-    }
+/// Most bytes of what the page says of a profile's files: each takes some 200.
+const MAX_FILES: usize = 64 << 20;
+
+/// Takes what the page read of a profile's files; says by their numbers what this machine knows of
+/// their build-ids.
+async fn files(server: &Arc<Server>, index: usize, body: Body) -> Response<Body> {
+    let read = match axum::body::to_bytes(body, MAX_FILES).await {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    let recorded = match read {
+        Ok(recorded) => recorded,
+        Err(why) => return reply::refusal(StatusCode::BAD_REQUEST, &format!("no files: {why}")),
+    };
     let lookup = Arc::clone(&server.lookup);
-    match tokio::task::spawn_blocking(move || lookup.late_ids(index)).await {
-        Ok(late) => reply::json(StatusCode::OK, &late),
+    match tokio::task::spawn_blocking(move || lookup.learn(index, recorded)).await {
+        Ok(Some(late)) => reply::json(StatusCode::OK, &late),
+        Ok(None) => reply::refusal(StatusCode::NOT_FOUND, "no recording has this number"),
         Err(error) => reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }

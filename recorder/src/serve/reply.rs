@@ -97,6 +97,12 @@ pub fn stream(
     response
 }
 
+/// An answer with the tag that `If-Match` may name.
+pub fn tagged(mut response: Response<Body>, tag: &str) -> Response<Body> {
+    set(&mut response, header::ETAG, tag.to_owned());
+    response
+}
+
 fn reply(status: StatusCode, kind: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;

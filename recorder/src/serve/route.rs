@@ -1,6 +1,8 @@
 //! From a request's path to what it asks for. Pure: what is refused here has touched no file.
 
+use axum::http::Method;
 use perftab_core::format::BuildId;
+use perftab_core::profile::ContentHash;
 
 use crate::debuginfod_client::Artifact;
 
@@ -18,13 +20,25 @@ pub enum Route {
         /// Which of its files: 0 is the only one, or of a folder `data`.
         part: usize,
     },
-    /// The DSOs of a recording whose build-ids were read too late, as JSON.
-    LateIds {
+    /// Where the page leaves what it read of a profile's files, and learns what this machine says of
+    /// build-ids that were read late, both as JSON.
+    Files {
         /// As in [`Route::Profile`].
         index: usize,
     },
-    /// A file of a build.
+    /// A file of a build, from this machine or a server.
     Debuginfod(BuildId, Artifact),
+    /// A file of this machine. Nobody else is asked.
+    Local(LocalFile),
+}
+
+/// What is looked for on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum LocalFile {
+    /// A file of a build.
+    Build(BuildId, Artifact),
+    /// A file that has no build-id.
+    Content(ContentHash),
 }
 
 /// Why a path leads nowhere.
@@ -43,7 +57,10 @@ impl Route {
             return Err(RouteError::Refused("a path with . or .. or control characters"));
         }
         if let Some(rest) = path.strip_prefix("/debuginfod/buildid/") {
-            return debuginfod(rest);
+            return build(rest).map(|(id, artifact)| Self::Debuginfod(id, artifact));
+        }
+        if let Some(rest) = path.strip_prefix("/local/") {
+            return local(rest).map(Self::Local);
         }
         match path {
             "/" => Ok(Self::Page),
@@ -51,13 +68,22 @@ impl Route {
             _ => path.strip_prefix("/profile/").and_then(profile).ok_or(RouteError::Unknown),
         }
     }
+
+    /// How it is asked. Only what takes something is posted, and changes nothing but what this server
+    /// has in memory.
+    pub fn allows(&self, method: &Method) -> bool {
+        match self {
+            Self::Files { .. } => method == Method::POST,
+            _ => matches!(*method, Method::GET | Method::HEAD),
+        }
+    }
 }
 
-/// `N`, `N/PART` or `N/late-ids`.
+/// `N`, `N/PART` or `N/files`.
 fn profile(rest: &str) -> Option<Route> {
     let (index, part) = rest.split_once('/').unwrap_or((rest, "0"));
-    if part == "late-ids" {
-        return Some(Route::LateIds { index: number(index)? });
+    if part == "files" {
+        return Some(Route::Files { index: number(index)? });
     }
     Some(Route::Profile { index: number(index)?, part: number(part)? })
 }
@@ -68,7 +94,7 @@ fn number(digits: &str) -> Option<usize> {
 }
 
 /// `ID/executable`, `ID/debuginfo`, `ID/source/PATH`, `ID/section/NAME`: debuginfod(8), "WEBAPI".
-fn debuginfod(rest: &str) -> Result<Route, RouteError> {
+fn build(rest: &str) -> Result<(BuildId, Artifact), RouteError> {
     let (id, artifact) = rest.split_once('/').ok_or(RouteError::Unknown)?;
     let id = BuildId::from_hex(id)
         .ok_or(RouteError::Refused("a build-id is 1 to 20 bytes in hex digits"))?;
@@ -82,7 +108,17 @@ fn debuginfod(rest: &str) -> Result<Route, RouteError> {
         Some(("source", path)) if !path.is_empty() => Artifact::Source(format!("/{path}")),
         _ => return Err(RouteError::Unknown),
     };
-    Ok(Route::Debuginfod(id, artifact))
+    Ok((id, artifact))
+}
+
+/// `buildid/…` as for a debuginfod, or `content/HASH`.
+fn local(rest: &str) -> Result<LocalFile, RouteError> {
+    if let Some(rest) = rest.strip_prefix("buildid/") {
+        return build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact));
+    }
+    let digits = rest.strip_prefix("content/").ok_or(RouteError::Unknown)?;
+    let hash = ContentHash::from_hex(digits);
+    hash.map(LocalFile::Content).ok_or(RouteError::Refused("a hash is 32 hex digits"))
 }
 
 /// Whether no segment, however encoded, could climb out of a folder or cut a name short.
@@ -137,7 +173,13 @@ mod tests {
         assert_eq!(Route::parse("/profiles"), Ok(Route::Profiles));
         assert_eq!(Route::parse("/profile/12"), Ok(Route::Profile { index: 12, part: 0 }));
         assert_eq!(Route::parse("/profile/12/3"), Ok(Route::Profile { index: 12, part: 3 }));
-        assert_eq!(Route::parse("/profile/12/late-ids"), Ok(Route::LateIds { index: 12 }));
+        assert_eq!(Route::parse("/profile/12/files"), Ok(Route::Files { index: 12 }));
+        let hash = "00ff00ff00ff00ff00ff00ff00ff00ff";
+        let content = LocalFile::Content(ContentHash::from_hex(hash).expect("32 digits"));
+        assert_eq!(Route::parse(&format!("/local/content/{hash}")), Ok(Route::Local(content)));
+        let build = LocalFile::Build(BuildId::from_hex(ID).expect("an id"), Artifact::DebugInfo);
+        let path = format!("/local/buildid/{ID}/debuginfo");
+        assert_eq!(Route::parse(&path), Ok(Route::Local(build)));
         assert_eq!(artifact("9f31c07ad05e/executable"), Ok(Artifact::Executable));
         assert_eq!(artifact("9F31C07AD05E/debuginfo"), Ok(Artifact::DebugInfo));
         let section = Artifact::Section(".debug_line".to_owned());
@@ -148,7 +190,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is() {
-        let none = ["", "-1", "1/", "1/+2", "1/2/3", "/1", "/late-ids", "99999999999999999999"];
+        let none = ["", "-1", "1/", "1/+2", "1/2/3", "/1", "/files", "99999999999999999999"];
         for path in none.map(|rest| format!("/profile/{rest}")) {
             assert_eq!(Route::parse(&path), Err(RouteError::Unknown), "{path}");
         }

@@ -398,6 +398,7 @@ fn view_finds_files_by_the_paths_of_the_recording() {
     let Some(recorded) = RecordedProgram::new(test) else { return };
     let bytes = fs::read(&recorded.program).expect("the program");
     let viewer = Viewer::start(&[recorded.recording.to_str().expect("UTF-8")]);
+    viewer.tell_files(&recorded.recording);
     for artifact in ["executable", "debuginfo"] {
         let answer = viewer.get(&format!("/debuginfod/buildid/{ID}/{artifact}"));
         assert!(answer.status == 200 && answer.body == bytes, "{artifact}: {}", answer.status);

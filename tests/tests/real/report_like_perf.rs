@@ -97,7 +97,8 @@ fn by_perftab(recording: &Path) -> Functions {
     for function in report["functions"].as_array().expect("functions") {
         let dso = function["dso"].as_str().unwrap_or_default();
         let dso = if dso.starts_with('[') { dso } else { dso.rsplit('/').next().unwrap_or(dso) };
-        let name = function["name"].as_str().filter(|name| !perf_names_otherwise(name)).unwrap_or(NO_NAME);
+        let name =
+            function["name"].as_str().filter(|name| !perf_names_otherwise(name)).unwrap_or(NO_NAME);
         let number = |key: &str| function[key].as_u64().expect("a number");
         add(&mut functions, dso, name, number("self_samples"), number("self"));
     }
@@ -166,7 +167,8 @@ fn by_perf(recording: &Path) -> Option<Functions> {
         let [samples, weight, dso, symbol] = cells[..] else { panic!("perf prints {line:?}") };
         // `[.] name`, `[k] name`
         let name = symbol.split_once("] ").map_or(symbol, |(_, name)| name.trim());
-        let name = if name.starts_with("0x") || perf_names_otherwise(name) { NO_NAME } else { name };
+        let name =
+            if name.starts_with("0x") || perf_names_otherwise(name) { NO_NAME } else { name };
         let number = |text: &str| text.parse().expect("a number");
         add(&mut functions, dso, name, number(samples), number(weight));
     }

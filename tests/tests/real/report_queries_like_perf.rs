@@ -339,7 +339,9 @@ fn callees_count_for_their_callers_as_in_perf() {
     let mut ours: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for row in functions {
         let dso = row["dso"].as_str().filter(|path| is_compared(file_name(path)));
-        if let (Some(dso), Some(name)) = (dso, row["name"].as_str().filter(|it| !perf_names_otherwise(it))) {
+        if let (Some(dso), Some(name)) =
+            (dso, row["name"].as_str().filter(|it| !perf_names_otherwise(it)))
+        {
             let share = |member: &str| {
                 let part = row[member].as_u64().expect("a weight");
                 format!("{:.2}%", 100.0 * part as f64 / whole as f64)

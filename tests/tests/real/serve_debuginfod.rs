@@ -5,13 +5,15 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc;
 
-use perftab_tests::child_process::PATIENCE;
+use perftab_tests::child_process::{LimitedCommand, PATIENCE};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::http::{self, FakeServer};
 use perftab_tests::program::compile;
 use perftab_tests::servers::{Debuginfod, Viewer};
+use serde_json::json;
 
 const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 const OTHER: &str = "41b7e2c041b7e2c041b7e2c041b7e2c041b7e2c0";
@@ -293,6 +295,104 @@ fn b48_an_entry_that_holds_another_build_is_not_used() {
     let again = viewer.get(&path(ID, "executable"));
     assert!(again.status == 200 && again.body == right, "{}", again.status);
     assert_eq!(upstream.asked().len(), 1, "the entry was replaced, so one request is enough");
+}
+
+/// The page has told where it ran; nothing but its content says that it is the one.
+#[test]
+fn a_file_without_a_build_id_is_found_by_its_content_where_it_ran() {
+    let folder = TestFolder::new();
+    let program = compile(&folder, "program", ID, SOURCE);
+    let removed = ["--remove-section=.note.gnu.build-id"];
+    run("objcopy", &[&removed[..], &[text(&program)]].concat());
+    let (bytes, hash) = (fs::read(&program).expect("the program"), sha256(&program));
+    let words = folder.write("words", b"no executable");
+    let files: Vec<_> = [(&program, &hash), (&words, &sha256(&words))]
+        .iter()
+        .enumerate()
+        .map(|(dso, (path, hash))| {
+            json!({"dso": dso, "kind": "user", "path": path, "identity": {"content": hash}})
+        })
+        .collect();
+    let told = json!({ "files": files }).to_string();
+    let content = |viewer: &Viewer, hash: &str| viewer.get(&format!("/local/content/{hash}"));
+    let tell = |viewer: &Viewer| {
+        let answer = viewer.post("/profile/0/files", &told);
+        assert_eq!((answer.status, answer.text().as_str()), (200, r#"{"replaced":[],"same":[]}"#));
+    };
+
+    let upstream = FakeServer::start([]);
+    let viewer = Viewer::start(&["-", "--debuginfod", &upstream.url()]);
+    assert_eq!(content(&viewer, &hash).status, 404, "nobody has told where it ran");
+    tell(&viewer);
+    let answer = content(&viewer, &hash);
+    assert!(answer.status == 200 && answer.body == bytes, "{}", answer.status);
+    assert_eq!(content(&viewer, &sha256(&words)).status, 404, "what is no image is not handed out");
+    let kept = folder.join("kept");
+    fs::rename(&program, &kept).expect("it moves");
+    compile(&folder, "program", ID, SOURCE);
+    assert_eq!(content(&viewer, &hash).status, 404, "another build is at its path");
+    assert_eq!(upstream.asked(), [""; 0], "no server knows hashes");
+
+    // Where it is named, it may have any name.
+    let viewer = Viewer::start(&["-", "--no-local", "--image", text(&kept)]);
+    let answer = content(&viewer, &hash);
+    assert!(answer.status == 200 && answer.body == bytes, "{}", answer.status);
+    fs::rename(&kept, &program).expect("it moves");
+    let viewer = Viewer::start(&["-", "--no-local"]);
+    tell(&viewer);
+    assert_eq!(content(&viewer, &hash).status, 404, "nothing else here is to be looked at");
+}
+
+/// The page reads such a file piece by piece, and all pieces have to be of one build.
+#[test]
+fn b48_pieces_of_a_file_are_of_one_state_of_it() {
+    let home = TestFolder::new();
+    let folder = TestFolder::new();
+    let bytes = fs::read(compile(&folder, "program", ID, SOURCE)).expect("the program");
+    let other = fs::read(compile(&folder, "other", OTHER, SOURCE)).expect("the program");
+    let entry = home.write(&format!(".cache/debuginfod_client/{ID}/executable"), &bytes);
+    let upstream = FakeServer::start([]);
+    let viewer = Viewer::start_with(home, &["--debuginfod", &upstream.url()], b"");
+    let local = format!("/local/buildid/{ID}/executable");
+    let piece =
+        |state: &str| viewer.get_with(&local, &[("Range", "bytes=100-199"), ("If-Match", state)]);
+    let first = viewer.get_with(&local, &[("Range", "bytes=0-0")]);
+    assert_eq!((first.status, first.body.as_slice()), (206, &bytes[..1]));
+    assert_eq!(first.header("content-range"), format!("bytes 0-0/{}", bytes.len()));
+    let state = first.header("etag").to_owned();
+    assert_eq!((piece(&state).status, piece(&state).body.as_slice()), (206, &bytes[100..200]));
+
+    // Written to in place: another build is not found, the same one is not what was begun with.
+    fs::write(&entry, &other).expect("it is written to");
+    assert_eq!(piece(&state).status, 404);
+    fs::write(&entry, &bytes).expect("it is written to");
+    assert_eq!(piece(&state).status, 412);
+    let state = viewer.get(&local).header("etag").to_owned();
+    assert_eq!(piece(&state).body.as_slice(), &bytes[100..200]);
+
+    // Another build takes its place.
+    let newer = entry.with_extension("newer");
+    fs::write(&newer, &other).expect("another build");
+    fs::rename(&newer, &entry).expect("it takes the place");
+    assert_eq!(piece(&state).status, 404);
+
+    assert_eq!(viewer.get(&format!("/local/buildid/{ID}/debuginfo")).status, 404);
+    assert_eq!(upstream.asked(), [""; 0], "a server was asked for a file of this machine");
+}
+
+/// As coreutils have it, the first half.
+fn sha256(path: &Path) -> String {
+    run("sha256sum", &[text(path)])[..32].to_owned()
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).ended().expect("it runs");
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("a text")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a text")
 }
 
 fn files_below(folder: &Path) -> Vec<String> {

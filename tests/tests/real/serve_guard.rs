@@ -17,7 +17,7 @@ const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 fn every_path() -> Vec<String> {
     let artifacts = ["executable", "debuginfo", "source/usr/src/a.c", "section/.text"];
     let files = artifacts.map(|artifact| format!("/debuginfod/buildid/{ID}/{artifact}"));
-    ["/", "/profiles", "/profile/0", "/nothing"]
+    ["/", "/profiles", "/profile/0", "/profile/0/files", "/local/content/0", "/nothing"]
         .map(str::to_owned)
         .into_iter()
         .chain(files)
@@ -36,6 +36,9 @@ fn without_the_token_nothing_is_served() {
             let answer = http::get(viewer.port, &format!("{path}{query}"), &[("Host", &host)]);
             assert_eq!(answer.status, 403, "{path}{query}");
             assert!(answer.text().contains("the token is"), "{path}{query}: {}", answer.text());
+            let posted =
+                http::post(viewer.port, &format!("{path}{query}"), &[("Host", &host)], "{}");
+            assert_eq!(posted.status, 403, "{path}{query}");
         }
     }
     assert_eq!(upstream.asked(), [""; 0], "a debuginfod was asked for somebody without the token");
@@ -73,6 +76,8 @@ fn a_path_that_climbs_and_an_id_that_is_not_hex_are_refused() {
         "/debuginfod/buildid/xyz/executable".to_owned(),
         format!("/debuginfod/buildid/{ID}f/debuginfo"),
         format!("/debuginfod/buildid/{}/debuginfo", "ab".repeat(21)),
+        "/local/content/../../etc/passwd".to_owned(),
+        "/local/content/+0ff00ff00ff00ff00ff00ff00ff00ff".to_owned(),
         "/profile/..".to_owned(),
         "/../etc/passwd".to_owned(),
     ];
@@ -86,7 +91,7 @@ fn a_path_that_climbs_and_an_id_that_is_not_hex_are_refused() {
 }
 
 #[test]
-fn anything_else_is_not_found_and_only_get_is_answered() {
+fn anything_else_is_not_found_and_each_is_asked_by_its_method() {
     let viewer = Viewer::start(&["-"]);
     for path in ["/favicon.ico", "/profile/1", "/profile/x", "/debuginfod/metrics", "//"] {
         assert_eq!(viewer.get(path).status, 404, "{path}");
@@ -97,6 +102,9 @@ fn anything_else_is_not_found_and_only_get_is_answered() {
         let answer = http::request(viewer.port, method, &target, &[("Host", &host)]);
         assert_eq!(answer.status, 405, "{method}");
     }
+    assert_eq!(viewer.get("/profile/0/files").status, 405);
+    assert_eq!(viewer.post("/profile/0/files", "{}").status, 400, "no files are named");
+    assert_eq!(viewer.post("/profile/9/files", r#"{"files":[]}"#).status, 404);
 }
 
 #[test]

@@ -4,10 +4,11 @@ import { signal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { admitFiles } from "../ledger/admit.ts";
-import { servers } from "../ledger/servers.ts";
+import { serversFor } from "../ledger/debuginfod.ts";
+import { isAllowed, servers } from "../ledger/servers.ts";
 import { pickBinaries } from "../open/pick.ts";
 import type { Session } from "../session/client.ts";
-import type { CompareRequest, DsoPairRow } from "../session/types.ts";
+import type { CompareRequest, DsoPairRow, DsoRow } from "../session/types.ts";
 import { dockOpen, event, namesGeneration, query, session } from "../state/app.ts";
 import { count, shortId } from "../state/format.ts";
 import { chipsOf } from "../shell/chips.ts";
@@ -114,15 +115,18 @@ function Ways(): JSX.Element | null {
   if (comparing.value?.with === "rest") {
     return null;
   }
-  const fetchable = fetchableForSecond.value.length;
+  // This machine has been asked when the profile was opened.
+  const asked = servers.value.filter((server) => isAllowed(server) && server.kind !== "this-machine");
+  const isAsked = (row: DsoRow): boolean => serversFor(row).some((server) => asked.includes(server));
+  const fetchable = fetchableForSecond.value.filter(isAsked).length;
   return (
     <p class="pairs-ways">
       <button type="button" title="Binaries, debug files or archives" onClick={() => void pickBinaries().then(admitFiles)}>
         Add files…
       </button>
       {fetchable > 0 && (
-        <button type="button" onClick={() => void fetchForSecond()}>
-          Fetch {count(fetchable)} for the second profile from {servers.value.map(({ host }) => host).join(", ")}
+        <button type="button" onClick={() => void fetchForSecond(asked)}>
+          Fetch {count(fetchable)} for the second profile from {asked.map(({ host }) => host).join(", ")}
         </button>
       )}
     </p>

@@ -2,8 +2,8 @@
 
 import { batch, computed, effect, untracked } from "@preact/signals";
 import { admitAgain, refreshNames } from "../ledger/admit.ts";
-import { isWanted, sent } from "../ledger/debuginfod.ts";
-import { areAllowed, servers, staysHere } from "../ledger/servers.ts";
+import { isFetchable, sent, serversFor } from "../ledger/debuginfod.ts";
+import { servers } from "../ledger/servers.ts";
 import { describeFailure } from "../open/failure.ts";
 import type { GivenFile, Recording } from "../open/given.ts";
 import { recordingOf, sizeOf } from "../open/given.ts";
@@ -11,7 +11,7 @@ import type { ServedProfile } from "../open/served.ts";
 import { servedParts, servedSize } from "../open/served.ts";
 import type { CallOptions, Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DsoRow, ProfileInfo } from "../session/types.ts";
+import type { DsoRow, ProfileInfo, Server } from "../session/types.ts";
 import { comparison, opened, phase, session } from "../state/app.ts";
 import { amendStep, step } from "../state/history.ts";
 import { takingOver } from "../state/take_over.ts";
@@ -88,9 +88,7 @@ async function compareWith(name: string, bytes: number | null, open: OpenSecond)
       comparison.value = { ...DEFAULT_COMPARISON, with: "second" };
     });
     await admitAgain();
-    if (staysHere.peek()) {
-      await fetchForSecond();
-    }
+    await fetchForSecond(servers.peek().filter(({ kind }) => kind === "this-machine"));
   } catch (error) {
     if (error instanceof SessionError) {
       toast("error", describeFailure(name, error.failure));
@@ -115,34 +113,37 @@ export function forgetSecond(): void {
   });
 }
 
-/** DSOs of the second profile that servers which may be asked could name, most samples first. */
+/** DSOs of the second profile that servers could name, most samples first. */
 export const fetchableForSecond = computed<readonly DsoRow[]>(() => {
   const rows = second.value?.info.dsos ?? [];
-  const wanted = rows.filter((row) => isWanted(row) && row.identity === "gnu" && row.samples > 0);
+  const wanted = rows.filter(isFetchable);
   const isFirst = (row: DsoRow): boolean => wanted.findIndex((other) => other.build_id === row.build_id) === wanted.indexOf(row);
-  return areAllowed() ? wanted.filter(isFirst) : [];
+  return wanted.filter(isFirst);
 });
 
-/** Asks those servers for the second profile's names, one build after the other. */
-export async function fetchForSecond(): Promise<void> {
+/** Asks these servers for the second profile's names, one build after the other. */
+export async function fetchForSecond(asked: readonly Server[]): Promise<void> {
+  if (asked.length === 0 || fetchableForSecond.peek().length === 0) {
+    return;
+  }
   await runTask("Fetching names", async (options) => {
     for (const row of fetchableForSecond.peek()) {
-      await fetchOne(row, options);
+      await fetchOne(row, asked, options);
     }
   });
   await refreshNames();
 }
 
-async function fetchOne(row: DsoRow, options: Required<CallOptions>): Promise<void> {
-  for (const { url, host, token } of servers.peek()) {
+async function fetchOne(row: DsoRow, asked: readonly Server[], options: Required<CallOptions>): Promise<void> {
+  for (const server of serversFor(row).filter((each) => asked.includes(each))) {
     const present = session.peek();
     if (present === null) {
       return;
     }
-    if (!staysHere.peek()) {
-      sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, host]) };
+    if (server.kind !== "this-machine") {
+      sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, server.host]) };
     }
-    const request = { url, host, dso: row.id, which: "second" as const, ...(token === undefined ? {} : { token }) };
+    const request = { server, dso: row.id, which: "second" as const };
     const { answers } = await present.call("fetchDebuginfod", request, options);
     if (answers.some(({ outcome }) => outcome === "found")) {
       return;

@@ -48,12 +48,11 @@ function SureWays({ row }: { row: DsoRow }): JSX.Element {
   return (
     <>
       {isAmong(fetchable.value, row) && (
-        <Way title="Fetch by build-id" action={<FetchAction row={row} />}>
-          {fetching.value.has(row.id) ? (
-            <FetchProgress row={row} />
-          ) : (
-            (fetchResult(row) ?? whoSees(`build-id ${shortId(row.build_id ?? "")}`))
-          )}
+        <Way
+          title={row.identity === "content" ? "Fetch by content hash" : "Fetch by build-id"}
+          action={<FetchAction row={row} />}
+        >
+          {fetching.value.has(row.id) ? <FetchProgress row={row} /> : (fetchResult(row) ?? whoSeesIdOf(row))}
         </Way>
       )}
       <FromTheHost row={row} />
@@ -71,6 +70,12 @@ function SureWays({ row }: { row: DsoRow }): JSX.Element {
       </Way>
     </>
   );
+}
+
+function whoSeesIdOf(row: DsoRow): string {
+  return row.identity === "content"
+    ? "perftab view looks where this file was during the recording. Nothing is sent."
+    : whoSees(`build-id ${shortId(row.build_id ?? "")}`);
 }
 
 /** What the session knows of packages, servers, and the machine that was recorded. */

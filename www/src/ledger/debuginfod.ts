@@ -4,12 +4,11 @@
 
 import { computed, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DsoRow, Progress, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { DsoRow, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
 import { refreshNames } from "./admit.ts";
 import { Arrivals } from "./arrivals.ts";
-import type { Server } from "./servers.ts";
-import { allowServers, areAllowed, fetchesAutomatically, servers, staysHere } from "./servers.ts";
+import { THIS_MACHINE, allowServers, fetchesAutomatically, isAllowed, servers } from "./servers.ts";
 
 /** The dialog that names the servers and what they see; holds what is to be fetched then. */
 export const asking = signal<readonly number[] | null>(null);
@@ -37,10 +36,14 @@ const running = new Map<number, AbortController>();
 const arrivals = new Arrivals(showNames);
 let queue: DsoRow[] = [];
 
-/** What a debuginfod could have: what has no names, or forced ones, with a GNU build-id, most samples first. */
-export const fetchable = computed<DsoRow[]>(() =>
-  dsos.value.filter((row) => isWanted(row) && row.identity === "gnu" && row.samples > 0).sort(bySamples),
-);
+/** What a server could have: what has no names, or forced ones, most samples first. */
+export const fetchable = computed<DsoRow[]>(() => dsos.value.filter(isFetchable).sort(bySamples));
+
+/** Without a server known, the first click asks for one. */
+export function isFetchable(row: DsoRow): boolean {
+  const canBeAsked = row.identity === "gnu" || serversFor(row).length > 0;
+  return isWanted(row) && canBeAsked && row.samples > 0;
+}
 
 /** The same, without what is under way, and what every server has been asked for already. */
 export const unasked = computed<DsoRow[]>(() => {
@@ -65,14 +68,21 @@ export function answersFor(row: DsoRow): readonly ServerAnswer[] {
 /** What another question would not change. A server that was down may be up again. */
 const SETTLED: readonly ServerOutcome[] = ["not-found", "wrong-id", "too-large", "unusable", "no-cors"];
 
-/** The servers that have not said anything of a DSO's build-id that stands. */
+/** The servers that may have a DSO's file, and have not said anything of it that stands. */
 function serversToAsk(row: DsoRow): readonly Server[] {
   const known = answersFor(row);
-  const isSettled = ({ host, token }: Server): boolean => {
-    const said = token === undefined ? known.filter(({ server }) => server === host) : known;
+  const isSettled = ({ kind, host }: Server): boolean => {
+    const isOf = ({ server }: ServerAnswer): boolean => (kind === "perftab-view" ? server !== THIS_MACHINE : server === host);
+    const said = known.filter(isOf);
     return said.length > 0 && said.every(({ outcome }) => SETTLED.includes(outcome));
   };
-  return servers.value.filter((server) => !isSettled(server));
+  return serversFor(row).filter((server) => !isSettled(server));
+}
+
+/** A debuginfod knows build-ids; a file without one is looked for on this machine alone. */
+export function serversFor(row: DsoRow): readonly Server[] {
+  const mayHaveIt = ({ kind }: Server): boolean => row.identity === "gnu" || kind === "this-machine";
+  return row.identity === "none" ? [] : servers.value.filter(mayHaveIt);
 }
 
 /** Of a row that the user asks for again: what was said before is forgotten. */
@@ -83,10 +93,11 @@ export function fetchAgain(row: DsoRow): void {
 
 /** Fetches at once where the user has allowed the servers, else asks first. */
 export function requestFetch(ids: readonly number[]): void {
-  if (areAllowed()) {
-    startFetch(ids);
-  } else {
+  const mayNotAsk = (row: DsoRow): boolean => ids.includes(row.id) && !serversToAsk(row).every(isAllowed);
+  if (servers.value.length === 0 || dsos.peek().some(mayNotAsk)) {
     asking.value = ids;
+  } else {
+    startFetch(ids);
   }
 }
 
@@ -95,10 +106,10 @@ export function requestFetch(ids: readonly number[]): void {
  * names at once. Other servers are asked where the user has ticked that.
  */
 export function fetchUnasked(): void {
-  if (staysHere.value || fetchesAutomatically.value) {
+  if (fetchesAutomatically.value) {
     allowServers();
-    startFetch(unasked.value.map((row) => row.id));
   }
+  startFetch(unasked.value.filter((row) => serversToAsk(row).some(isAllowed)).map((row) => row.id));
 }
 
 /** The explicit click in the dialog. */
@@ -168,7 +179,7 @@ function pump(): void {
 /** Asks one server after the other until one has it. */
 async function fetchOne(row: DsoRow, signal: AbortSignal): Promise<void> {
   try {
-    for (const server of serversToAsk(row)) {
+    for (const server of serversToAsk(row).filter(isAllowed)) {
       const said = await askOne(row, server, signal);
       const others = answersFor(row).filter((known) => said.every((answer) => answer.server !== known.server));
       setAnswers(row.build_id ?? "", [...others, ...said]);
@@ -194,17 +205,18 @@ async function showNames(): Promise<void> {
   }
 }
 
-async function askOne(row: DsoRow, { url, host, token }: Server, signal: AbortSignal): Promise<readonly ServerAnswer[]> {
+async function askOne(row: DsoRow, server: Server, signal: AbortSignal): Promise<readonly ServerAnswer[]> {
   const present = session.peek();
   if (present === null) {
     return [];
   }
+  const { host } = server;
   setFetching(row.id, { host, progress: null });
-  if (!staysHere.value) {
+  if (server.kind !== "this-machine") {
     sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, host]) };
   }
   try {
-    const request = { url, host, dso: row.id, ...(token === undefined ? {} : { token }) };
+    const request = { server, dso: row.id };
     const onProgress = (progress: Progress): void => setFetching(row.id, { host, progress });
     return (await present.call("fetchDebuginfod", request, { signal, onProgress })).answers;
   } catch (error) {

@@ -3,24 +3,26 @@
 
 import { computed, signal } from "@preact/signals";
 import { served } from "../open/served.ts";
+import type { Server } from "../session/types.ts";
 import { recallText, remember } from "../state/storage.ts";
 
 /** URLs separated by spaces, as in DEBUGINFOD_URLS; empty for none. */
 export const serverField = signal(recallText("debuginfod") ?? "");
 
-export interface Server {
-  url: string;
-  /** How messages call it. */
-  host: string;
-  token?: string;
-}
+/** What `perftab view` calls its own machine in its answers, too. */
+export const THIS_MACHINE = "this machine";
 
 /** Whom a fetch asks now, in this order; none where no server is known. */
 export const servers = computed<readonly Server[]>(() => {
-  if (served.value !== null) {
-    return [{ url: `${location.origin}/debuginfod`, host: "perftab view", token: served.value.token }];
+  const view = served.value;
+  if (view === null) {
+    const server = (url: URL): Server => ({ kind: "debuginfod", url: url.href.replace(/\/$/, ""), host: url.host });
+    return readServerUrls(serverField.value).map(server);
   }
-  return readServerUrls(serverField.value).map((url) => ({ url: url.href.replace(/\/$/, ""), host: url.host }));
+  const { origin } = location;
+  const here: Server = { kind: "this-machine", url: `${origin}/local`, host: THIS_MACHINE, token: view.token };
+  const behind: Server = { kind: "perftab-view", url: `${origin}/debuginfod`, host: "perftab view", token: view.token };
+  return view.debuginfod.length === 0 ? [here] : [here, behind];
 });
 
 /** Each server once; what is no address is left out. */
@@ -52,14 +54,16 @@ export function addServer(url: string): void {
   serverField.value = urls.map(({ href }) => href).join(" ");
 }
 
-/** True where `perftab view` looks on its own machine alone, so that asking it sends nothing anywhere. */
-export const staysHere = computed(() => served.value !== null && served.value.debuginfod.length === 0);
-
 /** Servers that may be asked, because the user pressed the button that said what they see. */
 const allowed = signal<ReadonlySet<string>>(new Set());
 
 export function areAllowed(): boolean {
-  return servers.value.length > 0 && servers.value.every(({ url }) => allowed.value.has(url));
+  return servers.value.length > 0 && servers.value.every(isAllowed);
+}
+
+/** Asking this machine sends nothing anywhere. */
+export function isAllowed({ kind, url }: Server): boolean {
+  return kind === "this-machine" || allowed.value.has(url);
 }
 
 /** The explicit click: these servers may be asked from now on. */
@@ -89,9 +93,9 @@ export function setAutomatic(how: "automatic" | "by click"): void {
 export function whoSees(what: string): string {
   const view = served.value;
   if (view !== null) {
-    return staysHere.value
+    return view.debuginfod.length === 0
       ? `perftab view looks for ${what} on this machine only. Nothing is sent.`
-      : `perftab view looks for ${what} on this machine, then asks ${view.debuginfod.join(", ")}. Nothing else from the profile is sent.`;
+      : `perftab view asks ${view.debuginfod.join(", then ")} for ${what}. Nothing else from the profile is sent.`;
   }
   const hosts = servers.value.map(({ host }) => host);
   if (hosts.length > 1) {

@@ -16,8 +16,8 @@ export interface ServedProfile {
   carrier: Carrier | null;
   /** The file; of a recording that is a folder all its files, `data` first. */
   parts: ServedPart[];
-  /** Where the server says which of its build-ids were read too late. */
-  lateIds: string;
+  /** Where the server takes what the page read of its files, to find them and to say which build-ids were read too late. */
+  files: string;
 }
 
 export interface ServedProfiles {
@@ -75,14 +75,14 @@ function readProfile(token: string, { name, size, parts, carrier }: ListedProfil
     parts: Array.isArray(parts)
       ? parts.map((each: ListedProfile, number) => part(`${index}/${number}`, each.size))
       : [part(String(index), size)],
-    lateIds: address(`${index}/late-ids`),
+    files: address(`${index}/files`),
   };
 }
 
 /** What the worker is told of it: it has no address that a path could be read against. */
-export function servedParts({ carrier, parts, lateIds }: ServedProfile): Args<"openUrl"> {
+export function servedParts({ carrier, parts, files }: ServedProfile): Args<"openUrl"> {
   const whole = (path: string): string => new URL(path, location.href).href;
-  return { carrier, parts: parts.map(({ url, size }) => ({ url: whole(url), size })), lateIds: whole(lateIds) };
+  return { carrier, parts: parts.map(({ url, size }) => ({ url: whole(url), size })), files: whole(files) };
 }
 
 export function servedSize({ parts }: ServedProfile): number {

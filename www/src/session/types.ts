@@ -201,12 +201,21 @@ export interface DropReport {
 export interface FetchRequest {
   /** Whose DSO it is; the first recording's, unless said. */
   which?: ProfileSlot;
-  /** The server's base, as in DEBUGINFOD_URLS, and what messages call it. */
+  server: Server;
+  dso: number;
+}
+
+/**
+ * Who may have a file. `perftab view` answers for its own machine, of which nobody else learns, and reads files there piece by
+ * piece; and it asks the debuginfod servers that it was told.
+ */
+export interface Server {
+  kind: "this-machine" | "perftab-view" | "debuginfod";
+  /** Its base, as in DEBUGINFOD_URLS, and what messages call it. */
   url: string;
   host: string;
-  /** The token of `perftab view`, where its proxy is asked. */
+  /** The token of `perftab view`. */
   token?: string;
-  dso: number;
 }
 
 /** What a debuginfod said, or did not say, to one build-id. The words are those of `perftab view` too. */
@@ -283,10 +292,11 @@ export interface Protocol {
   /** The one file of a recording; of one that is a folder `data` first, then its streams. */
   open: { args: { parts: File[] }; result: ProfileInfo };
   /**
-   * `size` is what the server said it has; it must answer ranges. `lateIds` is where it says which DSOs have build-ids that
-   * were read when their file had become another. Of what has a carrier the only part is the payload of a link.
+   * `size` is what the server said it has; it must answer ranges. `files` is where it takes what was read of the recording's
+   * files, and says which build-ids were read when their file had become another. Of what has a carrier the only part is the
+   * payload of a link.
    */
-  openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; lateIds: string }; result: ProfileInfo };
+  openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; files: string }; result: ProfileInfo };
   openLink: { args: { payload: string }; result: ProfileInfo };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };

@@ -11,7 +11,7 @@ import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import { read } from "./reading.ts";
 import { allSteps, close, placed, ROWS, scanned } from "./scans.ts";
-import { fetchLateIds, fetchText } from "./served.ts";
+import { fetchText, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
 import type { TreeDetail } from "./trees.ts";
 import { ofTree, Turns } from "./trees.ts";
@@ -223,21 +223,21 @@ export class Calls {
   }
 }
 
-async function readUrl({ carrier, parts, lateIds }: Args<"openUrl">, slices: Slices): Promise<Session> {
-  if (carrier !== null) {
-    return Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
+async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slices): Promise<Session> {
+  const session =
+    carrier === null
+      ? await read(
+          parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
+          slices,
+        )
+      : Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
+  try {
+    await tellFiles(session, files, slices);
+    return session;
+  } catch (error) {
+    close(session);
+    throw error;
   }
-  // The server has to read the recording too, on another processor.
-  const late = fetchLateIds(lateIds, slices);
-  late.catch(() => undefined);
-  const session = await read(
-    parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
-    slices,
-  );
-  const { dsos, same } = await late;
-  session.vouch(same);
-  session.distrust(dsos);
-  return session;
 }
 
 /** What asks by the number of a call node; the root's number is always the same. */

@@ -3,33 +3,48 @@
 // What comes passes the gate like any file. A server may be down, may forbid this page to read its answers, may send
 // another build, or more than a tab can hold: each is an outcome of its own.
 
-import type { Session } from "../generated/perftab_web.js";
-import type { FetchOutcome, FetchRequest, Progress, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { Session, Source } from "../generated/perftab_web.js";
+import type { DsoRow, FetchOutcome, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { readViewAnswers } from "./view_answers.ts";
 import type { Slices } from "./slices.ts";
-import { BlobSource } from "./sources.ts";
+import { BlobSource, UrlSource } from "./sources.ts";
 
-const ARTIFACTS = ["debuginfo", "executable"] as const;
+type Artifact = "debuginfo" | "executable" | "content";
+
+/** What to ask for, best first. A file without a build-id only `perftab view` can have: by the hash of its content. */
+function artifactsOf({ identity }: DsoRow): readonly Artifact[] {
+  switch (identity) {
+    case "gnu":
+      return ["debuginfo", "executable"];
+    case "content":
+      return ["content"];
+    case "none":
+      return [];
+  }
+}
 
 /** The largest debug files known are of browsers, with less than 2 GB. */
 const MOST_BYTES = 4e9;
+
+/** A file that came: whoever reads it has a source of his own. */
+type Fetched = () => Source;
 
 /** What comes is offered to `others` too: one build may have run in both recordings. */
 export async function fetchDso(
   session: Session,
   others: readonly Session[],
-  request: FetchRequest,
+  { server, dso }: FetchRequest,
   slices: Slices,
 ): Promise<FetchOutcome> {
-  const row = session.dsos().find((each) => each.id === request.dso);
+  const row = session.dsos().find((each) => each.id === dso);
   let answers: ServerAnswer[] = [];
-  for (const artifact of row?.build_id == null ? [] : ARTIFACTS) {
-    const fetched = await fetchArtifact(request, addressOf(request, row?.build_id ?? "", artifact), slices);
-    if (fetched instanceof Blob) {
-      const name = `${row?.name ?? ""} (${artifact} from ${request.host})`;
-      const answer = admitFetched(session, fetched, name, request.host);
+  for (const artifact of row === undefined ? [] : artifactsOf(row)) {
+    const fetched = await fetchArtifact(server, addressOf(server, row?.build_id ?? "", artifact), slices);
+    if (typeof fetched === "function") {
+      const name = `${row?.name ?? ""} (${artifact === "content" ? "file" : artifact} from ${server.host})`;
+      const answer = admitFetched(session, fetched(), name, server.host);
       for (const other of answer.outcome === "found" ? others : []) {
-        other.admit(name, new BlobSource(fetched));
+        other.admit(name, fetched());
       }
       return { answers: [answer] };
     }
@@ -50,19 +65,22 @@ function combined(before: readonly ServerAnswer[], after: readonly ServerAnswer[
   });
 }
 
-function addressOf({ url, token }: FetchRequest, id: string, artifact: string): string {
+function addressOf({ url, token }: Server, id: string, artifact: Artifact): string {
   const query = token === undefined ? "" : `?token=${encodeURIComponent(token)}`;
-  return `${url}/buildid/${id}/${artifact}${query}`;
+  return `${url}/${artifact === "content" ? `content/${id}` : `buildid/${id}/${artifact}`}${query}`;
 }
 
 /** What tells nobody more than the question itself does. */
 const PLAIN: RequestInit = { credentials: "omit", referrerPolicy: "no-referrer" };
 
-async function fetchArtifact(request: FetchRequest, address: string, slices: Slices): Promise<Blob | ServerAnswer[]> {
-  const answer = (outcome: ServerOutcome, detail = ""): ServerAnswer[] => [{ server: request.host, outcome, detail }];
+async function fetchArtifact(server: Server, address: string, slices: Slices): Promise<Fetched | ServerAnswer[]> {
+  const answer = (outcome: ServerOutcome, detail = ""): ServerAnswer[] => [{ server: server.host, outcome, detail }];
+  const isHere = server.kind === "this-machine";
   try {
-    const reply = await fetch(address, { ...PLAIN, signal: slices.signal });
-    if (!reply.ok && request.token !== undefined) {
+    // Of a file on this machine the first byte says what it is like.
+    const headers: HeadersInit = isHere ? { Range: "bytes=0-0" } : {};
+    const reply = await fetch(address, { ...PLAIN, headers, signal: slices.signal });
+    if (!reply.ok && server.kind === "perftab-view") {
       return readViewAnswers(reply.status, await reply.text());
     }
     if (reply.status === 404) {
@@ -71,12 +89,24 @@ async function fetchArtifact(request: FetchRequest, address: string, slices: Sli
     if (!reply.ok || reply.body === null) {
       return answer("failed", `answered ${reply.status}`);
     }
-    return (await collect(reply.body, sizeOf(reply), slices)) ?? answer("too-large");
+    if (isHere) {
+      await reply.arrayBuffer();
+      return inPieces(address, reply) ?? answer("failed", "answered without a range");
+    }
+    const file = await collect(reply.body, sizeOf(reply), slices);
+    return file === null ? answer("too-large") : () => new BlobSource(file);
   } catch (error) {
     slices.check();
     const detail = error instanceof Error ? error.message : String(error);
-    return answer((await answersUnread(request.url, slices)) ? "no-cors" : "unreachable", detail);
+    return answer((await answersUnread(server.url, slices)) ? "no-cors" : "unreachable", detail);
   }
+}
+
+/** A file that is read where it is; null where the answer does not say how long it is. */
+function inPieces(address: string, reply: Response): Fetched | null {
+  const size = /^bytes 0-0\/(\d+)$/.exec(reply.headers.get("Content-Range") ?? "")?.[1];
+  const state = reply.headers.get("ETag");
+  return size === undefined || state === null ? null : () => new UrlSource(address, Number(size), state);
 }
 
 /**
@@ -132,8 +162,8 @@ async function collect(
   return null;
 }
 
-function admitFetched(session: Session, file: Blob, name: string, server: string): ServerAnswer {
-  const admission = session.admit(name, new BlobSource(file));
+function admitFetched(session: Session, file: Source, name: string, server: string): ServerAnswer {
+  const admission = session.admit(name, file);
   if (admission.outcome === "used") {
     return { server, outcome: "found", detail: admission.gives };
   }

@@ -54,10 +54,13 @@ export class BlobSource extends BlockSource {
 /** A file on a server that answers ranges, as `perftab view` does. */
 export class UrlSource extends BlockSource {
   readonly #url: string;
+  /** The entity tag of what is wanted, if all of it must be of one state of the file. */
+  readonly #state: string | null;
 
-  constructor(url: string, size: number) {
+  constructor(url: string, size: number, state: string | null = null) {
     super(size);
     this.#url = url;
+    this.#state = state;
   }
 
   protected load(from: number, to: number): Uint8Array {
@@ -65,7 +68,13 @@ export class UrlSource extends BlockSource {
     request.open("GET", this.#url, false);
     request.responseType = "arraybuffer";
     request.setRequestHeader("Range", `bytes=${from}-${to - 1}`);
+    if (this.#state !== null) {
+      request.setRequestHeader("If-Match", this.#state);
+    }
     request.send();
+    if (request.status === 412) {
+      throw new Error("it changed while it was read");
+    }
     if (request.status !== 206) {
       throw new Error(`the server answered ${request.status} to a range`);
     }

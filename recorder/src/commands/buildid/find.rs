@@ -241,8 +241,7 @@ impl Finder {
 
 /// What a file is, unpacked if it is packed; `None` if it does not say.
 fn identity_at(path: &Path) -> Option<Identity> {
-    let file = unpacked(local::open_regular(path)?).ok()?;
-    identity::image(&file).ok()??.identity()
+    identity::of(&unpacked(local::open_regular(path)?).ok()?)
 }
 
 /// Whether a file of another build is worth a word.

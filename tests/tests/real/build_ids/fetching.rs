@@ -472,6 +472,7 @@ fn b23_the_page_gets_the_running_kernels_symbols_from_perftab_view() {
     folder.write("perf.data", &recording.file());
     let path = folder.join("perf.data");
     let viewer = Viewer::start(&[path.to_str().expect("UTF-8")]);
+    viewer.tell_files(&path);
     let get = |id: &[u8]| viewer.get(&format!("/debuginfod/buildid/{}/executable", hex(id)));
     let answer = get(running);
     assert_eq!(answer.status, 200, "{}", answer.text());

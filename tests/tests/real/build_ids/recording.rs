@@ -150,11 +150,10 @@ fn b05_b31_overwritten_while_perf_records_without_ids_is_seen_where_it_was_recor
         assert!(warnings.iter().any(|it| it.contains(text(&builds.program))), "{warnings:?}");
         // The page cannot see it, so it is told; its ids of DSOs are those of the native command.
         let view = Viewer::start(&[text(&recording)]);
-        let late = view.get("/profile/0/late-ids").body;
-        let late: Value = serde_json::from_slice(&late).expect("JSON");
+        let late = view.tell_files(&recording);
         // A library is told of, too, when a test beside this one gives up its link to it in a cache of
         // perf's: that is a change like any other.
-        let late = late["dsos"].as_array().expect("a list");
+        let late = late["replaced"].as_array().expect("a list");
         assert!(late.contains(&dso["id"]), "{late:?}");
         drop(view);
 
