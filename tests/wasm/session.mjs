@@ -55,9 +55,9 @@ export function openLink(text) {
 
 /** Offers a file of this machine under a name, and names every frame. */
 export function admit(session, name, path) {
-  const admission = session.admit(name, new FileSource(path));
+  const report = offer(session, name, path);
   nameFrames(session);
-  return admission;
+  return report;
 }
 
 /** Offers a file of any kind, as the page does with what is dropped on it. */

@@ -4,7 +4,7 @@ use js_sys::{
     Array, Float32Array, Float64Array, Object, Reflect, Uint8Array, Uint16Array, Uint32Array,
 };
 use perftab_core::session::{CallTreeRows, FunctionRows, SearchResult};
-use perftab_core::symbolize::{ForceError, Rejection};
+use perftab_core::symbolize::ForceError;
 use perftab_core::views::flame_graph::FlameGraph;
 use perftab_core::views::time_order::TimeOrder;
 use serde::Serialize;
@@ -98,26 +98,6 @@ export interface SearchResult {
   problem: string | null;
 }
 ";
-
-/// What became of a file that was offered.
-#[derive(Serialize, Tsify)]
-#[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Admission {
-    /// It names these DSOs.
-    Used {
-        /// Their numbers in the ledger.
-        dsos: Vec<u32>,
-        /// What it holds, in words.
-        gives: &'static str,
-    },
-    /// It is refused.
-    NotUsed {
-        /// Why.
-        reason: Rejection,
-        /// The same in words.
-        message: String,
-    },
-}
 
 /// What became of a file that the user insisted on.
 #[derive(Serialize, Tsify)]

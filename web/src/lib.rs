@@ -179,20 +179,8 @@ impl Session {
         to_js(&self.0.coverage())
     }
 
-    /// Offers a file; what is refused comes back as a refusal, not as an error.
-    #[wasm_bindgen(unchecked_return_type = "Admission")]
-    pub fn admit(&mut self, name: &str, source: Source) -> Result<JsValue, JsValue> {
-        let admission = match self.0.admit(name, Box::new(JsSource::new(source))) {
-            Ok(admitted) => columns::Admission::Used {
-                dsos: admitted.dsos.iter().map(|dso| dso.0).collect(),
-                gives: admitted.gives,
-            },
-            Err(reason) => columns::Admission::NotUsed { message: reason.to_string(), reason },
-        };
-        to_js(&admission)
-    }
-
-    /// Offers a file of any kind, packed or an archive too; [`Offer::step`] goes through it.
+    /// Offers a file of any kind, packed or an archive too; [`Offer::step`] goes through it. What is
+    /// refused comes back as a refusal, not as an error.
     pub fn offer(&self, name: &str, source: Source) -> Offer {
         Offer(self.0.offer(name, Box::new(JsSource::new(source))))
     }

@@ -9,7 +9,7 @@ let arrivals: Arrivals;
 
 beforeEach(() => {
   mock.timers.reset();
-  mock.timers.enable({ apis: ["setTimeout"] });
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
   shown = 0;
   arrivals = new Arrivals(() => {
     shown += 1;
@@ -41,6 +41,17 @@ test("the first file is shown at once, the others together two seconds later", a
   await finished();
   mock.timers.tick(10_000);
   assert.equal(shown, 2, "nothing has arrived since");
+});
+
+test("after names that took long to show it rests twice as long", async () => {
+  arrivals.fileArrived(0.5);
+  mock.timers.tick(1500);
+  await finished();
+  arrivals.fileArrived(0.1);
+  mock.timers.tick(2999);
+  assert.equal(shown, 1);
+  mock.timers.tick(1);
+  assert.equal(shown, 2);
 });
 
 test("what changes less than a thousandth waits for the next file", async () => {

@@ -11,7 +11,7 @@ use crate::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
 use crate::decode::{ByteSource, ReadError, SliceSource};
 use crate::format::BuildId;
 use crate::format::elf_note::build_id_of_elf;
-use crate::symbolize::{Image, Rejection};
+use crate::symbolize::{ContentHashing, Image, NotAnImage, Rejection};
 
 /// Bytes of the file that are read at once.
 const BLOCK: u64 = 256 << 10;
@@ -30,6 +30,7 @@ pub struct Offer {
     name: String,
     source: Option<Box<dyn ByteSource>>,
     layers: Option<Layers>,
+    hashed: Option<HashedImage>,
     read: u64,
     total: u64,
     member: Option<Member>,
@@ -108,6 +109,7 @@ impl Offer {
             total: source.len(),
             source: Some(source),
             layers: None,
+            hashed: None,
             read: 0,
             member: None,
             report: OfferReport::default(),
@@ -141,6 +143,15 @@ impl Offer {
         session: &mut Session,
         bytes: usize,
     ) -> Result<Option<OfferReport>, ReadError> {
+        if let Some(HashedImage { image, hashing }) = &mut self.hashed {
+            let is_known = image.read_on(hashing, bytes);
+            self.read = hashing.read();
+            if is_known && let Some(HashedImage { image, .. }) = self.hashed.take() {
+                let admitted = session.admit_image(&self.name, Ok(image));
+                self.report.take(&self.name, admitted);
+            }
+            return Ok(None);
+        }
         let Some(source) = &self.source else {
             return Ok(Some(std::mem::take(&mut self.report)));
         };
@@ -170,12 +181,20 @@ impl Offer {
         Ok(Some(std::mem::take(&mut self.report)))
     }
 
-    /// The file is no container: it may be an image itself, read only where it is touched.
+    /// The file is no container: it may be an image itself, read only where it is touched. One
+    /// without a build-id may have to be read whole.
     fn offer_itself(&mut self, session: &mut Session) {
         let Some(source) = self.source.take() else { return };
-        self.read = self.total;
-        let admitted = admit(session, &self.name, source);
-        self.report.take(&self.name, admitted);
+        match open_image(&self.name, source) {
+            Ok(image) if session.recorded.has_to_read(&image) => {
+                self.hashed = Some(HashedImage { image, hashing: ContentHashing::default() });
+            }
+            image => {
+                self.read = self.total;
+                let admitted = session.admit_image(&self.name, image);
+                self.report.take(&self.name, admitted);
+            }
+        }
     }
 }
 
@@ -205,6 +224,12 @@ impl OfferReport {
             reason => self.refuse(name, reason),
         }
     }
+}
+
+/// A file without a build-id, of which it is being found out what it is.
+struct HashedImage {
+    image: Image,
+    hashing: ContentHashing,
 }
 
 /// A member that is being held.
@@ -261,7 +286,7 @@ impl Visitor for Collector<'_> {
     fn end(&mut self) {
         let Some(Member { name, bytes, .. }) = self.member.take() else { return };
         let length = bytes.length;
-        match admit(self.session, &name, Box::new(bytes)) {
+        match self.session.admit_image(&name, open_image(&name, Box::new(bytes))) {
             Ok(admitted) => {
                 self.session.held += length;
                 self.report.take(&name, Ok(admitted));
@@ -277,18 +302,12 @@ impl Visitor for Collector<'_> {
     }
 }
 
-/// Offers a file that is no container to the gate.
-fn admit(
-    session: &mut Session,
-    name: &str,
-    source: Box<dyn ByteSource>,
-) -> Result<AdmittedFile, Rejection> {
+/// Opens a file that is no container.
+fn open_image(name: &str, source: Box<dyn ByteSource>) -> Result<Image, NotAnImage> {
     let start = source.read_vec(0, source.len().min(4)).unwrap_or_default();
     match claimed_id(name) {
-        Some(id) if !start.starts_with(ELF_MAGIC) => {
-            session.admit_image(name, Image::open_cached_kallsyms(name, source, id))
-        }
-        _ => session.admit(name, source),
+        Some(id) if !start.starts_with(ELF_MAGIC) => Image::open_cached_kallsyms(name, source, id),
+        _ => Image::open(name, source),
     }
 }
 

@@ -12,16 +12,46 @@ use crate::profile::ContentHash;
 /// Bytes read at once.
 const BLOCK: u64 = 1 << 20;
 
+/// A hash on its way: of a large file it takes a second or two.
+#[derive(Default)]
+pub struct ContentHashing {
+    hash: Sha256,
+    read: u64,
+}
+
+impl ContentHashing {
+    /// Bytes read so far.
+    pub fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Reads on for about so many bytes, or to the end; then it has the hash.
+    pub fn step(
+        &mut self,
+        source: &dyn ByteSource,
+        bytes: usize,
+    ) -> Result<Option<ContentHash>, ReadError> {
+        let pause = self.read.saturating_add(bytes as u64);
+        while self.read < source.len().min(pause) {
+            let length = BLOCK.min(source.len() - self.read);
+            self.hash.update(source.read_vec(self.read, length)?);
+            self.read += length;
+        }
+        if self.read < source.len() {
+            return Ok(None);
+        }
+        let mut first_half = [0; 16];
+        first_half.copy_from_slice(&self.hash.finalize_reset()[..16]);
+        Ok(Some(ContentHash(first_half)))
+    }
+}
+
 /// The hash of a file. It reads everything, so a source may end it with an error.
 pub fn content_hash(source: &dyn ByteSource) -> Result<ContentHash, ReadError> {
-    let mut hash = Sha256::new();
-    let mut at = 0;
-    while at < source.len() {
-        let length = BLOCK.min(source.len() - at);
-        hash.update(source.read_vec(at, length)?);
-        at += length;
+    let mut hashing = ContentHashing::default();
+    loop {
+        if let Some(hash) = hashing.step(source, usize::MAX)? {
+            return Ok(hash);
+        }
     }
-    let mut first_half = [0; 16];
-    first_half.copy_from_slice(&hash.finalize()[..16]);
-    Ok(ContentHash(first_half))
 }

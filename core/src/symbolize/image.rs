@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::content_identity::content_hash;
+use super::content_identity::{ContentHashing, content_hash};
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
@@ -170,6 +170,23 @@ impl Image {
                 let read = || content_hash(&*self.source).ok();
                 hash.get_or_init(read).map(Identity::Content)
             }
+        }
+    }
+
+    /// Whether [`Self::identity`] would have to read all of it.
+    pub(crate) fn is_unread(&self) -> bool {
+        matches!(&self.identity, FoundIdentity::Content(hash) if hash.get().is_none())
+    }
+
+    /// Reads on for about so many bytes; true when there is nothing more to read for its identity.
+    pub(crate) fn read_on(&self, hashing: &mut ContentHashing, bytes: usize) -> bool {
+        let FoundIdentity::Content(known) = &self.identity else { return true };
+        match hashing.step(&*self.source, bytes).transpose() {
+            Some(hash) => {
+                known.get_or_init(|| hash.ok());
+                true
+            }
+            None => false,
         }
     }
 

@@ -42,6 +42,7 @@ mod toolchain;
 mod whole;
 
 pub use address::{FileOffset, Svma};
+pub(crate) use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};

@@ -76,6 +76,11 @@ impl RecordedIdentities {
         }
     }
 
+    /// Whether all of `image` has to be read to know that.
+    pub(crate) fn has_to_read(&self, image: &Image) -> bool {
+        self.knows_contents && image.is_unread()
+    }
+
     /// True if a file of this identity would be admitted for `dso`: the rule of the gate, for whoever
     /// compares without it.
     pub fn admits(&self, dso: DsoId, found: Identity) -> bool {

@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, untracked } from "@preact/signals";
 import { admitAgain, refreshNames } from "../ledger/admit.ts";
-import { isFetchable, sent, serversFor } from "../ledger/debuginfod.ts";
+import { idOf, isFetchable, sent, serversFor } from "../ledger/debuginfod.ts";
 import { servers } from "../ledger/servers.ts";
 import { describeFailure } from "../open/failure.ts";
 import type { GivenFile, Recording } from "../open/given.ts";
@@ -143,7 +143,7 @@ async function fetchOne(row: DsoRow, asked: readonly Server[], options: Required
     if (server.kind !== "this-machine") {
       sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, server.host]) };
     }
-    const request = { server, dso: row.id, which: "second" as const };
+    const request = { server, dso: idOf(row), which: "second" as const };
     const { answers } = await present.call("fetchDebuginfod", request, options);
     if (answers.some(({ outcome }) => outcome === "found")) {
       return;

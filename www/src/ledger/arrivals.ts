@@ -3,6 +3,8 @@
 
 /** Between two times that names are shown, unless nothing else is to come. */
 const REST_MS = 2000;
+/** And as many times what naming took: the views that are made again then take as long once more. */
+const RESTS = 2;
 /** Files that have a smaller share of the samples, together, wait for the next one. */
 const LITTLE = 0.001;
 
@@ -44,14 +46,16 @@ export class Arrivals {
     this.#waiting = null;
     this.#isLast = false;
     this.#state = "showing";
+    const began = Date.now();
     try {
       await this.#showNames();
     } finally {
       this.#state = "resting";
+      const rest = Math.max(REST_MS, RESTS * (Date.now() - began));
       this.#rest = setTimeout(() => {
         this.#state = "idle";
         this.#showIfDue();
-      }, REST_MS);
+      }, rest);
       this.#showIfDue();
     }
   }

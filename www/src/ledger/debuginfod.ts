@@ -4,7 +4,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DsoRow, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { DsoRow, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { dsos, session } from "../state/app.ts";
 import { refreshNames } from "./admit.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -216,7 +216,7 @@ async function askOne(row: DsoRow, server: Server, signal: AbortSignal): Promise
     sent.value = { ids: new Set([...sent.value.ids, row.build_id ?? ""]), hosts: new Set([...sent.value.hosts, host]) };
   }
   try {
-    const request = { server, dso: row.id };
+    const request = { server, dso: idOf(row) };
     const onProgress = (progress: Progress): void => setFetching(row.id, { host, progress });
     return (await present.call("fetchDebuginfod", request, { signal, onProgress })).answers;
   } catch (error) {
@@ -225,6 +225,11 @@ async function askOne(row: DsoRow, server: Server, signal: AbortSignal): Promise
     }
     throw error;
   }
+}
+
+/** What a server is asked for: of a row no more than that. */
+export function idOf({ name, identity, build_id }: DsoRow): FetchRequest["dso"] {
+  return { name, identity, build_id };
 }
 
 function setAnswers(id: string, said: readonly ServerAnswer[]): void {

@@ -202,7 +202,8 @@ export interface FetchRequest {
   /** Whose DSO it is; the first recording's, unless said. */
   which?: ProfileSlot;
   server: Server;
-  dso: number;
+  /** What is wanted. The session compares what comes with what was recorded, not with this. */
+  dso: Pick<DsoRow, "name" | "identity" | "build_id">;
 }
 
 /**

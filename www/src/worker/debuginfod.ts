@@ -3,16 +3,18 @@
 // What comes passes the gate like any file. A server may be down, may forbid this page to read its answers, may send
 // another build, or more than a tab can hold: each is an outcome of its own.
 
-import type { Session, Source } from "../generated/perftab_web.js";
-import type { DsoRow, FetchOutcome, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { OfferReport, Session, Source } from "../generated/perftab_web.js";
+import type { FetchOutcome, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { readViewAnswers } from "./view_answers.ts";
 import type { Slices } from "./slices.ts";
-import { BlobSource, UrlSource } from "./sources.ts";
+import { offer } from "./naming.ts";
+import { LocalFile, LocalSource } from "./local_file.ts";
+import { BlobSource } from "./sources.ts";
 
 type Artifact = "debuginfo" | "executable" | "content";
 
 /** What to ask for, best first. A file without a build-id only `perftab view` can have: by the hash of its content. */
-function artifactsOf({ identity }: DsoRow): readonly Artifact[] {
+function artifactsOf({ identity }: FetchRequest["dso"]): readonly Artifact[] {
   switch (identity) {
     case "gnu":
       return ["debuginfo", "executable"];
@@ -36,15 +38,18 @@ export async function fetchDso(
   { server, dso }: FetchRequest,
   slices: Slices,
 ): Promise<FetchOutcome> {
-  const row = session.dsos().find((each) => each.id === dso);
   let answers: ServerAnswer[] = [];
-  for (const artifact of row === undefined ? [] : artifactsOf(row)) {
-    const fetched = await fetchArtifact(server, addressOf(server, row?.build_id ?? "", artifact), slices);
+  for (const artifact of artifactsOf(dso)) {
+    const fetched = await fetchArtifact(server, addressOf(server, dso.build_id ?? "", artifact), slices);
     if (typeof fetched === "function") {
-      const name = `${row?.name ?? ""} (${artifact === "content" ? "file" : artifact} from ${server.host})`;
-      const answer = admitFetched(session, fetched(), name, server.host);
+      const name = `${dso.name} (${artifact === "content" ? "file" : artifact} from ${server.host})`;
+      const offerTo = (each: Session): Promise<OfferReport> => {
+        const source = fetched();
+        return offer(each, name, source, (done) => slices.breathe({ stage: "offering", done, total: source.size }));
+      };
+      const answer = answerOf(await offerTo(session), server.host);
       for (const other of answer.outcome === "found" ? others : []) {
-        other.admit(name, fetched());
+        await offerTo(other);
       }
       return { answers: [answer] };
     }
@@ -75,11 +80,17 @@ const PLAIN: RequestInit = { credentials: "omit", referrerPolicy: "no-referrer" 
 
 async function fetchArtifact(server: Server, address: string, slices: Slices): Promise<Fetched | ServerAnswer[]> {
   const answer = (outcome: ServerOutcome, detail = ""): ServerAnswer[] => [{ server: server.host, outcome, detail }];
-  const isHere = server.kind === "this-machine";
+  const detailOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+  if (server.kind === "this-machine") {
+    try {
+      const file = LocalFile.find(address);
+      return file === null ? answer("not-found") : () => new LocalSource(file);
+    } catch (error) {
+      return answer("failed", detailOf(error));
+    }
+  }
   try {
-    // Of a file on this machine the first byte says what it is like.
-    const headers: HeadersInit = isHere ? { Range: "bytes=0-0" } : {};
-    const reply = await fetch(address, { ...PLAIN, headers, signal: slices.signal });
+    const reply = await fetch(address, { ...PLAIN, signal: slices.signal });
     if (!reply.ok && server.kind === "perftab-view") {
       return readViewAnswers(reply.status, await reply.text());
     }
@@ -89,24 +100,12 @@ async function fetchArtifact(server: Server, address: string, slices: Slices): P
     if (!reply.ok || reply.body === null) {
       return answer("failed", `answered ${reply.status}`);
     }
-    if (isHere) {
-      await reply.arrayBuffer();
-      return inPieces(address, reply) ?? answer("failed", "answered without a range");
-    }
     const file = await collect(reply.body, sizeOf(reply), slices);
     return file === null ? answer("too-large") : () => new BlobSource(file);
   } catch (error) {
     slices.check();
-    const detail = error instanceof Error ? error.message : String(error);
-    return answer((await answersUnread(server.url, slices)) ? "no-cors" : "unreachable", detail);
+    return answer((await answersUnread(server.url, slices)) ? "no-cors" : "unreachable", detailOf(error));
   }
-}
-
-/** A file that is read where it is; null where the answer does not say how long it is. */
-function inPieces(address: string, reply: Response): Fetched | null {
-  const size = /^bytes 0-0\/(\d+)$/.exec(reply.headers.get("Content-Range") ?? "")?.[1];
-  const state = reply.headers.get("ETag");
-  return size === undefined || state === null ? null : () => new UrlSource(address, Number(size), state);
 }
 
 /**
@@ -162,13 +161,11 @@ async function collect(
   return null;
 }
 
-function admitFetched(session: Session, file: Source, name: string, server: string): ServerAnswer {
-  const admission = session.admit(name, file);
-  if (admission.outcome === "used") {
-    return { server, outcome: "found", detail: admission.gives };
+function answerOf({ used: [used], notUsed: [refused] }: OfferReport, server: string): ServerAnswer {
+  if (used !== undefined) {
+    return { server, outcome: "found", detail: used.gives };
   }
-  const { reason, message } = admission;
-  return reason.kind === "nothing-recorded-has-it"
-    ? { server, outcome: "wrong-id", detail: reason.found }
-    : { server, outcome: "unusable", detail: message };
+  return refused?.reason.kind === "nothing-recorded-has-it"
+    ? { server, outcome: "wrong-id", detail: refused.reason.found }
+    : { server, outcome: "unusable", detail: refused?.message ?? "no executable and no debug file" };
 }

@@ -1,6 +1,6 @@
 // Offering files to the session and naming frames from those that it admits.
 
-import type { ForceOutcome, OfferReport, Session } from "../generated/perftab_web.js";
+import type { ForceOutcome, OfferReport, Session, Source } from "../generated/perftab_web.js";
 import type { DropReport, ProfileSlot, Rejection } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 import { BlobSource } from "./sources.ts";
@@ -18,7 +18,8 @@ export async function admit(sessions: readonly Session[], files: readonly File[]
   for (const file of files) {
     const said: OfferReport[] = [];
     for (const session of sessions) {
-      said.push(await offer(session, file, (done) => slices.breathe({ stage: "offering", done: before + done, total })));
+      const breathe = (done: number): Promise<void> => slices.breathe({ stage: "offering", done: before + done, total });
+      said.push(await offer(session, file.name, new BlobSource(file), breathe));
       before += file.size;
       // A folder has thousands of files that take one step each.
       await slices.breathe({ stage: "offering", done: before, total });
@@ -59,8 +60,13 @@ function isAnotherBuild(reason: Rejection): boolean {
 }
 
 /** What of it was used stays used, also where `breathe` ends the work. */
-async function offer(session: Session, file: File, breathe: (done: number) => Promise<void>): Promise<OfferReport> {
-  const offered = session.offer(file.name, new BlobSource(file));
+export async function offer(
+  session: Session,
+  name: string,
+  source: Source,
+  breathe: (done: number) => Promise<void>,
+): Promise<OfferReport> {
+  const offered = session.offer(name, source);
   try {
     for (;;) {
       const { done, report } = offered.step(session, OFFERED);

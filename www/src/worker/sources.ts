@@ -2,36 +2,43 @@
 
 import type { Source } from "../generated/perftab_web.js";
 
-/** Smaller reads take the whole block that they lie in: headers are read field by field. Of a file that is no image,
- * and a folder has thousands of them, no more than one block is read. */
-const BLOCK = 16 * 1024;
-const KEPT_BLOCKS = 64;
+/** Smaller reads take the whole block that they lie in: headers are read field by field. */
+export interface Blocks {
+  bytes: number;
+  kept: number;
+}
+
+/** Of a file that is no image, and a folder has thousands of them, no more than one block is read. */
+const SMALL: Blocks = { bytes: 16 * 1024, kept: 64 };
 
 /** Keeps the last blocks, so that many small reads become one. */
-abstract class BlockSource implements Source {
+export abstract class BlockSource implements Source {
   readonly size: number;
-  readonly #blocks = new Map<number, Uint8Array>();
+  readonly #blocks: Blocks;
+  readonly #held = new Map<number, Uint8Array>();
 
-  constructor(size: number) {
+  constructor(size: number, blocks: Blocks) {
     this.size = size;
+    this.#blocks = blocks;
   }
 
   /** Exactly the bytes from `from` to before `to`, or an exception. */
   protected abstract load(from: number, to: number): Uint8Array;
 
   read(offset: number, length: number): Uint8Array {
-    const first = Math.floor(offset / BLOCK);
-    if (length > BLOCK || Math.floor((offset + length - 1) / BLOCK) !== first) {
+    const { bytes, kept } = this.#blocks;
+    const first = Math.floor(offset / bytes);
+    if (length > bytes || Math.floor((offset + length - 1) / bytes) !== first) {
       return this.load(offset, offset + length);
     }
-    const block = this.#blocks.get(first) ?? this.load(first * BLOCK, Math.min(this.size, (first + 1) * BLOCK));
+    const block = this.#held.get(first) ?? this.load(first * bytes, Math.min(this.size, (first + 1) * bytes));
     // The map keeps the order of insertion: the first is the one that was used longest ago.
-    this.#blocks.delete(first);
-    this.#blocks.set(first, block);
-    if (this.#blocks.size > KEPT_BLOCKS) {
-      this.#blocks.delete(this.#blocks.keys().next().value ?? first);
+    this.#held.delete(first);
+    this.#held.set(first, block);
+    if (this.#held.size > kept) {
+      this.#held.delete(this.#held.keys().next().value ?? first);
     }
-    const start = offset - first * BLOCK;
+    const start = offset - first * bytes;
     return block.subarray(start, start + length);
   }
 }
@@ -42,7 +49,7 @@ export class BlobSource extends BlockSource {
   readonly #reader = new FileReaderSync();
 
   constructor(blob: Blob) {
-    super(blob.size);
+    super(blob.size, SMALL);
     this.#blob = blob;
   }
 
@@ -54,30 +61,34 @@ export class BlobSource extends BlockSource {
 /** A file on a server that answers ranges, as `perftab view` does. */
 export class UrlSource extends BlockSource {
   readonly #url: string;
-  /** The entity tag of what is wanted, if all of it must be of one state of the file. */
-  readonly #state: string | null;
 
-  constructor(url: string, size: number, state: string | null = null) {
-    super(size);
+  constructor(url: string, size: number) {
+    super(size, SMALL);
     this.#url = url;
-    this.#state = state;
   }
 
   protected load(from: number, to: number): Uint8Array {
-    const request = new XMLHttpRequest();
-    request.open("GET", this.#url, false);
-    request.responseType = "arraybuffer";
-    request.setRequestHeader("Range", `bytes=${from}-${to - 1}`);
-    if (this.#state !== null) {
-      request.setRequestHeader("If-Match", this.#state);
+    const reply = askForRange(this.#url, from, to);
+    if (reply.status !== 206) {
+      throw new Error(`the server answered ${reply.status} to a range`);
     }
-    request.send();
-    if (request.status === 412) {
-      throw new Error("it changed while it was read");
-    }
-    if (request.status !== 206) {
-      throw new Error(`the server answered ${request.status} to a range`);
-    }
-    return new Uint8Array(request.response as ArrayBuffer);
+    return bytesOf(reply);
   }
+}
+
+/** A request for the bytes from `from` to before `to`, with its answer. */
+export function askForRange(url: string, from: number, to: number, headers: Record<string, string> = {}): XMLHttpRequest {
+  const request = new XMLHttpRequest();
+  request.open("GET", url, false);
+  request.responseType = "arraybuffer";
+  request.setRequestHeader("Range", `bytes=${from}-${to - 1}`);
+  for (const [name, value] of Object.entries(headers)) {
+    request.setRequestHeader(name, value);
+  }
+  request.send();
+  return request;
+}
+
+export function bytesOf(reply: XMLHttpRequest): Uint8Array {
+  return new Uint8Array(reply.response as ArrayBuffer);
 }

@@ -12,6 +12,7 @@ use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perf;
+use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
 
 const ID: &str = "5a11c07ad05e9f31c07ad05e9f31c07ad05e9f31";
@@ -229,6 +230,48 @@ fn small_steps_and_large_ones_come_to_the_same() {
     }
     assert_eq!(reports[0].used.len(), 1);
     assert!(reports.iter().all(|report| *report == reports[0]), "{reports:?}");
+}
+
+/// What it is only all of it says, and a page must not be deaf for as long as that takes.
+#[test]
+fn b12_a_file_without_a_build_id_is_read_in_steps() {
+    const MEGABYTE: usize = 1 << 20;
+    let folder = TestFolder::new();
+    let program = compile(&folder, "plain", ID, SOURCE);
+    let removed = Command::new("objcopy")
+        .args(["--remove-section=.note.gnu.build-id", "plain"])
+        .current_dir(&*folder)
+        .ended();
+    assert!(removed.expect("objcopy runs").status.success());
+    // Nothing refers to what is behind it.
+    let mut whole = fs::read(&program).expect("the program");
+    whole.resize(5 * MEGABYTE, 0);
+    fs::write(&program, &whole).expect("it is written");
+    let recording = folder.join("perf.data");
+    let recorded = perftab_at(&folder, &["record", "-q", "-o"])
+        .args([recording.as_os_str(), "--".as_ref(), program.as_os_str()])
+        .ended();
+    assert!(recorded.expect("it is recorded").status.success());
+
+    let offered = |bytes: Vec<u8>| {
+        let mut session = open_path(&recording).expect("a recording");
+        let mut offer = session.offer("any name", Box::new(SliceSource::new(bytes)));
+        let mut read = Vec::new();
+        loop {
+            match offer.step(&mut session, MEGABYTE) {
+                OfferStep::More { done, .. } => read.push(done / MEGABYTE as u64),
+                OfferStep::Done(report) => {
+                    let is_named = names(&mut session).contains(&"spin".to_owned());
+                    return (read, report.used.len(), is_named);
+                }
+            }
+        }
+    };
+    // The first step says that it has to be read.
+    assert_eq!(offered(whole.clone()), (vec![0, 1, 2, 3, 4, 5], 1, true));
+    *whole.last_mut().expect("a byte") = 1;
+    let (read, used, is_named) = offered(whole);
+    assert_eq!((read.len(), used, is_named), (6, 0, false), "its last byte is another");
 }
 
 #[test]
