@@ -9,6 +9,9 @@ use sha2::{Digest, Sha256};
 use crate::decode::{ByteSource, ReadError};
 use crate::profile::ContentHash;
 
+/// Longest file that is known by its content: more than the recorder can hash in its two seconds. A
+/// recording may name `/proc/kcore`, which is an ELF file of 128 TB.
+pub(super) const MAX_LENGTH: u64 = 8 << 30;
 /// Bytes read at once.
 const BLOCK: u64 = 1 << 20;
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::content_identity::{ContentHashing, content_hash};
+use super::content_identity::{self, ContentHashing, content_hash};
 use super::dwarf::{Budget, over_budget};
 use super::elf::{Elf, ElfError, Section};
 use super::kallsyms::{Kallsyms, KallsymsFault};
@@ -100,6 +100,7 @@ impl Image {
             Ok(elf) => {
                 let identity = match gnu_build_id(&elf, &*source) {
                     Some(id) => FoundIdentity::Gnu(Some(id)),
+                    None if source.len() > content_identity::MAX_LENGTH => FoundIdentity::Gnu(None),
                     None => FoundIdentity::Content(OnceLock::new()),
                 };
                 (Content::Elf(elf), identity)

@@ -1,8 +1,11 @@
 //! What passes the gate and what does not.
 
+use std::cell::Cell;
+use std::iter;
 use std::path::PathBuf;
+use std::rc::Rc;
 
-use perftab_core::decode::SliceSource;
+use perftab_core::decode::{ByteSource, ReadError, SliceSource};
 use perftab_core::format::{BuildId, IdLength};
 use perftab_core::profile::{Identity, RecordedBy};
 use perftab_core::symbolize::{Image, NotAnImage, Rejection, Status};
@@ -157,6 +160,34 @@ fn b10_ids_of_any_length_match_also_when_padded_with_zeros() {
         let mut bench = Bench::new(longer, &[]);
         assert!(bench.admit(image(&program)).is_err(), "a prefix is another id");
     }
+}
+
+/// As /proc/kcore is, which a recording may name.
+#[test]
+fn a_file_without_an_end_is_not_read_to_its_end() {
+    struct Endless {
+        start: Vec<u8>,
+        read: Rc<Cell<u64>>,
+    }
+    impl ByteSource for Endless {
+        fn len(&self) -> u64 {
+            128 << 40
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+            self.read.set(self.read.get() + buffer.len() as u64);
+            let start = self.start.get(offset as usize..).unwrap_or_default().iter();
+            buffer.iter_mut().zip(start.chain(iter::repeat(&0))).for_each(|(to, from)| *to = *from);
+            Ok(())
+        }
+    }
+    let folder = TestFolder::new();
+    let start = std::fs::read(program(&folder, &["-Wl,--build-id=none"])).unwrap();
+    let read = Rc::new(Cell::new(0));
+    let source = Endless { start, read: Rc::clone(&read) };
+    let image = Image::open("kcore", Box::new(source)).expect("an ELF file");
+    assert_eq!(image.identity(), None);
+    assert!(read.get() < 1 << 20, "{} bytes were read", read.get());
 }
 
 #[test]
