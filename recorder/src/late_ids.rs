@@ -18,6 +18,7 @@ use perftab_core::session::{RecordedFile, RecordedFiles, Session};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use crate::file_source::FileSource;
+use crate::images::local::open_regular;
 
 /// What perf takes at most to begin and to read build-ids at the end.
 const BEGIN_AND_END: Duration = Duration::from_secs(30);
@@ -209,7 +210,7 @@ impl Making {
         if file.inode != Inode::Another || born > self.written {
             return false;
         }
-        let opened = File::open(&file.recorded.path).ok();
+        let opened = open_regular(Path::new(&file.recorded.path));
         let source = opened.and_then(|it| FileSource::new(it).ok());
         let found = source.and_then(|it| build_id_of_elf(&it));
         found.is_some_and(|found| Identity::Gnu(found) == file.recorded.identity)

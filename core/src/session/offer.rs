@@ -144,7 +144,7 @@ impl Offer {
         bytes: usize,
     ) -> Result<Option<OfferReport>, ReadError> {
         if let Some(HashedImage { image, hashing }) = &mut self.hashed {
-            let is_known = image.read_on(hashing, bytes);
+            let is_known = image.read_on(hashing, bytes)?;
             self.read = hashing.read();
             if is_known && let Some(HashedImage { image, .. }) = self.hashed.take() {
                 let admitted = session.admit_image(&self.name, Ok(image));

@@ -180,15 +180,17 @@ impl Image {
     }
 
     /// Reads on for about so many bytes; true when there is nothing more to read for its identity.
-    pub(crate) fn read_on(&self, hashing: &mut ContentHashing, bytes: usize) -> bool {
-        let FoundIdentity::Content(known) = &self.identity else { return true };
-        match hashing.step(&*self.source, bytes).transpose() {
-            Some(hash) => {
-                known.get_or_init(|| hash.ok());
-                true
-            }
-            None => false,
+    pub(crate) fn read_on(
+        &self,
+        hashing: &mut ContentHashing,
+        bytes: usize,
+    ) -> Result<bool, ReadError> {
+        let FoundIdentity::Content(known) = &self.identity else { return Ok(true) };
+        let hash = hashing.step(&*self.source, bytes)?;
+        if let Some(hash) = hash {
+            known.get_or_init(|| Some(hash));
         }
+        Ok(hash.is_some())
     }
 
     /// Its build-id, as [`Self::identity`] has it.

@@ -5,10 +5,11 @@
 //! or a module. A file without a build-id is found by those paths and by its hash. Whatever is handed
 //! out has the id in its content, or is the content: the page believes it no more than a server.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -20,7 +21,7 @@ use perftab_core::profile::{ContentHash, DsoKind, Identity};
 use perftab_core::session::{RecordedFile, RecordedFiles};
 use perftab_core::symbolize::stamped_kallsyms;
 
-use super::kept_files::{KeptFile, KeptFiles};
+use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;
 use crate::cli::ImageArgs;
 use crate::debuginfod_client::Artifact;
@@ -62,6 +63,9 @@ pub struct LocalMachine {
     kept: KeptFiles,
 }
 
+/// Paths at which a file is looked for by its content: of each file all bytes are read.
+const MOST_PATHS: usize = 100;
+
 /// What the page has told of a recording.
 struct ToldRecording {
     files: Vec<RecordedFile>,
@@ -83,9 +87,9 @@ impl LocalMachine {
         })
     }
 
-    /// A file that is here, open until this server ends.
-    pub fn open_kept(&self, wanted: &LocalFile) -> io::Result<Option<Arc<KeptFile>>> {
-        self.kept.get_or_find(wanted, || match wanted {
+    /// A file that is here, in the state that the page has begun with.
+    pub fn open_kept(&self, wanted: &LocalFile, begun_with: Option<&str>) -> io::Result<Asked> {
+        self.kept.get_or_find(wanted, begun_with, || match wanted {
             LocalFile::Build(id, artifact) => self.find(*id, artifact),
             LocalFile::Content(hash) => self.find_content(*hash).map(ServedFile::Whole),
         })
@@ -114,9 +118,14 @@ impl LocalMachine {
         let told = if self.places.is_some() { self.told() } else { Vec::new() };
         let files = told.iter().flat_map(|recording| &recording.files);
         let ran = files.filter(|file| file.identity == Identity::Content(hash));
-        let mut paths = ran.map(|file| Path::new(&file.path)).filter(|path| path.is_absolute());
+        let paths = ran.map(|file| Path::new(&file.path)).filter(|path| path.is_absolute());
         let is_it = |file: &File| identity::of(file) == Some(Identity::Content(hash));
-        let found = paths.find_map(|path| local::open_regular(path).filter(is_it));
+        // A recording may have a thousand spellings of one path, and each file is read whole.
+        let mut seen = HashSet::new();
+        let mut is_new =
+            |file: &File| file.metadata().is_ok_and(|it| seen.insert((it.dev(), it.ino())));
+        let mut files = paths.take(MOST_PATHS).filter_map(local::open_regular);
+        let found = files.find(|file| is_new(file) && is_it(file));
         found.or_else(|| local::open_regular(self.named.of_content(hash)?).filter(is_it))
     }
 

@@ -16,6 +16,7 @@ use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;
 
+use super::kept_files::{Asked, KeptFile};
 use super::local_machine::{LocalMachine, ServedFile};
 use super::reply;
 use super::route::LocalFile;
@@ -110,19 +111,33 @@ pub async fn answer_local(
     state: Option<&str>,
 ) -> Response<Body> {
     let lookup = Arc::clone(lookup);
-    let found = tokio::task::spawn_blocking(move || lookup.local_machine.open_kept(&wanted)).await;
-    let kept = match found.unwrap_or_else(|error| Err(io::Error::other(error))) {
-        Ok(Some(kept)) => kept,
-        Ok(None) => return reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),
-        Err(error) => return failed(&unreadable(&error)),
-    };
-    if state.is_some_and(|state| state != kept.state) {
-        return reply::refusal(StatusCode::PRECONDITION_FAILED, "the file has changed");
-    }
-    match kept.reopen() {
-        Ok(file) => reply::tagged(sent(file, range).await, &kept.state),
+    let state = state.map(str::to_owned);
+    let open = move || lookup.local_machine.open_kept(&wanted, state.as_deref());
+    let opened = tokio::task::spawn_blocking(open).await;
+    match opened.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        Ok(Asked::Of(kept)) => {
+            kept_part(kept, range).unwrap_or_else(|error| failed(&unreadable(&error)))
+        }
+        Ok(Asked::Changed) => {
+            reply::refusal(StatusCode::PRECONDITION_FAILED, "the file has changed")
+        }
+        Ok(Asked::Absent) => reply::refusal(StatusCode::NOT_FOUND, "this machine does not have it"),
         Err(error) => failed(&unreadable(&error)),
     }
+}
+
+fn kept_part(kept: Arc<KeptFile>, range: Option<&str>) -> io::Result<Response<Body>> {
+    let within = kept.range()?;
+    let tag = kept.state.clone();
+    let answer = reply::ranged(within.end.saturating_sub(within.start), range, |part| {
+        let (pipe, received) = tokio::io::duplex(PIPE);
+        let mut pipe = SyncIoBridge::new(pipe);
+        let bytes = within.start + part.start..within.start + part.end;
+        // What fails ends the answer early, which the page sees.
+        tokio::task::spawn_blocking(move || kept.write_to(bytes, &mut pipe));
+        received
+    });
+    Ok(reply::tagged(answer, &tag))
 }
 
 async fn sent(found: ServedFile, range: Option<&str>) -> Response<Body> {

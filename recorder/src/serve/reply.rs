@@ -62,27 +62,39 @@ pub async fn part_of_file(
     asked: Option<&str>,
 ) -> io::Result<Response<Body>> {
     let length = within.end.saturating_sub(within.start);
-    let (status, bytes) = match range::requested(asked, length) {
+    let mut file = tokio::fs::File::from_std(file);
+    file.set_max_buf_size(BLOCK);
+    if let Part::Bytes(Range { start, .. }) = range::requested(asked, length) {
+        file.seek(SeekFrom::Start(within.start.saturating_add(start))).await?;
+    } else {
+        file.seek(SeekFrom::Start(within.start)).await?;
+    }
+    Ok(ranged(length, asked, |part| file.take(part.end - part.start)))
+}
+
+/// The part that was asked for of `length` bytes; `open` has what is in it.
+pub fn ranged<R: AsyncRead + Send + 'static>(
+    length: u64,
+    asked: Option<&str>,
+    open: impl FnOnce(&Range<u64>) -> R,
+) -> Response<Body> {
+    let (status, part) = match range::requested(asked, length) {
         Part::Whole => (StatusCode::OK, 0..length),
-        Part::Bytes(bytes) => (StatusCode::PARTIAL_CONTENT, bytes),
+        Part::Bytes(part) => (StatusCode::PARTIAL_CONTENT, part),
         Part::Unsatisfiable => {
             let mut response =
                 refusal(StatusCode::RANGE_NOT_SATISFIABLE, &format!("there are {length} bytes"));
             set(&mut response, header::CONTENT_RANGE, format!("bytes */{length}"));
-            return Ok(response);
+            return response;
         }
     };
-    let mut file = tokio::fs::File::from_std(file);
-    file.seek(SeekFrom::Start(within.start.saturating_add(bytes.start))).await?;
-    file.set_max_buf_size(BLOCK);
-    let count = bytes.end - bytes.start;
-    let mut response = stream(status, file.take(count), count);
+    let mut response = stream(status, open(&part), part.end - part.start);
     set(&mut response, header::ACCEPT_RANGES, "bytes".to_owned());
     if status == StatusCode::PARTIAL_CONTENT {
-        let sent = format!("bytes {}-{}/{length}", bytes.start, bytes.end - 1);
+        let sent = format!("bytes {}-{}/{length}", part.start, part.end - 1);
         set(&mut response, header::CONTENT_RANGE, sent);
     }
-    Ok(response)
+    response
 }
 
 /// `length` bytes as they come. If fewer come, the connection ends early, which the page sees.

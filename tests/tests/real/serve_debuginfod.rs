@@ -364,7 +364,7 @@ fn b48_pieces_of_a_file_are_of_one_state_of_it() {
 
     // Written to in place: another build is not found, the same one is not what was begun with.
     fs::write(&entry, &other).expect("it is written to");
-    assert_eq!(piece(&state).status, 404);
+    assert_eq!((piece(&state).status, viewer.get(&local).status), (412, 404));
     fs::write(&entry, &bytes).expect("it is written to");
     assert_eq!(piece(&state).status, 412);
     let state = viewer.get(&local).header("etag").to_owned();
@@ -374,7 +374,7 @@ fn b48_pieces_of_a_file_are_of_one_state_of_it() {
     let newer = entry.with_extension("newer");
     fs::write(&newer, &other).expect("another build");
     fs::rename(&newer, &entry).expect("it takes the place");
-    assert_eq!(piece(&state).status, 404);
+    assert_eq!((piece(&state).status, viewer.get(&local).status), (412, 404));
 
     assert_eq!(viewer.get(&format!("/local/buildid/{ID}/debuginfo")).status, 404);
     assert_eq!(upstream.asked(), [""; 0], "a server was asked for a file of this machine");

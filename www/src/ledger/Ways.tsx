@@ -74,7 +74,7 @@ function SureWays({ row }: { row: DsoRow }): JSX.Element {
 
 function whoSeesIdOf(row: DsoRow): string {
   return row.identity === "content"
-    ? "perftab view looks where this file was during the recording. Nothing is sent."
+    ? "perftab view looks for this file on its own machine. Nothing is sent."
     : whoSees(`build-id ${shortId(row.build_id ?? "")}`);
 }
 

@@ -42,7 +42,15 @@ export const fetchable = computed<DsoRow[]>(() => dsos.value.filter(isFetchable)
 /** Without a server known, the first click asks for one. */
 export function isFetchable(row: DsoRow): boolean {
   const canBeAsked = row.identity === "gnu" || serversFor(row).length > 0;
-  return isWanted(row) && canBeAsked && row.samples > 0;
+  return (isWanted(row) || mayHaveLines(row)) && canBeAsked && row.samples > 0;
+}
+
+/** What the core says of a file that lacks nothing. */
+const LINES = "inlines and source lines";
+
+/** A file of this machine was taken without a question; servers may have the lines that it lacks. */
+function mayHaveLines({ status, gives }: DsoRow): boolean {
+  return status === "matched" && gives !== LINES && servers.value.some(({ kind }) => kind === "perftab-view");
 }
 
 /** The same, without what is under way, and what every server has been asked for already. */
@@ -74,7 +82,9 @@ function serversToAsk(row: DsoRow): readonly Server[] {
   const isSettled = ({ kind, host }: Server): boolean => {
     const isOf = ({ server }: ServerAnswer): boolean => (kind === "perftab-view" ? server !== THIS_MACHINE : server === host);
     const said = known.filter(isOf);
-    return said.length > 0 && said.every(({ outcome }) => SETTLED.includes(outcome));
+    const isInUse = row.status === "matched" || row.status === "no-symbols";
+    const isSaid = ({ outcome }: ServerAnswer): boolean => SETTLED.includes(outcome) || (outcome === "found" && isInUse);
+    return said.length > 0 && said.every(isSaid);
   };
   return serversFor(row).filter((server) => !isSettled(server));
 }
@@ -183,8 +193,12 @@ async function fetchOne(row: DsoRow, signal: AbortSignal): Promise<void> {
       const said = await askOne(row, server, signal);
       const others = answersFor(row).filter((known) => said.every((answer) => answer.server !== known.server));
       setAnswers(row.build_id ?? "", [...others, ...said]);
-      if (said.some(({ outcome }) => outcome === "found")) {
+      const found = said.find(({ outcome }) => outcome === "found");
+      if (found !== undefined) {
         arrivals.fileArrived(row.share);
+      }
+      // What this machine has may be stripped, and a server may have the debug file.
+      if (found !== undefined && (server.kind !== "this-machine" || found.detail === LINES)) {
         return;
       }
     }

@@ -106,6 +106,6 @@ export function whoSees(what: string): string {
 
 /** "debuginfod.internal" or "2 servers", for a line with little room. */
 export const serversInShort = computed(() => {
-  const [first, ...more] = servers.value;
+  const [first, ...more] = servers.value.filter(isAllowed);
   return first === undefined ? "debuginfod" : more.length === 0 ? first.host : `${more.length + 1} servers`;
 });

@@ -2,6 +2,7 @@
 
 import type { ForceOutcome, OfferReport, Session, Source } from "../generated/perftab_web.js";
 import type { DropReport, ProfileSlot, Rejection } from "../session/types.ts";
+import { checkOpen } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 import { BlobSource } from "./sources.ts";
 
@@ -66,9 +67,11 @@ export async function offer(
   source: Source,
   breathe: (done: number) => Promise<void>,
 ): Promise<OfferReport> {
+  checkOpen(session);
   const offered = session.offer(name, source);
   try {
     for (;;) {
+      checkOpen(session);
       const { done, report } = offered.step(session, OFFERED);
       if (report !== null) {
         return report;
@@ -92,6 +95,7 @@ const STEP = 256;
 
 export async function nameFrames(session: Session, slices: Slices): Promise<void> {
   for (;;) {
+    checkOpen(session);
     const { done, total } = session.nameFrames(STEP);
     if (done >= total) {
       return;

@@ -18,6 +18,13 @@ export function close(session: Session | null): void {
   }
 }
 
+/** Whoever awaited something asks before the session is used again. */
+export function checkOpen(...sessions: readonly Session[]): void {
+  if (sessions.some((session) => closed.has(session))) {
+    throw new CancelledCall();
+  }
+}
+
 interface Step<Answer> {
   done: number;
   total: number;
@@ -41,9 +48,7 @@ export async function scanned<Answer>(session: Session, scan: Scan<Answer>, slic
 /** Goes through all steps of something that is made of these sessions. */
 export async function allSteps<Answer>(sessions: readonly Session[], step: () => Step<Answer>, slices: Slices): Promise<Answer> {
   for (;;) {
-    if (sessions.some((session) => closed.has(session))) {
-      throw new CancelledCall();
-    }
+    checkOpen(...sessions);
     const { done, total, answer } = step();
     if (answer !== null) {
       return answer;

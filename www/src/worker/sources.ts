@@ -26,6 +26,9 @@ export abstract class BlockSource implements Source {
   protected abstract load(from: number, to: number): Uint8Array;
 
   read(offset: number, length: number): Uint8Array {
+    if (length === 0) {
+      return new Uint8Array();
+    }
     const { bytes, kept } = this.#blocks;
     const first = Math.floor(offset / bytes);
     if (length > bytes || Math.floor((offset + length - 1) / bytes) !== first) {
@@ -85,7 +88,12 @@ export function askForRange(url: string, from: number, to: number, headers: Reco
   for (const [name, value] of Object.entries(headers)) {
     request.setRequestHeader(name, value);
   }
-  request.send();
+  try {
+    request.send();
+  } catch {
+    // What the browser says has the address in it, and that the token.
+    throw new Error("the server did not answer");
+  }
   return request;
 }
 
