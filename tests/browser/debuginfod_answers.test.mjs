@@ -410,6 +410,29 @@ describe("perftab view", () => {
     await tab.close();
   });
 
+  scene("asks servers for what a stripped file of this machine lacks, after a click", async () => {
+    const bare = parts.path("bare");
+    run("strip", ["-o", bare, parts.path("tides")]);
+    const ofBare = parts.record("bare.perf.data", ["-F", "999"], [bare, "8"]);
+    const { address, asked } = await serve((path, response) => {
+      const isIt = path === `/buildid/${wanted}/debuginfo`;
+      response.writeHead(isIt ? 200 : 404, isIt ? { "content-length": program.length } : {});
+      response.end(isIt ? program : "");
+    });
+    const tab = await Tab.open(await parts.view(ofBare, "--debuginfod", address));
+    await tab.opened();
+    const row = await tab.status("bare", "no-symbols");
+    assert.deepEqual(asked, []);
+    await row.getByRole("button", { name: "Fetch bare" }).click();
+    const dialog = tab.page.getByRole("dialog", { name: "Fetch from debuginfod" });
+    await dialog.getByRole("button", { name: /^Fetch/ }).click();
+    await tab.status("bare", "matched");
+    assert.ok((await tab.functions()).some(({ name, dso }) => name === "lift_droplet" && dso === "bare"));
+    // The console names what was not found; that is the browser's own remark.
+    tab.browser.errors.length = 0;
+    await tab.close();
+  });
+
   scene("finds a file without a build-id where it ran, and asks no server for it", async () => {
     const plain = parts.path("plain");
     run("objcopy", ["--remove-section=.note.gnu.build-id", parts.path("tides"), plain]);
