@@ -96,7 +96,7 @@ pub async fn answer(
         biased;
         Ok(length) = begun => reply::stream(StatusCode::OK, received, length),
         found = search => match found {
-            Ok(Ok(found)) => sent(found, range).await,
+            Ok(Ok(found)) => sent(found, range),
             Ok(Err(error)) => not_given(&error),
             Err(error) => failed(&format!("the search ended early: {error}")),
         },
@@ -135,15 +135,15 @@ fn kept_part(kept: Arc<KeptFile>, range: Option<&str>) -> io::Result<Response<Bo
         let bytes = within.start + part.start..within.start + part.end;
         // What fails ends the answer early, which the page sees.
         tokio::task::spawn_blocking(move || kept.write_to(bytes, &mut pipe));
-        received
-    });
+        Ok(received)
+    })?;
     Ok(reply::tagged(answer, &tag))
 }
 
-async fn sent(found: ServedFile, range: Option<&str>) -> Response<Body> {
+fn sent(found: ServedFile, range: Option<&str>) -> Response<Body> {
     let sent = match found {
-        ServedFile::Whole(file) => reply::file(file, range).await,
-        ServedFile::Part(file, within) => reply::part_of_file(file, within, range).await,
+        ServedFile::Whole(file) => reply::file(file, range),
+        ServedFile::Part(file, within) => reply::part_of_file(file, within, range),
     };
     sent.unwrap_or_else(|error| failed(&unreadable(&error)))
 }

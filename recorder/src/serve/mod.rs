@@ -161,9 +161,7 @@ async fn answer(State(server): State<Arc<Server>>, request: Request<Body>) -> Re
         }
         Ok(Route::Page) => reply::page(PAGE),
         Ok(Route::Profiles) => reply::json(StatusCode::OK, &listing(&server)),
-        Ok(Route::Profile { index, part }) => {
-            profile(&server, index, part, header(header::RANGE)).await
-        }
+        Ok(Route::Profile { index, part }) => profile(&server, index, part, header(header::RANGE)),
         Ok(Route::Files { index }) => files(&server, index, body).await,
         Ok(Route::Debuginfod(id, artifact)) => {
             lookup::answer(&server.lookup, id, artifact, header(header::RANGE)).await
@@ -226,12 +224,7 @@ async fn files(server: &Arc<Server>, index: usize, body: Body) -> Response<Body>
     }
 }
 
-async fn profile(
-    server: &Server,
-    index: usize,
-    part: usize,
-    range: Option<&str>,
-) -> Response<Body> {
+fn profile(server: &Server, index: usize, part: usize, range: Option<&str>) -> Response<Body> {
     let Some(profile) = server.profiles.get(index) else {
         return reply::refusal(StatusCode::NOT_FOUND, "no recording has this number");
     };
@@ -245,11 +238,7 @@ async fn profile(
     let Some(file) = recording.reopen(part) else {
         return reply::refusal(StatusCode::NOT_FOUND, "the recording has no file of this number");
     };
-    let sent = match file {
-        Ok(file) => reply::file(file, range).await,
-        Err(error) => Err(error),
-    };
-    sent.unwrap_or_else(|error| {
+    file.and_then(|file| reply::file(file, range)).unwrap_or_else(|error| {
         let why = format!("{} can't be read: {error}", recording.name);
         reply::refusal(StatusCode::INTERNAL_SERVER_ERROR, &why)
     })

@@ -1,13 +1,13 @@
 //! Answers, each with the headers that every answer carries.
 
 use std::fs::File;
-use std::io::{self, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::ops::Range;
 
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncSeekExt};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::io::ReaderStream;
 
 use super::range::{self, Part};
@@ -50,34 +50,31 @@ pub fn refusal(status: StatusCode, why: &str) -> Response<Body> {
 }
 
 /// A file from disk, or the part of it that was asked for; never held in memory.
-pub async fn file(file: File, asked: Option<&str>) -> io::Result<Response<Body>> {
+pub fn file(file: File, asked: Option<&str>) -> io::Result<Response<Body>> {
     let length = file.metadata()?.len();
-    part_of_file(file, 0..length, asked).await
+    part_of_file(file, 0..length, asked)
 }
 
 /// The same for bytes within a file.
-pub async fn part_of_file(
-    file: File,
+pub fn part_of_file(
+    mut file: File,
     within: Range<u64>,
     asked: Option<&str>,
 ) -> io::Result<Response<Body>> {
-    let length = within.end.saturating_sub(within.start);
-    let mut file = tokio::fs::File::from_std(file);
-    file.set_max_buf_size(BLOCK);
-    if let Part::Bytes(Range { start, .. }) = range::requested(asked, length) {
-        file.seek(SeekFrom::Start(within.start.saturating_add(start))).await?;
-    } else {
-        file.seek(SeekFrom::Start(within.start)).await?;
-    }
-    Ok(ranged(length, asked, |part| file.take(part.end - part.start)))
+    ranged(within.end.saturating_sub(within.start), asked, |part| {
+        file.seek(SeekFrom::Start(within.start.saturating_add(part.start)))?;
+        let mut file = tokio::fs::File::from_std(file);
+        file.set_max_buf_size(BLOCK);
+        Ok(file.take(part.end - part.start))
+    })
 }
 
 /// The part that was asked for of `length` bytes; `open` has what is in it.
 pub fn ranged<R: AsyncRead + Send + 'static>(
     length: u64,
     asked: Option<&str>,
-    open: impl FnOnce(&Range<u64>) -> R,
-) -> Response<Body> {
+    open: impl FnOnce(&Range<u64>) -> io::Result<R>,
+) -> io::Result<Response<Body>> {
     let (status, part) = match range::requested(asked, length) {
         Part::Whole => (StatusCode::OK, 0..length),
         Part::Bytes(part) => (StatusCode::PARTIAL_CONTENT, part),
@@ -85,16 +82,16 @@ pub fn ranged<R: AsyncRead + Send + 'static>(
             let mut response =
                 refusal(StatusCode::RANGE_NOT_SATISFIABLE, &format!("there are {length} bytes"));
             set(&mut response, header::CONTENT_RANGE, format!("bytes */{length}"));
-            return response;
+            return Ok(response);
         }
     };
-    let mut response = stream(status, open(&part), part.end - part.start);
+    let mut response = stream(status, open(&part)?, part.end - part.start);
     set(&mut response, header::ACCEPT_RANGES, "bytes".to_owned());
     if status == StatusCode::PARTIAL_CONTENT {
         let sent = format!("bytes {}-{}/{length}", part.start, part.end - 1);
         set(&mut response, header::CONTENT_RANGE, sent);
     }
-    response
+    Ok(response)
 }
 
 /// `length` bytes as they come. If fewer come, the connection ends early, which the page sees.
