@@ -8,9 +8,10 @@
 //                                 service worker, icons
 //   node build.mjs tests OUT_DIR  bundle test/*.test.ts for `node --test`
 //
-// In the page the wasm is a data block, gzip in base64: `DecompressionStream('gzip')` opens it.
-// The worker is a data block too: its text becomes a Blob and a classic worker. Data blocks do not
-// run, so the content security policy needs the hashes of one script and one style sheet only.
+// What draws the open screen comes first; the rest may arrive later. The wasm is a data block, gzip
+// in base64: `DecompressionStream('gzip')` opens it. The worker is a data block too: its text becomes
+// a Blob and a classic worker. Data blocks do not run, so the content security policy needs the hashes
+// of one script and one style sheet only.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -107,9 +108,9 @@ function fill({ main, worker, style, wasm, kind }) {
         ? '<link rel="manifest" href="manifest.webmanifest">\n<link rel="icon" href="icon.svg">'
         : `<link rel="icon" href="${icon}">`,
     style: `<style>${rawText("style", style)}</style>`,
-    sample: `<script type="application/octet-stream" id="sample">${sample()}</script>`,
-    wasm: `<script type="application/octet-stream" id="wasm">${wasm.toString("base64")}</script>`,
-    worker: `<script type="application/octet-stream" id="worker">${rawText("script", worker)}</script>`,
+    sample: block("sample", sample()),
+    wasm: block("wasm", wasm.toString("base64")),
+    worker: block("worker", rawText("script", worker)),
     main: `<script>${rawText("script", main)}</script>`,
   };
   // The profile marker stays: whoever saves a page with a profile inside replaces it.
@@ -124,6 +125,9 @@ function fill({ main, worker, style, wasm, kind }) {
   }
   return html;
 }
+
+// A data block: its last line says that it is whole (src/session/data_block.ts).
+const block = (id, text) => `<script type="application/octet-stream" id="${id}">${text}\n//end</script>`;
 
 // The sample profile and the program that it is of, xz in base64: a name and a file in every pair.
 function sample() {

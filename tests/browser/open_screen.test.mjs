@@ -1,6 +1,7 @@
 // The screen before anything is open: the sample profile, what was opened lately, and a hosted copy without network.
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { dirname, join } from "node:path";
 import { describe } from "node:test";
 import { Parts, html, samplesByPerf, siteFolder } from "./recording.mjs";
@@ -49,6 +50,58 @@ describe("the sample profile", () => {
     const names = (await tab.functions()).map(({ name }) => name);
     for (const name of ["grind_fine", "turn", "keep_books"]) assert.ok(names.includes(name), name);
     await tab.close();
+  });
+});
+
+describe("a page that arrives slowly", () => {
+  /** A server that sends the page to the middle of its code; `goOn` sends the rest, `giveUp` ends it there. */
+  async function slowHost() {
+    const page = readFileSync(html);
+    const middle = page.indexOf('id="wasm">') + 100_000;
+    const replies = [];
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.write(page.subarray(0, middle));
+      replies.push(response);
+    });
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    return {
+      address: `http://127.0.0.1:${server.address().port}/`,
+      goOn: () => replies.forEach((reply) => reply.end(page.subarray(middle))),
+      giveUp: () => replies.forEach((reply) => reply.end()),
+      end: () => {
+        server.close();
+        server.closeAllConnections();
+      },
+    };
+  }
+
+  scene("shows the open screen first, and opens what is dropped there when it can", async () => {
+    const slow = await slowHost();
+    const tab = await Tab.open(slow.address, { until: "commit" });
+    await tab.page.getByRole("region", { name: "Sample profile" }).waitFor();
+    await tab.drop(recording);
+    await tab.page.getByText("Reading ebb.perf.data").first().waitFor();
+    assert.equal(await tab.page.evaluate(() => document.readyState), "loading");
+    slow.goOn();
+    await tab.opened();
+    await tab.close();
+    slow.end();
+  });
+
+  scene("shows the sample's progress, and says that the page did not arrive whole", async () => {
+    const slow = await slowHost();
+    const tab = await Tab.open(slow.address, { until: "commit" });
+    const sample = tab.page.getByRole("region", { name: "Sample profile" });
+    await sample.getByRole("button", { name: "Open" }).click();
+    await sample.getByRole("button", { name: "Loading…" }).waitFor();
+    slow.giveUp();
+    await tab.page.getByRole("heading", { name: "Part of this page did not arrive." }).waitFor();
+    await tab.page.getByRole("button", { name: "Reload" }).click();
+    slow.goOn();
+    await tab.page.getByRole("region", { name: "Sample profile" }).waitFor();
+    await tab.close();
+    slow.end();
   });
 });
 

@@ -91,7 +91,17 @@ export class Tab {
    */
   static async open(
     address,
-    { browser = "shared", spy = true, offline = false, pickers = false, toasts = "go", init, initPath, ...options } = {},
+    {
+      browser = "shared",
+      spy = true,
+      offline = false,
+      pickers = false,
+      toasts = "go",
+      until = "load",
+      init,
+      initPath,
+      ...options
+    } = {},
   ) {
     const tab = new Tab(await (browser === "own" ? launch(options) : visit(options)));
     // Playwright hears of pickers that come from an input only.
@@ -103,7 +113,7 @@ export class Tab {
     if (init) await tab.page.addInitScript(init);
     if (initPath) await tab.page.addInitScript({ path: initPath });
     if (offline) await tab.#keepWithin(address);
-    await tab.page.goto(address);
+    await tab.page.goto(address, { waitUntil: until });
     return tab;
   }
 

@@ -10,7 +10,9 @@ import { keepOffline } from "./open/offline.ts";
 import { openPayload, openServed, reopen } from "./open/open.ts";
 import { followRecent } from "./open/recent.ts";
 import { askServer } from "./open/served.ts";
-import { dataBlock, startSession } from "./session/start.ts";
+import { findSample } from "./open/sample.ts";
+import { blockBefore } from "./session/data_block.ts";
+import { startSession } from "./session/start.ts";
 import { App } from "./shell/App.tsx";
 import { followCommands } from "./shell/all_commands.ts";
 import { followKeys } from "./shell/keys.ts";
@@ -34,7 +36,7 @@ import { keepSelection } from "./views/query_steps.ts";
 /** What the page opens by itself: a link before the profile that the page carries before what a server offers. */
 async function openWhatIsHere(): Promise<void> {
   const address = readFragment(location.hash);
-  const embedded = payloadOf(dataBlock("profile") ?? "");
+  const embedded = payloadOf(blockBefore("profile") ?? "");
   const state = saysView(address) ? address.state : null;
   if (address.payload !== null) {
     await openPayload(address.payload, "link", state);
@@ -66,6 +68,7 @@ function start(): void {
     phase.value = { kind: "died", message };
   });
   void openWhatIsHere().then(keepOffline);
+  void findSample();
 }
 
 const root = document.getElementById("app");

@@ -7,7 +7,7 @@ use crate::bench_page::PeerViewer;
 use crate::finish::Finish;
 use crate::packages::{self, Need};
 use crate::steps::{line, root, run, step, step_once, target};
-use crate::{bench_ingest, bench_links, bench_page, bench_view, demo, page};
+use crate::{bench_ingest, bench_links, bench_load, bench_page, bench_view, demo, page};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand, ValueEnum};
 use std::fs;
@@ -27,6 +27,8 @@ enum BenchCommand {
     Page(PageSubject),
     /// `perftab view` in Chromium beside the same file chosen from disk: first graph, names, keys meanwhile
     View(Subject),
+    /// The page over a slow network: its open screen, and the graph of a link
+    Load(Subject),
     /// `perftab report` beside `perf report`: CPU time and peak memory
     Report(Subject),
     /// Reading a recording, beside `perf report` and linux-perf-data: CPU time and peak memory
@@ -40,7 +42,7 @@ impl BenchCommand {
     /// the recorded workload runs.
     fn needs(&self) -> &'static [Need] {
         match self {
-            Self::Page(_) | Self::View(_) => {
+            Self::Page(_) | Self::View(_) | Self::Load(_) => {
                 &[Need::Chromium, Need::Node20, Need::Perf, Need::Binutils, Need::Perl]
             }
             Self::Report(_) | Self::Ingest(_) => {
@@ -133,6 +135,9 @@ pub fn bench(options: &BenchOptions) -> Result<()> {
         }
         BenchCommand::View(subject) => {
             bench_view::bench(&binary, &subject.recording()?, subject.runs)
+        }
+        BenchCommand::Load(subject) => {
+            bench_load::bench(&binary, &subject.recording()?, subject.runs)
         }
         BenchCommand::Report(subject) => bench_report(&binary, &subject.recording()?, subject.runs),
         BenchCommand::Ingest(subjects) => {

@@ -8,6 +8,7 @@
 mod bench;
 mod bench_ingest;
 mod bench_links;
+mod bench_load;
 mod bench_page;
 mod bench_view;
 mod demo;

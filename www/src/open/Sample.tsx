@@ -1,11 +1,14 @@
 // The sample profile: one click to see what a profile looks like, without a file of one's own.
 
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { toast } from "../state/toasts.ts";
 import { openSample } from "./open.ts";
 import { hasSample } from "./sample.ts";
 
 export function Sample(): JSX.Element | null {
-  if (!hasSample()) {
+  const [isAwaited, setAwaited] = useState(false);
+  if (!hasSample.value) {
     return null;
   }
   return (
@@ -15,13 +18,25 @@ export function Sample(): JSX.Element | null {
         <Picture />
         <p class="sample-row">
           <span>Ten seconds of two processes, included in this page. One binary is left for you to add.</span>
-          <button type="button" onClick={() => void openSample()}>
-            Open
+          <button type="button" disabled={isAwaited} aria-busy={isAwaited} onClick={() => void open(setAwaited)}>
+            {isAwaited ? "Loading…" : "Open"}
           </button>
         </p>
       </div>
     </section>
   );
+}
+
+/** The sample is the last part of the page that arrives. */
+async function open(setAwaited: (isAwaited: boolean) => void): Promise<void> {
+  setAwaited(true);
+  try {
+    await openSample();
+  } catch {
+    toast("error", "The sample did not arrive with this page. Reload it.");
+  } finally {
+    setAwaited(false);
+  }
 }
 
 const WIDTH = 344;

@@ -158,7 +158,7 @@ export function reopen(entry: string, state: ViewState): boolean {
 
 /** What the page carries: a recording, and the program that it is of. */
 export async function openSample(): Promise<void> {
-  const [recording, ...binaries] = sampleFiles();
+  const [recording, ...binaries] = await sampleFiles();
   if (recording !== undefined) {
     waiting.value = [...waiting.value, ...binaries];
     await openRecording(recordingOf({ file: recording, folder: "" }), "sample");

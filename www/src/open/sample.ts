@@ -1,16 +1,19 @@
 // The sample profile that the page carries: a recording, and the program that it is of. Opened like any other files.
 
-import { dataBlock } from "../session/start.ts";
+import { signal } from "@preact/signals";
+import { dataBlock, hasBlock } from "../session/data_block.ts";
 
-/** The recording first, then what names it; none where the page carries no sample, as one that was saved with a profile. */
-export function sampleFiles(): File[] {
-  const block = dataBlock("sample");
-  const files = block === null ? [] : (JSON.parse(block) as [name: string, content: string][]);
-  return files.map(([name, content]) => new File([decoded(content)], name));
+/** Whether the page carries one. One that was saved with a profile has none, which shows when it is here to its end. */
+export const hasSample = signal(true);
+
+export async function findSample(): Promise<void> {
+  hasSample.value = await hasBlock("sample");
 }
 
-export function hasSample(): boolean {
-  return dataBlock("sample") !== null;
+/** The recording first, then what names it. */
+export async function sampleFiles(): Promise<File[]> {
+  const files = JSON.parse(await dataBlock("sample")) as [name: string, content: string][];
+  return files.map(([name, content]) => new File([decoded(content)], name));
 }
 
 function decoded(base64: string): Uint8Array<ArrayBuffer> {

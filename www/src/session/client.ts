@@ -65,11 +65,6 @@ export class SessionClient implements Session {
     port.onerror = (event) => this.#die(event.message || "the worker stopped");
   }
 
-  /** Hands the worker its code as the page holds it: gzip in base64. */
-  start(wasm: string): void {
-    this.#port.postMessage({ type: "start", wasm });
-  }
-
   get asked(): number {
     return this.#lastId;
   }
@@ -100,15 +95,6 @@ export class SessionClient implements Session {
       });
       this.#port.postMessage({ type: "call", id, method, args, generation: this.generation });
     });
-  }
-
-  /** Ends the worker; what is pending rejects as cancelled. */
-  close(): void {
-    this.#port.terminate();
-    this.#death = "closed";
-    for (const id of [...this.#pending.keys()]) {
-      this.#take(id)?.reject(new Cancelled());
-    }
   }
 
   #receive(reply: Reply): void {

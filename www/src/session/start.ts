@@ -4,17 +4,51 @@
 
 import type { Port } from "./client.ts";
 import { SessionClient } from "./client.ts";
+import { dataBlock } from "./data_block.ts";
+import type { Reply, Request } from "./types.ts";
 
-/** The text of a data block of the page, null where the page has none. */
-export function dataBlock(id: string): string | null {
-  const text = document.getElementById(id)?.textContent?.trim() ?? "";
-  return text === "" ? null : text;
+/** A session that takes calls at once, and answers them when its code has arrived. */
+export function startSession(onDeath: (message: string) => void): SessionClient {
+  const port = new ArrivingWorker();
+  const client = new SessionClient(port, onDeath);
+  void port.start();
+  return client;
 }
 
-export function startSession(onDeath: (message: string) => void): SessionClient {
-  const source = new Blob([dataBlock("worker") ?? ""], { type: "text/javascript" });
-  const address = URL.createObjectURL(source);
-  const client = new SessionClient(new Worker(address) as Port, onDeath);
-  client.start(dataBlock("wasm") ?? "");
-  return client;
+/** A worker whose code may still be on its way. What is posted meanwhile waits. */
+class ArrivingWorker implements Port {
+  onmessage: ((event: MessageEvent<Reply>) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  #worker: Worker | null = null;
+  #waiting: Request[] | null = [];
+
+  async start(): Promise<void> {
+    try {
+      const source = new Blob([await dataBlock("worker")], { type: "text/javascript" });
+      const worker = new Worker(URL.createObjectURL(source));
+      worker.onmessage = (event) => this.onmessage?.(event);
+      worker.onerror = (event) => this.onerror?.(event);
+      this.#worker = worker;
+      // Gzip in base64.
+      worker.postMessage({ type: "start", wasm: await dataBlock("wasm") } satisfies Request);
+      for (const message of this.#waiting ?? []) {
+        worker.postMessage(message);
+      }
+      this.#waiting = null;
+    } catch (error) {
+      this.onerror?.(new ErrorEvent("error", { message: error instanceof Error ? error.message : String(error) }));
+    }
+  }
+
+  postMessage(message: Request): void {
+    if (this.#waiting !== null) {
+      this.#waiting.push(message);
+    } else {
+      this.#worker?.postMessage(message);
+    }
+  }
+
+  terminate(): void {
+    this.#worker?.terminate();
+  }
 }

@@ -1,7 +1,7 @@
 // The page as a file: this document's own source with the profile put in.
 //
 // The document is cloned as it stands, what the page drew is taken out, and what is left is what was shipped: template,
-// style, worker, wasm, script. The profile goes before the wasm.
+// style, script, worker, wasm. The profile goes before the script, where it is met first.
 
 /** `payload` is base64url, so it cannot end the element it stands in. */
 export function pageWith(document: Document, payload: string): string {
@@ -21,7 +21,7 @@ export function pageWith(document: Document, payload: string): string {
   profile.type = "application/octet-stream";
   profile.id = "profile";
   profile.textContent = payload;
-  root.querySelector("#wasm")?.before(profile);
+  root.querySelector("#app")?.after(profile);
   return `<!doctype html>\n${root.outerHTML}\n`;
 }
 
