@@ -10,6 +10,8 @@ const SOURCE: &str = "
 /** Random access to bytes; `read` answers at once and throws if it cannot. */
 export interface Source {
   readonly size: number;
+  /** SHA-256 of all of it, where whoever made the source has had it hashed. */
+  readonly sha256?: Uint8Array | undefined;
   read(offset: number, length: number): Uint8Array;
 }
 
@@ -29,6 +31,9 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     fn size(this: &Source) -> f64;
+
+    #[wasm_bindgen(method, getter)]
+    fn sha256(this: &Source) -> Option<Uint8Array>;
 
     #[wasm_bindgen(method, catch)]
     fn read(this: &Source, offset: f64, length: f64) -> Result<Uint8Array, JsValue>;
@@ -51,6 +56,10 @@ impl JsSource {
 impl ByteSource for JsSource {
     fn len(&self) -> u64 {
         self.length
+    }
+
+    fn sha256(&self) -> Option<[u8; 32]> {
+        self.source.sha256()?.to_vec().try_into().ok()
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {

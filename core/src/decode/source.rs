@@ -20,6 +20,12 @@ pub trait ByteSource {
     /// Fills `buffer` with the bytes from `offset` on, or fails.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError>;
 
+    /// SHA-256 of all of it, where the host has it. A browser hashes several times as fast as
+    /// WebAssembly, and beside it. `None` where it has to be read for that.
+    fn sha256(&self) -> Option<[u8; 32]> {
+        None
+    }
+
     /// Reads `length` bytes from `offset` on. The length is checked against [`Self::len`] before
     /// anything is allocated.
     fn read_vec(&self, offset: u64, length: u64) -> Result<Vec<u8>, ReadError> {

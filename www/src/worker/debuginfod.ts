@@ -40,7 +40,7 @@ export async function fetchDso(
 ): Promise<FetchOutcome> {
   let answers: ServerAnswer[] = [];
   for (const artifact of artifactsOf(dso)) {
-    const fetched = await fetchArtifact(server, addressOf(server, dso.build_id ?? "", artifact), slices);
+    const fetched = await fetchArtifact(server, addressOf(server, dso.build_id ?? "", artifact), artifact, slices);
     if (typeof fetched === "function") {
       const name = `${dso.name} (${artifact === "content" ? "file" : artifact} from ${server.host})`;
       const offerTo = (each: Session): Promise<OfferReport> => {
@@ -78,14 +78,26 @@ function addressOf({ url, token }: Server, id: string, artifact: Artifact): stri
 /** What tells nobody more than the question itself does. */
 const PLAIN: RequestInit = { credentials: "omit", referrerPolicy: "no-referrer" };
 
-async function fetchArtifact(server: Server, address: string, slices: Slices): Promise<Fetched | ServerAnswer[]> {
+async function fetchArtifact(
+  server: Server,
+  address: string,
+  artifact: Artifact,
+  slices: Slices,
+): Promise<Fetched | ServerAnswer[]> {
   const answer = (outcome: ServerOutcome, detail = ""): ServerAnswer[] => [{ server: server.host, outcome, detail }];
   const detailOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
   if (server.kind === "this-machine") {
     try {
       const file = LocalFile.find(address);
-      return file === null ? answer("not-found") : () => new LocalSource(file);
+      if (file === null) {
+        return answer("not-found");
+      }
+      if (artifact === "content") {
+        await file.hash(slices);
+      }
+      return () => new LocalSource(file);
     } catch (error) {
+      slices.check();
       return answer("failed", detailOf(error));
     }
   }

@@ -1,10 +1,13 @@
 // A file of the machine that `perftab view` runs on, read piece by piece where it is.
 
+import type { Slices } from "./slices.ts";
 import type { Blocks } from "./sources.ts";
 import { askForRange, BlockSource, bytesOf } from "./sources.ts";
 
 /** A request costs some milliseconds, whatever comes. Most libraries are a block or two. */
 const LARGE: Blocks = { bytes: 256 * 1024, kept: 4 };
+
+const HASHED_WHOLE = 300e6;
 
 /** What the server said of it when it was asked first. */
 export class LocalFile {
@@ -13,6 +16,7 @@ export class LocalFile {
   /** Its entity tag: all pieces have to be of one state of the file. */
   readonly state: string;
   readonly start: Uint8Array;
+  #sha256: Uint8Array | undefined;
 
   private constructor(url: string, size: number, state: string, start: Uint8Array) {
     this.url = url;
@@ -37,6 +41,32 @@ export class LocalFile {
     }
     return new LocalFile(url, Number(size), state, bytesOf(reply));
   }
+
+  /** Known once it was hashed; else whoever needs it reads the file for that. */
+  get sha256(): Uint8Array | undefined {
+    return this.#sha256;
+  }
+
+  /**
+   * Has the browser hash it, which is several times as fast as WebAssembly (205 MB in 0.2 s, 1.1 s there) and keeps nobody
+   * waiting. It takes the file as a whole, so large ones are left to WebAssembly, as is everything where the page came over
+   * plain HTTP from another machine.
+   */
+  async hash(slices: Slices): Promise<void> {
+    if (this.size > HASHED_WHOLE || !isSecureContext) {
+      return;
+    }
+    const headers = { Range: `bytes=0-${this.size - 1}`, "If-Match": this.state };
+    const read = async (): Promise<void> => {
+      const reply = await fetch(this.url, { headers, signal: slices.signal });
+      const bytes = await reply.arrayBuffer();
+      // Of another state nothing is taken here: reading it says what happened.
+      if (reply.status === 206 && bytes.byteLength === this.size) {
+        this.#sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+      }
+    };
+    await slices.wait(read(), { stage: "offering", done: 0, total: this.size });
+  }
 }
 
 export class LocalSource extends BlockSource {
@@ -45,6 +75,10 @@ export class LocalSource extends BlockSource {
   constructor(file: LocalFile) {
     super(file.size, LARGE);
     this.#file = file;
+  }
+
+  override get sha256(): Uint8Array | undefined {
+    return this.#file.sha256;
   }
 
   protected load(from: number, to: number): Uint8Array {

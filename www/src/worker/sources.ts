@@ -22,6 +22,10 @@ export abstract class BlockSource implements Source {
     this.#blocks = blocks;
   }
 
+  get sha256(): Uint8Array | undefined {
+    return undefined;
+  }
+
   /** Exactly the bytes from `from` to before `to`, or an exception. */
   protected abstract load(from: number, to: number): Uint8Array;
 
