@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Result;
 use perftab_core::format::feature::Feature;
@@ -34,7 +35,8 @@ impl Session {
     /// Completes the file and says what is in it.
     pub fn finish(mut self, ending: &Ending, args: &RecordArgs) -> Result<RecordingOutcome> {
         self.write_late_losses();
-        let identified = self.identifier.take().map(Identifier::finish).unwrap_or_default();
+        let finish = |identifier: Identifier| identifier.finish(Instant::now() + BUDGET);
+        let identified = self.identifier.take().map(finish).unwrap_or_default();
         let changed = match self.build_ids {
             BuildIdTable::Written => changed_since(self.clock.read_at(), &self.tally),
             BuildIdTable::LeftOut | BuildIdTable::MappingsOnly => BTreeSet::new(),

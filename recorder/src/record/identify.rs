@@ -158,10 +158,9 @@ impl Identifier {
         identified
     }
 
-    /// Waits for what is still to be read, at most for [`BUDGET`], and leaves out what was written
-    /// to since it was read.
-    pub fn finish(mut self) -> Identified {
-        let end = Instant::now() + BUDGET;
+    /// Waits for what is still to be read, at most until `end`, and leaves out what was written to
+    /// since it was read.
+    pub fn finish(mut self, end: Instant) -> Identified {
         while self.unanswered > 0 {
             let left = end.saturating_duration_since(Instant::now());
             let Ok(answer) = self.answers.recv_timeout(left) else { break };
@@ -310,7 +309,27 @@ mod tests {
         let found = identifier.so_far();
         assert_eq!(identified(&found), [true, false, false, true]);
         assert_eq!(found.written.len(), 2, "{:?}", found.written);
-        assert_eq!(identified(&identifier.finish()), [true, false, false, true]);
+        assert_eq!(identified(&identifier.finish(Instant::now())), [true, false, false, true]);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_read_when_the_time_is_over_has_no_identity() {
+        let name = format!("perftab-identify-large-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // Zeros, which need no space. Hashing them takes a second.
+        File::create(&path).unwrap().set_len(2 << 30).unwrap();
+        let written = changed(&fs::metadata(&path).unwrap());
+        while SystemTime::now() < written + 3 * CLOCK_TICK {
+            thread::yield_now();
+        }
+        let mut identifier = Identifier::start(Clock::now()).unwrap();
+        let text: Vec<u8> = path.to_str().unwrap().into();
+        let file = FileWithoutId { path: text.clone(), inode: inode(&path), time: 0 };
+        identifier.add(vec![file]);
+        let found = identifier.finish(Instant::now());
+        fs::remove_file(&path).unwrap();
+        let expected = Identified { too_large: BTreeSet::from([text]), ..Identified::default() };
+        assert_eq!(found, expected);
     }
 }

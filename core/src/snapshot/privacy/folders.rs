@@ -295,6 +295,7 @@ mod tests {
             ("open('/home/me/x', 3/4)", "open('x', 3/4)"),
             ("c:\\Users\\My Name\\SEK\\x", "c:x"),
             ("\\\\server\\share\\SEK\\x.dll", "x.dll"),
+            ("\\\\server\\share\\SEK\\x", "x"),
             ("run src/SEK/app.js:12:3", "run app.js:12:3"),
             ("src\\SEK\\app.py", "app.py"),
             ("build/SEK/libx.so.6", "libx.so.6"),

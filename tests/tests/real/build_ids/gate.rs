@@ -155,6 +155,10 @@ fn a_64_bit_vdso_names_nothing_of_32_bit_processes() {
     let mut session = open(&recording.file()).expect("it opens");
     session.admit("[vdso]", Box::new(SliceSource::new(vdso))).expect("it was recorded");
     assert_eq!(names(&mut session, "[vdso]"), BTreeSet::from(["clock".to_owned()]));
+    // One without an entry in the table is another DSO, whose sample has no name.
+    let rows = session.dsos();
+    let row = rows.iter().find(|row| row.name == "[vdso32]").expect("another vdso");
+    assert_eq!((row.samples, &row.build_id), (1, &None), "{row:?}");
     assert_eq!(names(&mut session, "[vdso32]"), BTreeSet::new());
 }
 

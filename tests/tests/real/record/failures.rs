@@ -235,9 +235,6 @@ fn a_killed_recorder_leaves_the_features_of_its_last_second() {
     let without_id = busy_without_id(&recorder.folder);
     let process = RunningProcess::program(&without_id, &[]);
     let mut recording = recorder.start(&["-g", "-p", &process.pid()]);
-    // A signal that asks perf for a snapshot ends nothing.
-    recording.signal("USR1");
-    recording.signal("USR2");
     let is_identified = || {
         let session = open_path(&recorder.file).ok()?;
         let info = session.info();
@@ -253,6 +250,43 @@ fn a_killed_recorder_leaves_the_features_of_its_last_second() {
     let [warning] = &info.warnings[..] else { panic!("{:?}", info.warnings) };
     assert_eq!(warning.kind, WarningKind::Unfinished);
     assert!(warning.message.contains("was killed"), "{}", warning.message);
+}
+
+/// They ask perf for a snapshot: whoever sends them does not want the recording to end.
+#[test]
+fn signals_that_ask_perf_for_a_snapshot_end_nothing() {
+    let recorder = Recorder::new();
+    let process = RunningProcess::program(&busy(&recorder.folder), &[]);
+    let mut recording = recorder.start(&["-p", &process.pid()]);
+    for (name, number) in [("USR1", 10), ("USR2", 12)] {
+        recording.signal(name);
+        let pid = recording.pid();
+        let mut wait_alive = |what: &str, is_so: &dyn Fn() -> bool| {
+            wait_for(what, || {
+                let ended = recording.0.try_wait().expect("a child");
+                assert_eq!(ended, None, "SIG{name} ended the recorder");
+                is_so()
+            });
+        };
+        wait_alive("the signal to arrive", &|| !is_pending(&pid, number));
+        // One that it dies of lets it write nothing more.
+        let before = data_size(&recorder.file);
+        wait_alive("records after the signal", &|| data_size(&recorder.file) > before);
+    }
+    recording.signal("INT");
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    assert!(open_path(&recorder.file).unwrap().info().samples > 0);
+}
+
+/// Whether a signal still waits for the process to take it.
+fn is_pending(pid: &str, signal: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it was not waited for");
+    let masks = status.lines().filter_map(|line| {
+        let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"))?;
+        Some(u64::from_str_radix(mask.trim(), 16).expect("a mask"))
+    });
+    masks.fold(0, |all, mask| all | mask) & 1 << (signal - 1) != 0
 }
 
 /// What a ring lost after its last record is in no record of the kernel, but its counter knows.
@@ -345,6 +379,59 @@ fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
     );
     let doubts = info.warnings.iter().any(|it| it.message.contains("names of another program"));
     assert!(doubts, "{:?}", info.warnings);
+}
+
+/// Uses the CPU, and becomes another program once it is told to.
+const CHANGING: &str = r#"
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+volatile sig_atomic_t told;
+volatile unsigned long sink;
+static void tell(int signal) { told = signal; }
+int main(int count, char **words) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGUSR1, tell);
+    while (!told) sink++;
+    execl(words[1], words[1], (char *)0);
+    return 1;
+}
+"#;
+
+/// Nobody reads the rings until the samples of the first program have filled theirs.
+#[test]
+fn samples_push_no_program_out_that_begins_after_them() {
+    let test = "samples_push_no_program_out_that_begins_after_them";
+    let recorder = Recorder::new();
+    let programs = [("first", 4), ("second", 5)];
+    let [first, second] = programs.map(|(name, number)| {
+        let id = format!("b0551e5b0551e5b0551e5b0551e5b0551e50000{number}");
+        perftab_tests::program::compile(&recorder.folder, name, &id, CHANGING)
+    });
+    let mut process = RunningProcess::program(&first, &[second.to_str().unwrap()]);
+    let recording = recorder.start(&["-m", "1", "-F", "49999", "-p", &process.pid()]);
+    let state = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    recording.signal("STOP");
+    wait_for("the recorder to stop", || state(&recording.pid()) == Some('T'));
+    process.runs_for(20);
+    process.signal("USR1");
+    let name = format!("/proc/{}/comm", process.pid());
+    wait_for("the second program", || fs::read_to_string(&name).is_ok_and(|it| it == "second\n"));
+    recording.signal("CONT");
+    process.runs_for(20);
+    child_process::kill(&mut process.0);
+    let recorded = recording.end();
+    assert_eq!(recorded.exit_code, Some(0), "{}", recorded.said);
+    let session = open_path(&recorder.file).unwrap();
+    if counts_losses(test) {
+        assert!(session.info().lost.samples > 0, "the ring was not full: {}", recorded.said);
+    }
+    let rows = session.dsos();
+    let of_second = rows.iter().find(|row| row.name == "second");
+    assert!(of_second.is_some_and(|row| row.samples > 0), "{rows:?}");
 }
 
 /// What becomes the command stops itself; if nobody is there any more to continue it, it ends.
