@@ -29,7 +29,10 @@ export function Died(): JSX.Element {
 /** A session that held this much and stopped wanted more than WebAssembly can have, which ends it without a word. */
 const MUCH_MB = 2_000;
 
-/** What the worker's last words tell: memory that ran out, with the bytes that it held where they are known, a page that is not whole, or anything. */
+/**
+ * What the worker's last words tell: memory that ran out, with the bytes that it held where they are known, a page that is not
+ * whole, or anything.
+ */
 export function endOf(message: string): { kind: "memory"; held: number | null } | { kind: "incomplete" | "other" } {
   if (isIncomplete(message)) {
     return { kind: "incomplete" };
