@@ -15,6 +15,7 @@ use perftab_tests::fixtures::story::{
     SERVER, USUAL, at, describe, sample, story, tell, usual_events,
 };
 use perftab_tests::open::{open, open_in_blocks, open_parts, packed};
+use perftab_tests::perf_data::{IN_USER, PerfData, RecordStamp};
 use perftab_tests::synth::{
     Attr, AttrsAt, Event, FileForm, Order, Packaging, Recording, Version, Zstd, context,
 };
@@ -173,6 +174,24 @@ fn every_recording_reads_packed_as_it_does_unpacked() {
         compared += 1;
     }
     assert!(compared > 80, "{compared}");
+}
+
+/// What simpleperf writes for inodes of maps that it did not see made differs from one to the next.
+#[test]
+fn inodes_of_simpleperf_make_no_second_dso_of_one_path() {
+    const AT: RecordStamp = RecordStamp { pid: 7, tid: 7, time: 100 };
+    let file = PerfData::new()
+        .mmap_inode(AT, 0x10_0000..0x20_0000, 5, "/lib/a.so")
+        .mmap_inode(AT, 0x30_0000..0x40_0000, 6, "/lib/a.so")
+        .sample(AT, 1, &[IN_USER, 0x10_0010])
+        .sample(AT, 1, &[IN_USER, 0x30_0010])
+        .feature(129, b"simpleperf_version\x001.2\0".to_vec())
+        .finish();
+    for bytes in [packed(&file), file] {
+        let dsos = open(&bytes).expect("a recording").dsos();
+        let of_path = dsos.iter().filter(|row| row.path == "/lib/a.so");
+        assert_eq!(of_path.map(|row| row.samples).collect::<Vec<_>>(), [2]);
+    }
 }
 
 /// A recorder that was killed leaves its own section at the end of the file, behind what it had

@@ -195,7 +195,8 @@ fn a_file_that_fits_nothing_takes_no_names_away() {
     assert_eq!(named_by(&[&other, &program]), (names, None));
 }
 
-/// Of a thousand functions one runs; a page further on is another.
+/// Of a thousand functions one runs; a page further on is another. They are hidden, so that no more than
+/// a page comes before the code.
 const ONE_OF_MANY: &str = r#"
 volatile unsigned long sink;
 extern long clock(void);
@@ -205,7 +206,7 @@ extern long clock(void);
 H(1) H(2) H(3)
 __attribute__((noinline)) void hot(void) { for (int i = 0; i < 100000; i++) sink += i; }
 H(4) H(5) H(6)
-void work(void) { while (clock() < 150000) hot(); }
+__attribute__((visibility("default"))) void work(void) { while (clock() < 150000) hot(); }
 "#;
 
 const LOADER: &str = r#"
@@ -228,7 +229,8 @@ fn a_library_in_an_unusual_place_has_its_own_names_or_none() {
     let loader = compile(&folder, "gcc", &[], "loader.c", LOADER);
     let loader = loader.with_file_name("loader");
     std::fs::rename(folder.join("program"), &loader).unwrap();
-    let object = compile(&folder, "gcc", &["-O1", "-g", "-fPIC", "-c"], "many.c", ONE_OF_MANY);
+    let flags = ["-O1", "-g", "-fPIC", "-fvisibility=hidden", "-c"];
+    let object = compile(&folder, "gcc", &flags, "many.c", ONE_OF_MANY);
     for (personality, flags) in [("0", &["-N"][..]), (READ_IMPLIES_EXEC, &[]), ("0", &[])] {
         let library = folder.join("many.so");
         let mut arguments = vec!["-shared", "--build-id", "-o", text(&library), text(&object)];
