@@ -169,6 +169,8 @@ describe("comparison", () => {
     const copy = parts.path("copy.data");
     copyFileSync(lowData, copy);
     const tab = await compared(lowData, copy);
+    const named = await tab.page.locator(".side-named").allInnerTexts();
+    assert.equal(named.filter((text) => Number.parseFloat(text) > 60).length, 2, `one file names both sides: ${named}`);
     for (const basis of ["Share of total", "Per second", "Raw weight"]) {
       await tab.page.getByRole("button", { name: basis }).click();
       for (const [key, { change, before, after, certainty }] of await changes(tab)) {
