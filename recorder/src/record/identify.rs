@@ -256,7 +256,7 @@ impl ByteSource for StoppableSource<'_> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
@@ -267,6 +267,14 @@ mod tests {
         InodeKey { major, minor, inode: metadata.ino(), generation: 0 }
     }
 
+    /// Until what was written belongs to the past, however coarse the clock of files is.
+    fn wait_for_the_past(path: &Path) {
+        let written = changed(&fs::metadata(path).unwrap());
+        while SystemTime::now() < written + 3 * CLOCK_TICK {
+            thread::yield_now();
+        }
+    }
+
     /// Should the recorder be killed, what it said last is what everybody believes.
     #[test]
     fn what_was_written_to_is_identified_no_more_before_the_end_either() {
@@ -275,11 +283,7 @@ mod tests {
         let names = ["untouched", "overwritten", "moved", "removed"];
         let paths = names.map(|name| folder.join(name));
         paths.iter().for_each(|path| fs::write(path, "code").unwrap());
-        // Until what was written belongs to the past, however coarse the clock of files is.
-        let written = changed(&fs::metadata(&paths[3]).unwrap());
-        while SystemTime::now() < written + 3 * CLOCK_TICK {
-            thread::yield_now();
-        }
+        wait_for_the_past(&paths[3]);
         let mut identifier = Identifier::start(Clock::now()).unwrap();
         let file = |path: &PathBuf| FileWithoutId {
             path: path.to_str().unwrap().into(),
@@ -319,10 +323,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         // Zeros, which need no space. Hashing them takes a second.
         File::create(&path).unwrap().set_len(2 << 30).unwrap();
-        let written = changed(&fs::metadata(&path).unwrap());
-        while SystemTime::now() < written + 3 * CLOCK_TICK {
-            thread::yield_now();
-        }
+        wait_for_the_past(&path);
         let mut identifier = Identifier::start(Clock::now()).unwrap();
         let text: Vec<u8> = path.to_str().unwrap().into();
         let file = FileWithoutId { path: text.clone(), inode: inode(&path), time: 0 };

@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { toast } from "../state/toasts.ts";
 import { openSample } from "./open.ts";
-import { hasSample } from "./sample.ts";
+import { hasSample, sampleFiles } from "./sample.ts";
 
 export function Sample(): JSX.Element | null {
   const [isAwaited, setAwaited] = useState(false);
@@ -30,12 +30,12 @@ export function Sample(): JSX.Element | null {
 /** The sample is the last part of the page that arrives. */
 async function open(setAwaited: (isAwaited: boolean) => void): Promise<void> {
   setAwaited(true);
-  try {
-    await openSample();
-  } catch {
+  const files = await sampleFiles().catch(() => null);
+  setAwaited(false);
+  if (files === null) {
     toast("error", "The sample did not arrive with this page. Reload it.");
-  } finally {
-    setAwaited(false);
+  } else {
+    await openSample(files);
   }
 }
 

@@ -41,7 +41,6 @@ import type { GivenFile, Recording, SortedFiles } from "./given.ts";
 import type { RecentFile } from "./recent.ts";
 import { openedHandles } from "./recent.ts";
 import { pickFiles } from "./pick.ts";
-import { sampleFiles } from "./sample.ts";
 import { recordingOf, sizeOf, sortGiven } from "./given.ts";
 import type { ServedProfile } from "./served.ts";
 import { servedParts, servedSize } from "./served.ts";
@@ -157,8 +156,7 @@ export function reopen(entry: string, state: ViewState): boolean {
 }
 
 /** What the page carries: a recording, and the program that it is of. */
-export async function openSample(): Promise<void> {
-  const [recording, ...binaries] = await sampleFiles();
+export async function openSample([recording, ...binaries]: readonly File[]): Promise<void> {
   if (recording !== undefined) {
     waiting.value = [...waiting.value, ...binaries];
     await openRecording(recordingOf({ file: recording, folder: "" }), "sample");

@@ -7,6 +7,7 @@ import { askForRange, BlockSource, bytesOf } from "./sources.ts";
 /** A request costs some milliseconds, whatever comes. Most libraries are a block or two. */
 const LARGE: Blocks = { bytes: 256 * 1024, kept: 4 };
 
+/** Bytes of the largest file that the browser hashes. */
 const HASHED_WHOLE = 300e6;
 
 /** What the server said of it when it was asked first. */
@@ -16,7 +17,8 @@ export class LocalFile {
   /** Its entity tag: all pieces have to be of one state of the file. */
   readonly state: string;
   readonly start: Uint8Array;
-  #sha256: Uint8Array | undefined;
+  /** Known once it was hashed; else whoever needs it reads the file for that. */
+  sha256: Uint8Array | undefined;
 
   private constructor(url: string, size: number, state: string, start: Uint8Array) {
     this.url = url;
@@ -42,11 +44,6 @@ export class LocalFile {
     return new LocalFile(url, Number(size), state, bytesOf(reply));
   }
 
-  /** Known once it was hashed; else whoever needs it reads the file for that. */
-  get sha256(): Uint8Array | undefined {
-    return this.#sha256;
-  }
-
   /**
    * Has the browser hash it: three times as fast as WebAssembly (205 MB in 0.35 s, 1.1 s there), and beside what the session
    * does. It takes the file as a whole, so large ones are left to WebAssembly, as is everything where the page came over plain
@@ -61,7 +58,7 @@ export class LocalFile {
       const reply = await fetch(this.url, { headers, signal: slices.signal });
       const bytes = await reply.arrayBuffer();
       if (reply.status === 206 && bytes.byteLength === this.size) {
-        this.#sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+        this.sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
       }
     };
     try {

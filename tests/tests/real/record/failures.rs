@@ -137,10 +137,6 @@ fn a_command_does_not_wait_for_a_recorder_that_was_killed() {
         let path = format!("/proc/{pid}/task/{pid}/children");
         fs::read_to_string(path).unwrap_or_default().trim().to_owned()
     };
-    let state = |pid: &str| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-    };
     for _ in 0..50 {
         let mut recording =
             RunningProcess(recorder.command(&["-a", "--", "true"]).spawn().unwrap());
@@ -344,6 +340,18 @@ int main(void) {
 }
 "#;
 
+/// What a process does, by the letter of proc_pid_stat(5); `None` if there is none.
+fn state(pid: &str) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
+/// Stops a recorder until it is continued.
+fn stop(recording: &RunningProcess) {
+    recording.signal("STOP");
+    wait_for("the recorder to stop", || state(&recording.pid()) == Some('T'));
+}
+
 /// Its last mappings are lost, and nothing comes after them with which the kernel would say so.
 #[test]
 fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
@@ -353,12 +361,7 @@ fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
     let program = perftab_tests::program::compile(&recorder.folder, "mapper", id, MAPPER);
     let mut process = RunningProcess::program(&program, &[]);
     let recording = recorder.start(&["-m", "1", "-F", "99", "-p", &process.pid()]);
-    let state = |pid: &str| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-    };
-    recording.signal("STOP");
-    wait_for("the recorder to stop", || state(&recording.pid()) == Some('T'));
+    stop(&recording);
     process.signal("USR1");
     child_process::wait(&mut process.0, "mapper");
     recording.signal("CONT");
@@ -410,12 +413,7 @@ fn samples_push_no_program_out_that_begins_after_them() {
     });
     let mut process = RunningProcess::program(&first, &[second.to_str().unwrap()]);
     let recording = recorder.start(&["-m", "1", "-F", "49999", "-p", &process.pid()]);
-    let state = |pid: &str| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
-    };
-    recording.signal("STOP");
-    wait_for("the recorder to stop", || state(&recording.pid()) == Some('T'));
+    stop(&recording);
     process.runs_for(20);
     process.signal("USR1");
     let name = format!("/proc/{}/comm", process.pid());
