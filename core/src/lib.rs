@@ -1,12 +1,13 @@
 //! Decodes `perf.data`, names frames by build-id and computes views.
 //!
-//! The folders stand in the order in which data flows:
+//! The face of its parts, which are a crate each, in the order in which data flows:
 //!
 //! ```text
-//! bytes → decode → ingest → profile → symbolize → views → screen
+//! bytes → perfdata → profile → names → views → screen
+//! binaries → images ──────────┘
 //! ```
 //!
-//! Constraints that hold everywhere in this crate:
+//! Constraints that hold everywhere in them:
 //!
 //! - It never does I/O of its own: no sockets, clocks, threads or files. Bytes arrive through
 //!   [`decode::ByteSource`] or are pushed into [`session::Opening`].
@@ -15,17 +16,18 @@
 //! - It is compiled natively and to WebAssembly from the same source, and gives the same columns.
 #![forbid(unsafe_code)]
 
-mod containers;
-pub mod decode;
-#[cfg(test)]
-mod density;
-pub mod error;
-pub mod export;
-pub mod format;
-pub mod ingest;
-pub mod profile;
 pub mod session;
-pub mod snapshot;
-pub mod symbolize;
-pub mod text;
-pub mod views;
+
+pub use perftab_export as export;
+pub use perftab_perfdata::{decode, error, format, text};
+pub use perftab_profile::{self as profile, ingest};
+pub use perftab_snapshot as snapshot;
+pub use perftab_views as views;
+
+/// Images and names.
+pub mod symbolize {
+    pub use perftab_dsos::module_name;
+    pub use perftab_images::*;
+    pub use perftab_names::*;
+    pub use perftab_profile::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
+}

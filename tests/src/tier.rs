@@ -5,7 +5,7 @@
 //! `#[ignore = "left to --all: why"]`; one that tries the same in many places tries a few of them
 //! there ([`part_of`]), and says so.
 //!
-//! core's own tests have a copy of this, `core/src/density.rs`, since core depends on no test.
+//! core's own tests have a copy of this, `core/snapshot/src/density.rs`, since core depends on no test.
 
 use std::panic::Location;
 use std::thread;

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { inflateRawSync } from "node:zlib";
 
-const WORDS = new URL("../../core/src/snapshot/coder/words.txt", import.meta.url);
+const WORDS = new URL("../../core/snapshot/src/coder/words.txt", import.meta.url);
 
 /** Streams of each kind; all others are numbers. */
 const TEXTS = new Set([1, 3, 5, 13, 34, 52, 56, 57]);

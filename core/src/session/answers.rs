@@ -3,20 +3,20 @@
 use std::num::NonZeroU32;
 use std::ops::Range;
 
+use perftab_names::{Level, Status};
+use perftab_perfdata::text::printable;
+use perftab_profile::{DsoKind, Frame, FrameId};
+use perftab_views::call_tree::{CallNodeId, CallTree, Label};
+use perftab_views::flame_graph::{self, Unnamed, Window};
+use perftab_views::functions::{self, FunctionOrder};
+use perftab_views::grouped::{GroupBy, GroupRow};
+use perftab_views::label::{Kind, Labels};
+use perftab_views::search::Pattern;
+use perftab_views::weights::Sum;
+use perftab_views::{Direction, Query};
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{DsoKind, Frame, FrameId};
 use crate::session::Session;
-use crate::symbolize::{Level, Status};
-use crate::text::printable;
-use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::flame_graph::{self, Unnamed, Window};
-use crate::views::functions::{self, FunctionOrder};
-use crate::views::grouped::{GroupBy, GroupRow};
-use crate::views::label::{Kind, Labels};
-use crate::views::search::Pattern;
-use crate::views::weights::Sum;
-use crate::views::{Direction, Query};
 
 /// What part of a flame graph is asked for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -58,7 +58,7 @@ pub struct PathStep {
     pub call_node: u32,
     /// Its text.
     pub name: String,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
 }
 
@@ -103,7 +103,7 @@ pub struct CallNodeDetail {
     pub inlined: bool,
     /// [`Kind`].
     pub kind: u8,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
     /// Weight of samples through it.
     pub total_weight: f64,
@@ -117,7 +117,7 @@ pub struct CallNodeDetail {
     pub path: Vec<String>,
     /// [`Kind`] of each.
     pub path_kinds: Vec<u8>,
-    /// Bits of [`crate::views::label::mark`] of each: a forced name is marked wherever it stands.
+    /// Bits of [`perftab_views::label::mark`] of each: a forced name is marked wherever it stands.
     pub path_flags: Vec<u8>,
     /// The same, as ids.
     pub path_nodes: Vec<u32>,
@@ -158,7 +158,7 @@ pub struct CallTreeRows {
     pub function: Vec<u32>,
     /// [`Kind`].
     pub kind: Vec<u8>,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub marks: Vec<u8>,
     /// Texts.
     pub names: Vec<String>,
@@ -190,7 +190,7 @@ pub struct FunctionRows {
     pub total: Vec<f64>,
     /// [`Kind`].
     pub kind: Vec<u8>,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub marks: Vec<u8>,
     /// Texts: of a file its path, of a thread its last name and its number.
     pub names: Vec<String>,

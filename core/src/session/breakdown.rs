@@ -1,15 +1,15 @@
 //! Samples by task, CPU, DSO, file and function: `perftab report --sort`.
 
+use perftab_names::Provenance;
+use perftab_perfdata::text::printable;
+use perftab_views::breakdown::{self, Key, Row, Value};
+use perftab_views::filter::Filter;
+use perftab_views::functions::{FunctionKey, FunctionOrder, SortDirection};
+use perftab_views::{Direction, Group, Query};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::session::Session;
-use crate::symbolize::Provenance;
-use crate::text::printable;
-use crate::views::breakdown::{self, Key, Row, Value};
-use crate::views::filter::Filter;
-use crate::views::functions::{FunctionKey, FunctionOrder, SortDirection};
-use crate::views::{Direction, Group, Query};
 
 /// Rows in order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,21 +54,6 @@ pub enum Cell {
     },
     /// Nothing of the kind: code in no mapping, or of no known file.
     Nothing(Key),
-}
-
-impl Key {
-    /// The member that rows have in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Comm => "comm",
-            Self::Pid => "pid",
-            Self::Tid => "tid",
-            Self::Cpu => "cpu",
-            Self::Dso => "dso",
-            Self::File => "file",
-            Self::Function => "name",
-        }
-    }
 }
 
 impl Session {

@@ -1,13 +1,13 @@
 //! Functions with what called them, and what called that: `perftab report --inverted`.
 
+use perftab_names::{Provenance, Symbols};
+use perftab_perfdata::text::printable;
+use perftab_profile::Profile;
+use perftab_views::call_tree::{CallNodeId, CallTree, Label};
+use perftab_views::{Direction, Group, Query};
 use serde::Serialize;
 
-use crate::profile::Profile;
 use crate::session::Session;
-use crate::symbolize::{Provenance, Symbols};
-use crate::text::printable;
-use crate::views::call_tree::{CallNodeId, CallTree, Label};
-use crate::views::{Direction, Group, Query};
 
 /// Levels beyond are left out: a recording may hold stacks of any depth.
 const MOST_LEVELS: usize = 512;

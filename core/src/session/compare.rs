@@ -4,23 +4,23 @@
 //! are large, and asks it for any basis and width; it is to be made anew when names of either session
 //! change.
 
-use serde::{Deserialize, Serialize};
-
-use crate::profile::counted;
-use crate::session::times::ScanStep;
-use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Session};
-use crate::text::printable;
-use crate::views::call_tree::{CallNodeId, CallTree};
-use crate::views::compare::{
+use perftab_perfdata::text::printable;
+use perftab_profile::counted;
+use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::compare::{
     Basis, Change, ChangeKey, ChangeOrder, ComparedGraph, ComparedLabel, ComparedSide,
     ComparedWindow, Comparison, DsoPair, DsoSide, FunctionChange, MatchedBy, Measures, Presence,
     Relation, Source, Sums, Width,
 };
-use crate::views::filter::{RangeSide, TimeRange};
-use crate::views::label::mark;
-use crate::views::search::Pattern;
-use crate::views::weights::Sum;
-use crate::views::{Query, serialize_weight};
+use perftab_views::filter::{RangeSide, TimeRange};
+use perftab_views::label::mark;
+use perftab_views::search::Pattern;
+use perftab_views::weights::Sum;
+use perftab_views::{Query, serialize_weight};
+use serde::{Deserialize, Serialize};
+
+use crate::session::times::ScanStep;
+use crate::session::{ChangeRows, ComparisonBuilder, FlameWindow, PathStep, Session};
 
 /// How a comparison is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,9 +86,9 @@ pub struct ComparedDetail {
     pub presence: Presence,
     /// The side that may have it, or a caller of it, without a name, where the other names it.
     pub without_names: Option<ComparedSide>,
-    /// [`crate::views::label::Kind`].
+    /// [`perftab_views::label::Kind`].
     pub kind: u8,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
     /// Samples through it.
     pub total: ChangeDetail,
@@ -142,7 +142,7 @@ pub struct ComparedRow {
     pub name: String,
     /// Name of its DSO; empty where there is none.
     pub dso: String,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
     /// Which sides have it.
     pub presence: Presence,
@@ -518,10 +518,12 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use perftab_images::DsoImages;
+    use perftab_names::Ledger;
+    use perftab_views::compare::Recordings;
+    use perftab_views::fixture::{fixture, ungrouped};
+
     use super::*;
-    use crate::symbolize::{DsoImages, Ledger};
-    use crate::views::compare::Recordings;
-    use crate::views::fixture::{fixture, ungrouped};
 
     #[test]
     fn a_call_says_what_all_calls_of_its_function_come_to() {

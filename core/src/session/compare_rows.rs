@@ -1,12 +1,13 @@
 //! Rows of tables of both sides: call nodes, and functions and how they changed.
 
-use crate::session::{CompareView, ComparedTrees};
-use crate::views::call_tree::CallNodeId;
-use crate::views::compare::{
+use perftab_views::call_tree::CallNodeId;
+use perftab_views::compare::{
     Change, ChangeKey, ComparedLabel, ComparedSide, FunctionChange, Presence, Width,
 };
-use crate::views::flame_graph::NONE;
-use crate::views::label::mark;
+use perftab_views::flame_graph::NONE;
+use perftab_views::label::mark;
+
+use crate::session::{CompareView, ComparedTrees};
 
 /// What rows of both sides have in common, as columns. Weights are on the basis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +22,7 @@ pub struct ComparedRows {
     pub certain: Vec<u8>,
     /// [`Presence`].
     pub presence: Vec<u8>,
-    /// [`crate::views::label::Kind`].
+    /// [`perftab_views::label::Kind`].
     pub kind: Vec<u8>,
     /// Bits of [`mark`].
     pub marks: Vec<u8>,

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use perftab_views::build::{BuildStep, CallTreeBuilder};
+use perftab_views::call_tree::CallTree;
+use perftab_views::compare::{CompareStep, Comparer, Recordings, Source};
+use perftab_views::inverted::Inverted;
+use perftab_views::{Direction, Query};
+
 use crate::session::times::ScanStep;
 use crate::session::{ComparedTrees, Session};
-use crate::views::build::{BuildStep, CallTreeBuilder};
-use crate::views::call_tree::CallTree;
-use crate::views::compare::{CompareStep, Comparer, Recordings, Source};
-use crate::views::inverted::Inverted;
-use crate::views::{Direction, Query};
 
 /// To compare a call node takes about as long as to take so many rows of samples.
 const ROWS_OF_A_CALL_NODE: usize = 8;

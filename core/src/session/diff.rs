@@ -1,12 +1,12 @@
 //! What changed, as `perftab diff` prints it.
 
+use perftab_views::compare::{
+    Basis, ChangeKey, ChangeOrder, ComparedSide, FunctionChange, Measures, Name, Presence,
+};
+use perftab_views::label::mark;
 use serde::Serialize;
 
 use super::compare::{CompareView, ComparedTrees};
-use crate::views::compare::{
-    Basis, ChangeKey, ChangeOrder, ComparedSide, FunctionChange, Measures, Name, Presence,
-};
-use crate::views::label::mark;
 
 /// A function in `perftab diff --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-
-use crate::export::{
+use perftab_export::{
     self, Calls, Events, ExportRequest, ExportedSamplesBuilder, ForcedNames, Format, Next,
 };
-use crate::export::{ExportedSamples, Pieces, TreePieces};
+use perftab_export::{ExportedSamples, Pieces, TreePieces, tree_pieces};
+use perftab_names::Status;
+use perftab_views::Query;
+use perftab_views::call_tree::CallTree;
+
 use crate::session::{ScanStep, Session, TreeDetail};
-use crate::symbolize::Status;
-use crate::views::Query;
-use crate::views::call_tree::CallTree;
 
 /// Rows that are looked at for one piece's worth of time: most work is in writing.
 const ROWS_A_PIECE: usize = 16;
@@ -59,7 +59,7 @@ pub struct Export {
 
 enum State {
     /// The whole tree, once it was asked for.
-    Tree(TreePieces, Option<Arc<CallTree>>),
+    Tree(Box<dyn TreePieces>, Option<Arc<CallTree>>),
     Gather(ExportedSamplesBuilder),
     Write(ExportedSamples, Box<dyn Pieces>),
     Done,
@@ -68,7 +68,7 @@ enum State {
 impl Session {
     /// Begins to write what a query takes as a file of another tool.
     pub fn export(&self, request: ExportRequest) -> Export {
-        let state = match TreePieces::new(&request) {
+        let state = match tree_pieces(&request) {
             Some(pieces) => State::Tree(pieces, None),
             None => State::Gather(ExportedSamplesBuilder::new(request.queries(&self.profile))),
         };
@@ -83,7 +83,7 @@ impl Session {
         let mut dsos = self.profile.dsos.iter();
         let is_forced = dsos.any(|(dso, _)| self.ledger.row(dso).status == Status::Forced);
         let forced = if is_forced { ForcedNames::Some } else { ForcedNames::None };
-        export::limits(request, &self.profile, forced)
+        perftab_export::limits(request, &self.profile, forced)
     }
 
     /// Collapsed stacks as a whole, for what holds them in memory anyway.
@@ -201,7 +201,7 @@ impl Export {
     fn write_tree(
         &mut self,
         session: &Session,
-        mut writer: TreePieces,
+        mut writer: Box<dyn TreePieces>,
         tree: Arc<CallTree>,
         until: usize,
         out: &mut Vec<u8>,
@@ -225,7 +225,7 @@ impl Export {
         let Some(query) = builder.query().cloned() else {
             let taken = builder.finish();
             let distance = session.usual_distance(self.request.query.event);
-            let writer = export::pieces(&self.request, &session.profile, &taken, distance);
+            let writer = perftab_export::pieces(&self.request, &session.profile, &taken, distance);
             self.total = self.done + 3 * taken.samples() + 4 * taken.calls();
             return writer.map_or(State::Done, |writer| State::Write(taken, writer));
         };

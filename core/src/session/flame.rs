@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use perftab_views::Query;
+use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::flame_graph::{FlameGraph, FlameGraphLayout};
+use perftab_views::inverted::Way;
+
 use crate::session::times::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{FlameWindow, Session, TreeDetail};
-use crate::views::Query;
-use crate::views::call_tree::{CallNodeId, CallTree};
-use crate::views::flame_graph::{FlameGraph, FlameGraphLayout};
-use crate::views::inverted::Way;
 
 /// A [`FlameGraph`] to be. Its tree is made first, if it is not there.
 pub struct FlameWork {

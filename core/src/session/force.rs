@@ -1,10 +1,12 @@
 //! The override: names from a file that is not known to be the one that ran, because the user says
 //! so.
 
+use perftab_images::{ForceError, ForcedImage, ForcedNames, Image, Rejection};
+use perftab_names::Status;
+use perftab_perfdata::decode::ByteSource;
+use perftab_profile::DsoId;
+
 use super::{AdmittedFile, Session};
-use crate::decode::ByteSource;
-use crate::profile::DsoId;
-use crate::symbolize::{ForceError, ForcedImage, ForcedNames, Image, Rejection, Status};
 
 /// What became of a file that the user insisted on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
+use perftab_perfdata::text::printable;
+use perftab_views::function_ref::{FunctionRef, HexAddress};
+use perftab_views::hot_lines::{self, Heat, Instruction, SourceLine};
+use perftab_views::weights::Sum;
+use perftab_views::{Direction, Query, serialize_weight};
 use serde::Serialize;
 
 use crate::session::Session;
-use crate::text::printable;
-use crate::views::function_ref::{FunctionRef, HexAddress};
-use crate::views::hot_lines::{self, Heat, Instruction, SourceLine};
-use crate::views::weights::Sum;
-use crate::views::{Direction, Query, serialize_weight};
 
 /// Rows of each kind that are told: the heaviest. A function has far fewer, unless a file was made
 /// to have more.

@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
-use crate::decode::ByteOrder;
-use crate::decode::header::{Form, Header};
-use crate::error::Warning;
-use crate::format::BuildId;
-use crate::profile::counted;
-use crate::profile::{
+use perftab_names::{Attempt, Hint, Status, hints};
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::header::{Form, Header};
+use perftab_perfdata::error::Warning;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::text::{printable, utc};
+use perftab_profile::counted;
+use perftab_profile::{
     CallChains, Cgroup, Distribution, Dso, DsoId, DsoKind, Event, EventOrigin, Funnel, Identity,
     Machine, Namespaces, Profile, RecordedBy, Recorder, Threads, Unit,
 };
+use perftab_snapshot::Carrier;
+use perftab_views::coverage::{self, DsoUse};
+use perftab_views::serialize_weight;
+use perftab_views::weights::Sum;
+use serde::Serialize;
+
 use crate::session::Session;
 use crate::session::share::FidelityInfo;
-use crate::snapshot::Carrier;
-use crate::symbolize::{Attempt, Hint, Status, hints};
-use crate::text::{printable, utc};
-use crate::views::coverage::{self, DsoUse};
-use crate::views::serialize_weight;
-use crate::views::weights::Sum;
 
 /// Everything that `perftab info --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]

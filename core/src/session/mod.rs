@@ -35,19 +35,21 @@ mod trees;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::decode::ByteSource;
-use crate::error::{Warning, WarningKind};
-use crate::export::script;
-use crate::ingest::{Ingested, RecordCompression};
-use crate::profile::{CountedAs, DsoId, Profile};
-use crate::snapshot::{Facts, Fidelity, LinkCache};
-use crate::symbolize::{
-    DsoImages, EmbeddedSymbols, Image, Ledger, MatchedImage, MatchedSymbols, NamingDepth,
-    NamingWork, NotAnImage, RecordedIdentities, Rejection, Status, SupplementaryLink, Symbols,
+use perftab_export::script;
+use perftab_images::{
+    DsoImages, Image, MatchedImage, NamingDepth, NotAnImage, RecordedIdentities, Rejection,
+    SupplementaryLink,
 };
-use crate::text::printable;
+use perftab_names::{Ledger, MatchedSymbols, NamingWork, Status, Symbols};
+use perftab_perfdata::decode::ByteSource;
+use perftab_perfdata::error::{Warning, WarningKind};
+use perftab_perfdata::text::printable;
+use perftab_profile::EmbeddedSymbols;
+use perftab_profile::ingest::{Ingested, RecordCompression};
+use perftab_profile::{CountedAs, DsoId, Profile};
+use perftab_snapshot::{Facts, Fidelity, LinkCache};
 
-pub use crate::ingest::{SampleWatcher, WatchedSample};
+pub use perftab_profile::ingest::{SampleWatcher, WatchedSample};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};

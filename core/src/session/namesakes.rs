@@ -1,7 +1,8 @@
 //! Which DSOs a file may be of, by its name: hints for people, which decide nothing.
 
+use perftab_profile::{DsoId, DsoKind};
+
 use super::Session;
-use crate::profile::{DsoId, DsoKind};
 
 impl Session {
     /// The DSOs that somebody who names a file so may mean: those of its name, or what a perf map of

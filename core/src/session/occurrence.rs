@@ -1,12 +1,12 @@
-//! Who ran what is selected, and when: [`crate::views::occurrence`] for hosts, a step at a time.
+//! Who ran what is selected, and when: [`perftab_views::occurrence`] for hosts, a step at a time.
 
+use perftab_names::FunctionId;
+use perftab_views::occurrence::{Occurrence, OccurrenceScan, ResolvedSubject, Subject};
+use perftab_views::{Direction, Query};
 use serde::Deserialize;
 
 use crate::session::Session;
 use crate::session::times::{Scan, ScanStep};
-use crate::symbolize::FunctionId;
-use crate::views::occurrence::{Occurrence, OccurrenceScan, ResolvedSubject, Subject};
-use crate::views::{Direction, Query};
 
 /// What is asked of a selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -4,14 +4,14 @@
 //! builds that were not recorded are recognised by their first bytes and not held; of an archive
 //! with all modules of a kernel those stay that ran.
 
+use perftab_images::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
+use perftab_images::{ContentHashing, Image, NotAnImage, Rejection};
+use perftab_perfdata::decode::{ByteSource, ReadError, SliceSource};
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
 use serde::Serialize;
 
 use super::{AdmittedFile, Session};
-use crate::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
-use crate::decode::{ByteSource, ReadError, SliceSource};
-use crate::format::BuildId;
-use crate::format::elf_note::build_id_of_elf;
-use crate::symbolize::{ContentHashing, Image, NotAnImage, Rejection};
 
 /// Bytes of the file that are read at once.
 const BLOCK: u64 = 256 << 10;

@@ -1,10 +1,11 @@
 //! What stands at lines and instructions: what is needed to read it, and what was read.
 
-use crate::profile::DsoId;
+use perftab_images::{FunctionCode, MatchedImage, Svma};
+use perftab_profile::DsoId;
+use perftab_snapshot::{HotPlace, ShareOptions};
+use perftab_views::place_texts::PlaceTexts;
+
 use crate::session::Session;
-use crate::snapshot::{HotPlace, ShareOptions};
-use crate::symbolize::{FunctionCode, MatchedImage, Svma};
-use crate::views::place_texts::PlaceTexts;
 
 impl Session {
     /// Where samples ended in the functions that a link with these options can tell of, in order. `None`

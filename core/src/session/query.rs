@@ -1,12 +1,13 @@
 //! What a query leaves of a recording, and what its parts are called.
 
-use crate::profile::DsoId;
+use perftab_names::FunctionId;
+use perftab_profile::DsoId;
+use perftab_views::call_path;
+use perftab_views::function_ref::{DsoRef, FunctionRef, PathPart};
+use perftab_views::shown::ShownSamples;
+use perftab_views::{Query, shown};
+
 use crate::session::Session;
-use crate::symbolize::FunctionId;
-use crate::views::call_path;
-use crate::views::function_ref::{DsoRef, FunctionRef, PathPart};
-use crate::views::shown::ShownSamples;
-use crate::views::{Query, shown};
 
 impl Session {
     /// What the filters and steps of a query leave, and what each takes away.

@@ -1,14 +1,15 @@
 //! Graphs of one range after the other, as they are asked for while a range is dragged.
 
+use perftab_views::Query;
+use perftab_views::call_tree::{CallNodeId, Label};
+use perftab_views::filter::TimeRange;
+use perftab_views::flame_graph::{self, FlameGraph};
+use perftab_views::label::Labels;
+use perftab_views::placed::{self, PlacedSamples, PlacingStep, SamplePlacer};
+use perftab_views::weights::Sum;
+
 use crate::session::times::ScanStep;
 use crate::session::{FlameWindow, PathStep, Session, TreeDetail};
-use crate::views::Query;
-use crate::views::call_tree::{CallNodeId, Label};
-use crate::views::filter::TimeRange;
-use crate::views::flame_graph::{self, FlameGraph};
-use crate::views::label::Labels;
-use crate::views::placed::{self, PlacedSamples, PlacingStep, SamplePlacer};
-use crate::views::weights::Sum;
 
 /// What makes graphs of ranges quick, for one query without its range at a time.
 #[derive(Default)]

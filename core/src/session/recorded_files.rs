@@ -3,10 +3,10 @@
 //! There they can be found by path, and files that became others can be seen by time and inode. The
 //! page has read the recording, and `perftab view` can look: [`RecordedFiles`] crosses as JSON.
 
+use perftab_profile::{Dso, DsoId, DsoKind, Identity, MappedFrom, RecordedBy};
 use serde::{Deserialize, Serialize};
 
 use super::Session;
-use crate::profile::{Dso, DsoId, DsoKind, Identity, MappedFrom, RecordedBy};
 
 /// The files of a recording that have an identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

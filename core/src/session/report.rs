@@ -3,20 +3,20 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use perftab_names::{Provenance, Symbols};
+use perftab_perfdata::error::Warning;
+use perftab_perfdata::text::printable;
+use perftab_profile::{DsoId, Identity, Profile};
+use perftab_views::coverage::{Counted, CoverageCounter, DsoUse, FrameCoverage};
+use perftab_views::ends::RemainingSamples;
+use perftab_views::filter::FilterKind;
+use perftab_views::functions::{FunctionOrder, FunctionSum, Inlining};
+use perftab_views::transform::Transform;
+use perftab_views::{Direction, Query, coverage, serialize_weight};
 use serde::{Serialize, Serializer};
 
-use crate::error::Warning;
-use crate::profile::{DsoId, Identity, Profile};
 use crate::session::times::{Scan, ScanStep};
 use crate::session::{DsoRow, FidelityInfo, FormatInfo, Session};
-use crate::symbolize::{Provenance, Symbols};
-use crate::text::printable;
-use crate::views::coverage::{Counted, CoverageCounter, DsoUse, FrameCoverage};
-use crate::views::ends::RemainingSamples;
-use crate::views::filter::FilterKind;
-use crate::views::functions::{FunctionOrder, FunctionSum, Inlining};
-use crate::views::transform::Transform;
-use crate::views::{Direction, Query, coverage, serialize_weight};
 
 /// Everything that `perftab report --json` prints.
 #[derive(Clone, Serialize)]

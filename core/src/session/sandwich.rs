@@ -2,15 +2,15 @@
 
 use std::num::NonZeroU32;
 
+use perftab_names::Status;
+use perftab_perfdata::text::printable;
+use perftab_views::call_tree::Label;
+use perftab_views::function_ref::FunctionRef;
+use perftab_views::label::Labels;
+use perftab_views::{Direction, Query, sandwich};
 use serde::Serialize;
 
 use crate::session::Session;
-use crate::symbolize::Status;
-use crate::text::printable;
-use crate::views::call_tree::Label;
-use crate::views::function_ref::FunctionRef;
-use crate::views::label::Labels;
-use crate::views::{Direction, Query, sandwich};
 
 /// What the band between callers and callees says of a function. The callers and callees are trees
 /// of a query with `around`.
@@ -24,9 +24,9 @@ pub struct SandwichFacts {
     pub function_id: u32,
     /// Its name or address.
     pub name: String,
-    /// [`crate::views::label::Kind`].
+    /// [`perftab_views::label::Kind`].
     pub kind: u8,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
     /// Number of its DSO in the ledger.
     pub dso_id: u32,
@@ -66,9 +66,9 @@ pub struct CodePart {
     pub function_id: u32,
     /// Its name.
     pub name: String,
-    /// [`crate::views::label::Kind`].
+    /// [`perftab_views::label::Kind`].
     pub kind: u8,
-    /// Bits of [`crate::views::label::mark`].
+    /// Bits of [`perftab_views::label::mark`].
     pub flags: u8,
     /// Weight of samples that ended in it here.
     pub weight: f64,

@@ -1,12 +1,13 @@
 //! What a text finds, while it is looked for.
 
+use perftab_views::Query;
+use perftab_views::call_tree::CallNodeId;
+use perftab_views::search::{self, BadPattern, Pattern, SearchMatches, TreeSearch};
+use perftab_views::weights::Sum;
+
 use crate::session::times::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{Session, TreeDetail};
-use crate::views::Query;
-use crate::views::call_tree::CallNodeId;
-use crate::views::search::{self, BadPattern, Pattern, SearchMatches, TreeSearch};
-use crate::views::weights::Sum;
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]

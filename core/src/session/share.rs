@@ -1,20 +1,20 @@
 //! Links: a session into a payload, and a payload into a session.
 
-use serde::Serialize;
-
 use std::collections::HashSet;
 
-use crate::error::Warning;
-use crate::profile::WallClockTime;
-use crate::session::trees::Trees;
-use crate::session::{FormatInfo, Scan, ScanStep, Session};
-use crate::snapshot::{
+use perftab_images::{DsoImages, NamingDepth, RecordedIdentities};
+use perftab_perfdata::error::Warning;
+use perftab_perfdata::text::printable;
+use perftab_profile::WallClockTime;
+use perftab_snapshot::{
     self, CarriedPayload, Carrier, Contents, EncodedSnapshot, Fidelity, LinkBuilder, LinkCache,
     LinkStep, ShareOptions, SharedTexts, SnapshotError, Times, TooSmall,
 };
-use crate::symbolize::{DsoImages, NamingDepth, RecordedIdentities};
-use crate::text::printable;
-use crate::views::serialize_weight;
+use perftab_views::serialize_weight;
+use serde::Serialize;
+
+use crate::session::trees::Trees;
+use crate::session::{FormatInfo, Scan, ScanStep, Session};
 
 /// A link's payload and what it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,7 +95,7 @@ impl Session {
 
     /// The same, of a payload that [`snapshot::find`] found.
     pub fn from_carried(carried: CarriedPayload<'_>) -> Result<Self, SnapshotError> {
-        let mut snapshot = snapshot::decode(carried.payload)?;
+        let mut snapshot = perftab_snapshot::decode(carried.payload)?;
         snapshot.profile.wall_clock = WallClockTime::of(&snapshot.profile.events);
         let recorded = RecordedIdentities::new(&snapshot.profile.dsos);
         Ok(Self {
@@ -140,7 +140,7 @@ impl Session {
 
     /// Writes a link that holds as much as fits.
     pub fn share(&self, options: &ShareOptions) -> Result<SharedLink, TooSmall> {
-        snapshot::encode(&self.contents(), options).map(SharedLink::from)
+        perftab_snapshot::encode(&self.contents(), options).map(SharedLink::from)
     }
 
     /// Begins to write a link that holds as much as fits.
@@ -183,5 +183,47 @@ impl Scan for ShareWork {
             LinkStep::More { done, total } => ScanStep::More { done, total },
             LinkStep::Done(made) => ScanStep::Done(made.map(SharedLink::from)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perftab_names::{Ledger, Symbols};
+    use perftab_perfdata::format::BuildId;
+    use perftab_profile::{
+        DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread,
+    };
+    use perftab_snapshot::Facts;
+
+    use super::*;
+
+    #[test]
+    fn names_are_looked_for_as_for_a_recording() {
+        let mut profile = Profile::default();
+        let id = BuildId::new(&[7; 20]).expect("not all zero");
+        let libc = MappedFrom::BuildId(id);
+        let mut stack = Stacks::EMPTY;
+        for (path, mapped) in
+            [("/lib/libc.so.6", libc), ("/lib/libwithout.so", MappedFrom::Nothing)]
+        {
+            let dso = profile.dsos.intern(path, DsoKind::User, mapped, None);
+            let frame = profile.frames.intern(Frame { dso, address: 0x1000 });
+            stack = profile.stacks.intern(stack, frame);
+        }
+        let name = profile.strings.intern("app");
+        let process = profile.threads.add_process(Process { pid: 1, name });
+        let thread = profile.threads.add_thread(Thread { process, tid: 1, name });
+        profile.events.push(Event { samples: 1, weight: 1, ..Event::default() });
+        let (event, cpu, weight) = (EventId(0), 0, 1);
+        profile.samples.push(Sample { time_nanos: 1, thread, stack, event, cpu, weight });
+
+        let (symbols, ledger) = (Symbols::new(&profile), Ledger::new(&profile.dsos));
+        let facts = Facts::of(&profile);
+        let (profile, symbols, ledger, facts) = (&profile, &symbols, &ledger, &facts);
+        let contents = Contents { profile, symbols, ledger, facts, warnings: &[] };
+        let made = perftab_snapshot::encode(&contents, &ShareOptions::default()).expect("it fits");
+        let session = Session::from_snapshot(&made.payload).expect("it opens");
+        let wanted: Vec<_> = session.wanted().into_iter().map(|wanted| wanted.path).collect();
+        assert_eq!(wanted, ["/lib/libc.so.6"]);
     }
 }

@@ -1,12 +1,12 @@
 //! The time order of one thread, as the page asks for it.
 
+use perftab_views::filter::Filter;
+use perftab_views::search::Pattern;
+use perftab_views::time_order::{self, TimeOrder, Window};
+use perftab_views::{Direction, Query};
 use serde::Deserialize;
 
 use crate::session::Session;
-use crate::views::filter::Filter;
-use crate::views::search::Pattern;
-use crate::views::time_order::{self, TimeOrder, Window};
-use crate::views::{Direction, Query};
 
 /// What part of a thread's time is asked for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

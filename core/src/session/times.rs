@@ -1,18 +1,19 @@
 //! When things were: timeline, heat map and marks. What goes through all samples does so in steps,
 //! so that a host can stop it.
 
-use crate::profile::{DsoId, MarkKind, Marks};
+use perftab_perfdata::text::printable;
+use perftab_profile::{DsoId, MarkKind, Marks};
+use perftab_views::dso_users::{DsoUsers, UsersScan};
+use perftab_views::ends::RemainingSamples;
+use perftab_views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
+use perftab_views::placed;
+use perftab_views::sample_spans::{self, SampleSpans};
+use perftab_views::tasks::{self, TaskRows, TaskSums};
+use perftab_views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
+use perftab_views::transform::Transform;
+use perftab_views::{Query, binned};
+
 use crate::session::{Session, TreeDetail};
-use crate::text::printable;
-use crate::views::dso_users::{DsoUsers, UsersScan};
-use crate::views::ends::RemainingSamples;
-use crate::views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
-use crate::views::placed;
-use crate::views::sample_spans::{self, SampleSpans};
-use crate::views::tasks::{self, TaskRows, TaskSums};
-use crate::views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
-use crate::views::transform::Transform;
-use crate::views::{Query, binned};
 
 /// Sums kept: those of the query that is shown, and of the one before.
 const SUMS_KEPT: usize = 2;

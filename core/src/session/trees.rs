@@ -5,18 +5,19 @@
 
 use std::sync::Arc;
 
-use crate::profile::Profile;
+use perftab_names::Symbols;
+use perftab_profile::Profile;
+use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
+use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::ends::Ends;
+use perftab_views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
+use perftab_views::grouped::{self, GroupBy, GroupRow};
+use perftab_views::inverted::Inverted;
+use perftab_views::shown::Account;
+use perftab_views::{Direction, Query};
+
 use crate::session::Session;
 use crate::session::times::ScanStep;
-use crate::symbolize::Symbols;
-use crate::views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
-use crate::views::call_tree::{CallNodeId, CallTree};
-use crate::views::ends::Ends;
-use crate::views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
-use crate::views::grouped::{self, GroupBy, GroupRow};
-use crate::views::inverted::Inverted;
-use crate::views::shown::Account;
-use crate::views::{Direction, Query};
 
 /// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
 /// each is asked for again while the page scrolls or is drawn anew.

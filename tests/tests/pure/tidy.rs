@@ -14,9 +14,39 @@ fn root() -> &'static Path {
 
 // ---- dependencies -------------------------------------------------------------------------
 
-/// Which packages of ours each may depend on. Nothing depends on the hosts: recorder and web.
+/// Which packages of ours each may depend on, tests apart: core's in the order of the flow. `images` does
+/// not know profiles, and `profile` no images. Nothing depends on the hosts: recorder and web.
 const OURS: &[(&str, &[&str])] = &[
-    ("perftab-core", &[]),
+    ("perftab-perfdata", &[]),
+    ("perftab-dsos", &["perftab-perfdata"]),
+    ("perftab-profile", &["perftab-perfdata", "perftab-dsos"]),
+    ("perftab-images", &["perftab-perfdata", "perftab-dsos"]),
+    ("perftab-names", &["perftab-perfdata", "perftab-profile", "perftab-images"]),
+    ("perftab-views", &["perftab-perfdata", "perftab-profile", "perftab-images", "perftab-names"]),
+    ("perftab-export", &["perftab-perfdata", "perftab-profile", "perftab-names", "perftab-views"]),
+    (
+        "perftab-snapshot",
+        &[
+            "perftab-perfdata",
+            "perftab-profile",
+            "perftab-images",
+            "perftab-names",
+            "perftab-views",
+        ],
+    ),
+    (
+        "perftab-core",
+        &[
+            "perftab-perfdata",
+            "perftab-dsos",
+            "perftab-profile",
+            "perftab-images",
+            "perftab-names",
+            "perftab-views",
+            "perftab-export",
+            "perftab-snapshot",
+        ],
+    ),
     ("perftab", &["perftab-core"]),
     ("perftab-web", &["perftab-core"]),
     ("perftab-tests", &["perftab-core"]),
@@ -84,6 +114,9 @@ fn our_packages_depend_in_one_direction() {
             if names.contains(on) {
                 assert!(allowed.contains(&on), "{name} must not depend on {on}");
             }
+            let is_for_tests = dependency["kind"] == "dev";
+            let makes_names = array(&dependency["features"]).iter().any(|it| it == "testing");
+            assert!(is_for_tests || !makes_names, "{name} ships what only tests may do");
         }
     }
 }
@@ -162,14 +195,27 @@ fn core_does_no_input_or_output() {
     let hosts = ["std::fs", "std::net", "std::process", "std::thread", "std::env", "std::os::"];
     let clocks = ["Instant", "SystemTime", "println!", "eprintln!", "dbg!"];
     let words: Vec<&str> = hosts.into_iter().chain(clocks).collect();
-    let mut files = sources("core/src", &[".rs"]);
+    let mut files = sources("core", &[".rs"]);
     // For its tests alone, which read how much they are to try.
-    let density = "core/src/density.rs";
+    let density = "core/snapshot/src/density.rs";
     assert!(files.iter().any(|(file, _)| file == density));
     files.retain(|(file, _)| file != density);
     never(&files, &words, "core is synchronous and does no I/O");
-    let lib = fs::read_to_string(root().join("core/src/lib.rs")).expect("core's root");
+    let lib = root().join("core/snapshot/src/lib.rs");
+    let lib = fs::read_to_string(lib).expect("the crate's root");
     assert!(lib.contains("#[cfg(test)]\nmod density;\n"), "{density} is for tests alone");
+}
+
+#[test]
+fn only_links_bring_names_without_an_image() {
+    let mut files = sources("core", &[".rs"]);
+    files.retain(|(file, _)| {
+        // The first gives names, the second reads links; the others are for tests alone.
+        let may = ["core/names/", "core/snapshot/", "core/views/src/fixture.rs"];
+        !may.iter().any(|may| file.starts_with(may)) && !file.ends_with("tests.rs")
+    });
+    let words = [".set_known(", ".set_levels("];
+    never(&files, &words, "names come from matched images, through the gate");
 }
 
 #[test]
@@ -185,7 +231,7 @@ fn tests_wait_for_children_with_a_limit() {
 
 #[test]
 fn a_test_that_is_ignored_is_left_to_all() {
-    for folder in ["core/src", "recorder/src", "tests", "xtask/src"] {
+    for folder in ["core", "recorder/src", "tests", "xtask/src"] {
         for (file, contents) in sources(folder, &[".rs"]) {
             for line in contents.lines().map(str::trim) {
                 let is_other = line.starts_with("#[ignore") && !line.starts_with(LEFT_TO_ALL);
@@ -201,14 +247,18 @@ const LEFT_TO_ALL: &str = "#[ignore = \"left to --all: ";
 #[test]
 fn unsafe_code_stays_in_the_recorders_two_files() {
     let allowed = ["recorder/src/record/sys.rs", "recorder/src/record/ring.rs"];
-    for folder in ["core/src", "recorder/src", "web/src", "tests/src", "xtask"] {
+    for folder in ["core", "recorder/src", "web/src", "tests/src", "xtask"] {
         let mut files = sources(folder, &[".rs"]);
         files.retain(|(file, _)| !allowed.contains(&&**file));
         let words = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
         never(&files, &words, "unsafe code outside the two files");
     }
+    let roots = sources("core", &["/src/lib.rs"]);
+    assert!(roots.len() > 1, "core and its parts");
+    for (file, contents) in roots {
+        assert!(contents.contains("\n#![forbid(unsafe_code)]\n"), "{file} must forbid it");
+    }
     for (crate_root, lint) in [
-        ("core/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("recorder/src/main.rs", "#![deny(unsafe_code)]"),
         ("web/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("tests/src/lib.rs", "#![forbid(unsafe_code)]"),
@@ -242,7 +292,7 @@ const LONGEST_FILE: usize = 700;
 #[test]
 fn files_are_of_a_size_to_be_read() {
     let mut long = Vec::new();
-    for folder in ["core/src", "recorder/src", "web/src", "tests", "xtask", "www/src"] {
+    for folder in ["core", "recorder/src", "web/src", "tests", "xtask", "www/src"] {
         for (file, contents) in sources(folder, &[".rs", ".ts", ".tsx", ".mjs"]) {
             let lines = contents.lines().count();
             if lines > LONGEST_FILE {

@@ -2,15 +2,15 @@
 
 mod wrapped;
 
-use crate::decode::ByteSource;
-use crate::decode::features::Features;
-use crate::decode::header::{Header, Section};
-use crate::decode::wrapper::Wrapper;
-use crate::error::{DecodeError, DecodeErrorKind, WarningKind};
-use crate::ingest::{Ingest, Ingested, SampleWatcher};
-use crate::session::{FormatInfo, Session};
-
+use perftab_perfdata::decode::ByteSource;
+use perftab_perfdata::decode::features::Features;
+use perftab_perfdata::decode::header::{Header, Section};
+use perftab_perfdata::decode::wrapper::Wrapper;
+use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
+use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher};
 use wrapped::PackedRecording;
+
+use crate::session::{FormatInfo, Session};
 
 /// A recording that is being read: what a host does is the same for every form of it.
 ///

@@ -8,13 +8,14 @@
 //!
 //! Two passes take 1.3 to 1.5 times as long as one, as unpacking is the smaller part.
 
+use perftab_perfdata::decode::features::Features;
+use perftab_perfdata::decode::header::{Form, Header, Start};
+use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
+use perftab_perfdata::decode::{ByteSource, ReadError};
+use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
+use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher};
+
 use super::WantedBytes;
-use crate::decode::features::Features;
-use crate::decode::header::{Form, Header, Start};
-use crate::decode::wrapper::{UnpackError, Unwrap, Wrapper};
-use crate::decode::{ByteSource, ReadError};
-use crate::error::{DecodeError, DecodeErrorKind, WarningKind};
-use crate::ingest::{Ingest, Ingested, SampleWatcher};
 use crate::session::FormatInfo;
 
 /// What is kept of the bytes before the records; real ones have some KB.

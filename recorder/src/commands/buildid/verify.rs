@@ -11,10 +11,10 @@ use anyhow::{Context, bail};
 use perftab_core::decode::SliceSource;
 use perftab_core::format::BuildId;
 use perftab_core::format::elf_note::{Endian, build_id_in_notes};
-use perftab_core::ingest::module_name;
 use perftab_core::profile::{DsoKind, Identity};
 use perftab_core::session::Session;
 use perftab_core::symbolize::Image;
+use perftab_core::symbolize::module_name;
 
 use super::Verdicts;
 use super::targets::{DsoSelection, Target, targets};

@@ -1,0 +1,356 @@
+//! Mapped files and what identifies them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use perftab_perfdata::format::{BuildId, IdLength};
+use serde::{Deserialize, Serialize};
+
+use crate::{DsoId, Identity, MappedFrom, ProcessId};
+
+/// What kind of thing was mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DsoKind {
+    /// An executable or shared object.
+    User,
+    /// The kernel.
+    Kernel,
+    /// A kernel module.
+    Module,
+    /// The kernel's code in user space.
+    Vdso,
+    /// Code that a run time made, with symbols.
+    Jit,
+    /// Executable memory without a file.
+    Anon,
+    /// Not mapped at all: a run of call chain words in no mapping.
+    Unmapped,
+    /// Not code: in a link, the weight of what was left out below a call.
+    Folded,
+    /// Not code: where stacks of time off the CPU end. Addresses are numbers of [`OffCpu::ALL`].
+    OffCpu,
+}
+
+/// Why a thread was off the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffCpu {
+    /// It waited for something.
+    Blocked,
+    /// It made room for another, and would have gone on.
+    Preempted,
+}
+
+impl OffCpu {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Blocked, Self::Preempted];
+    /// Path of the DSO that stands for it.
+    pub const DSO_PATH: &str = "[off-CPU]";
+
+    /// Name of the frame that stacks end in.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "off-CPU: blocked",
+            Self::Preempted => "off-CPU: preempted",
+        }
+    }
+}
+
+/// Where a recorded identity stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordedBy {
+    /// In the MMAP2 record, or read by perftab when that came: the build as mapped.
+    Mmap,
+    /// In the table written at the end: the build on disk after the run.
+    Table,
+    /// In a record that `perf inject` put into the stream.
+    Stream,
+}
+
+/// A mapped file. Two builds of one path are two DSOs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dso {
+    /// Path as recorded, without ` (deleted)`.
+    pub path: String,
+    /// It had been removed when it was seen mapped, and no build-id says what it was: whatever has
+    /// its path is another file.
+    pub is_deleted: bool,
+    /// The path that the build-id table has for it, where that is another: of the kernel the
+    /// vmlinux that it was, of a kernel module its file.
+    pub listed_as: Option<String>,
+    /// What kind of thing.
+    pub kind: DsoKind,
+    /// What its mappings said of it.
+    pub mapped_from: MappedFrom,
+    /// What an image must have to give names; `None`: recorded without one.
+    pub identity: Option<Identity>,
+    /// How much of a build-id is certain.
+    pub id_length: IdLength,
+    /// Where the identity stands.
+    pub recorded_by: Option<RecordedBy>,
+    /// Why there is no identity, where there is more to say than that none was recorded.
+    pub no_identity_because: Option<&'static str>,
+    /// Where its code was mapped from, as far as that differs, in the order of the recording. An
+    /// image is held against it.
+    pub executable: Vec<ExecutableMapping>,
+    /// For code without a file: the process it belongs to.
+    pub process: Option<ProcessId>,
+    /// For the kernel and its modules: where it was.
+    pub kernel_place: KernelPlace,
+    /// Whose code it counts as.
+    pub counted_as: CountedAs,
+}
+
+/// A part of a file that was mapped to be executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecutableMapping {
+    /// File offset at which it begins, a multiple of a page.
+    pub offset: u64,
+    /// How many bytes, by whole pages; `None` where that is not known (in a link).
+    pub length: Option<u64>,
+}
+
+/// More are not kept: they are parts of what there is.
+const MAX_EXECUTABLE: usize = 16;
+
+/// Whose code a mapped file counts as, where colours tell own code from that of the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CountedAs {
+    /// What its folder says.
+    #[default]
+    ByFolder,
+    /// The user's own, wherever it lies: the user says so.
+    Own,
+}
+
+/// Where the kernel, or a module of it, was while it was recorded. All addresses are AVMAs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelPlace {
+    /// Of the kernel: where its reference symbol was; the slide of KASLR is the difference to that
+    /// symbol's value in a vmlinux. Of a module: where its memory begins. `None` if it was not
+    /// recorded or hidden (`kernel.kptr_restrict`).
+    pub reference: Option<u64>,
+    /// Name of the kernel's reference symbol; `None` if it was not recorded.
+    pub symbol: Option<String>,
+    /// The mapping as recorded: it may end anywhere behind the code.
+    pub range: Option<Range<u64>>,
+    /// Other references that were recorded: of a module that was loaded again. A kernel does not
+    /// move, so one that has any has no known place.
+    pub moved_to: BTreeSet<u64>,
+}
+
+impl KernelPlace {
+    /// Takes in a mapping; `reference` is 0 where it was hidden.
+    pub fn add(&mut self, reference: u64, range: Range<u64>) {
+        match self.reference {
+            _ if reference == 0 => {}
+            None => self.reference = Some(reference),
+            Some(known) if known == reference => {}
+            Some(_) => {
+                self.moved_to.insert(reference);
+            }
+        }
+        self.range.get_or_insert(range);
+    }
+
+    /// All references: of a module everywhere that it was loaded.
+    pub fn references(&self) -> impl Iterator<Item = u64> + '_ {
+        self.reference.iter().chain(&self.moved_to).copied()
+    }
+}
+
+impl Dso {
+    /// Last part of the path.
+    pub fn name(&self) -> &str {
+        match self.kind {
+            DsoKind::User | DsoKind::Module => self.path.rsplit('/').next().unwrap_or(&self.path),
+            _ => &self.path,
+        }
+    }
+
+    /// Takes in a mapping of code.
+    pub fn add_executable(&mut self, mapping: ExecutableMapping) {
+        if self.executable.len() < MAX_EXECUTABLE && !self.executable.contains(&mapping) {
+            self.executable.push(mapping);
+        }
+    }
+
+    /// File offset at which the first mapping of its code begins.
+    pub fn executable_offset(&self) -> Option<u64> {
+        self.executable.first().map(|mapping| mapping.offset)
+    }
+
+    /// The build-id, if zeros at its end may be padding, and what is known of its length. The kernel
+    /// tells how long an id is.
+    pub fn padded_id(&self) -> Option<(BuildId, IdLength)> {
+        let is_exact = self.recorded_by == Some(RecordedBy::Mmap);
+        let build_id = self.build_id().filter(|_| !is_exact);
+        let build_id = build_id.filter(|build_id| build_id.as_bytes().last() == Some(&0));
+        build_id.map(|build_id| (build_id, self.id_length))
+    }
+
+    /// True if a file of this build-id may be the one that was recorded. Where another DSO has the id
+    /// to the byte, the gate decides.
+    pub fn may_have(&self, found: BuildId) -> bool {
+        let is_padded = |(recorded, length): (BuildId, _)| recorded.may_be(found, length);
+        self.build_id() == Some(found) || self.padded_id().is_some_and(is_padded)
+    }
+
+    /// True if names of a file of this identity may be its names; likewise.
+    pub fn may_be(&self, found: Identity) -> bool {
+        match found {
+            Identity::Gnu(found) => self.may_have(found),
+            Identity::Content(_) => self.identity == Some(found),
+        }
+    }
+
+    /// The GNU build-id, if that is the identity recorded.
+    pub fn build_id(&self) -> Option<BuildId> {
+        match self.identity {
+            Some(Identity::Gnu(id)) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+/// What the kernel writes behind the path of a file that was removed while mapped.
+const DELETED: &str = " (deleted)";
+
+/// The path of a file that may have been removed while mapped.
+fn without_deleted(path: &str) -> &str {
+    path.strip_suffix(DELETED).unwrap_or(path)
+}
+
+/// What makes a mapped file that one and no other.
+type DsoKey = (String, DsoKind, MappedFrom, Option<ProcessId>);
+
+fn forms_with_less(mapped_from: MappedFrom) -> impl Iterator<Item = MappedFrom> {
+    std::iter::successors(mapped_from.less_told(), |less| less.less_told())
+}
+
+/// All mapped files.
+#[derive(Clone, Debug, Default)]
+pub struct Dsos {
+    dsos: Vec<Dso>,
+    index: HashMap<DsoKey, DsoId>,
+}
+
+impl Dsos {
+    /// The DSO with this path, content and process, new or known. A path may end in
+    /// ` (deleted)`: without a build-id that is another file than what has the path now.
+    pub fn intern(
+        &mut self,
+        path: &str,
+        kind: DsoKind,
+        mapped_from: MappedFrom,
+        process: Option<ProcessId>,
+    ) -> DsoId {
+        let path = match mapped_from {
+            MappedFrom::BuildId(_) => without_deleted(path),
+            _ => path,
+        };
+        let key = (path.to_owned(), kind, mapped_from, process);
+        if let Some(&known) = self.index.get(&key) {
+            return known;
+        }
+        let id = self.of_less_told(&key).unwrap_or_else(|| self.new_dso(&key));
+        // Of which less is told is the one that was met first.
+        for less in forms_with_less(mapped_from) {
+            self.index.entry((key.0.clone(), kind, less, process)).or_insert(id);
+        }
+        self.index.insert(key, id);
+        id
+    }
+
+    /// The DSO of which less had been told until now.
+    fn of_less_told(&mut self, key: &DsoKey) -> Option<DsoId> {
+        let (path, kind, mapped_from, process) = key;
+        let known = forms_with_less(*mapped_from).find_map(|less| {
+            let known = *self.index.get(&(path.clone(), *kind, less, *process))?;
+            (self.dsos.get(known.index())?.mapped_from == less).then_some(known)
+        })?;
+        self.get_mut(known).mapped_from = *mapped_from;
+        Some(known)
+    }
+
+    fn new_dso(&mut self, key: &DsoKey) -> DsoId {
+        let (path, kind, mapped_from, process) = key;
+        let identity = mapped_from.build_id().map(Identity::Gnu);
+        self.add(Dso {
+            path: without_deleted(path).to_owned(),
+            is_deleted: path.ends_with(DELETED),
+            listed_as: None,
+            kind: *kind,
+            mapped_from: *mapped_from,
+            identity,
+            id_length: IdLength::Recorded,
+            recorded_by: identity.map(|_| RecordedBy::Mmap),
+            no_identity_because: None,
+            executable: Vec::new(),
+            process: *process,
+            kernel_place: KernelPlace::default(),
+            counted_as: CountedAs::default(),
+        })
+    }
+
+    /// Adds a DSO that is known to be another than all there are.
+    pub fn add(&mut self, dso: Dso) -> DsoId {
+        self.dsos.push(dso);
+        DsoId(self.dsos.len() as u32 - 1)
+    }
+
+    /// The DSO of an id; ids are only made by [`Self::intern`] and [`Self::add`].
+    pub fn get(&self, id: DsoId) -> &Dso {
+        &self.dsos[id.index()]
+    }
+
+    /// For `ingest`, which learns more of a DSO as it reads.
+    pub fn get_mut(&mut self, id: DsoId) -> &mut Dso {
+        &mut self.dsos[id.index()]
+    }
+
+    /// All of them, with their ids.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (DsoId, &Dso)> {
+        self.dsos.iter().enumerate().map(|(index, dso)| (DsoId(index as u32), dso))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.dsos.len()
+    }
+
+    /// True if nothing was mapped.
+    pub fn is_empty(&self) -> bool {
+        self.dsos.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inode_is_one_file_until_its_generation_changes() {
+        let inode = |inode, generation| match inode {
+            0 => MappedFrom::Nothing,
+            _ => MappedFrom::Inode { major: 8, minor: 1, inode, generation },
+        };
+        let mut dsos = Dsos::default();
+        let mut intern = |mapped| dsos.intern("/bin/a", DsoKind::User, mapped, None).0;
+        let met = [(5, 0), (5, 77), (5, 0), (5, 78), (5, 77), (0, 0), (6, 0), (7, 77), (7, 0)];
+        let expected = [0, 0, 0, 1, 0, 0, 2, 3, 3];
+        assert_eq!(met.map(|(number, generation)| intern(inode(number, generation))), expected);
+
+        let mut dsos = Dsos::default();
+        let mut intern = |path, mapped| dsos.intern(path, DsoKind::User, mapped, None).0;
+        let deleted = "/bin/a (deleted)";
+        assert_eq!(intern(deleted, inode(5, 0)), 0);
+        assert_eq!([intern("/bin/a", inode(0, 0)), intern("/bin/a", inode(5, 3))], [1, 1]);
+        assert_eq!(intern(deleted, inode(5, 3)), 0);
+        assert_eq!(
+            (dsos.get(DsoId(0)).path.as_str(), dsos.get(DsoId(0)).is_deleted),
+            ("/bin/a", true)
+        );
+    }
+}

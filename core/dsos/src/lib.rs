@@ -1,0 +1,40 @@
+//! Mapped files as a recording knows them, and what identifies them: all that the gate needs to know
+//! of a profile.
+#![forbid(unsafe_code)]
+
+mod dsos;
+mod module_name;
+
+use serde::{Deserialize, Serialize};
+
+pub use dsos::{CountedAs, Dso, DsoKind, Dsos, ExecutableMapping, KernelPlace, OffCpu, RecordedBy};
+pub use module_name::{is_module_name, module_name};
+pub use perftab_perfdata::identity::{ContentHash, Identity, MappedFrom};
+
+/// Makes types of positions in tables, so that one cannot be taken for another.
+#[macro_export]
+macro_rules! index_types {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(
+                Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            )]
+            pub struct $name(pub u32);
+
+            impl $name {
+                /// Position in the table's columns.
+                pub fn index(self) -> usize {
+                    self.0 as usize
+                }
+            }
+        )*
+    };
+}
+
+index_types! {
+    /// A mapped file in [`Dsos`].
+    DsoId;
+    /// A process of a profile.
+    ProcessId;
+}

@@ -1,0 +1,175 @@
+//! The calls that samples ended in: the stacks as they were recorded, or, where steps rewrite them,
+//! the call tree of the query.
+
+use std::num::NonZeroU32;
+
+use perftab_names::{FileId, Inlining, Symbols};
+use perftab_profile::{DsoId, DsoKind, FrameId, Profile, StackId, ThreadId};
+use perftab_views::call_tree::{CallNodeId, CallTree, Label};
+use perftab_views::ends::Ends;
+use perftab_views::{Inlines, Query};
+
+/// A call by its number in [`Calls`]: that of a stack or of a call node. Callers have lower numbers
+/// than what they call, and 0 is no call at all.
+pub(crate) type CallNumber = u32;
+
+/// The calls of one event.
+pub struct Calls<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) symbols: &'a Symbols,
+    inlines: Inlines,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    /// Calls are stacks, each of its caller's stack and one frame.
+    Stacks,
+    /// Calls are functions, where steps have left them.
+    Tree(&'a CallTree, &'a Ends),
+}
+
+/// What a call runs: numbers of the same code are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Code {
+    /// An address, with all that was inlined there.
+    Frame(FrameId),
+    /// A function, at whatever address.
+    Label(Label),
+}
+
+/// A level of a call's code; the outermost first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub label: Label,
+    /// How many levels of the same code are around it.
+    pub depth: u32,
+    pub file: Option<FileId>,
+    pub line: Option<NonZeroU32>,
+}
+
+impl<'a> Calls<'a> {
+    /// Whether the calls of a query are those of its tree.
+    pub fn need_tree(query: &Query) -> bool {
+        !query.steps.is_empty()
+    }
+
+    /// The stacks as they are.
+    pub fn of_stacks(profile: &'a Profile, symbols: &'a Symbols, query: &Query) -> Self {
+        Self { profile, symbols, inlines: query.inlines, source: Source::Stacks }
+    }
+
+    /// Those of the query's tree of callees, which is not grouped.
+    pub fn of_tree(
+        profile: &'a Profile,
+        symbols: &'a Symbols,
+        query: &Query,
+        tree: &'a CallTree,
+        ends: &'a Ends,
+    ) -> Self {
+        Self { profile, symbols, inlines: query.inlines, source: Source::Tree(tree, ends) }
+    }
+
+    /// Numbers are below it.
+    pub(crate) fn len(&self) -> usize {
+        match self.source {
+            Source::Stacks => self.profile.stacks.len(),
+            Source::Tree(tree, _) => tree.len(),
+        }
+    }
+
+    /// Where a sample ends; `None` if steps took it away.
+    pub fn end(&self, thread: ThreadId, stack: StackId) -> Option<CallNumber> {
+        match self.source {
+            Source::Stacks => Some(stack.0),
+            Source::Tree(_, ends) => ends.of(thread, stack).map(|node| node.0),
+        }
+    }
+
+    /// Where the sample of a row ends; 0 also if it was taken away.
+    pub fn end_of_row(&self, row: u32) -> CallNumber {
+        let samples = &self.profile.samples;
+        let row = row as usize;
+        self.end(samples.thread[row], samples.stack[row]).unwrap_or(0)
+    }
+
+    /// The caller, 0 if there is none, and what is called; `None` for 0.
+    pub(crate) fn get(&self, call: CallNumber) -> Option<(CallNumber, Code)> {
+        match self.source {
+            Source::Stacks => {
+                let (caller, frame) = self.profile.stacks.get(StackId(call))?;
+                Some((caller.0, Code::Frame(frame)))
+            }
+            Source::Tree(tree, _) => {
+                let node = CallNodeId(call);
+                let caller = tree.parent(node)?;
+                Some((caller.0, Code::Label(tree.label(node))))
+            }
+        }
+    }
+
+    /// The caller alone.
+    pub fn caller(&self, call: CallNumber) -> Option<CallNumber> {
+        self.get(call).map(|(caller, _)| caller)
+    }
+
+    /// The levels of a call's code, outermost first; at least one.
+    pub(crate) fn for_each_part(&self, code: Code, mut each: impl FnMut(Part)) {
+        let mut plain = |label| each(Part { label, depth: 0, file: None, line: None });
+        let frame = match code {
+            Code::Label(Label::Inlined(function)) => {
+                let label = Label::Inlined(function);
+                return each(Part { label, depth: 1, file: None, line: None });
+            }
+            Code::Label(label) => return plain(label),
+            Code::Frame(frame) => frame,
+        };
+        if self.profile.dsos.get(self.profile.frames.get(frame).dso).kind == DsoKind::Unmapped {
+            return plain(Label::NoMapping);
+        }
+        let levels = self.symbols.levels(frame);
+        if self.inlines == Inlines::Merged {
+            let label = Label::Function(self.symbols.merged(frame));
+            let (file, line) =
+                levels.first().map_or((None, None), |level| (level.file, level.line));
+            return each(Part { label, depth: 0, file, line });
+        }
+        for (depth, level) in (0..).zip(levels) {
+            let label = match level.inlining {
+                Inlining::Called => Label::Function(level.function),
+                Inlining::Inlined => Label::Inlined(level.function),
+            };
+            each(Part { label, depth, file: level.file, line: level.line });
+        }
+    }
+
+    /// The DSO that a call's code lies in, and its address there, if there is one and it is known.
+    pub(crate) fn place(&self, code: Code) -> Option<(DsoId, Option<u64>)> {
+        let (dso, address) = match code {
+            Code::Frame(id) => {
+                let frame = self.profile.frames.get(id);
+                // A link does not tell where named code lay: its address there is made up.
+                let is_known = !self.symbols.came_with_a_link(id);
+                (frame.dso, is_known.then_some(frame.address))
+            }
+            Code::Label(Label::Dso(dso)) => (dso, None),
+            Code::Label(label) => {
+                let function = self.symbols.function(label.function()?);
+                (function.dso, function.name.is_none().then_some(function.address))
+            }
+        };
+        is_mapped(self.profile, dso).then_some((dso, address))
+    }
+}
+
+/// True of DSOs that stand for code that lies somewhere.
+pub(super) fn is_mapped(profile: &Profile, dso: DsoId) -> bool {
+    match profile.dsos.get(dso).kind {
+        DsoKind::Unmapped | DsoKind::Folded | DsoKind::OffCpu => false,
+        DsoKind::User
+        | DsoKind::Kernel
+        | DsoKind::Module
+        | DsoKind::Vdso
+        | DsoKind::Jit
+        | DsoKind::Anon => true,
+    }
+}

@@ -1,0 +1,185 @@
+//! A profile in the formats of other tools.
+//!
+//! Every format is written piece by piece ([`Pieces`]), so that what comes out may be larger than
+//! memory and a page stays alive while millions of samples are written. Collapsed stacks and the
+//! picture show the call tree of a query; the others have samples by thread, and take the stacks
+//! themselves where no step rewrites them: with them go addresses, source lines and inlining.
+//!
+//! All names go through [`names`]: control and bidirectional characters are written as escapes,
+//! code without a name as its DSO and address, and forced names as `[forced] name`.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod collapsed;
+mod exported_samples;
+mod firefox;
+mod json;
+mod limits;
+mod names;
+mod pprof;
+mod protobuf;
+pub mod script;
+mod speedscope;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use perftab_names::Symbols;
+use perftab_profile::Profile;
+use perftab_views::Query;
+use perftab_views::call_tree::CallTree;
+use serde::{Deserialize, Serialize};
+
+pub use calls::Calls;
+pub use exported_samples::{ExportedSamples, ExportedSamplesBuilder};
+pub use limits::{ForcedNames, limits};
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// `outer;inner weight`, one line a stack.
+    Collapsed,
+    /// `profile.proto` of pprof, in gzip.
+    Pprof,
+    /// The processed format of Firefox Profiler, in gzip.
+    Firefox,
+    /// The file format of speedscope.
+    Speedscope,
+    /// A flame graph that stands alone.
+    Svg,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Collapsed, Self::Pprof, Self::Firefox, Self::Speedscope, Self::Svg];
+
+    /// How a file's name ends, without a dot before it, as the tools expect it.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Collapsed => "collapsed.txt",
+            Self::Pprof => "pb.gz",
+            Self::Firefox => "json.gz",
+            Self::Speedscope => "speedscope.json",
+            Self::Svg => "svg",
+        }
+    }
+
+    /// Whether a terminal can show it.
+    pub fn is_text(self) -> bool {
+        !self.is_packed()
+    }
+
+    /// Whether it is gzip outside.
+    pub fn is_packed(self) -> bool {
+        matches!(self, Self::Pprof | Self::Firefox)
+    }
+
+    /// Whether it holds samples of several events.
+    pub fn holds_events(self) -> bool {
+        matches!(self, Self::Pprof | Self::Firefox | Self::Speedscope)
+    }
+}
+
+/// Which events are written, where a format holds several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+pub enum Events {
+    /// That of the query.
+    #[default]
+    One,
+    /// That of the query first, then all others that have samples.
+    All,
+}
+
+/// What is to be written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct ExportRequest {
+    /// How.
+    pub format: Format,
+    /// Which samples, and what is done to their stacks. Collapsed stacks and the picture are of
+    /// the tree as it asks for it; the others are always written from the outermost caller on.
+    pub query: Query,
+    /// Of which events.
+    pub events: Events,
+    /// What the profile is called.
+    pub name: String,
+}
+
+impl ExportRequest {
+    /// A query for each event that is written: the outermost caller is the root, ungrouped.
+    pub fn queries(&self, profile: &Profile) -> Vec<Query> {
+        use perftab_views::{Direction, Group};
+        let of_event = |event: u32| Query {
+            event,
+            direction: Direction::Callees,
+            group: Group::None,
+            around: None,
+            ..self.query.clone()
+        };
+        let others = (0..).zip(&profile.events).filter(|(number, event)| {
+            self.events == Events::All && *number != self.query.event && event.samples > 0
+        });
+        let numbers = std::iter::once(self.query.event).chain(others.map(|(number, _)| number));
+        numbers.map(of_event).collect()
+    }
+}
+
+/// Whether there is more to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A piece was written, or work was done for one.
+    Piece,
+    /// That was all.
+    End,
+}
+
+/// A format that is written from samples by thread.
+pub trait Pieces {
+    /// The event, by its place among those written, whose calls the next piece needs.
+    fn event(&self) -> usize;
+
+    /// Writes the next small piece.
+    fn next(&mut self, calls: &Calls<'_>, taken: &ExportedSamples, out: &mut Vec<u8>) -> Next;
+}
+
+/// The writer of a format that is written from samples by thread; `None` for the others.
+pub fn pieces(
+    request: &ExportRequest,
+    profile: &Profile,
+    taken: &ExportedSamples,
+    distance: u64,
+) -> Option<Box<dyn Pieces>> {
+    Some(match request.format {
+        Format::Collapsed | Format::Svg => return None,
+        Format::Pprof => Box::new(pprof::Pprof::new(request)),
+        Format::Firefox => Box::new(firefox::Firefox::new(request, profile, taken, distance)),
+        Format::Speedscope => Box::new(speedscope::Speedscope::new(request)),
+    })
+}
+
+/// A format that is written from a call tree.
+pub trait TreePieces {
+    /// Writes the next small piece.
+    fn next(
+        &mut self,
+        profile: &Profile,
+        symbols: &Symbols,
+        tree: &CallTree,
+        out: &mut Vec<u8>,
+    ) -> Next;
+}
+
+/// The writer of a format that is written from a call tree; `None` for the others.
+pub fn tree_pieces(request: &ExportRequest) -> Option<Box<dyn TreePieces>> {
+    Some(match request.format {
+        Format::Collapsed => Box::new(collapsed::Collapsed::default()),
+        Format::Svg => Box::new(svg::Svg::new(request)),
+        Format::Pprof | Format::Firefox | Format::Speedscope => return None,
+    })
+}

@@ -1,0 +1,161 @@
+//! Samples as text, one block each: who, where, when and what, then a line for each word of the
+//! call chain. Nothing is folded or left out; scripts read it.
+//!
+//! ```text
+//! comm pid/tid [cpu] seconds.nanoseconds: period event:
+//!         address name (inlined)
+//!         address name (dso)
+//!         branches from/to/predicted/transaction/abort/cycles …
+//!         fields name=value …
+//!         raw bytes in hex, if nothing says what their fields are
+//! ```
+//!
+//! Lines after the first begin with a tab; an empty line ends the block. What was not recorded is
+//! `-` (cpu, time) or -1 (pid, tid). Addresses are hex, as the kernel wrote them: those of callers
+//! are return addresses, while their names are looked up one byte earlier, where the call is.
+
+use std::fmt::Write;
+
+use perftab_names::{Inlining, Provenance, Symbols};
+use perftab_perfdata::decode::sample_tail::{Branch, BranchStack};
+use perftab_perfdata::text::printable;
+use perftab_profile::ingest::WatchedSample;
+use perftab_profile::{DsoKind, FrameId, Profile};
+
+/// Name of what has none.
+const UNKNOWN: &str = "[unknown]";
+
+/// Appends the block of a sample. `profile` and `symbols` are those of the whole recording, which
+/// has been read before: names may come from its end.
+pub fn write_sample(
+    profile: &Profile,
+    symbols: &Symbols,
+    sample: &WatchedSample<'_>,
+    text: &mut String,
+) {
+    write_head(profile, sample, text);
+    let mut frames = FramesOfWords::new(sample);
+    for address in sample.addresses() {
+        let frame = frames.next().filter(|frame| frame.index() < profile.frames.len());
+        write_frame(profile, symbols, address, frame, text);
+    }
+    if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
+        write_branches(&branches, text);
+    }
+    write_raw(sample, text);
+    text.push('\n');
+}
+
+fn write_head(profile: &Profile, sample: &WatchedSample<'_>, text: &mut String) {
+    // A String takes everything that is written.
+    let thread = sample.profile.threads.thread(sample.thread);
+    let comm = printable(sample.profile.strings.get(thread.name));
+    let _ = write!(text, "{comm} {}/{} ", sample.pid as i32, sample.tid as i32);
+    let _ = match sample.cpu {
+        Some(cpu) if cpu != u32::MAX => write!(text, "[{cpu:03}] "),
+        _ => write!(text, "[-] "),
+    };
+    let _ = match sample.time_nanos {
+        Some(time) => write!(text, "{}.{:09}: ", time / 1_000_000_000, time % 1_000_000_000),
+        None => write!(text, "-: "),
+    };
+    let event = profile.events.get(sample.event.index());
+    let event = printable(event.map_or("", |event| event.name.as_str()));
+    let _ = writeln!(text, "{} {event}:", sample.weight);
+}
+
+/// A word of a call chain: its inlined levels first, as they are innermost.
+fn write_frame(
+    profile: &Profile,
+    symbols: &Symbols,
+    address: u64,
+    frame: Option<FrameId>,
+    text: &mut String,
+) {
+    let Some(frame) = frame else {
+        let _ = writeln!(text, "\t{address:16x} {UNKNOWN} ({UNKNOWN})");
+        return;
+    };
+    let dso = profile.dsos.get(profile.frames.get(frame).dso);
+    let dso = match dso.kind {
+        DsoKind::Unmapped => UNKNOWN.into(),
+        _ => printable(&dso.path),
+    };
+    for level in symbols.levels(frame).iter().rev() {
+        let function = symbols.function(level.function);
+        let forced = if function.provenance == Provenance::Forced { "[forced] " } else { "" };
+        let name = function.name.map_or(UNKNOWN.into(), printable);
+        let place = match level.inlining {
+            Inlining::Inlined => "inlined",
+            Inlining::Called => &dso,
+        };
+        let _ = writeln!(text, "\t{address:16x} {forced}{name} ({place})");
+    }
+}
+
+/// Newest first; letters as perf has them: mispredicted or predicted, in a transaction, aborted.
+fn write_branches(branches: &BranchStack<'_>, text: &mut String) {
+    text.push_str("\tbranches");
+    for Branch { from, to, flags } in branches.iter() {
+        let prediction = match (flags.is_mispredicted(), flags.is_predicted()) {
+            (true, _) => 'M',
+            (false, true) => 'P',
+            (false, false) => '-',
+        };
+        let transaction = if flags.is_in_transaction() { 'X' } else { '-' };
+        let abort = if flags.is_abort() { 'A' } else { '-' };
+        let cycles = flags.cycles();
+        let _ = write!(text, " {from:#x}/{to:#x}/{prediction}/{transaction}/{abort}/{cycles}");
+    }
+    text.push('\n');
+}
+
+fn write_raw(sample: &WatchedSample<'_>, text: &mut String) {
+    let Some(raw) = sample.tail.raw else { return };
+    if let Some(format) = sample.format {
+        text.push_str("\tfields");
+        for field in format.own_fields() {
+            if let Some(value) = field.read(raw) {
+                let _ =
+                    write!(text, " {}={}", printable(&field.name), printable(&value.to_string()));
+            }
+        }
+    } else {
+        text.push_str("\traw ");
+        for byte in raw {
+            let _ = write!(text, "{byte:02x}");
+        }
+    }
+    text.push('\n');
+}
+
+/// The frame of each word of a chain: a frame in no mapping counts several.
+struct FramesOfWords<'a, I> {
+    profile: &'a Profile,
+    frames: I,
+    run: Option<(FrameId, u64)>,
+}
+
+impl<'a> FramesOfWords<'a, ()> {
+    fn new(sample: &WatchedSample<'a>) -> FramesOfWords<'a, impl Iterator<Item = FrameId> + 'a> {
+        let profile = sample.profile;
+        FramesOfWords { profile, frames: profile.stacks.frames(sample.stack), run: None }
+    }
+}
+
+impl<I: Iterator<Item = FrameId>> Iterator for FramesOfWords<'_, I> {
+    type Item = FrameId;
+
+    fn next(&mut self) -> Option<FrameId> {
+        if let Some((frame, left @ 1..)) = self.run {
+            self.run = Some((frame, left - 1));
+            return Some(frame);
+        }
+        let id = self.frames.next()?;
+        let frame = self.profile.frames.get(id);
+        if self.profile.dsos.get(frame.dso).kind == DsoKind::Unmapped {
+            self.run = Some((id, frame.address.saturating_sub(1)));
+        }
+        Some(id)
+    }
+}

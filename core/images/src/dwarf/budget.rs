@@ -1,0 +1,103 @@
+//! What the DWARF of one image may cost.
+
+use std::cell::Cell;
+
+use perftab_perfdata::decode::ReadError;
+
+/// Whatever the size of a file, this much is there for it.
+const ALWAYS: u64 = 64 << 20;
+/// Bytes of memory for each byte of the file: compressed sections and what is kept of them.
+const PER_BYTE: u64 = 64;
+/// Bytes that are decoded, again or for the first time, for each byte of its sections. Each is
+/// decoded about three times where every function is looked up.
+const WORK_PER_BYTE: u64 = 16;
+
+/// How much one image may use, whatever it holds: a tab has 4 GiB for everything.
+#[cfg(target_pointer_width = "32")]
+const MOST: u64 = 1 << 30;
+#[cfg(not(target_pointer_width = "32"))]
+const MOST: u64 = 8 << 30;
+
+/// Memory and work that are left for an image.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    memory: Cell<u64>,
+    work: Cell<u64>,
+    /// What was over budget, so that some address has fewer levels than its file tells.
+    fault: Cell<Option<Fault>>,
+}
+
+/// Why something of DWARF is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It would need more memory than its image may use.
+    Memory,
+    /// It would have to be decoded more often than its image may ask for.
+    Work,
+    /// It cannot be understood.
+    Damaged,
+}
+
+impl From<gimli::Error> for Fault {
+    fn from(_: gimli::Error) -> Self {
+        Self::Damaged
+    }
+}
+
+impl Budget {
+    /// For an image whose file has so many bytes.
+    pub fn of_file(bytes: u64) -> Self {
+        let memory = ALWAYS.saturating_add(bytes.saturating_mul(PER_BYTE)).min(MOST);
+        Self { memory: Cell::new(memory), work: Cell::new(ALWAYS), fault: Cell::new(None) }
+    }
+
+    /// What is left of its memory.
+    pub fn memory(&self) -> u64 {
+        self.memory.get()
+    }
+
+    /// Takes memory for sections, and has more work done for them.
+    pub fn hold_sections(&self, bytes: u64) -> Result<(), ReadError> {
+        self.work.set(self.work.get().saturating_add(bytes.saturating_mul(WORK_PER_BYTE)));
+        self.hold(bytes).map_err(|_| over_budget())
+    }
+
+    /// Takes memory.
+    pub fn hold(&self, bytes: u64) -> Result<(), Fault> {
+        self.memory.set(self.memory.get().checked_sub(bytes).ok_or(Fault::Memory)?);
+        Ok(())
+    }
+
+    /// Takes memory for one more of a kind. Vectors grow by doubling, so each may be there twice.
+    pub fn hold_one<T>(&self) -> Result<(), Fault> {
+        self.hold(2 * size_of::<T>() as u64)
+    }
+
+    /// Sets back to what was left when there was less held.
+    pub fn release_to(&self, memory: u64) {
+        self.memory.set(memory);
+    }
+
+    /// Decodes so many bytes.
+    pub fn work(&self, bytes: u64) -> Result<(), Fault> {
+        self.work.set(self.work.get().checked_sub(bytes).ok_or(Fault::Work)?);
+        Ok(())
+    }
+
+    /// Notes what was left out.
+    pub fn note(&self, fault: Fault) {
+        if fault != Fault::Damaged {
+            self.fault.set(Some(fault));
+        }
+    }
+
+    /// What was left out for want of memory or work, if anything.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault.get()
+    }
+}
+
+/// What people are told.
+pub(crate) fn over_budget() -> ReadError {
+    ReadError::new("its debug information needs more memory than a file of its size may use")
+}

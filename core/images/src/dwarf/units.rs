@@ -1,0 +1,567 @@
+//! The units of a file, and which of them has an address.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gimli::{
+    Abbreviations, AttributeValue, DebugInfoOffset, Dwarf, Section as _, UnitHeader, UnitType,
+};
+
+use super::super::code_ranges::CodeRanges;
+use super::budget::{Budget, Fault};
+use super::functions::{Functions, Inlined};
+use super::lines::{Lines, Row};
+use super::{MAX_LEVELS, Reader, measure};
+
+/// Where an attribute's references lead: so many steps are followed to a name.
+const MAX_REFERENCES: usize = 16;
+
+/// The units of one file, and of the file that it shares entries with.
+pub(crate) struct Units {
+    dwarf: Dwarf<Reader>,
+    main: File,
+    shared: File,
+    /// In ascending order of their ends.
+    ranges: Vec<UnitRange>,
+    /// Linkers leave the entries of functions that they discard, at address 0 or 1: what begins outside
+    /// of code is none. In a shared object, a long one would reach into the code of others.
+    code: CodeRanges,
+    budget: Budget,
+    /// What was left before any unit was loaded.
+    memory: u64,
+}
+
+/// One of both files.
+#[derive(Default)]
+struct File {
+    /// In ascending order of their offsets.
+    headers: Vec<UnitHeader<Reader>>,
+    loaded: RefCell<HashMap<usize, Rc<LoadedUnit>>>,
+    abbreviations: RefCell<HashMap<usize, Arc<Abbreviations>>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Main,
+    Shared,
+}
+
+struct UnitRange {
+    begin: u64,
+    end: u64,
+    unit: usize,
+    /// The least `begin` from here on.
+    least: u64,
+}
+
+/// A unit whose entries can be read.
+pub(super) struct LoadedUnit {
+    pub unit: gimli::Unit<Reader>,
+    functions: OnceCell<Functions>,
+    lines: OnceCell<Lines>,
+    inlined: RefCell<HashMap<usize, Rc<Inlined>>>,
+}
+
+/// What covers an address.
+pub(crate) struct Found {
+    /// The unit.
+    loaded: Rc<LoadedUnit>,
+    /// The function and its bodies around the address.
+    inlined: Option<Rc<Inlined>>,
+    row: Option<Row>,
+    address: u64,
+}
+
+impl Units {
+    /// Reads the list of units, and where the code of each lies.
+    pub fn read(dwarf: Dwarf<Reader>, code: CodeRanges, budget: Budget) -> Result<Self, Fault> {
+        let main = File::read(&dwarf, &budget)?;
+        let shared = match dwarf.sup() {
+            Some(shared) => File::read(shared, &budget)?,
+            None => File::default(),
+        };
+        let memory = budget.memory();
+        let mut units = Self { dwarf, main, shared, ranges: Vec::new(), code, budget, memory };
+        units.read_ranges()?;
+        Ok(units)
+    }
+
+    /// What was left out for want of memory or work.
+    pub fn fault(&self) -> Option<Fault> {
+        self.budget.fault()
+    }
+
+    fn read_ranges(&mut self) -> Result<(), Fault> {
+        let mut listed: HashMap<usize, Vec<gimli::DebugArangesOffset>> = HashMap::new();
+        let mut headers = self.dwarf.debug_aranges.headers();
+        while let Some(header) = headers.next()? {
+            self.budget.hold(64)?;
+            listed.entry(header.debug_info_offset().0).or_default().push(header.offset());
+        }
+        let mut ranges = Vec::new();
+        for unit in 0..self.main.headers.len() {
+            let header = &self.main.headers[unit];
+            if matches!(header.type_(), UnitType::Partial) {
+                continue;
+            }
+            let offset = header.debug_info_offset().map(|offset| offset.0);
+            let listed =
+                offset.and_then(|offset| listed.get(&offset)).map_or(&[][..], Vec::as_slice);
+            let before = ranges.len();
+            match self.ranges_of(unit, listed, &mut ranges) {
+                Ok(()) => {}
+                Err(fault @ (Fault::Damaged | Fault::Memory)) => {
+                    ranges.truncate(before);
+                    self.budget.note(fault);
+                }
+                Err(fault @ Fault::Work) => return Err(fault),
+            }
+            // The ranges stay; the unit goes.
+            self.drop_units();
+            self.budget.hold((2 * ranges.capacity() * size_of::<UnitRange>()) as u64)?;
+        }
+        self.memory = self.budget.memory();
+        ranges.sort_unstable_by_key(|range| (range.end, range.unit));
+        let mut least = u64::MAX;
+        for range in ranges.iter_mut().rev() {
+            least = least.min(range.begin);
+            range.least = least;
+        }
+        self.ranges = ranges;
+        Ok(())
+    }
+
+    /// By its own list, else by the section of address ranges, else by its bounds, else by its lines.
+    fn ranges_of(
+        &self,
+        number: usize,
+        listed: &[gimli::DebugArangesOffset],
+        ranges: &mut Vec<UnitRange>,
+    ) -> Result<(), Fault> {
+        let before = ranges.len();
+        let mut add = |range: gimli::Range| {
+            self.budget.hold_one::<UnitRange>()?;
+            self.budget.work(2)?;
+            if range.begin < range.end && self.code.may_hold(range.begin) {
+                let (begin, end) = (range.begin, range.end);
+                ranges.push(UnitRange { begin, end, unit: number, least: 0 });
+            }
+            Ok::<_, Fault>(())
+        };
+        let loaded = self.load(Which::Main, number)?;
+        let unit = &loaded.unit;
+        let mut entries = unit.entries_raw(None)?;
+        let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(()) };
+        let mut own = Ranges::default();
+        for &spec in abbreviation.attributes() {
+            own.read(&self.dwarf, unit, &entries.read_attribute(spec)?)?;
+        }
+        if own.list.is_none() {
+            let mut is_listed = false;
+            for &offset in listed {
+                let mut entries = self.dwarf.debug_aranges.header(offset)?.entries();
+                while let Some(entry) = entries.next().transpose() {
+                    self.budget.work(16)?;
+                    // One whose end overflows is of a unit without code.
+                    let Ok(entry) = entry else { continue };
+                    is_listed |= entry.length() != 0;
+                    add(entry.range())?;
+                }
+            }
+            if is_listed {
+                return Ok(());
+            }
+        }
+        own.each(&self.dwarf, unit, &mut add)?;
+        if ranges.len() == before {
+            for (begin, end) in loaded.lines(self)?.sequences() {
+                self.budget.hold_one::<UnitRange>()?;
+                ranges.push(UnitRange { begin, end, unit: number, least: 0 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the functions of all units begin, as far as they can be read, in no order.
+    pub fn function_starts(&self) -> Vec<u64> {
+        let mut starts = Vec::new();
+        for unit in 0..self.main.headers.len() {
+            let _ = self.add_function_starts(unit, &mut starts);
+            self.drop_units();
+        }
+        starts
+    }
+
+    fn add_function_starts(&self, unit: usize, starts: &mut Vec<u64>) -> Result<(), Fault> {
+        let loaded = self.load(Which::Main, unit)?;
+        starts.extend(loaded.functions(self)?.starts());
+        Ok(())
+    }
+
+    /// Reads every unit once: its entries and its lines.
+    pub fn check(&self) -> Result<(), Fault> {
+        if let Some(fault) = self.fault() {
+            return Err(fault);
+        }
+        for unit in 0..self.main.headers.len() {
+            let loaded = self.load(Which::Main, unit)?;
+            loaded.functions(self)?;
+            loaded.lines(self)?;
+            drop(loaded);
+            self.drop_units();
+        }
+        Ok(())
+    }
+
+    /// What covers an address. Damage and what is over budget give nothing.
+    pub fn find(&self, address: u64) -> Option<Found> {
+        // Once its work is done, every other look-up would end there too.
+        if self.fault() == Some(Fault::Work) {
+            return None;
+        }
+        let mut found = self.try_find(address);
+        if found.as_ref().is_err_and(|&fault| fault == Fault::Memory) {
+            self.drop_units();
+            found = self.try_find(address);
+        }
+        match found {
+            Ok(found) => found,
+            Err(fault) => {
+                self.budget.note(fault);
+                None
+            }
+        }
+    }
+
+    /// Frees what was loaded.
+    fn drop_units(&self) {
+        for file in [&self.main, &self.shared] {
+            file.loaded.borrow_mut().clear();
+            file.abbreviations.borrow_mut().clear();
+        }
+        self.budget.release_to(self.memory);
+    }
+
+    fn try_find(&self, address: u64) -> Result<Option<Found>, Fault> {
+        let first = self.ranges.partition_point(|range| range.end <= address);
+        let mut tried = None;
+        for range in &self.ranges[first..] {
+            if range.least > address {
+                break;
+            }
+            self.budget.work(1)?;
+            if range.begin > address || tried == Some(range.unit) {
+                continue;
+            }
+            tried = Some(range.unit);
+            let loaded = self.load(Which::Main, range.unit)?;
+            let functions = loaded.functions(self)?;
+            let inlined = match functions.at(address) {
+                Some(function) => Some(self.inlined(&loaded, function)?),
+                None => None,
+            };
+            let row = loaded.lines(self)?.at(address);
+            if inlined.is_some() || row.is_some() {
+                return Ok(Some(Found { loaded, inlined, row, address }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn inlined(&self, loaded: &Rc<LoadedUnit>, function: usize) -> Result<Rc<Inlined>, Fault> {
+        if let Some(inlined) = loaded.inlined.borrow().get(&function) {
+            return Ok(Rc::clone(inlined));
+        }
+        let inlined = Rc::new(Inlined::read(self, &loaded.unit, function, &self.budget)?);
+        loaded.inlined.borrow_mut().insert(function, Rc::clone(&inlined));
+        Ok(inlined)
+    }
+
+    /// Path of a file by its number in the unit's table.
+    pub fn path(&self, found: &Found, file: u64) -> Option<Rc<str>> {
+        let lines = found.loaded.lines.get()?;
+        lines.path(&self.dwarf, &found.loaded.unit, file, &self.budget)
+    }
+
+    /// MD5 of the file of this path in the unit's table.
+    pub fn md5(&self, found: &Found, path: &str) -> Option<[u8; 16]> {
+        let lines = found.loaded.lines.get()?;
+        lines.md5(&self.dwarf, &found.loaded.unit, path, &self.budget)
+    }
+
+    pub(super) fn dwarf(&self) -> &Dwarf<Reader> {
+        &self.dwarf
+    }
+
+    /// The name that a reference of an entry in the main file leads to.
+    pub(super) fn name(
+        &self,
+        unit: &gimli::Unit<Reader>,
+        reference: AttributeValue<Reader>,
+    ) -> Result<Option<Reader>, Fault> {
+        let mut which = Which::Main;
+        let mut of: Option<Rc<LoadedUnit>> = None;
+        let mut reference = reference;
+        for _ in 0..MAX_REFERENCES {
+            let offset = match reference {
+                AttributeValue::UnitRef(offset) => offset,
+                AttributeValue::DebugInfoRef(offset) => self.enter(which, offset, &mut of)?,
+                AttributeValue::DebugInfoRefSup(offset) if self.dwarf.sup().is_some() => {
+                    which = Which::Shared;
+                    self.enter(which, offset, &mut of)?
+                }
+                _ => return Ok(None),
+            };
+            let unit = of.as_ref().map_or(unit, |loaded| &loaded.unit);
+            let dwarf = self.dwarf_of(which).ok_or(Fault::Damaged)?;
+            let mut entries = unit.entries_raw(Some(offset))?;
+            let abbreviation = entries.read_abbreviation()?.ok_or(Fault::Damaged)?;
+            let mut name = Name::default();
+            for &spec in abbreviation.attributes() {
+                self.budget.work(4)?;
+                name.read(dwarf, unit, &entries.read_attribute(spec)?);
+            }
+            match (name.text(), name.reference) {
+                (None, Some(next)) => reference = next,
+                (text, _) => return Ok(text),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Loads the unit that an offset of a file lies in; returns the offset within it.
+    fn enter(
+        &self,
+        which: Which,
+        offset: DebugInfoOffset,
+        of: &mut Option<Rc<LoadedUnit>>,
+    ) -> Result<gimli::UnitOffset, Fault> {
+        let headers = &self.file(which).headers;
+        let start = |header: &UnitHeader<Reader>| header.debug_info_offset().map(|offset| offset.0);
+        let behind = headers.partition_point(|header| start(header) <= Some(offset.0));
+        let number = behind.checked_sub(1).ok_or(Fault::Damaged)?;
+        let loaded = self.load(which, number)?;
+        let within = offset.to_unit_offset(&loaded.unit.header).ok_or(Fault::Damaged)?;
+        *of = Some(loaded);
+        Ok(within)
+    }
+
+    fn file(&self, which: Which) -> &File {
+        match which {
+            Which::Main => &self.main,
+            Which::Shared => &self.shared,
+        }
+    }
+
+    fn dwarf_of(&self, which: Which) -> Option<&Dwarf<Reader>> {
+        match which {
+            Which::Main => Some(&self.dwarf),
+            Which::Shared => self.dwarf.sup(),
+        }
+    }
+
+    fn load(&self, which: Which, number: usize) -> Result<Rc<LoadedUnit>, Fault> {
+        let file = self.file(which);
+        if let Some(loaded) = file.loaded.borrow().get(&number) {
+            return Ok(Rc::clone(loaded));
+        }
+        let dwarf = self.dwarf_of(which).ok_or(Fault::Damaged)?;
+        let loaded = Rc::new(file.load(dwarf, number, &self.budget)?);
+        file.loaded.borrow_mut().insert(number, Rc::clone(&loaded));
+        Ok(loaded)
+    }
+}
+
+impl File {
+    fn read(dwarf: &Dwarf<Reader>, budget: &Budget) -> Result<Self, Fault> {
+        let mut headers = Vec::new();
+        let mut units = dwarf.units();
+        while let Some(header) = units.next()? {
+            budget.hold_one::<UnitHeader<Reader>>()?;
+            // Nothing is needed of types.
+            if !matches!(header.type_(), UnitType::Type { .. } | UnitType::SplitType { .. }) {
+                headers.push(header);
+            }
+        }
+        Ok(Self { headers, ..Self::default() })
+    }
+
+    fn load(
+        &self,
+        dwarf: &Dwarf<Reader>,
+        number: usize,
+        budget: &Budget,
+    ) -> Result<LoadedUnit, Fault> {
+        let header = self.headers.get(number).ok_or(Fault::Damaged)?.clone();
+        budget.hold(4 * size_of::<LoadedUnit>() as u64)?;
+        let abbreviations = self.abbreviations(dwarf, &header, budget)?;
+        let mut entries = header.entries_raw(&abbreviations, None)?;
+        let root = entries.read_abbreviation()?.ok_or(Fault::Damaged)?;
+        for &spec in root.attributes() {
+            budget.work(4)?;
+            let attribute = entries.read_attribute(spec)?;
+            if attribute.name() == gimli::DW_AT_stmt_list
+                && let AttributeValue::DebugLineRef(offset) = attribute.value()
+            {
+                let table = tail(dwarf.debug_line.reader(), offset.0)?;
+                budget.hold(measure::line_header(&table, budget)?)?;
+            }
+        }
+        let unit = gimli::Unit::new_with_abbreviations(dwarf, header, abbreviations)?;
+        Ok(LoadedUnit {
+            unit,
+            functions: OnceCell::new(),
+            lines: OnceCell::new(),
+            inlined: RefCell::default(),
+        })
+    }
+
+    /// Units may share a table.
+    fn abbreviations(
+        &self,
+        dwarf: &Dwarf<Reader>,
+        header: &UnitHeader<Reader>,
+        budget: &Budget,
+    ) -> Result<Arc<Abbreviations>, Fault> {
+        let offset = header.debug_abbrev_offset().0;
+        if let Some(known) = self.abbreviations.borrow().get(&offset) {
+            return Ok(Arc::clone(known));
+        }
+        let table = tail(dwarf.debug_abbrev.reader(), offset)?;
+        budget.hold(measure::abbreviations(&table, budget)?)?;
+        let abbreviations = dwarf.abbreviations(header)?;
+        self.abbreviations.borrow_mut().insert(offset, Arc::clone(&abbreviations));
+        Ok(abbreviations)
+    }
+}
+
+fn tail(section: &Reader, offset: usize) -> Result<Reader, Fault> {
+    let mut rest = section.clone();
+    gimli::Reader::skip(&mut rest, offset)?;
+    Ok(rest)
+}
+
+impl LoadedUnit {
+    fn functions(&self, units: &Units) -> Result<&Functions, Fault> {
+        if self.functions.get().is_none() {
+            let Units { dwarf, code, budget, .. } = units;
+            let functions = Functions::read(dwarf, &self.unit, code, budget)?;
+            return Ok(self.functions.get_or_init(|| functions));
+        }
+        self.functions.get().ok_or(Fault::Damaged)
+    }
+
+    fn lines(&self, units: &Units) -> Result<&Lines, Fault> {
+        if self.lines.get().is_none() {
+            let lines = Lines::read(&self.unit, &units.code, &units.budget)?;
+            return Ok(self.lines.get_or_init(|| lines));
+        }
+        self.lines.get().ok_or(Fault::Damaged)
+    }
+}
+
+impl Found {
+    /// The function's name, `None` inside if it has none; `None` if no function covers the address.
+    pub fn function(&self) -> Option<Option<&Reader>> {
+        self.inlined.as_ref().map(|inlined| inlined.name.as_ref())
+    }
+
+    /// The bodies inlined into it around the address, outermost first: name, file and line of the call.
+    pub fn bodies(&self) -> Vec<(Option<&Reader>, Option<u64>, u32)> {
+        let Some(inlined) = &self.inlined else { return Vec::new() };
+        let around = inlined.around(self.address).take(MAX_LEVELS);
+        around.map(|body| (body.name.as_ref(), body.call_file, body.call_line)).collect()
+    }
+
+    /// Number of the file, and line.
+    pub fn row(&self) -> Option<(u64, u32)> {
+        self.row.map(|row| (row.file, row.line))
+    }
+}
+
+/// Where the code of an entry lies, as its attributes say.
+#[derive(Default)]
+pub(super) struct Ranges {
+    begin: Option<u64>,
+    end: Option<u64>,
+    length: Option<u64>,
+    list: Option<gimli::RangeListsOffset>,
+}
+
+impl Ranges {
+    /// Takes an attribute in, if it is one of those.
+    pub fn read(
+        &mut self,
+        dwarf: &Dwarf<Reader>,
+        unit: &gimli::Unit<Reader>,
+        attribute: &gimli::Attribute<Reader>,
+    ) -> Result<(), Fault> {
+        match (attribute.name(), attribute.value()) {
+            (gimli::DW_AT_low_pc, value) => self.begin = dwarf.attr_address(unit, value)?,
+            (gimli::DW_AT_high_pc, AttributeValue::Udata(length)) => self.length = Some(length),
+            (gimli::DW_AT_high_pc, value) => self.end = dwarf.attr_address(unit, value)?,
+            (gimli::DW_AT_ranges, value) => self.list = dwarf.attr_ranges_offset(unit, value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for every range.
+    pub fn each(
+        &self,
+        dwarf: &Dwarf<Reader>,
+        unit: &gimli::Unit<Reader>,
+        mut each: impl FnMut(gimli::Range) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if let Some(list) = self.list {
+            let mut ranges = dwarf.ranges(unit, list)?;
+            while let Some(range) = ranges.next()? {
+                each(range)?;
+            }
+        } else if let Some(begin) = self.begin {
+            // A begin of -1 is of code that the linker dropped: its end overflows.
+            let end = self.end.or_else(|| self.length.map(|length| begin.wrapping_add(length)));
+            if let Some(end) = end {
+                each(gimli::Range { begin, end })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of an entry, as its attributes say.
+#[derive(Default)]
+pub(super) struct Name {
+    linkage: Option<Reader>,
+    plain: Option<Reader>,
+    /// The entry that has it, if this one has none.
+    pub reference: Option<AttributeValue<Reader>>,
+}
+
+impl Name {
+    /// Takes an attribute in, if it is one of those.
+    pub fn read(
+        &mut self,
+        dwarf: &Dwarf<Reader>,
+        unit: &gimli::Unit<Reader>,
+        attribute: &gimli::Attribute<Reader>,
+    ) {
+        match attribute.name() {
+            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
+                self.linkage = dwarf.attr_string(unit, attribute.value()).ok();
+            }
+            gimli::DW_AT_name => self.plain = dwarf.attr_string(unit, attribute.value()).ok(),
+            gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
+                self.reference = Some(attribute.value());
+            }
+            _ => {}
+        }
+    }
+
+    /// As the linker knows it, else as the source does.
+    pub fn text(&self) -> Option<Reader> {
+        self.linkage.clone().or_else(|| self.plain.clone())
+    }
+}

@@ -1,0 +1,91 @@
+//! The bytes of a function, for whoever shows them as instructions.
+//!
+//! Of files of processes only: a kernel changes its own code while it runs, so that its file does not
+//! say what ran.
+
+use object::elf;
+use perftab_dsos::{Dso, DsoId, DsoKind};
+
+use super::address::Svma;
+use super::demangle::demangle;
+use super::dso_images::DsoImages;
+use super::naming::PLT_SUFFIX;
+use super::same_code::has_code;
+use super::symbol_table::SymbolKind;
+
+/// Of a longer function the beginning is read.
+const MAX_CODE: u64 = 4 << 20;
+
+/// What instructions are encoded for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// x86 in 64-bit mode.
+    X86_64,
+    /// x86 in 32-bit mode.
+    X86,
+    /// arm64.
+    Aarch64,
+}
+
+/// The code of a function, from a file that passed the gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionCode {
+    /// What it is encoded for.
+    pub machine: Machine,
+    /// Where it begins, as [`perftab_dsos::Frame::address`].
+    pub start: u64,
+    /// The same in the file's own addresses, which its disassemblies have.
+    pub start_in_file: Svma,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl DsoImages {
+    /// What covers an address of the file that has the code of a DSO: `name`, `name+0x10`, `name@plt`.
+    pub fn name_in_file(&self, id: DsoId, address: Svma) -> Option<String> {
+        let symbol = self.build(id)?.symbols().at(address)?;
+        let mut name = demangle(symbol.name).into_owned();
+        if symbol.kind == SymbolKind::Plt {
+            name.push_str(PLT_SUFFIX);
+        }
+        match address.0 - symbol.start.0 {
+            0 => {}
+            within => name.push_str(&format!("+{within:#x}")),
+        }
+        Some(name)
+    }
+
+    /// MD5 of the source file of this path that the code at an address of a DSO was made of, where its
+    /// debug information says it.
+    pub fn source_md5(&self, id: DsoId, dso: &Dso, address: u64, path: &str) -> Option<[u8; 16]> {
+        let build = self.build(id)?;
+        let at = build.placement(dso).ok()?.svma(address)?;
+        build.inline_frames()?.source_md5(at, path)
+    }
+
+    /// The code of the function at an address of a DSO. `None` where no symbol covers it or no matched
+    /// file has its bytes.
+    pub fn function_code(&self, id: DsoId, dso: &Dso, address: u64) -> Option<FunctionCode> {
+        let build = self.build(id).filter(|_| dso.kind == DsoKind::User)?;
+        let image = self.of(id).first()?.image();
+        let elf = image.elf().filter(|elf| has_code(elf))?;
+        let machine = match elf.machine {
+            elf::EM_X86_64 => Machine::X86_64,
+            elf::EM_386 => Machine::X86,
+            elf::EM_AARCH64 => Machine::Aarch64,
+            _ => return None,
+        };
+        let at = build.placement(dso).ok()?.svma(address)?;
+        let symbol = build.symbols().at(at)?;
+        let segment = elf.segments.iter().find(|segment| {
+            let offset = symbol.start.0.checked_sub(segment.address);
+            segment.is_executable_load() && offset.is_some_and(|at| at < segment.file_size)
+        })?;
+        let offset = symbol.start.0 - segment.address;
+        let length = symbol.end.0.checked_sub(symbol.start.0)?;
+        let length = length.min(segment.file_size - offset).min(MAX_CODE);
+        let bytes = image.source().read_vec(segment.offset.checked_add(offset)?, length).ok()?;
+        let start = address.checked_sub(at.0 - symbol.start.0)?;
+        Some(FunctionCode { machine, start, start_in_file: symbol.start, bytes })
+    }
+}

@@ -1,0 +1,33 @@
+//! What a file is good for.
+
+/// What a file holds that is of use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImageContents {
+    /// Names of functions.
+    pub functions: bool,
+    /// Inline frames, files and lines.
+    pub inlines: bool,
+    /// Tables for unwinding stack dumps.
+    pub unwinding: bool,
+}
+
+impl ImageContents {
+    /// The best of it, in words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self { inlines: true, .. } => "inlines and source lines",
+            Self { functions: true, .. } => "function names only",
+            Self { unwinding: true, .. } => "unwind tables",
+            _ => "no symbols",
+        }
+    }
+
+    /// What both hold together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            functions: self.functions || other.functions,
+            inlines: self.inlines || other.inlines,
+            unwinding: self.unwinding || other.unwinding,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Files that may give names, and the gate that decides which do.
+//!
+//! ```text
+//! bytes of a file → Image → MatchedImage::admit → SymbolTable, InlineFrames → names
+//! ```
+//!
+//! A file that does not pass can be forced ([`ForcedImage`]); each of its names is marked. Nothing here
+//! knows samples or stacks: it is asked with identities and addresses.
+#![forbid(unsafe_code)]
+
+mod address;
+mod code_ranges;
+pub mod containers;
+mod content_identity;
+pub mod demangle;
+mod dso_images;
+mod dwarf;
+mod elf;
+mod forced;
+mod function_code;
+mod function_starts;
+mod image;
+mod image_contents;
+mod inline_frames;
+mod kallsyms;
+mod kernel_module;
+mod mapped_code;
+mod matched_image;
+mod naming;
+mod perf_map;
+mod placement;
+mod plt;
+mod recorded;
+mod rejection;
+mod same_code;
+mod supplementary;
+mod symbol_table;
+mod toolchain;
+mod whole;
+
+pub use address::{FileOffset, Svma};
+pub use content_identity::ContentHashing;
+pub use content_identity::content_hash;
+pub use demangle::demangle;
+pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};
+pub use forced::{ForceError, ForcedImage, ForcedNames};
+pub use function_code::{FunctionCode, Machine};
+pub use image::{Image, NotAnImage};
+pub use image_contents::ImageContents;
+pub use inline_frames::{InlineFrames, InlineLevel};
+pub use kallsyms::{Disagreement, KALLSYMS_START, Kallsyms, KallsymsFault, stamped_kallsyms};
+pub use matched_image::MatchedImage;
+pub use naming::{
+    AddressNames, DsoNaming, FileNumber, ForcedAddresses, FunctionNumber, MatchedNames, NamedLevel,
+    NamingDepth, PLT_SUFFIX,
+};
+pub use recorded::RecordedIdentities;
+pub use rejection::{Rejection, SameName};
+pub use supplementary::SupplementaryLink;
+pub use symbol_table::{Symbol, SymbolKind, SymbolTable};
+pub use whole::check_whole;

@@ -1,0 +1,585 @@
+//! The functions of an ELF file by address: `.symtab`, `.dynsym` and the procedure linkage table.
+//!
+//! Which of several names at one address is chosen, which entries count as functions and how far
+//! one without a size reaches follow perf (tools/perf/util/symbol.c and symbol-elf.c, Linux 6.1),
+//! so that a function has the same self weight here as in `perf report`. What differs is where perf's
+//! answer depends on the shape of its tree or is wrong:
+//!
+//! - where symbols overlap, the one that begins last (the innermost) has the address;
+//! - a symbol without a size ends at the end of its section, and not in the next one, or where a
+//!   function begins that has no symbol (it is hidden, and can be unwound or has debug information);
+//! - a function comes before an indirect one (IFUNC) at its address: that one's resolver runs there, and
+//!   what it chooses runs elsewhere;
+//! - absolute symbols and the assembler's own labels (`.L3`) name nothing;
+//! - an entry of the linkage table is named after what it jumps to (`plt.rs`), not after its position.
+//!
+//! Names stay where they are in the string table; only those that are hit are ever decoded.
+
+use std::cmp::Reverse;
+
+use object::elf::{self, SymbolBind, SymbolType};
+use perftab_perfdata::decode::ReadError;
+
+use super::address::Svma;
+use super::code_ranges::CodeRanges;
+use super::dwarf::{Budget, over_budget};
+use super::elf::{Elf, RawSymbol, Section, text_at};
+use super::function_starts;
+use super::image::{Content, Image};
+use super::inline_frames::InlineFrames;
+use super::kernel_module::ModuleLayout;
+use super::matched_image::MatchedImage;
+use super::perf_map::PerfMap;
+use super::plt::{PltEntry, plt_entries};
+
+/// Of names at one address that differ in nothing else, no more than this is compared.
+const MAX_COMPARED: usize = 1024;
+/// Tables with more symbols than this are cut (Chromium with all symbols has 2 million).
+const MAX_SYMBOLS: usize = 32 << 20;
+
+/// A function as the linker knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// Its name, still mangled.
+    pub name: &'a str,
+    /// Where it begins.
+    pub start: Svma,
+    /// Where it ends (exclusive).
+    pub end: Svma,
+    /// True for an entry of the procedure linkage table, shown as `name@plt`.
+    pub kind: SymbolKind,
+    /// Its position in the table: the same symbol has the same.
+    pub index: u32,
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// The function itself.
+    Function,
+    /// The jump to the function in another DSO.
+    Plt,
+}
+
+/// All functions of one file: 24 bytes each, 12 more for each range, and the names.
+#[derive(Debug, Default)]
+pub struct SymbolTable {
+    entries: Vec<Entry>,
+    /// Disjoint ranges in ascending order, as columns: where each begins …
+    starts: Vec<u64>,
+    /// … and the entry that has it, or [`NOTHING`].
+    owners: Vec<u32>,
+    /// The string tables, one after the other.
+    strings: Vec<u8>,
+    references: References,
+    addresses: Addresses,
+    /// How long its files are together.
+    file_bytes: u64,
+}
+
+/// Where the symbols are that recordings of kernels refer to.
+#[derive(Clone, Copy, Debug, Default)]
+struct References {
+    text: Option<u64>,
+    stext: Option<u64>,
+}
+
+/// What the addresses of a table are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Addresses {
+    /// Those that the file was linked for; DWARF has the same.
+    #[default]
+    AsLinked,
+    /// Those in memory.
+    AtRunTime,
+}
+
+/// An ELF file whose symbols have addresses.
+struct ElfFile<'a> {
+    image: &'a Image,
+    elf: &'a Elf,
+    /// Of a kernel module.
+    layout: Option<ModuleLayout>,
+}
+
+impl<'a> ElfFile<'a> {
+    fn of(image: &'a Image) -> Option<Self> {
+        let elf = image.elf()?;
+        let layout = ModuleLayout::of(elf);
+        (elf.kind != elf::ET_REL || layout.is_some()).then_some(Self { image, elf, layout })
+    }
+}
+
+impl ElfFile<'_> {
+    /// Whether a symbol of a section lies in it; in relocatable files its value counts from there.
+    fn holds(&self, section: &Section, symbol: &RawSymbol) -> bool {
+        let base = if self.layout.is_some() { 0 } else { section.address };
+        symbol.value.checked_sub(base).is_some_and(|offset| offset < section.size)
+    }
+}
+
+/// In [`SymbolTable::owners`]: a gap.
+const NOTHING: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    start: u64,
+    end: u64,
+    name: u32,
+    rank: Rank,
+}
+
+/// What decides between names at one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rank {
+    bind: SymbolBind,
+    kind: SymbolType,
+    table: Table,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    Symbols,
+    Plt,
+}
+
+impl SymbolTable {
+    /// Reads the symbol tables of one build: of a binary, a separate debug file, or both. Each
+    /// table is taken from the first image that has it.
+    pub fn read(images: &[MatchedImage]) -> Result<Self, ReadError> {
+        Self::of(&images.iter().map(MatchedImage::image).collect::<Vec<_>>())
+    }
+
+    /// The same of images whose right to give names somebody else answers for.
+    pub(super) fn of(images: &[&Image]) -> Result<Self, ReadError> {
+        let files: Vec<ElfFile<'_>> = images.iter().filter_map(|it| ElfFile::of(it)).collect();
+        let bytes = images.iter().map(|image| image.source().len());
+        let file_bytes = bytes.fold(0, u64::saturating_add);
+        let budget = Budget::of_file(file_bytes);
+        let mut table = Self { file_bytes, ..Self::default() };
+        for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
+            if let Some(file) = files.iter().find(|file| file.elf.section_of_kind(kind).is_some()) {
+                table.add_symbols(file, kind, &budget)?;
+            }
+        }
+        table.extend_sizeless(&files, &budget)?;
+        // Lists of symbols have other addresses than files, so only one of all counts.
+        if table.entries.is_empty()
+            && let Some(list) = images.iter().find(|image| image.elf().is_none())
+        {
+            table.add_list(list)?;
+        }
+        table.choose_names();
+        for ElfFile { image, elf, .. } in files {
+            if table.add_plt(image, elf, &budget)? == PltNames::Added {
+                break;
+            }
+        }
+        table.lay_out();
+        Ok(table)
+    }
+
+    /// True if nothing in it has a name.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// True if it has more than entries of linkage tables.
+    pub fn has_functions(&self) -> bool {
+        self.entries.iter().any(|entry| entry.rank.table == Table::Symbols)
+    }
+
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes of memory that it holds.
+    pub fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+            + self.starts.capacity() * size_of::<u64>()
+            + self.owners.capacity() * size_of::<u32>()
+            + self.strings.capacity()
+    }
+
+    /// How long its files are together.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// The symbol that covers `address`.
+    pub fn at(&self, address: Svma) -> Option<Symbol<'_>> {
+        let next = self.starts.partition_point(|&start| start <= address.0);
+        let owner = self.owners[next.checked_sub(1)?];
+        // A name that cannot be read names nothing.
+        self.symbol(owner).filter(|symbol| !symbol.name.is_empty())
+    }
+
+    /// Where `_text` or `_stext` is, which recordings of kernels refer to.
+    pub(super) fn reference(&self, name: &str) -> Option<Svma> {
+        let address = match name {
+            "_text" => self.references.text,
+            "_stext" => self.references.stext,
+            _ => None,
+        };
+        address.map(Svma)
+    }
+
+    /// What its addresses are.
+    pub(super) fn addresses(&self) -> Addresses {
+        self.addresses
+    }
+
+    fn symbol(&self, index: u32) -> Option<Symbol<'_>> {
+        let entry = self.entries.get(index as usize)?;
+        Some(Symbol {
+            name: self.name(entry),
+            start: Svma(entry.start),
+            end: Svma(entry.end),
+            kind: match entry.rank.table {
+                Table::Symbols => SymbolKind::Function,
+                Table::Plt => SymbolKind::Plt,
+            },
+            index,
+        })
+    }
+
+    fn name(&self, entry: &Entry) -> &str {
+        text_at(&self.strings, entry.name as usize)
+    }
+
+    fn name_bytes(&self, entry: &Entry) -> impl Iterator<Item = u8> + '_ {
+        let rest = self.strings.get(entry.name as usize..).unwrap_or_default();
+        rest.iter().copied().take(MAX_COMPARED).take_while(|&byte| byte != 0)
+    }
+
+    fn add_symbols(
+        &mut self,
+        file: &ElfFile<'_>,
+        kind: elf::SectionType,
+        budget: &Budget,
+    ) -> Result<(), ReadError> {
+        let ElfFile { image, elf, .. } = *file;
+        let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
+        let symbols = image.section_within(elf, section, budget)?;
+        let Some(base) = self.add_strings(image, elf, section, budget)? else { return Ok(()) };
+        let mut held = Ok(());
+        elf.for_each_symbol(&symbols, |symbol| {
+            self.note_reference(&symbol, base);
+            if self.entries.len() < MAX_SYMBOLS
+                && held.is_ok()
+                && let Some(entry) = self.entry(file, symbol, base)
+            {
+                held = budget.hold_one::<(Entry, u64, u32)>();
+                self.entries.push(entry);
+            }
+        });
+        held.map_err(|_| over_budget())
+    }
+
+    /// Appends the strings that a symbol table refers to; returns where they begin.
+    fn add_strings(
+        &mut self,
+        image: &Image,
+        elf: &Elf,
+        table: &Section,
+        budget: &Budget,
+    ) -> Result<Option<u32>, ReadError> {
+        let Some(strings) = elf.sections.get(table.link as usize) else { return Ok(None) };
+        let strings = image.section_within(elf, strings, budget)?;
+        Ok(self.add_text(strings))
+    }
+
+    /// Appends names, each ended by a zero; returns where they begin, `None` if there are too many.
+    fn add_text(&mut self, mut strings: Vec<u8>) -> Option<u32> {
+        let base = self.strings.len();
+        if base + strings.len() >= NOTHING as usize {
+            return None;
+        }
+        match base {
+            // Mostly the only one; a copy of tens of megabytes was a tenth of the time.
+            0 => self.strings = strings,
+            _ => self.strings.append(&mut strings),
+        }
+        // A table cut short must not run into the next one.
+        self.strings.push(0);
+        Some(base as u32)
+    }
+
+    /// The symbols of what is no ELF file.
+    fn add_list(&mut self, image: &Image) -> Result<(), ReadError> {
+        self.addresses = Addresses::AtRunTime;
+        match image.content() {
+            Content::Elf(_) => {}
+            Content::Kallsyms(kallsyms) => {
+                let (symbols, names) = kallsyms.symbols();
+                self.references.text = kallsyms.address_of("_text");
+                self.references.stext = kallsyms.address_of("_stext");
+                let Some(base) = self.add_text(names.to_vec()) else { return Ok(()) };
+                let functions = symbols.iter().filter(|symbol| symbol.kind == elf::STT_FUNC);
+                self.entries.extend(functions.take(MAX_SYMBOLS).filter_map(|symbol| {
+                    let rank = Rank { bind: symbol.bind, kind: symbol.kind, table: Table::Symbols };
+                    let name = base.checked_add(symbol.name)?;
+                    Some(Entry { start: symbol.start, end: symbol.end, name, rank })
+                }));
+            }
+            Content::PerfMap => {
+                let map = PerfMap::read(image.source())?;
+                let Some(base) = self.add_text(map.text) else { return Ok(()) };
+                let (bind, kind) = (elf::STB_LOCAL, elf::STT_FUNC);
+                let rank = Rank { bind, kind, table: Table::Symbols };
+                self.entries.extend(map.symbols.iter().take(MAX_SYMBOLS).filter_map(|symbol| {
+                    let name = base.checked_add(symbol.name)?;
+                    Some(Entry { start: symbol.start, end: symbol.end, name, rank })
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the address of a symbol that recordings refer to. Others at the same address are
+    /// better names for a function, and would displace it.
+    fn note_reference(&mut self, symbol: &RawSymbol, base: u32) {
+        let Some(name) = base.checked_add(symbol.name) else { return };
+        let text = self.strings.get(name as usize..).unwrap_or_default();
+        if text.starts_with(b"_text\0") {
+            self.references.text = Some(symbol.value);
+        } else if text.starts_with(b"_stext\0") {
+            self.references.stext = Some(symbol.value);
+        }
+    }
+
+    fn entry(&self, file: &ElfFile<'_>, symbol: RawSymbol, base: u32) -> Option<Entry> {
+        let elf = file.elf;
+        let section = elf.sections.get(usize::from(symbol.section.0));
+        // An absolute value is no address of this file: `--just-symbols` gives it those of another.
+        if [elf::SHN_UNDEF, elf::SHN_ABS].contains(&symbol.section) || symbol.name == 0 {
+            return None;
+        }
+        match symbol.kind {
+            elf::STT_FUNC | elf::STT_GNU_IFUNC => {}
+            // Labels of code written in assembly; perf's `elf_sym__is_label`.
+            elf::STT_NOTYPE if section.is_some_and(is_text) && !symbol.is_hidden() => {}
+            _ => return None,
+        }
+        // What marks the end of a section is not in the one behind it.
+        if symbol.size == 0 && section.is_some_and(|section| !file.holds(section, &symbol)) {
+            return None;
+        }
+        let name = base.checked_add(symbol.name)?;
+        // The first byte tells enough: reading each name to its end took longer than sorting them.
+        match self.strings.get(name as usize) {
+            None | Some(0) => return None,
+            Some(b'$') if has_mapping_symbols(elf) => return None,
+            // What the assembler keeps for itself, and leaves in the file with `-L`.
+            Some(b'.') if self.strings[name as usize..].starts_with(b".L") => return None,
+            Some(_) => {}
+        }
+        let start = match (&file.layout, elf.machine) {
+            (Some(layout), _) => layout.code_address(&symbol)?,
+            // The lowest bit says that the code is Thumb.
+            (None, elf::EM_ARM) if symbol.kind != elf::STT_NOTYPE => symbol.value & !1,
+            (None, _) => symbol.value,
+        };
+        Some(Entry {
+            start,
+            end: start.saturating_add(symbol.size),
+            name,
+            rank: Rank { bind: symbol.bind, kind: symbol.kind, table: Table::Symbols },
+        })
+    }
+
+    /// Symbols without a size reach to the next one, to where another function begins that has none,
+    /// or to the end of their section.
+    fn extend_sizeless(&mut self, files: &[ElfFile<'_>], budget: &Budget) -> Result<(), ReadError> {
+        let Some(file) = files.first() else { return Ok(()) };
+        // Stable: what comes later in the file stays later, which is what decides below.
+        self.entries.sort_by_key(|entry| entry.start);
+        let code = CodeRanges::of(file.elf, file.layout.as_ref());
+        if self.entries.iter().all(|entry| entry.start != entry.end) {
+            return Ok(());
+        }
+        let starts = self.function_starts(files, &code, budget)?;
+        for index in 0..self.entries.len() {
+            let Entry { start, end, .. } = self.entries[index];
+            if start == end {
+                let next = self.entries.get(index + 1).map_or(u64::MAX, |next| next.start);
+                let after = starts.partition_point(|&other| other <= start);
+                let next = starts.get(after).map_or(next, |&other| next.min(other));
+                let section = code.end_of(start).unwrap_or(start);
+                self.entries[index].end = next.min(section).max(start);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where functions begin that need not have symbols, ascending. Debug information, which may be
+    /// a hundred times as long as all else, is read if nothing else knows of any in the longest section.
+    fn function_starts(
+        &self,
+        files: &[ElfFile<'_>],
+        code: &CodeRanges,
+        budget: &Budget,
+    ) -> Result<Vec<u64>, ReadError> {
+        let mut starts = Vec::new();
+        // Tables of relocatable files have no addresses yet.
+        let linked = || files.iter().filter(|file| file.layout.is_none());
+        for file in linked() {
+            function_starts::add(&mut starts, file.image, file.elf, budget)?;
+        }
+        let longest = code.longest();
+        let is_within = |at: &u64| longest.is_some_and(|(start, end)| (start..end).contains(at));
+        let is_sizeless = |entry: &Entry| entry.start == entry.end && is_within(&entry.start);
+        if !starts.iter().any(is_within) && self.entries.iter().any(is_sizeless) {
+            for file in linked() {
+                // What cannot be read tells nothing; naming says so.
+                if let Ok(Some(frames)) = InlineFrames::of(file.image, None, self) {
+                    starts.extend(frames.function_starts());
+                }
+            }
+        }
+        starts.sort_unstable();
+        Ok(starts)
+    }
+
+    /// Keeps one symbol for each address.
+    fn choose_names(&mut self) {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.dedup_by(|next, kept| {
+            let same = next.start == kept.start;
+            if same && self.is_better(next, kept) {
+                *kept = *next;
+            }
+            same
+        });
+        entries.retain(|entry| entry.end > entry.start);
+        entries.shrink_to_fit();
+        self.entries = entries;
+    }
+
+    /// perf's `choose_best_symbol`: sizes first, then types, weak last, global first, fewer underscores
+    /// in front, the longer name; else the earlier. Indirect functions come after others here.
+    fn is_better(&self, next: &Entry, kept: &Entry) -> bool {
+        let rank = |entry: &Entry| {
+            (
+                entry.end > entry.start,
+                entry.rank.kind != elf::STT_NOTYPE,
+                entry.rank.kind != elf::STT_GNU_IFUNC,
+                entry.rank.bind != elf::STB_WEAK,
+                entry.rank.bind == elf::STB_GLOBAL,
+            )
+        };
+        let underscores = |entry: &Entry| {
+            Reverse(self.name_bytes(entry).take_while(|&byte| byte == b'_').count())
+        };
+        let by_underscores = || underscores(next).cmp(&underscores(kept));
+        // Both at once, to the end of the shorter one: mostly it is one name in two tables.
+        let by_length = || {
+            let (mut next, mut kept) = (self.name_bytes(next), self.name_bytes(kept));
+            loop {
+                match (next.next(), kept.next()) {
+                    (Some(_), Some(_)) => {}
+                    (next, kept) => break next.is_some().cmp(&kept.is_some()),
+                }
+            }
+        };
+        // Names are only read where nothing else tells.
+        rank(next).cmp(&rank(kept)).then_with(by_underscores).then_with(by_length).is_gt()
+    }
+
+    /// Names the jumps of procedure linkage tables after the functions that they go to.
+    fn add_plt(
+        &mut self,
+        image: &Image,
+        elf: &Elf,
+        budget: &Budget,
+    ) -> Result<PltNames, ReadError> {
+        let jumps = plt_entries(image, elf)?;
+        let Some(dynamic) = elf.section_of_kind(elf::SHT_DYNSYM).filter(|_| !jumps.is_empty())
+        else {
+            return Ok(PltNames::None);
+        };
+        let symbols = image.section_within(elf, dynamic, budget)?;
+        let Some(base) = self.add_strings(image, elf, dynamic, budget)? else {
+            return Ok(PltNames::None);
+        };
+        let mut names = Vec::new();
+        elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
+        let rank = Rank { bind: elf::STB_GLOBAL, kind: elf::STT_FUNC, table: Table::Plt };
+        self.entries.extend(jumps.into_iter().filter_map(|PltEntry { start, end, symbol }| {
+            let name = base.checked_add(*names.get(symbol as usize)?)?;
+            Some(Entry { start, end, name, rank })
+        }));
+        self.entries.sort_by_key(|entry| entry.start);
+        Ok(PltNames::Added)
+    }
+
+    /// Cuts overlapping symbols into disjoint ranges, so that a look-up is one binary search
+    /// whatever the file holds.
+    fn lay_out(&mut self) {
+        let mut open: Vec<u32> = Vec::new();
+        let mut ranges = Ranges::default();
+        for (index, entry) in self.entries.iter().enumerate() {
+            close_until(&self.entries, &mut open, entry.start, &mut ranges);
+            ranges.begin(entry.start, index as u32);
+            open.push(index as u32);
+        }
+        close_until(&self.entries, &mut open, u64::MAX, &mut ranges);
+        ranges.starts.shrink_to_fit();
+        ranges.owners.shrink_to_fit();
+        (self.starts, self.owners) = (ranges.starts, ranges.owners);
+    }
+}
+
+/// Whether the procedure linkage table gave names.
+#[derive(PartialEq, Eq)]
+enum PltNames {
+    Added,
+    None,
+}
+
+#[derive(Default)]
+struct Ranges {
+    starts: Vec<u64>,
+    owners: Vec<u32>,
+}
+
+impl Ranges {
+    /// From `start` on, `owner` has the addresses.
+    fn begin(&mut self, start: u64, owner: u32) {
+        if self.starts.last() == Some(&start) {
+            self.starts.pop();
+            self.owners.pop();
+        }
+        if self.owners.last() != Some(&owner) {
+            self.starts.push(start);
+            self.owners.push(owner);
+        }
+    }
+}
+
+/// Ends the open symbols that end at or before `limit`, innermost first, and gives what follows
+/// to the one around them.
+fn close_until(entries: &[Entry], open: &mut Vec<u32>, limit: u64, ranges: &mut Ranges) {
+    while let Some(&innermost) = open.last() {
+        let end = entries[innermost as usize].end;
+        if end > limit {
+            break;
+        }
+        open.pop();
+        // One that ended earlier, inside the one just closed, has nothing left.
+        while open.last().is_some_and(|&outer| entries[outer as usize].end <= end) {
+            open.pop();
+        }
+        ranges.begin(end, open.last().copied().unwrap_or(NOTHING));
+    }
+}
+
+fn is_text(section: &Section) -> bool {
+    section.is_executable() && section.name.contains(".text")
+}
+
+/// On these machines `$x`, `$d` and so on mark code and data, and name nothing.
+fn has_mapping_symbols(elf: &Elf) -> bool {
+    matches!(elf.machine, elf::EM_ARM | elf::EM_AARCH64 | elf::EM_RISCV)
+}

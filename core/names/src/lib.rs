@@ -1,0 +1,20 @@
+//! The names of a profile's frames: the only source of names for views, exports and links.
+//!
+//! ```text
+//! MatchedImage, MatchedSymbols, ForcedImage → Symbols → views, exports, links
+//! ```
+#![forbid(unsafe_code)]
+
+mod functions;
+mod hints;
+mod ledger;
+mod lookup;
+mod matched_symbols;
+mod symbols;
+
+pub use functions::{FunctionId, Provenance};
+pub use hints::{Hint, hints};
+pub use ledger::{Attempt, Ledger, LedgerRow, Status};
+pub use lookup::KnownName;
+pub use matched_symbols::MatchedSymbols;
+pub use symbols::{FileId, Function, Inlining, Level, Naming, NamingWork, Symbols};

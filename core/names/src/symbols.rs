@@ -1,0 +1,489 @@
+//! The names of a profile's frames: the only source of names for views, exports and links.
+//!
+//! Before anything is matched every frame has one level, a function without a name. When a file
+//! passed the gate, the frames of its DSOs are named again, in ascending order of address, in
+//! slices that the host chooses ([`Symbols::begin`], [`Symbols::step`]) or at once
+//! ([`Symbols::resolve`]).
+//!
+//! Names come as columns, with the identity of the files that they are from. It is compared with the
+//! recorded one here as well ([`Symbols::adopt`]): the gate holds at both ends.
+
+use std::collections::HashSet;
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+use perftab_images::{
+    AddressNames, DsoImages, DsoNaming, ForceError, ForcedNames, MatchedNames, NamedLevel,
+    NamingDepth,
+};
+use perftab_profile::{DsoId, DsoKind, FrameId, OffCpu, Profile, StringId, Strings};
+
+use crate::functions::{FunctionId, FunctionKey, Functions, Provenance};
+use crate::matched_symbols::MatchedSymbols;
+
+/// The path of a source file in [`Symbols`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(NonZeroU32);
+
+impl FileId {
+    /// A number that no other file of the profile has.
+    pub fn number(self) -> u32 {
+        self.0.get()
+    }
+}
+
+/// A function: all code in one DSO under one name, or one address without a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function<'a> {
+    /// Demangled; `None`: show the DSO and the address.
+    pub name: Option<&'a str>,
+    /// Where it lies.
+    pub dso: DsoId,
+    /// Without a name: the frame's address ([`perftab_profile::Frame::address`]); else 0.
+    pub address: u64,
+    /// How the name came to be.
+    pub provenance: Provenance,
+}
+
+/// Whether a level is a call, or a body that the compiler copied into its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Inlining {
+    /// The outermost level: a function of its own.
+    Called,
+    /// Inlined into the level before.
+    Inlined,
+}
+
+/// One level of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// What ran.
+    pub function: FunctionId,
+    /// The source file, if known.
+    pub file: Option<FileId>,
+    /// The line in it, counted from 1, if known.
+    pub line: Option<NonZeroU32>,
+    /// How it came to run.
+    pub inlining: Inlining,
+}
+
+/// Names of all frames of one profile.
+#[derive(Default)]
+pub struct Symbols {
+    pub(super) texts: Strings,
+    pub(super) functions: Functions,
+    /// By frame: where its levels are in `levels`.
+    ranges: Vec<LevelRange>,
+    /// By frame: what the linker knows.
+    merged: Vec<FunctionId>,
+    levels: Vec<Level>,
+    /// Entries of `levels` that no frame refers to.
+    unused_levels: usize,
+    /// Frames whose names came with a link.
+    known: HashSet<FrameId>,
+    /// Frames by DSO, in ascending order of address.
+    order: Vec<FrameId>,
+    /// Where each DSO's frames begin in `order`; one more at the end.
+    dso_starts: Vec<u32>,
+}
+
+#[derive(Clone, Copy)]
+struct LevelRange {
+    start: u32,
+    length: u32,
+}
+
+/// Whether a frame has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// It has none.
+    Unnamed,
+    /// It has one, of the build that ran.
+    Named,
+    /// It has one from a file that the user insisted on.
+    Forced,
+}
+
+/// A DSO being named; see [`Symbols::begin`].
+pub struct NamingWork {
+    asked: DsoNaming,
+    next: usize,
+    end: usize,
+    total: usize,
+    met: MetNames,
+}
+
+/// What the numbers in answers stand for.
+#[derive(Default)]
+struct MetNames {
+    functions: Vec<FunctionId>,
+    files: Vec<FileId>,
+}
+
+impl NamingWork {
+    /// Frames named so far, and all that there are.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.total - (self.end - self.next), self.total)
+    }
+
+    /// Whose frames they are.
+    pub fn dso(&self) -> DsoId {
+        self.asked.dso()
+    }
+
+    /// True if nothing is left.
+    pub fn is_done(&self) -> bool {
+        self.next == self.end
+    }
+}
+
+impl Symbols {
+    /// All frames of `profile`, without names.
+    pub fn new(profile: &Profile) -> Self {
+        let frames = || profile.frames.iter().map(|(id, _)| id);
+        let mut symbols = Self {
+            functions: Functions::of_frames(profile),
+            ranges: frames().map(|id| LevelRange { start: id.0, length: 1 }).collect(),
+            merged: frames().map(Functions::of_frame).collect(),
+            levels: frames().map(|id| Level::plain(Functions::of_frame(id))).collect(),
+            order: frames().collect(),
+            ..Self::default()
+        };
+        symbols.order.sort_unstable_by_key(|&id| {
+            let frame = profile.frames.get(id);
+            (frame.dso, frame.address)
+        });
+        let mut next = 0;
+        for (dso, _) in profile.dsos.iter() {
+            symbols.dso_starts.push(next as u32);
+            let rest = &symbols.order[next..];
+            next += rest.partition_point(|&id| profile.frames.get(id).dso <= dso);
+        }
+        symbols.dso_starts.push(next as u32);
+        symbols.name_off_cpu_frames(profile);
+        symbols
+    }
+
+    /// The frames that stacks of time off the CPU end in are no code: they are called what they
+    /// stand for, and no file names them.
+    fn name_off_cpu_frames(&mut self, profile: &Profile) {
+        let off_cpu = profile.dsos.iter().filter(|(_, dso)| dso.kind == DsoKind::OffCpu);
+        for (dso, _) in off_cpu {
+            let of_dso = self.dso_starts[dso.index()]..self.dso_starts[dso.index() + 1];
+            for place in of_dso {
+                let frame = self.order[place as usize];
+                let number = profile.frames.get(frame).address;
+                let Some(why) = OffCpu::ALL.into_iter().find(|&why| why as u64 == number) else {
+                    continue;
+                };
+                let function = self.named(dso, why.name(), Provenance::Embedded);
+                self.set_known(frame, &[Level::plain(function)]);
+            }
+        }
+    }
+
+    /// The levels of a frame, outermost first; at least one.
+    pub fn levels(&self, frame: FrameId) -> &[Level] {
+        let LevelRange { start, length } = self.ranges[frame.index()];
+        &self.levels[start as usize..][..length as usize]
+    }
+
+    /// The function of a frame without its inline levels: the one that the linker knows.
+    pub fn merged(&self, frame: FrameId) -> FunctionId {
+        self.merged[frame.index()]
+    }
+
+    /// What is known of the innermost level of a frame. [`Provenance::Forced`] is a name, but not
+    /// one that counts.
+    pub fn naming(&self, frame: FrameId) -> Naming {
+        let innermost = self.levels(frame).last().map(|level| self.function(level.function));
+        match innermost {
+            // A word of ours, as for a DSO that was collapsed.
+            Some(Function { provenance: Provenance::Unnamed, .. }) => Naming::Unnamed,
+            Some(Function { name: Some(_), provenance: Provenance::Forced, .. }) => Naming::Forced,
+            Some(Function { name: Some(_), .. }) => Naming::Named,
+            _ => Naming::Unnamed,
+        }
+    }
+
+    /// What is known of a function.
+    pub fn function(&self, id: FunctionId) -> Function<'_> {
+        match self.functions.get(id) {
+            FunctionKey::Named { dso, name, provenance } => {
+                Function { name: Some(self.texts.get(name)), dso, address: 0, provenance }
+            }
+            FunctionKey::Unnamed { dso, address } => {
+                Function { name: None, dso, address, provenance: Provenance::Unnamed }
+            }
+        }
+    }
+
+    /// Number of functions ever met; ids are below it.
+    pub fn function_count(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Bytes of memory held, texts apart.
+    pub fn memory(&self) -> usize {
+        self.functions.memory()
+            + self.ranges.capacity() * size_of::<LevelRange>()
+            + self.merged.capacity() * size_of::<FunctionId>()
+            + self.levels.capacity() * size_of::<Level>()
+            + self.order.capacity() * size_of::<FrameId>()
+    }
+
+    /// Path of a source file.
+    pub fn file(&self, id: FileId) -> &str {
+        self.texts.get(StringId(id.0.get() - 1))
+    }
+
+    /// Names all frames of a DSO again, from the files matched with it.
+    pub fn resolve(&mut self, profile: &Profile, dso: DsoId, images: &DsoImages) {
+        let mut work = self.begin(dso, NamingDepth::Inlined);
+        self.step(&mut work, profile, images, usize::MAX);
+    }
+
+    /// Where the frames of a DSO stand in `order`.
+    fn places_of(&self, dso: DsoId) -> Range<usize> {
+        let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
+        bounds.map_or(0..0, |(&start, &end)| start as usize..end as usize)
+    }
+
+    /// The frames of a DSO, in ascending order of address.
+    pub(super) fn frames_of(&self, dso: DsoId) -> &[FrameId] {
+        &self.order[self.places_of(dso)]
+    }
+
+    /// True if the frame's names came with a link.
+    pub fn came_with_a_link(&self, frame: FrameId) -> bool {
+        self.known.contains(&frame)
+    }
+
+    /// Starts to name the frames of a DSO again.
+    pub fn begin(&self, dso: DsoId, depth: NamingDepth) -> NamingWork {
+        let Range { start: next, end } = self.places_of(dso);
+        let asked = DsoNaming::new(dso, depth);
+        NamingWork { asked, next, end, total: end - next, met: MetNames::default() }
+    }
+
+    /// Names up to `frames` more frames of `work`; what is not reached keeps the names it had.
+    pub fn step(
+        &mut self,
+        work: &mut NamingWork,
+        profile: &Profile,
+        images: &DsoImages,
+        frames: usize,
+    ) {
+        let end = work.next.saturating_add(frames).min(work.end);
+        let open = self.without_known(&self.order[work.next..end]);
+        let dso = profile.dsos.get(work.dso());
+        let addresses = open.iter().map(|&frame| profile.frames.get(frame).address);
+        work.next = match images.name(&mut work.asked, dso, addresses) {
+            Some(answer) => {
+                self.adopt(profile, work.asked.dso(), &mut work.met, &open, &answer);
+                end
+            }
+            None => work.end,
+        };
+    }
+
+    /// Takes in what the files of a DSO say of some of its frames, if they are of the build that was
+    /// recorded.
+    fn adopt(
+        &mut self,
+        profile: &Profile,
+        id: DsoId,
+        met: &mut MetNames,
+        frames: &[FrameId],
+        answer: &MatchedNames,
+    ) {
+        let dso = profile.dsos.get(id);
+        if !dso.may_be(answer.identity) {
+            return;
+        }
+        self.meet(id, &answer.names, Provenance::Matched, met);
+        let mut levels = Vec::new();
+        for (&frame, named) in frames.iter().zip(answer.names.by_address()) {
+            let unnamed = Functions::of_frame(frame);
+            levels.clear();
+            levels.extend(named.iter().map(|level| met.level(level, unnamed)));
+            let Some(outermost) = levels.first_mut() else { continue };
+            outermost.inlining = Inlining::Called;
+            let merged = outermost.function;
+            // A stripped file must not take away a name that the recording has. Of a module the
+            // recording knows better: where its code lies is worked out, not read.
+            let (found, known) = (self.function(merged), self.function(self.merged(frame)));
+            let is_module = dso.kind == DsoKind::Module;
+            let is_worse = found.name.is_none() || (is_module && found.name != known.name);
+            if known.provenance == Provenance::Embedded && is_worse {
+                continue;
+            }
+            self.replace(frame, merged, &levels);
+        }
+        self.drop_unused_levels();
+    }
+
+    /// Numbers the functions and files that an answer is the first to have.
+    fn meet(
+        &mut self,
+        dso: DsoId,
+        names: &AddressNames,
+        provenance: Provenance,
+        met: &mut MetNames,
+    ) {
+        let functions = names.functions.iter().map(|name| self.named(dso, name, provenance));
+        met.functions.extend(functions);
+        met.files.extend(names.files.iter().map(|path| self.file_of_path(path)));
+    }
+
+    /// Those of `frames` whose names did not come with a link.
+    fn without_known(&self, frames: &[FrameId]) -> Vec<FrameId> {
+        frames.iter().copied().filter(|frame| !self.known.contains(frame)).collect()
+    }
+
+    /// Names the frames of the DSOs whose symbols travelled in the recording. Frames that have a
+    /// name from a matched file keep it.
+    pub fn embedded(&mut self, profile: &Profile, matched: &MatchedSymbols) {
+        for &dso in matched.dsos() {
+            let mut open = self.frames_of(dso).to_vec();
+            open.retain(|&frame| self.function(self.merged(frame)).name.is_none());
+            let addresses = open.iter().map(|&frame| profile.frames.get(frame).address);
+            let name_at = |address| matched.at(address).map(|symbol| symbol.name.as_str());
+            let names = DsoNaming::new(dso, NamingDepth::Functions).by_symbols(addresses, name_at);
+            self.name_plainly(dso, &open, &names, Provenance::Embedded);
+        }
+    }
+
+    /// Names the frames of a DSO that have no name from a file that the user insists on, and marks
+    /// each name; returns how many got one, at least one.
+    pub fn force(&mut self, profile: &Profile, forced: &ForcedNames) -> Result<usize, ForceError> {
+        let id = forced.dso();
+        let mut open = self.without_known(self.frames_of(id));
+        open.retain(|&frame| self.function(self.merged(frame)).name.is_none());
+        let addresses = open.iter().map(|&frame| profile.frames.get(frame).address);
+        let answer = forced.name(profile.dsos.get(id), addresses)?;
+        match self.name_plainly(id, &open, &answer.names, Provenance::Forced) {
+            0 => Err(ForceError::NamesNothing),
+            named => Ok(named),
+        }
+    }
+
+    /// Gives frames of a DSO their functions, where they have one; returns how many got one.
+    fn name_plainly(
+        &mut self,
+        dso: DsoId,
+        frames: &[FrameId],
+        names: &AddressNames,
+        provenance: Provenance,
+    ) -> usize {
+        let mut met = MetNames::default();
+        self.meet(dso, names, provenance, &mut met);
+        let mut named = 0;
+        for (&frame, levels) in frames.iter().zip(names.by_address()) {
+            if let Some(function) = levels.first().and_then(|level| met.function(level)) {
+                self.replace(frame, function, &[Level::plain(function)]);
+                named += 1;
+            }
+        }
+        self.drop_unused_levels();
+        named
+    }
+
+    /// Takes the forced names of a DSO away again. Those that came with a link stay: where their
+    /// code lay is not in it.
+    pub fn unforce(&mut self, dso: DsoId) {
+        for index in self.places_of(dso) {
+            let frame = self.order[index];
+            let is_forced = self.function(self.merged(frame)).provenance == Provenance::Forced;
+            if is_forced && !self.known.contains(&frame) {
+                let function = Functions::of_frame(frame);
+                self.replace(frame, function, &[Level::plain(function)]);
+            }
+        }
+        self.drop_unused_levels();
+    }
+
+    /// For links: the levels of a frame, outermost first, as the sender knew them. No file names
+    /// it again.
+    pub fn set_known(&mut self, frame: FrameId, levels: &[Level]) {
+        if let Some(outermost) = levels.first() {
+            self.replace(frame, outermost.function, levels);
+            self.known.insert(frame);
+        }
+    }
+
+    /// As naming does, for tests that name without an image.
+    #[cfg(feature = "testing")]
+    pub fn set_levels(&mut self, frame: FrameId, levels: &[Level]) {
+        self.replace(frame, levels[0].function, levels);
+    }
+
+    /// The function at an address without a name.
+    pub fn unnamed(&mut self, dso: DsoId, address: u64) -> FunctionId {
+        self.functions.intern(FunctionKey::Unnamed { dso, address })
+    }
+
+    /// The path of a source file.
+    pub fn file_of_path(&mut self, path: &str) -> FileId {
+        FileId(NonZeroU32::MIN.saturating_add(self.texts.intern(path).0))
+    }
+
+    /// The function of a name as it is shown.
+    pub fn named(&mut self, dso: DsoId, name: &str, provenance: Provenance) -> FunctionId {
+        let name = self.texts.intern(name);
+        self.functions.intern(FunctionKey::Named { dso, name, provenance })
+    }
+
+    /// Gives a frame other levels. They take the place of the old ones if they fit.
+    fn replace(&mut self, frame: FrameId, merged: FunctionId, levels: &[Level]) {
+        self.merged[frame.index()] = merged;
+        let range = &mut self.ranges[frame.index()];
+        let (old, new) = (range.length as usize, levels.len());
+        if new <= old {
+            self.levels[range.start as usize..][..new].copy_from_slice(levels);
+            self.unused_levels += old - new;
+            range.length = new as u32;
+            return;
+        }
+        self.unused_levels += old;
+        *range = LevelRange { start: self.levels.len() as u32, length: new as u32 };
+        self.levels.extend_from_slice(levels);
+    }
+
+    fn drop_unused_levels(&mut self) {
+        if self.unused_levels * 2 <= self.levels.len() {
+            return;
+        }
+        let mut kept = Vec::with_capacity(self.levels.len() - self.unused_levels);
+        for range in &mut self.ranges {
+            let start = kept.len() as u32;
+            kept.extend_from_slice(&self.levels[range.start as usize..][..range.length as usize]);
+            range.start = start;
+        }
+        self.levels = kept;
+        self.unused_levels = 0;
+    }
+}
+
+impl Level {
+    /// A function without inline levels, file or line.
+    fn plain(function: FunctionId) -> Self {
+        Self { function, file: None, line: None, inlining: Inlining::Called }
+    }
+}
+
+impl MetNames {
+    /// A number that no answer has explained is no name.
+    fn function(&self, level: &NamedLevel) -> Option<FunctionId> {
+        self.functions.get(level.function?.0 as usize).copied()
+    }
+
+    fn level(&self, level: &NamedLevel, unnamed: FunctionId) -> Level {
+        Level {
+            function: self.function(level).unwrap_or(unnamed),
+            file: level.file.and_then(|file| self.files.get(file.0 as usize)).copied(),
+            line: level.line,
+            inlining: Inlining::Inlined,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Samples whose user call chain comes later.
+//!
+//! Since Linux 6.19 a sample taken in the kernel may have a cookie in place of its user call
+//! chain; CALLCHAIN_DEFERRED brings the chain when the thread returns to user space, once for all
+//! samples that wait for it. Until then they stand in the profile with their kernel part.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use perftab_perfdata::decode::sample::Words;
+use perftab_perfdata::format::record::CONTEXT_USER_DEFERRED;
+
+use crate::StackId;
+
+/// Samples that wait at one time. Threads that sleep in the kernel keep theirs waiting, but a
+/// real machine has some thousands of those; beyond this a file is broken, or made to harm.
+const MAX_WAITING: usize = 1 << 18;
+
+/// A thread, and the cookie that its samples have in place of their user call chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cookie {
+    pub tid: u32,
+    pub cookie: u64,
+}
+
+/// A sample that waits.
+pub(super) struct DeferredSample {
+    /// Its rows in the profile: several, if it told of several events.
+    pub rows: Range<usize>,
+    /// Its kernel part.
+    pub stack: StackId,
+    /// The record, if somebody wants to see it when it is complete.
+    pub record: Option<Vec<u8>>,
+}
+
+/// All samples that wait.
+#[derive(Default)]
+pub(super) struct DeferredSamples {
+    waiting: HashMap<Cookie, Vec<DeferredSample>>,
+    count: usize,
+    given_up: u64,
+}
+
+impl DeferredSamples {
+    /// The cookie that a call chain ends with.
+    pub(super) fn cookie(call_chain: Words<'_>) -> Option<u64> {
+        let before_last = call_chain.len().checked_sub(2)?;
+        let is_deferred = call_chain.get(before_last) == Some(CONTEXT_USER_DEFERRED);
+        is_deferred.then(|| call_chain.get(before_last + 1)).flatten()
+    }
+
+    /// Lets a sample wait; gives it back if too many do.
+    pub(super) fn wait(
+        &mut self,
+        cookie: Cookie,
+        sample: DeferredSample,
+    ) -> Result<(), DeferredSample> {
+        if self.count == MAX_WAITING {
+            self.given_up += 1;
+            return Err(sample);
+        }
+        self.count += 1;
+        self.waiting.entry(cookie).or_default().push(sample);
+        Ok(())
+    }
+
+    /// The samples whose call chain has come, in their order.
+    pub(super) fn take(&mut self, cookie: Cookie) -> Vec<DeferredSample> {
+        let samples = self.waiting.remove(&cookie).unwrap_or_default();
+        self.count -= samples.len();
+        samples
+    }
+
+    /// The samples whose call chain never came, in their order.
+    pub(super) fn take_rest(&mut self) -> Vec<DeferredSample> {
+        let mut rest: Vec<DeferredSample> =
+            self.waiting.drain().flat_map(|(_, samples)| samples).collect();
+        rest.sort_by_key(|sample| sample.rows.start);
+        self.given_up += rest.len() as u64;
+        self.count = 0;
+        rest
+    }
+
+    /// How many samples stayed without the user part of their call chain.
+    pub(super) fn given_up(&self) -> u64 {
+        self.given_up
+    }
+}

@@ -1,0 +1,199 @@
+//! Kernel and kernel modules: one address space for all processes. The same again for guests.
+
+use std::ops::Range;
+
+use perftab_perfdata::decode::records::MmapRecord;
+
+use super::address_space::{AddressSpace, Mapping, Version};
+use crate::{DsoId, DsoKind, Dsos, MappedFrom};
+
+/// Name that perf gives to the kernel.
+pub(super) const KERNEL_NAME: &str = "[kernel.kallsyms]";
+/// What the names of kernel maps begin with: `[kernel.kallsyms]_text`, and `[kernel.kallsyms._text]`
+/// from perf 2.6.34 and before.
+const KERNEL_PREFIX: &str = "[kernel.kallsyms";
+/// Name that perf gives to the kernel of the guests that it was told nothing else of.
+const GUEST_KERNEL_NAME: &str = "[guest.kernel.kallsyms]";
+/// The same with the pid of a guest: `[guest.kernel.kallsyms.1234]`.
+const GUEST_KERNEL_PREFIX: &str = "[guest.kernel.kallsyms";
+
+/// A kernel's address space. Its frames keep the address at run time: embedded symbols have it
+/// too, and a vmlinux is slid to it by the reference symbol.
+pub(super) struct Kernel {
+    of: KernelOf,
+    space: AddressSpace,
+    kernel: Option<DsoId>,
+    versions: u32,
+}
+
+/// Every kernel that samples may have run in.
+pub(super) struct Kernels {
+    pub host: Kernel,
+    pub guests: Kernel,
+}
+
+impl Default for Kernels {
+    fn default() -> Self {
+        Self { host: Kernel::new(KernelOf::Host), guests: Kernel::new(KernelOf::Guests) }
+    }
+}
+
+/// Whose kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KernelOf {
+    /// The machine's that was recorded.
+    Host,
+    /// Its guests', together: samples do not say which guest ran. Nothing here can name their
+    /// code, so they are shown by address.
+    Guests,
+}
+
+impl Kernel {
+    fn new(of: KernelOf) -> Self {
+        Self { of, space: AddressSpace::new(of.version(0)), kernel: None, versions: 0 }
+    }
+
+    /// A map of the kernel (pid -1 on the host). The kernel's own is [`KERNEL_NAME`] and the name
+    /// of its reference symbol (`_text` or `_stext`), whose address is the page offset (0 if the
+    /// recorder was not allowed to see it). Other names in brackets and paths are modules. What is
+    /// left are more ranges of the kernel (`__entry_SYSCALL_64_trampoline`, Linux 4.15 to 4.20),
+    /// as `machine__process_kernel_mmap_event` in `tools/perf/util/machine.c` has it.
+    pub(super) fn map(&mut self, dsos: &mut Dsos, mmap: &MmapRecord<'_>) {
+        // The kernel's map may be said to end behind the last address.
+        let end = mmap.address.saturating_add(mmap.length);
+        let dso = if let Some(rest) = mmap.path.strip_prefix(self.of.prefix()) {
+            let dso = self.of.intern(dsos, mmap.mapped_from);
+            self.kernel = Some(dso);
+            let place = &mut dsos.get_mut(dso).kernel_place;
+            place.add(mmap.page_offset, mmap.address..end);
+            if place.symbol.is_none() {
+                place.symbol = reference_symbol(rest).map(str::to_owned);
+            }
+            dso
+        } else if mmap.path.starts_with(['/', '[']) {
+            let dso = dsos.intern(&mmap.path, self.of.module_kind(), mmap.mapped_from, None);
+            dsos.get_mut(dso).kernel_place.add(mmap.address, mmap.address..end);
+            dso
+        } else {
+            self.dso(dsos)
+        };
+        if mmap.length > 0 {
+            // Frames keep their run-time address: the page offset is the address itself.
+            self.put(mmap.address..end, mmap.address, dso);
+        }
+    }
+
+    /// Code made at run time is there now. Its frames have the offset from its start.
+    pub(super) fn add_code(&mut self, range: Range<u64>, dso: DsoId) {
+        self.put(range, 0, dso);
+    }
+
+    /// Code made at run time is gone.
+    pub(super) fn remove_code(&mut self, range: Range<u64>, dso: DsoId) {
+        if self.space.find(range.start).is_some_and(|mapping| mapping.dso == dso) {
+            let version = self.next_version();
+            self.space.unmap(range, version);
+        }
+    }
+
+    fn put(&mut self, range: Range<u64>, page_offset: u64, dso: DsoId) {
+        let mapping = Mapping { start: range.start, end: range.end, page_offset, dso };
+        let version = self.next_version();
+        self.space.map(mapping, version);
+    }
+
+    fn next_version(&mut self) -> Version {
+        self.versions += 1;
+        self.of.version(self.versions)
+    }
+
+    /// What is mapped where.
+    pub(super) fn address_space(&self) -> &AddressSpace {
+        &self.space
+    }
+
+    /// What a kernel address outside of every map belongs to: the kernel itself (code made at run
+    /// time, modules that were loaded later, a recording without kernel maps). `None` for an address
+    /// of user space, which samples in kernel mode may have where the hardware is imprecise: 64-bit
+    /// kernels have the upper half of the addresses.
+    pub(super) fn dso_outside_maps(&mut self, dsos: &mut Dsos, address: u64) -> Option<DsoId> {
+        let is_upper = |address: u64| address >> 63 == 1;
+        let is_64_bit = self.space.first().is_some_and(|mapping| is_upper(mapping.start));
+        (is_upper(address) || !is_64_bit).then(|| self.dso(dsos))
+    }
+
+    fn dso(&mut self, dsos: &mut Dsos) -> DsoId {
+        *self.kernel.get_or_insert_with(|| self.of.intern(dsos, MappedFrom::Nothing))
+    }
+}
+
+impl KernelOf {
+    fn version(self, number: u32) -> Version {
+        match self {
+            Self::Host => Version::kernel(number),
+            Self::Guests => Version::guest_kernel(number),
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Host => KERNEL_PREFIX,
+            Self::Guests => GUEST_KERNEL_PREFIX,
+        }
+    }
+
+    fn intern(self, dsos: &mut Dsos, mapped_from: MappedFrom) -> DsoId {
+        match self {
+            Self::Host => dsos.intern(KERNEL_NAME, DsoKind::Kernel, mapped_from, None),
+            Self::Guests => intern_foreign(dsos, GUEST_KERNEL_NAME),
+        }
+    }
+
+    fn module_kind(self) -> DsoKind {
+        match self {
+            Self::Host => DsoKind::Module,
+            Self::Guests => DsoKind::Anon,
+        }
+    }
+}
+
+/// The symbol whose address the page offset is, from what follows the kernel's name: `]_text`, or
+/// `._text]` from perf 2.6.34 and before. Recorders choose `_text`, else `_stext`; what may stand
+/// behind that is not a part of it.
+fn reference_symbol(rest: &str) -> Option<&str> {
+    let name = rest.trim_start_matches([']', '.']);
+    if let Some(known) = ["_text", "_stext"].into_iter().find(|known| name.starts_with(known)) {
+        return Some(known);
+    }
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
+    Some(&name[..end]).filter(|name| !name.is_empty())
+}
+
+/// A DSO for code that ran on the machine, but not in its kernel or processes. It has no identity
+/// that a file could match.
+pub(super) fn intern_foreign(dsos: &mut Dsos, name: &str) -> DsoId {
+    let dso = dsos.intern(name, DsoKind::Anon, MappedFrom::Nothing, None);
+    dsos.get_mut(dso).no_identity_because = Some("it ran in a guest or below the kernel");
+    dso
+}
+
+/// What kind of thing a process mapped under this name. Names without a file behind them
+/// (`tools/perf/util/map.h`, `is_anon_memory` and its neighbours) can never have a build-id.
+pub(super) fn user_dso_kind(path: &str) -> DsoKind {
+    const ANONYMOUS: [&str; 9] = [
+        "//anon",
+        "[anon:",
+        "[heap]",
+        "[stack",
+        "/memfd:",
+        "anon_inode:",
+        "/dev/zero",
+        "/SYSV",
+        "/anon_hugepage",
+    ];
+    match path {
+        "[vdso]" | "[vdso32]" | "[vdsox32]" | "[vsyscall]" | "[uprobes]" => DsoKind::Vdso,
+        _ if ANONYMOUS.iter().any(|anonymous| path.starts_with(anonymous)) => DsoKind::Anon,
+        _ => DsoKind::User,
+    }
+}

@@ -1,0 +1,314 @@
+//! Blocks of records, pushed in file order → a [`Profile`].
+//!
+//! ```text
+//! push(block) → stream: walker, zstd → merge, time_order → reader: tasks, call_chain, columns
+//! ```
+//!
+//! Memory is that of the columns and of the records of two rounds of the recorder, whatever the
+//! file's size: a record is dropped as soon as it is in the profile, and stack dumps are passed
+//! over without being kept.
+
+mod address_space;
+mod build_ids;
+mod call_chain;
+mod deferred;
+mod doubt;
+mod embedded;
+mod event_names;
+mod events;
+mod funnel;
+mod kernel;
+mod kernel_symbols;
+mod merge;
+mod off_cpu;
+mod periods;
+mod reader;
+mod sample;
+mod simpleperf_symbols;
+mod stream;
+mod tasks;
+mod time_order;
+mod user_part;
+mod walker;
+mod warnings;
+mod watch;
+
+use merge::Merge;
+use perftab_perfdata::decode::features::Features;
+use perftab_perfdata::decode::header::{Header, RecordingEnd, Section};
+use perftab_perfdata::decode::sample_tail::NO_STACK_DUMP;
+use perftab_perfdata::decode::wrapper::UnpackError;
+use perftab_perfdata::error::{Warning, WarningKind};
+use perftab_perfdata::format::header::{MAGIC_BIG, MAGIC_LITTLE};
+use perftab_perfdata::format::record::RecordType;
+use perftab_perfdata::text::printable;
+use reader::Reader;
+use stream::{Stream, StreamSink};
+use time_order::TimeOrder;
+use walker::{Damage, Entry, Sink};
+use warnings::Warnings;
+
+use crate::EmbeddedSymbols;
+use crate::Profile;
+
+pub use user_part::UserPart;
+pub use watch::{SampleWatcher, WatchedSample};
+
+/// Reads the records of a recording into a [`Profile`].
+pub struct Ingest {
+    streams: Vec<Stream>,
+    records: Records,
+}
+
+/// Bytes of a stream that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WantedOfStream {
+    /// Which stream.
+    pub stream: usize,
+    /// From where in its file.
+    pub offset: u64,
+    /// How many from there.
+    pub length: u64,
+}
+
+/// What a recording gives when all of it has been read.
+pub struct Ingested {
+    /// The columns.
+    pub profile: Profile,
+    /// What was lost or is doubtful.
+    pub warnings: Vec<Warning>,
+    /// Symbols that travelled in it. They pass the gate as a file does.
+    pub symbols: Vec<EmbeddedSymbols>,
+    /// Whether records were compressed.
+    pub compression: RecordCompression,
+}
+
+/// Whether records of a recording are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordCompression {
+    /// None is.
+    None,
+    /// Some are, with zstd.
+    Zstd,
+}
+
+impl Ingest {
+    /// For the records that follow `header`, in one stream or several: each is a section of a
+    /// file. A size of `u64::MAX` says that the size is not known. `features` has everything that
+    /// the file says beside its records: how these are read depends on it. Only a pipe has it among
+    /// them.
+    pub fn new(header: &Header, features: Features, streams: &[Section]) -> Self {
+        let mut warnings = Warnings::default();
+        for damage in &header.damage {
+            warnings.add_named(damage.kind, damage.offset, || damage.message.clone());
+        }
+        if header.end == RecordingEnd::Died {
+            warnings.add(WarningKind::Unfinished, Some(header.data.offset), || {
+                "The recorder did not finish. Host, events and build-ids from the end of the file \
+                 are absent."
+                    .to_owned()
+            });
+        }
+        let mut reader = Reader::new(header.order, features, warnings);
+        reader.add_events(header.events.iter().cloned());
+        let stream = |section: &Section| {
+            let end = section.end().unwrap_or(u64::MAX);
+            Stream::new(header.order, section.offset, end)
+        };
+        let merge = Merge::new(streams.len());
+        Self {
+            streams: streams.iter().map(stream).collect(),
+            records: Records {
+                merge,
+                time_order: TimeOrder::default(),
+                reader,
+                without_dump: Vec::new(),
+            },
+        }
+    }
+
+    /// Has every sample that is read from now on shown to `watcher`.
+    pub fn watch(&mut self, watcher: SampleWatcher) {
+        self.records.reader.watch(watcher);
+    }
+
+    /// Which bytes are wanted next; `None`: all have been read.
+    pub fn wants(&self) -> Option<WantedOfStream> {
+        let wanted = |stream: usize| self.streams.get(stream).and_then(Stream::wants);
+        let stream = self.records.merge.next(|stream| wanted(stream).is_some())?;
+        let (offset, length) = wanted(stream)?;
+        Some(WantedOfStream { stream, offset, length })
+    }
+
+    /// Takes the next bytes of a stream, cut anywhere.
+    pub fn push(&mut self, stream: usize, block: &[u8]) {
+        let Some(from) = self.streams.get_mut(stream) else { return };
+        from.push(block, &mut self.records.of(stream));
+        if from.wants().is_none() {
+            self.end(stream);
+        }
+    }
+
+    /// Passes over the next bytes of a stream where they are many that nobody needs; returns how
+    /// many.
+    pub fn jump(&mut self, stream: usize) -> u64 {
+        let Some(from) = self.streams.get_mut(stream) else { return 0 };
+        let jumped = from.jump();
+        if from.wants().is_none() {
+            self.end(stream);
+        }
+        jumped
+    }
+
+    /// Says that a stream has no more bytes.
+    pub fn end(&mut self, stream: usize) {
+        let Some(from) = self.streams.get_mut(stream) else { return };
+        from.finish(&mut self.records.of(stream));
+        let settled = self.records.merge.finish(stream);
+        self.records.settle(settled);
+    }
+
+    /// Something of the file that could not be read.
+    pub fn warn(&mut self, kind: WarningKind, offset: Option<u64>, message: String) {
+        self.records.reader.warnings.add_named(kind, offset, || message);
+    }
+
+    /// How many samples have been met.
+    pub fn samples(&self) -> u64 {
+        self.records.reader.samples()
+    }
+
+    /// Ends the reading and returns what was read and what was lost on the way.
+    pub fn finish(mut self) -> Ingested {
+        for stream in 0..self.streams.len() {
+            self.end(stream);
+        }
+        let compression = match self.streams.iter().any(Stream::is_compressed) {
+            true => RecordCompression::Zstd,
+            false => RecordCompression::None,
+        };
+        let Records { mut time_order, mut reader, .. } = self.records;
+        time_order.finish(|entry| reader.read(entry));
+        reader.finish(&time_order, compression)
+    }
+}
+
+/// Takes the records of all streams: into the order of time, or straight on where they have none.
+struct Records {
+    merge: Merge,
+    time_order: TimeOrder,
+    reader: Reader,
+    /// Memory for a sample without its stack dump.
+    without_dump: Vec<u8>,
+}
+
+impl Records {
+    fn of(&mut self, stream: usize) -> RecordsOf<'_> {
+        RecordsOf { stream, records: self }
+    }
+
+    /// All streams have come to this time.
+    fn settle(&mut self, time: u64) {
+        let reader = &mut self.reader;
+        self.time_order.settle(time, |entry| reader.read(entry));
+    }
+}
+
+/// Takes the records of one stream.
+struct RecordsOf<'a> {
+    stream: usize,
+    records: &'a mut Records,
+}
+
+impl Sink for RecordsOf<'_> {
+    fn record(&mut self, entry: Entry<'_>) {
+        let Records { merge, time_order, reader, without_dump } = self.records;
+        reader.count(entry.header.record_type);
+        if entry.header.record_type == RecordType::FINISHED_ROUND {
+            let settled = merge.finish_round(self.stream);
+            self.records.settle(settled);
+            return;
+        }
+        let (time, dump) = reader.time_and_dump(entry.header, entry.bytes);
+        let entry = match dump {
+            None => entry,
+            Some(dump) => {
+                reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
+                without_dump.clear();
+                without_dump.extend_from_slice(&entry.bytes[..dump.start]);
+                without_dump.extend_from_slice(&NO_STACK_DUMP);
+                without_dump.extend_from_slice(&entry.bytes[dump.end..]);
+                Entry { bytes: without_dump, ..entry }
+            }
+        };
+        match time {
+            Some(time) if time != 0 => {
+                let size = entry.bytes.len();
+                time_order.push(self.stream, time, entry, |entry| reader.read(entry));
+                if let Some(settled) = merge.record(self.stream, time, size) {
+                    self.records.settle(settled);
+                }
+            }
+            _ => reader.read(entry),
+        }
+    }
+
+    fn damage(&mut self, offset: u64, damage: Damage<'_>) {
+        let warnings = &mut self.records.reader.warnings;
+        let offset = Some(offset);
+        match damage {
+            Damage::ImpossibleSize(size) => warnings.add(WarningKind::Damaged, offset, || {
+                format!(
+                    "The rest could not be read: record size {size}. What came before it is shown."
+                )
+            }),
+            Damage::NoRecord => warnings.add(WarningKind::Damaged, offset, || {
+                "The rest could not be read: there is no record at this offset. What came before it \
+                 is shown."
+                    .to_owned()
+            }),
+            Damage::Text(line)
+                if line.starts_with(&MAGIC_LITTLE) || line.starts_with(&MAGIC_BIG) =>
+            {
+                warnings.add(WarningKind::Damaged, offset, || {
+                    "A second recording follows the first and was left out. Open it separately."
+                        .to_owned()
+                })
+            }
+            Damage::Text(line) => warnings.add(WarningKind::Text, offset, || {
+                let line = printable(&String::from_utf8_lossy(line)).into_owned();
+                format!(
+                    "Text between the records was skipped: \"{}\". Keep the \
+                     recorder's messages out of the recording (2>messages).",
+                    line.trim()
+                )
+            }),
+            Damage::TooLarge(size) => warnings.add(WarningKind::Unreadable, offset, || {
+                format!("A record of {size} bytes was skipped: no known record is that large.")
+            }),
+            Damage::Truncated { missing: 0 } => {
+                warnings.add(WarningKind::Truncated, offset, || {
+                    "The data ends inside a record, which was left out.".to_owned()
+                })
+            }
+            Damage::Truncated { missing } => warnings.add(WarningKind::Truncated, offset, || {
+                format!(
+                    "The file is truncated: {missing} bytes of its records and everything after \
+                     them are missing."
+                )
+            }),
+        }
+    }
+}
+
+impl StreamSink for RecordsOf<'_> {
+    fn round_passed_over(&mut self) {
+        self.records.reader.count(RecordType::FINISHED_ROUND);
+    }
+
+    fn unpacking_failed(&mut self, offset: u64, error: &UnpackError) {
+        self.records.reader.warnings.add(WarningKind::Unpacking, Some(offset), || {
+            format!("Compressed records from there on could not be read: {error}.")
+        });
+    }
+}

@@ -1,0 +1,249 @@
+//! How much there was when: what bins of time a snapshot can have of a profile, and how fine it has them.
+//!
+//! As in the timeline of a recording, the weight of a sample lies in the time for which it stands. At its
+//! moment, steady work would be a comb wherever bins and period do not fit each other.
+
+use std::collections::{BTreeMap, HashMap};
+use std::iter::Peekable;
+use std::ops::Range;
+
+use perftab_profile::{BinCell, BinTrack, BinsOf, EventId, Profile, ThreadId, TimeBins};
+use perftab_views::Query;
+use perftab_views::filter::{Filter, FilterKind};
+use perftab_views::sample_spans::{SampleSpan, SampleSpans, period};
+use perftab_views::timeline::leaf_kinds;
+
+use crate::Contents;
+use crate::scope::Scope;
+use crate::tree::Tree;
+
+/// The finest bins that there are of what a query leaves, of each thread, while they are made.
+pub(super) struct TimeBinsBuilder {
+    first: u64,
+    /// By stack.
+    kinds: Vec<u8>,
+    stage: Stage,
+    /// Rows gone through in this stage.
+    done: usize,
+    tracks: HashMap<(EventId, ThreadId), TrackBuilder>,
+    /// By event.
+    spans: Vec<Option<SampleSpans>>,
+}
+
+/// A track to be.
+struct TrackBuilder {
+    track: BinTrack,
+    /// Cells as of which each bin and kind may be there several times.
+    loose: usize,
+}
+
+/// Of more events each sample stands at its moment: all that is known of CPUs is kept for each.
+const MOST_SPREAD_EVENTS: usize = 64;
+/// The newest cells of a track among which a sample's is looked for.
+const NEWEST_CELLS: usize = 16;
+
+enum Stage {
+    /// When the last sample was, since the first of the recording, as far as is known.
+    Length(Option<u64>),
+    Cells {
+        length: u64,
+    },
+    Done(Option<TimeBins>),
+}
+
+impl TimeBinsBuilder {
+    /// Samples that have no time have no bins.
+    pub fn new(contents: &Contents<'_>, scope: &Scope, query: Option<&Query>) -> Self {
+        let profile = contents.profile;
+        let (stage, kinds) = match (&profile.bins, query) {
+            (Some(bins), None) => (Stage::Done(Some(bins.clone())), Vec::new()),
+            (Some(bins), Some(query)) => (Stage::Done(filtered(profile, bins, query)), Vec::new()),
+            (None, _) => match scope.facts.time {
+                None => (Stage::Done(None), Vec::new()),
+                Some(_) => (Stage::Length(None), leaf_kinds(profile, contents.symbols)),
+            },
+        };
+        let first = scope.facts.time.map_or(0, |(first, _)| first);
+        Self { first, kinds, stage, done: 0, tracks: HashMap::new(), spans: Vec::new() }
+    }
+
+    /// Goes through about so many rows of samples more; true when that was all.
+    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, rows: usize) -> bool {
+        let profile = contents.profile;
+        let samples = &profile.samples;
+        let to = self.done.saturating_add(rows.max(1)).min(samples.len());
+        let range = std::mem::replace(&mut self.done, to)..to;
+        let is_last = to == samples.len();
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done(None)) {
+            Stage::Length(last) => {
+                let since = |row: usize| samples.time_nanos[row].saturating_sub(self.first);
+                let here = tree.rows_in(profile, range).map(|(row, _)| since(row)).max();
+                match last.max(here) {
+                    Some(last) if is_last => {
+                        self.done = 0;
+                        self.spans = spans(profile);
+                        Stage::Cells { length: last.saturating_add(1) }
+                    }
+                    None if is_last => Stage::Done(None),
+                    last => Stage::Length(last),
+                }
+            }
+            Stage::Cells { length } => match self.add(contents, tree, range, length) {
+                None => Stage::Done(None),
+                Some(()) if is_last => {
+                    let tracks = std::mem::take(&mut self.tracks).into_values();
+                    let mut tracks: Vec<BinTrack> = tracks.map(|it| in_order(it.track)).collect();
+                    tracks.sort_unstable_by_key(|track| (track.event, track.thread));
+                    let (of, count) = (BinsOf::Threads, TimeBins::MOST);
+                    Stage::Done(Some(TimeBins { of, count, length, tracks }))
+                }
+                Some(()) => Stage::Cells { length },
+            },
+            done => done,
+        };
+        matches!(self.stage, Stage::Done(_))
+    }
+
+    /// What was made; `None` where it would not be of all samples: some have no time.
+    pub fn finish(self) -> Option<TimeBins> {
+        match self.stage {
+            Stage::Done(bins) => bins,
+            Stage::Length(_) | Stage::Cells { .. } => None,
+        }
+    }
+
+    /// Adds rows of samples; `None` if one has no time.
+    fn add(
+        &mut self,
+        contents: &Contents<'_>,
+        tree: &Tree,
+        range: Range<usize>,
+        length: u64,
+    ) -> Option<()> {
+        let profile = contents.profile;
+        let samples = &profile.samples;
+        let shift = self.first.saturating_sub(profile.first_time().unwrap_or(self.first));
+        let mut taken: Peekable<_> = tree.rows_in(profile, range.clone()).peekable();
+        for row in range {
+            // What is not taken has been on its CPU, too.
+            let event = usize::from(samples.event[row]);
+            let spans = self.spans.get_mut(event).and_then(Option::as_mut);
+            let span = spans.and_then(|spans| spans.next(profile, row));
+            if taken.next_if(|(next, _)| *next == row).is_none() {
+                continue;
+            }
+            let sample = samples.get(row).filter(|sample| sample.time_nanos != 0)?;
+            let end = sample.time_nanos.saturating_sub(self.first);
+            let start = span.map_or(end, |span| span.start.saturating_sub(shift).min(end));
+            let kind = self.kinds[sample.stack.index()];
+            let (event, thread) = (sample.event, sample.thread);
+            let building = self
+                .tracks
+                .entry((event, thread))
+                .or_insert_with(|| TrackBuilder { track: empty_track(event, thread), loose: 0 });
+            let track = &mut building.track;
+            track.samples = track.samples.saturating_add(samples.count(row));
+            track.weight = track.weight.saturating_add(sample.weight);
+            building.add(SampleSpan { start, end }, length, kind, sample.weight);
+        }
+        Some(())
+    }
+}
+
+impl TrackBuilder {
+    /// Spreads a sample over the bins in which it lies. Parts are rounded so that they add up to it.
+    fn add(&mut self, span: SampleSpan, length: u64, kind: u8, weight: u64) {
+        let (mut share_before, mut before) = (0.0, 0);
+        let mut last = None;
+        span.spread(&(0..length), TimeBins::MOST as usize, |bin, share| {
+            share_before += share;
+            let upto = ((weight as f64 * share_before).round() as u64).clamp(before, weight);
+            self.add_cell(BinCell { kind, bin: bin as u32, weight: upto - before });
+            before = upto;
+            last = Some(bin);
+        });
+        let bin = last.map_or(0, |bin| bin as u32);
+        self.add_cell(BinCell { kind, bin, weight: weight - before });
+    }
+
+    fn add_cell(&mut self, cell: BinCell) {
+        if cell.weight == 0 {
+            return;
+        }
+        let cells = &mut self.track.cells;
+        // Samples are in order of time: the cells of a bin are among the last ones.
+        let mut newest = cells.iter_mut().rev().take(NEWEST_CELLS);
+        match newest.find(|it| (it.bin, it.kind) == (cell.bin, cell.kind)) {
+            Some(known) => known.weight = known.weight.saturating_add(cell.weight),
+            None => cells.push(cell),
+        }
+        if cells.len() > self.loose.saturating_mul(2).max(CELLS_OF_A_TRACK) {
+            merge_cells(cells);
+            self.loose = cells.len();
+        }
+    }
+}
+
+/// More cells than a track usually has: these are merged where several are of one bin and kind.
+const CELLS_OF_A_TRACK: usize = 4 * TimeBins::MOST as usize;
+
+/// For which time the samples of each event stand.
+fn spans(profile: &Profile) -> Vec<Option<SampleSpans>> {
+    let events = (0u32..).take(profile.events.len());
+    let spread = |event: u32| SampleSpans::new(profile, period(profile, event));
+    events.map(|event| ((event as usize) < MOST_SPREAD_EVENTS).then(|| spread(event))).collect()
+}
+
+fn empty_track(event: EventId, thread: ThreadId) -> BinTrack {
+    BinTrack { event, thread, samples: 0, weight: 0, cells: Vec::new() }
+}
+
+/// What a query leaves of bins. Processes can be taken away; other filters, and steps, leave a part of each
+/// bin that is not known.
+fn filtered(profile: &Profile, bins: &TimeBins, query: &Query) -> Option<TimeBins> {
+    let others = FilterKind::ALL.into_iter().filter(|&kind| kind != FilterKind::Processes);
+    if others.into_iter().any(|kind| kind.is_set(query)) || !query.steps.is_empty() {
+        return None;
+    }
+    let filter = Filter::new(profile, query);
+    let mut bins = bins.clone();
+    bins.tracks.retain(|track| filter.takes_thread(track.thread));
+    Some(bins)
+}
+
+/// The same in fewer bins, or of fewer tracks: all those become one that `merged` makes one thread.
+pub(super) fn coarser(
+    bins: &TimeBins,
+    of: BinsOf,
+    count: u32,
+    merged: impl Fn(ThreadId) -> ThreadId,
+) -> TimeBins {
+    let by = (bins.count / count.max(1)).max(1);
+    let mut tracks: BTreeMap<(EventId, ThreadId), BinTrack> = BTreeMap::new();
+    for track in &bins.tracks {
+        let (event, thread) = (track.event, merged(track.thread));
+        let sum = tracks.entry((event, thread)).or_insert_with(|| empty_track(event, thread));
+        sum.samples = sum.samples.saturating_add(track.samples);
+        sum.weight = sum.weight.saturating_add(track.weight);
+        sum.cells.extend(track.cells.iter().map(|cell| BinCell { bin: cell.bin / by, ..*cell }));
+    }
+    let tracks = tracks.into_values().map(in_order).collect();
+    TimeBins { of, count: bins.count / by, length: bins.length, tracks }
+}
+
+/// Cells by kind and bin, each once.
+fn in_order(mut track: BinTrack) -> BinTrack {
+    merge_cells(&mut track.cells);
+    track
+}
+
+fn merge_cells(cells: &mut Vec<BinCell>) {
+    cells.sort_unstable_by_key(|cell| (cell.kind, cell.bin));
+    cells.dedup_by(|next, cell| {
+        let is_same = (next.kind, next.bin) == (cell.kind, cell.bin);
+        if is_same {
+            cell.weight = cell.weight.saturating_add(next.weight);
+        }
+        is_same
+    });
+}

@@ -1,0 +1,462 @@
+//! Where in the code of the hottest functions samples ended: what a snapshot can tell of it, and as
+//! many functions as there is room for.
+//!
+//! What is told of a function is told of all that the snapshot keeps of its own code, or not at all.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::num::NonZeroU32;
+
+use perftab_names::{FunctionId, Provenance, Symbols};
+use perftab_profile::{DsoId, Frame, FrameId};
+use perftab_views::call_tree::Label;
+use perftab_views::hot_lines::{SourceLine, place_in};
+use perftab_views::weights::Sum;
+use perftab_views::{Inlines, Query};
+
+use super::body::Body;
+use super::dsos::Tables;
+use super::sums::Unit;
+use super::texts::RedactedText;
+use crate::fields::{Field, Writer, zigzag};
+use crate::selection::Selection;
+use crate::tree::Tree;
+use crate::{Contents, Disclosure, MAX_HOT_FUNCTIONS, MAX_HOT_PLACES, MAX_NODES, ShareOptions};
+
+/// Bytes that may be taken where nothing else is large.
+const LEAST_ROOM: usize = 3 << 10;
+/// The same of snapshots with what stands at lines and addresses.
+const LEAST_ROOM_OF_TEXTS: usize = 12 << 10;
+
+/// One part in so many may be taken: of what is asked for, and of all else where that is large.
+pub(super) fn part(contents: &Contents<'_>, options: &ShareOptions) -> usize {
+    if options.includes_texts(contents) { 4 } else { 20 }
+}
+
+/// The functions whose own code a call node is: its own, and those that it is inlined into.
+fn owners(tree: &Tree, node: u32) -> impl Iterator<Item = FunctionId> + '_ {
+    let chain = std::iter::successors(Some(node), |&node| {
+        let node = &tree.nodes[node as usize];
+        matches!(node.label, Label::Inlined(_)).then_some(node.parent)
+    });
+    chain.filter_map(|node| tree.nodes[node as usize].label.function())
+}
+
+/// Samples of a hot function by where they ended: sums of call nodes, frames and events.
+pub(super) struct Heat {
+    /// Most weight first.
+    functions: Vec<FunctionId>,
+    /// By function, then frame.
+    cells: Vec<(Cell, Sum)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Cell {
+    /// Position in [`Heat::functions`].
+    function: u32,
+    frame: FrameId,
+    node: u32,
+    event: u16,
+}
+
+/// Where samples ended: whoever can read it tells what stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HotPlace {
+    /// Whose code it is.
+    pub dso: DsoId,
+    /// As [`Frame::address`]: of a call one less than what it returns to.
+    pub address: u64,
+    /// What it was made of.
+    pub line: SourceLine,
+}
+
+impl Heat {
+    /// Each place once, in order.
+    pub fn places(&self, contents: &Contents<'_>) -> Vec<HotPlace> {
+        let Contents { profile, symbols, .. } = *contents;
+        let place = |(cell, _): &(Cell, Sum)| {
+            let Frame { dso, address } = profile.frames.get(cell.frame);
+            let line = line_in(symbols, cell.frame, self.functions[cell.function as usize]);
+            HotPlace { dso, address, line: line.unwrap_or_default() }
+        };
+        let mut places: Vec<HotPlace> = self.cells.iter().map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+}
+
+/// The line at which a frame is in a function.
+fn line_in(symbols: &Symbols, frame: FrameId, function: FunctionId) -> Option<SourceLine> {
+    let level = symbols.levels(frame).iter().find(|level| level.function == function)?;
+    Some(SourceLine { file: level.file, line: level.line })
+}
+
+/// [`Heat`] that is being made.
+pub(super) struct HeatBuilder {
+    functions: Vec<FunctionId>,
+    numbers: HashMap<FunctionId, u32>,
+    /// By call node: whether it is code of one of them.
+    is_hot: Vec<bool>,
+    inlines: Inlines,
+    sums: HashMap<Cell, Sum>,
+    done: usize,
+}
+
+impl HeatBuilder {
+    pub fn new(contents: &Contents<'_>, query: Option<&Query>, tree: &Tree) -> Self {
+        let functions = hottest(contents, tree);
+        let numbers: HashMap<FunctionId, u32> = functions.iter().copied().zip(0..).collect();
+        let nodes = 0..tree.nodes.len() as u32;
+        let is_hot = |node| owners(tree, node).any(|function| numbers.contains_key(&function));
+        let is_hot = nodes.map(is_hot).collect();
+        let inlines = query.map(|query| query.inlines).unwrap_or_default();
+        Self { functions, numbers, is_hot, inlines, sums: HashMap::new(), done: 0 }
+    }
+
+    /// Goes through about so many rows of samples more; true when that was all.
+    pub fn step(&mut self, contents: &Contents<'_>, tree: &Tree, rows: usize) -> bool {
+        let Contents { profile, symbols, .. } = *contents;
+        let to = self.done.saturating_add(rows.max(1)).min(profile.samples.len());
+        let range = std::mem::replace(&mut self.done, to)..to;
+        let hot = tree.rows_in(profile, range).filter(|&(_, node)| self.is_hot[node as usize]);
+        let mut met = Vec::new();
+        for (row, node) in hot {
+            let stack = profile.samples.stack[row];
+            let sum =
+                Sum { weight: profile.samples.weight[row], samples: profile.samples.count(row) };
+            met.clear();
+            for id in owners(tree, node) {
+                let Some(&function) = self.numbers.get(&id) else { continue };
+                if met.contains(&id) {
+                    continue;
+                }
+                met.push(id);
+                let is_it = |other| other == id;
+                let Some((frame, _)) = place_in(profile, symbols, self.inlines, is_it, stack)
+                else {
+                    continue;
+                };
+                let cell = Cell { function, frame, node, event: profile.samples.event[row] };
+                self.sums.entry(cell).or_default().add(sum);
+            }
+        }
+        to == profile.samples.len()
+    }
+
+    pub fn finish(self) -> Heat {
+        let mut cells: Vec<(Cell, Sum)> = self.sums.into_iter().collect();
+        cells.sort_unstable_by_key(|(cell, _)| *cell);
+        Heat { functions: self.functions, cells }
+    }
+}
+
+/// Functions with a name, those with the largest part of an event's weight in their own code first.
+fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
+    let mut shares: HashMap<FunctionId, f64> = HashMap::new();
+    for node in 0..tree.nodes.len() as u32 {
+        let part = |event| {
+            let all = tree.all(event).weight.max(1);
+            tree.own(node as usize, event).weight as f64 / all as f64
+        };
+        let share = (0..tree.events()).map(part).fold(0.0, f64::max);
+        if share > 0.0 {
+            owners(tree, node).for_each(|id| *shares.entry(id).or_default() += share);
+        }
+    }
+    let has_name = |id: &FunctionId| {
+        let function = contents.symbols.function(*id);
+        function.name.is_some() && function.provenance != Provenance::Unnamed
+    };
+    let mut functions: Vec<_> = shares.into_iter().filter(|(id, _)| has_name(id)).collect();
+    functions.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    // With so many places they are half of what may have sums, each of every event.
+    functions.truncate(MAX_HOT_FUNCTIONS.min(MAX_NODES / 2 / tree.events().max(1)));
+    functions.into_iter().map(|(id, _)| id).collect()
+}
+
+/// A function as it is written.
+struct HotFunction<'a> {
+    code: u64,
+    /// In order; of each a sum for each event.
+    places: BTreeMap<Place<'a>, Vec<Sum>>,
+}
+
+/// A place as far as it is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place<'a> {
+    address: Option<u64>,
+    /// 0 is a line that is not known.
+    line: Option<(Option<Text<'a>>, u32)>,
+    is_inlined: bool,
+    /// What stands at the line.
+    source: Option<Text<'a>>,
+    /// What stands at the address.
+    assembly: Option<Text<'a>>,
+}
+
+impl<'a> Place<'a> {
+    fn file(&self) -> Option<Text<'a>> {
+        self.line.and_then(|(file, _)| file)
+    }
+}
+
+/// A text that is told, compared by what it says.
+#[derive(Clone, Copy)]
+struct Text<'a>(RedactedText<'a>);
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Text<'_> {}
+
+impl PartialOrd for Text<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.text().cmp(other.0.text())
+    }
+}
+
+impl<'a> Body<'_, 'a> {
+    /// Writes as many of the hottest functions as there is room for.
+    pub fn write_heat(&self, out: &mut Writer<'a>, tables: &Tables, units: &[Unit]) {
+        let privacy = &self.options.privacy;
+        let Some(heat) = self.room.heat else { return };
+        if privacy.files == Disclosure::LeftOut && privacy.addresses == Disclosure::LeftOut {
+            return;
+        }
+        let hot = self.hot_functions(heat, tables);
+        let least = match self.options.includes_texts(self.contents) {
+            true => LEAST_ROOM_OF_TEXTS,
+            false => LEAST_ROOM,
+        };
+        let of_all_else = out.packed_about() / part(self.contents, self.options);
+        let bytes = of_all_else.max(least).min(self.room.heat_bytes);
+        let (mut fits, mut too_many) = (0, hot.len() + 1);
+        let mut best = None;
+        while fits + 1 < too_many {
+            // All of it, or half of what may still be.
+            let count = if too_many > hot.len() { hot.len() } else { (fits + too_many) / 2 };
+            let part = self.heat_of(&hot[..count], units);
+            match part.packed_about() <= bytes {
+                true => (fits, best) = (count, Some(part)),
+                false => too_many = count,
+            }
+        }
+        if let Some(part) = best {
+            out.append(part);
+        }
+    }
+
+    /// Those of which everything that is kept can be told, the hottest first.
+    fn hot_functions(&self, heat: &Heat, tables: &Tables) -> Vec<HotFunction<'a>> {
+        let kept = SelectedCode::new(self.tree, self.selection, &heat.functions);
+        let mut rest = heat.cells.as_slice();
+        let mut hot = Vec::new();
+        let mut places_left = MAX_HOT_PLACES.min(MAX_NODES / 2 / kept.events.max(1));
+        for (&id, number) in heat.functions.iter().zip(0..) {
+            let (cells, after) = rest.split_at(rest.partition_point(|it| it.0.function <= number));
+            rest = after;
+            let own = kept.own.get(&id);
+            let (Some(&code), Some(own)) = (tables.codes.get(&id), own) else { continue };
+            if own.iter().all(|sum| *sum == Sum::default()) || self.texts.function(id).is_none() {
+                continue;
+            }
+            let mut places = self.places_of_cells(id, cells, &kept);
+            self.add_known(id, own, &mut places);
+            let mut sum_of_places = vec![Sum::default(); own.len()];
+            for sums in places.values() {
+                sum_of_places.iter_mut().zip(sums).for_each(|(all, sum)| all.add(*sum));
+            }
+            if sum_of_places == *own && places.len() <= places_left {
+                places_left -= places.len();
+                hot.push(HotFunction { code, places });
+            }
+        }
+        hot
+    }
+
+    fn places_of_cells(
+        &self,
+        id: FunctionId,
+        cells: &[(Cell, Sum)],
+        kept: &SelectedCode,
+    ) -> BTreeMap<Place<'a>, Vec<Sum>> {
+        let Contents { profile, symbols, .. } = *self.contents;
+        let mut places: BTreeMap<Place<'a>, Vec<Sum>> = BTreeMap::new();
+        for &(cell, sum) in cells.iter().filter(|(cell, _)| kept.nodes[cell.node as usize]) {
+            let line = line_in(symbols, cell.frame, id);
+            let is_inlined = self.tree.nodes[cell.node as usize].label.function() != Some(id);
+            let Frame { dso, address } = profile.frames.get(cell.frame);
+            let place = self.place(dso, Some(address), line, is_inlined);
+            let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); kept.events]);
+            sums[usize::from(cell.event)].add(sum);
+        }
+        places
+    }
+
+    /// What an earlier snapshot told of a function, if that is all of it.
+    fn add_known(&self, id: FunctionId, own: &[Sum], places: &mut BTreeMap<Place<'a>, Vec<Sum>>) {
+        let Some(known) = self.contents.facts.heat.get(id) else { return };
+        if !places.is_empty() || known.own_code != own {
+            return;
+        }
+        let dso = self.contents.symbols.function(id).dso;
+        for known in &known.places {
+            let place = self.place(dso, known.address, known.line, known.is_inlined);
+            let sums = places.entry(place).or_insert_with(|| vec![Sum::default(); own.len()]);
+            sums.iter_mut().zip(&known.sums).for_each(|(sum, more)| sum.add(*more));
+        }
+    }
+
+    /// A place as far as it may be told.
+    fn place(
+        &self,
+        dso: DsoId,
+        address: Option<u64>,
+        line: Option<SourceLine>,
+        is_inlined: bool,
+    ) -> Place<'a> {
+        let privacy = &self.options.privacy;
+        let address = address.filter(|_| privacy.addresses == Disclosure::Included);
+        let line = line.filter(|_| privacy.files == Disclosure::Included);
+        let redacted = |at: SourceLine| {
+            let file = at.file.and_then(|file| self.texts.file(file)).map(Text);
+            (file.filter(|file| !file.0.text().is_empty()), at.line.map_or(0, NonZeroU32::get))
+        };
+        Place {
+            address,
+            line: line.map(redacted),
+            is_inlined,
+            source: line.and_then(|at| self.texts.line(at)).map(Text),
+            assembly: address.and_then(|at| self.texts.instruction(dso, at)).map(Text),
+        }
+    }
+
+    /// Writes these functions.
+    fn heat_of(&self, hot: &[HotFunction<'a>], units: &[Unit]) -> Writer<'a> {
+        let mut out = Writer::default();
+        if hot.is_empty() {
+            return out;
+        }
+        let mut in_order: Vec<&HotFunction<'a>> = hot.iter().collect();
+        in_order.sort_by_key(|hot| hot.code);
+        let places = || in_order.iter().flat_map(|hot| &hot.places);
+        let has_addresses = places().all(|(place, _)| place.address.is_some());
+        let has_lines = places().all(|(place, _)| place.line.is_some());
+        if !has_addresses && !has_lines {
+            return out;
+        }
+        out.number(Field::HeatFunctions, hot.len() as u64);
+        let mut code = 0;
+        for hot in &in_order {
+            out.number(Field::HeatFunctions, hot.code - code);
+            out.number(Field::HeatFunctions, hot.places.len() as u64);
+            code = hot.code;
+        }
+        let mut files: BTreeMap<Text<'a>, u64> = BTreeMap::new();
+        let (mut address, mut line) = (0u64, 0);
+        for (place, _) in places() {
+            let file = place.file().filter(|_| has_lines).map_or(0, |file| {
+                let next = files.len() as u64 + 1;
+                *files.entry(file).or_insert_with(|| {
+                    out.text(Field::HeatFiles, file.0);
+                    next
+                })
+            });
+            out.number(Field::HeatPlaces, file << 1 | u64::from(place.is_inlined));
+            if let Some(own) = place.address.filter(|_| has_addresses) {
+                out.number(Field::HeatAddresses, zigzag(own.wrapping_sub(address) as i64));
+                address = own;
+            }
+            if let Some((_, own)) = place.line.filter(|_| has_lines) {
+                out.number(Field::HeatLines, zigzag(i64::from(own) - line));
+                line = i64::from(own);
+            }
+        }
+        if has_lines {
+            self.write_source(&mut out, places().map(|(place, _)| place));
+        }
+        if has_addresses && places().any(|(place, _)| place.assembly.is_some()) {
+            for (place, _) in places() {
+                out.optional_text(Field::HeatAssembly, place.assembly.map(|text| text.0));
+            }
+        }
+        for (event, unit) in units.iter().enumerate() {
+            for (_, sums) in places() {
+                out.number(Field::HeatCounts, sums[event].samples);
+                if !unit.is_regular {
+                    out.number(Field::HeatWeights, sums[event].weight / unit.unit);
+                }
+            }
+        }
+        out
+    }
+
+    /// Writes what stands at each line, once. Files that are called the same once folders are left out are
+    /// one to readers: where they differ nothing is said.
+    fn write_source<'p>(
+        &self,
+        out: &mut Writer<'a>,
+        places: impl Iterator<Item = &'p Place<'a>> + Clone,
+    ) where
+        'a: 'p,
+    {
+        let at = |place: &Place<'a>| {
+            let (file, line) = place.line?;
+            Some((file?.0.text(), line)).filter(|_| line != 0)
+        };
+        let mut standing: HashMap<(&str, u32), Option<Text<'a>>> = HashMap::new();
+        for place in places.clone() {
+            let Some(at) = at(place) else { continue };
+            let text = standing.entry(at).or_insert(place.source);
+            *text = text.filter(|_| *text == place.source);
+        }
+        if standing.values().all(Option::is_none) {
+            return;
+        }
+        for at in places.filter_map(at) {
+            if let Some(text) = standing.remove(&at) {
+                out.optional_text(Field::HeatSource, text.map(|text| text.0));
+            }
+        }
+    }
+}
+
+/// What a selection keeps of the own code of functions.
+struct SelectedCode {
+    /// By call node.
+    nodes: Vec<bool>,
+    /// By function, a sum for each event.
+    own: HashMap<FunctionId, Vec<Sum>>,
+    events: usize,
+}
+
+impl SelectedCode {
+    fn new(tree: &Tree, selection: &Selection, functions: &[FunctionId]) -> Self {
+        let wanted: HashSet<FunctionId> = functions.iter().copied().collect();
+        let events = tree.events();
+        let mut kept = Self { nodes: vec![false; tree.nodes.len()], own: HashMap::new(), events };
+        for &node in selection.nodes() {
+            kept.nodes[node as usize] = true;
+            let mut owners: Vec<_> = owners(tree, node).filter(|id| wanted.contains(id)).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            for id in owners {
+                let own = kept.own.entry(id).or_insert_with(|| vec![Sum::default(); events]);
+                for (event, own) in own.iter_mut().enumerate() {
+                    own.add(tree.own(node as usize, event));
+                }
+            }
+        }
+        kept
+    }
+}

@@ -1,0 +1,301 @@
+//! The call tree of all events together, which is made in steps ([`TreeBuilder`]).
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+use perftab_names::{FileId, Function, FunctionId, Inlining, Provenance};
+use perftab_profile::{DsoId, DsoKind, Profile};
+use perftab_views::build::{BuildStep, CallTreeBuilder};
+use perftab_views::call_tree::{CallNodeId, CallTree, Label};
+use perftab_views::ends::Ends;
+use perftab_views::filter::Filter;
+use perftab_views::weights::Sum;
+use perftab_views::{Direction, Group, Query};
+
+use super::{FOLDED, MAX_DEPTH};
+use crate::{Contents, Disclosure};
+
+/// The call nodes of all events; callers have lower indexes than what they call.
+pub(super) struct Tree {
+    pub nodes: Vec<Node>,
+    /// For each call node, as many sums as there are events.
+    own: Vec<Sum>,
+    /// The same of all samples that pass through each.
+    total: Vec<Sum>,
+    events: usize,
+    /// By event.
+    made: Vec<EventNodes>,
+    /// Where each function was seen, for those with a file.
+    pub files: HashMap<FunctionId, FileId>,
+}
+
+/// How an event's samples came into the tree.
+struct EventNodes {
+    query: Query,
+    ends: Ends,
+    /// By call node of the event's own tree.
+    nodes: Vec<u32>,
+}
+
+pub(super) struct Node {
+    pub parent: u32,
+    pub label: Label,
+    pub depth: u32,
+    /// Line of the source file, counted from 1.
+    pub line: Option<NonZeroU32>,
+    /// The largest part of an event's weight that passes through it, 0 to 1.
+    pub share: f64,
+}
+
+impl Tree {
+    /// Samples of an event that ended in a call node.
+    pub fn own(&self, node: usize, event: usize) -> Sum {
+        self.own[node * self.events + event]
+    }
+
+    /// Samples of an event that pass through a call node.
+    pub fn total(&self, node: usize, event: usize) -> Sum {
+        self.total[node * self.events + event]
+    }
+
+    /// All samples of an event.
+    pub fn all(&self, event: usize) -> Sum {
+        self.total(0, event)
+    }
+
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Every row of samples that the tree has, and the call node that it ended in.
+    pub fn rows<'a>(&'a self, profile: &'a Profile) -> impl Iterator<Item = (usize, u32)> + 'a {
+        self.rows_in(profile, 0..profile.samples.len())
+    }
+
+    /// Those of them that are in a range.
+    pub fn rows_in<'a>(
+        &'a self,
+        profile: &'a Profile,
+        range: Range<usize>,
+    ) -> impl Iterator<Item = (usize, u32)> + 'a {
+        let filters: Vec<_> =
+            self.made.iter().map(|made| Filter::new(profile, &made.query)).collect();
+        let samples = &profile.samples;
+        range.filter_map(move |row| {
+            let event = usize::from(samples.event[row]);
+            let (made, filter) = self.made.get(event).zip(filters.get(event))?;
+            let end = made.ends.of(samples.thread[row], samples.stack[row])?;
+            let passes = filter.removed_by(row).is_none();
+            passes.then(|| (row, made.nodes[end.0 as usize]))
+        })
+    }
+
+    /// The DSO that a call node's code lies in.
+    pub fn dso(&self, contents: &Contents<'_>, node: usize) -> Option<DsoId> {
+        match self.nodes[node].label {
+            Label::Dso(dso) => Some(dso),
+            label => label.function().map(|function| contents.symbols.function(function).dso),
+        }
+    }
+
+    /// Once all events are in it.
+    fn add_up(&mut self) {
+        self.total = self.own.clone();
+        for node in (1..self.nodes.len()).rev() {
+            let parent = self.nodes[node].parent as usize;
+            for event in 0..self.events {
+                let total = self.total[node * self.events + event];
+                self.total[parent * self.events + event].add(total);
+            }
+        }
+        let Self { nodes, total, events, .. } = self;
+        // A link may have no event.
+        let (all, below) = total.split_at(*events);
+        for (node, totals) in nodes.iter_mut().skip(1).zip(below.chunks((*events).max(1))) {
+            let shares = totals.iter().zip(all).filter(|(_, all)| all.weight > 0);
+            let shares = shares.map(|(total, all)| total.weight as f64 / all.weight as f64);
+            node.share = shares.fold(0.0, f64::max);
+        }
+    }
+
+    /// True for what can be kept: not what was folded already, nor what is too deep.
+    pub fn can_be_kept(&self, contents: &Contents<'_>, node: usize) -> bool {
+        !self.is_folded(contents, node) && self.nodes[node].depth as usize <= MAX_DEPTH
+    }
+
+    /// True for what an earlier snapshot folded, and for the processes that it left out.
+    pub fn is_folded(&self, contents: &Contents<'_>, node: usize) -> bool {
+        if let Label::Group(name) = self.nodes[node].label {
+            let is_of_snapshot = contents.facts.before.is_some();
+            return is_of_snapshot && contents.profile.strings.get(name) == FOLDED;
+        }
+        let dso = self.dso(contents, node);
+        dso.is_some_and(|dso| contents.profile.dsos.get(dso).kind == DsoKind::Folded)
+    }
+}
+
+/// To add a call node of an event to those of the others takes about as long as to take so many rows.
+const ROWS_OF_A_CALL_NODE: usize = 4;
+
+/// A tree that is being made.
+pub(super) struct TreeBuilder {
+    query: Query,
+    addresses: Disclosure,
+    tree: Tree,
+    /// By caller and label.
+    index: HashMap<(u32, Label), u32>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The tree of the event after those that were added.
+    Begin,
+    Building(Box<(Query, CallTreeBuilder)>),
+    Adding(Box<EventTreeAddition>),
+    /// All events are in it.
+    Done,
+}
+
+/// The tree of an event that is being added.
+struct EventTreeAddition {
+    tree: CallTree,
+    made: EventNodes,
+}
+
+impl TreeBuilder {
+    /// Of what the filters and steps of a query leave of each event, or of all there is. Without
+    /// addresses, code without a name is one in each DSO.
+    pub fn new(contents: &Contents<'_>, query: Option<&Query>, addresses: Disclosure) -> Self {
+        let events = contents.profile.events.len();
+        let root = Node { parent: 0, label: Label::All, depth: 0, line: None, share: 1.0 };
+        let tree = Tree {
+            nodes: vec![root],
+            own: vec![Sum::default(); events],
+            total: Vec::new(),
+            events,
+            made: Vec::new(),
+            files: HashMap::new(),
+        };
+        let query = query.cloned().unwrap_or_default();
+        Self { query, addresses, tree, index: HashMap::new(), stage: Stage::Begin }
+    }
+
+    /// Goes on for about as long as so many rows of samples take; true when that was all.
+    pub fn step(&mut self, contents: &Contents<'_>, rows: usize) -> bool {
+        let Contents { profile, symbols, .. } = *contents;
+        self.stage = match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Begin if self.tree.made.len() == self.tree.events => {
+                self.tree.add_up();
+                Stage::Done
+            }
+            Stage::Begin => {
+                let query = Query {
+                    event: self.tree.made.len() as u32,
+                    direction: Direction::Callees,
+                    group: Group::Process,
+                    around: None,
+                    ..self.query.clone()
+                };
+                let building = CallTreeBuilder::with_ends(profile, &query);
+                Stage::Building(Box::new((query, building)))
+            }
+            Stage::Building(making) => {
+                let (query, building) = *making;
+                match building.step(profile, symbols, rows) {
+                    BuildStep::More(building) => Stage::Building(Box::new((query, *building))),
+                    BuildStep::Done(done) => {
+                        let (built, ends) = *done;
+                        let nodes = Vec::with_capacity(built.tree.len());
+                        let made = EventNodes { query, ends, nodes };
+                        Stage::Adding(Box::new(EventTreeAddition { tree: built.tree, made }))
+                    }
+                }
+            }
+            Stage::Adding(mut adding) => {
+                match self.add(contents, &mut adding, (rows / ROWS_OF_A_CALL_NODE).max(1)) {
+                    false => Stage::Adding(adding),
+                    true => {
+                        self.tree.made.push(adding.made);
+                        Stage::Begin
+                    }
+                }
+            }
+            Stage::Done => Stage::Done,
+        };
+        matches!(self.stage, Stage::Done)
+    }
+
+    /// What was made.
+    pub fn finish(self) -> Tree {
+        self.tree
+    }
+
+    /// Adds so many more call nodes; true when there are none left.
+    fn add(
+        &mut self,
+        contents: &Contents<'_>,
+        adding: &mut EventTreeAddition,
+        count: usize,
+    ) -> bool {
+        let Self { addresses, tree: ours, index, .. } = self;
+        let EventTreeAddition { tree, made } = adding;
+        let event = made.query.event as usize;
+        let from = made.nodes.len();
+        let to = from.saturating_add(count).min(tree.len());
+        for id in (from as u32..to as u32).map(CallNodeId) {
+            let Some(parent) = tree.parent(id) else {
+                made.nodes.push(0);
+                ours.own[event] = tree.self_sum(id);
+                continue;
+            };
+            let label = whole_dso(contents, tree.label(id), *addresses);
+            let parent = made.nodes[parent.0 as usize];
+            let node = *index.entry((parent, label)).or_insert_with(|| {
+                let (file, line) = place(contents, tree, id);
+                if let (Some(function), Some(file)) = (label.function(), file) {
+                    ours.files.entry(function).or_insert(file);
+                }
+                let depth = ours.nodes[parent as usize].depth + 1;
+                ours.nodes.push(Node { parent, label, depth, line, share: 0.0 });
+                ours.own.extend(std::iter::repeat_n(Sum::default(), ours.events));
+                ours.nodes.len() as u32 - 1
+            });
+            made.nodes.push(node);
+            ours.own[node as usize * ours.events + event].add(tree.self_sum(id));
+        }
+        to == tree.len()
+    }
+}
+
+/// Code of a DSO that was collapsed is, in a snapshot that was opened, a function that is called
+/// like it and has that from no file. Nothing but its address tells code without a name apart.
+fn whole_dso(contents: &Contents<'_>, label: Label, addresses: Disclosure) -> Label {
+    let function = label.function().map(|function| contents.symbols.function(function));
+    let is_whole = |it: &Function<'_>| match it.name {
+        Some(_) => it.provenance == Provenance::Unnamed,
+        None => addresses == Disclosure::LeftOut,
+    };
+    match function.filter(is_whole) {
+        Some(function) => Label::Dso(function.dso),
+        None => label,
+    }
+}
+
+/// File and line of a call node, by a frame that led to it.
+fn place(
+    contents: &Contents<'_>,
+    tree: &CallTree,
+    id: CallNodeId,
+) -> (Option<FileId>, Option<NonZeroU32>) {
+    let (function, inlining) = match tree.label(id) {
+        Label::Function(function) => (function, Inlining::Called),
+        Label::Inlined(function) => (function, Inlining::Inlined),
+        Label::All | Label::Group(_) | Label::Dso(_) | Label::NoMapping => return (None, None),
+    };
+    let level = tree.frame(id).and_then(|frame| {
+        let levels = contents.symbols.levels(frame);
+        levels.iter().find(|level| level.function == function && level.inlining == inlining)
+    });
+    level.map_or((None, None), |level| (level.file, level.line))
+}

@@ -1,0 +1,232 @@
+//! Samples broken down by what they were of: task, CPU, DSO, file, function, in any combination.
+//!
+//! A row is what has the same value for each key. Keys of tasks and CPUs are those of the sample;
+//! keys of code are those of each of its frames, so a sample ends in one row, and counts once in each
+//! row that one of its frames is in. These are the sums that `perf report --sort` prints.
+
+use std::collections::HashMap;
+
+use perftab_names::{FileId, FunctionId, Symbols};
+use perftab_profile::{DsoId, Profile, StringId, ThreadId};
+
+use crate::call_tree::{CallNodeId, CallTree, Label};
+use crate::ends::Ends;
+use crate::filter::Filter;
+use crate::grouped::FilesOfFunctions;
+use crate::label::Labels;
+use crate::weights::Sum;
+
+/// What rows are told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// The thread's name.
+    Comm,
+    /// The process.
+    Pid,
+    /// The thread.
+    Tid,
+    /// The CPU.
+    Cpu,
+    /// The DSO of a frame.
+    Dso,
+    /// The source file of a frame's function.
+    File,
+    /// The function of a frame, or its address.
+    Function,
+}
+
+impl Key {
+    /// The member that rows have in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Comm => "comm",
+            Self::Pid => "pid",
+            Self::Tid => "tid",
+            Self::Cpu => "cpu",
+            Self::Dso => "dso",
+            Self::File => "file",
+            Self::Function => "name",
+        }
+    }
+
+    fn is_of_code(self) -> bool {
+        matches!(self, Self::Dso | Self::File | Self::Function)
+    }
+}
+
+/// What a row has for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// Name of a thread.
+    Comm(StringId),
+    /// Number of a process.
+    Pid(u32),
+    /// Number of a thread.
+    Tid(u32),
+    /// Number of a CPU.
+    Cpu(u16),
+    /// A DSO.
+    Dso(DsoId),
+    /// A source file.
+    File(FileId),
+    /// A function, or an address without a name.
+    Function(FunctionId),
+    /// Nothing: no mapping, no known file, no known CPU.
+    Nothing,
+}
+
+/// Samples with the same values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// One for each key.
+    pub values: Vec<Value>,
+    /// Samples that ended there.
+    pub self_sum: Sum,
+    /// Samples that were anywhere there.
+    pub total: Sum,
+}
+
+/// Breaks the samples that a query takes down by `keys`. `tree` is the query's tree of callees
+/// without groups, `ends` says where in it samples end.
+pub fn rows(
+    profile: &Profile,
+    symbols: &Symbols,
+    tree: &CallTree,
+    filter: &Filter<'_>,
+    ends: &Ends,
+    keys: &[Key],
+) -> Vec<Row> {
+    let samples = &profile.samples;
+    let mut tasks = Tasks::new(profile, keys);
+    // Samples of one task that end in one place are added up first: there are far fewer.
+    let mut ended: HashMap<(u32, CallNodeId), Sum> = HashMap::new();
+    let passes = |row: &usize| filter.is_of_event(*row) && filter.removed_by(*row).is_none();
+    for row in filter.rows().filter(passes) {
+        let thread = samples.thread[row];
+        if let Some(leaf) = ends.of(thread, samples.stack[row]) {
+            let task = tasks.number(thread, samples.cpu[row]);
+            ended.entry((task, leaf)).or_default().add(filter.sum(row));
+        }
+    }
+    let codes = Codes::new(profile, symbols, tree, keys);
+    let mut sums: HashMap<(u32, u32), (Sum, Sum)> = HashMap::new();
+    // By code: for which of `ended` it was met last.
+    let mut met = vec![usize::MAX; codes.tuples.all.len()];
+    for (end, ((task, leaf), sum)) in ended.into_iter().enumerate() {
+        let own = codes.of_leaf(leaf);
+        sums.entry((task, own)).or_default().0.add(sum);
+        let path = std::iter::successors(Some(leaf), |&id| tree.parent(id));
+        for code in path.filter_map(|id| codes.of(id)).chain([own]) {
+            if std::mem::replace(&mut met[code as usize], end) != end {
+                sums.entry((task, code)).or_default().1.add(sum);
+            }
+        }
+    }
+    let row = |((task, code), (self_sum, total)): ((u32, u32), (Sum, Sum))| {
+        let mut of_task = tasks.tuples.all[task as usize].iter();
+        let mut of_code = codes.tuples.all[code as usize].iter();
+        let values = keys.iter().filter_map(|key| match key.is_of_code() {
+            true => of_code.next().copied(),
+            false => of_task.next().copied(),
+        });
+        Row { values: values.collect(), self_sum, total }
+    };
+    sums.into_iter().map(row).collect()
+}
+
+/// Lists of values, numbered.
+#[derive(Default)]
+struct Tuples {
+    numbers: HashMap<Vec<Value>, u32>,
+    all: Vec<Vec<Value>>,
+}
+
+impl Tuples {
+    fn number(&mut self, tuple: Vec<Value>) -> u32 {
+        let all = &mut self.all;
+        *self.numbers.entry(tuple).or_insert_with_key(|tuple| {
+            all.push(tuple.clone());
+            all.len() as u32 - 1
+        })
+    }
+}
+
+/// What samples have for the keys of tasks and CPUs.
+struct Tasks<'a> {
+    profile: &'a Profile,
+    keys: Vec<Key>,
+    tuples: Tuples,
+    known: HashMap<(ThreadId, u16), u32>,
+}
+
+impl<'a> Tasks<'a> {
+    fn new(profile: &'a Profile, keys: &[Key]) -> Self {
+        let keys = keys.iter().copied().filter(|key| !key.is_of_code()).collect();
+        Self { profile, keys, tuples: Tuples::default(), known: HashMap::new() }
+    }
+
+    fn number(&mut self, thread: ThreadId, cpu: u16) -> u32 {
+        let cpu = if self.keys.contains(&Key::Cpu) { cpu } else { NO_CPU };
+        let Self { profile, keys, tuples, known } = self;
+        *known.entry((thread, cpu)).or_insert_with(|| {
+            let threads = &profile.threads;
+            let task = threads.thread(thread);
+            let value = |key: &Key| match key {
+                Key::Comm => Value::Comm(task.name),
+                Key::Pid => Value::Pid(threads.process(task.process).pid),
+                Key::Tid => Value::Tid(task.tid),
+                Key::Cpu if cpu != NO_CPU => Value::Cpu(cpu),
+                _ => Value::Nothing,
+            };
+            tuples.number(keys.iter().map(value).collect())
+        })
+    }
+}
+
+/// The CPU of samples without one.
+const NO_CPU: u16 = u16::MAX;
+
+/// What call nodes have for the keys of code.
+struct Codes {
+    tuples: Tuples,
+    /// By call node; `None` for what is no code.
+    of: Vec<Option<u32>>,
+    /// What samples without a frame have.
+    none: u32,
+}
+
+impl Codes {
+    fn new(profile: &Profile, symbols: &Symbols, tree: &CallTree, keys: &[Key]) -> Self {
+        let keys: Vec<Key> = keys.iter().copied().filter(|key| key.is_of_code()).collect();
+        let labels = Labels::new(profile, symbols);
+        let files = keys.contains(&Key::File).then(|| FilesOfFunctions::new(profile, symbols));
+        let mut tuples = Tuples::default();
+        let none = tuples.number(vec![Value::Nothing; keys.len()]);
+        let of = tree.ids().map(|id| {
+            let label = tree.label(id);
+            let value = |key: &Key| {
+                let value = match key {
+                    Key::Function => label.function().map(Value::Function),
+                    Key::File => label
+                        .function()
+                        .and_then(|function| files.as_ref()?.of(function))
+                        .map(Value::File),
+                    _ => labels.dso(label).map(Value::Dso),
+                };
+                value.unwrap_or(Value::Nothing)
+            };
+            let is_code = !matches!(label, Label::All | Label::Group(_));
+            is_code.then(|| tuples.number(keys.iter().map(value).collect()))
+        });
+        let of = of.collect();
+        Self { tuples, of, none }
+    }
+
+    fn of(&self, id: CallNodeId) -> Option<u32> {
+        self.of[id.0 as usize]
+    }
+
+    fn of_leaf(&self, id: CallNodeId) -> u32 {
+        self.of(id).unwrap_or(self.none)
+    }
+}

@@ -1,0 +1,127 @@
+//! Boxes that stand for several call nodes.
+
+use perftab_profile::{CountedAs, DsoId, DsoKind};
+
+use super::call_tree::{CallNodeId, CallTree};
+use super::fixture::{fixture, lines, ungrouped};
+use super::flame_graph::{FlameGraphLayout, NONE, Unnamed, Window, layout};
+use super::label::Kind;
+
+/// A layout of 100 pixels as text: a row a line, of each box its text, or what it is, and edges.
+fn rows(stacks: &str, min_width: f64, unnamed: Unnamed) -> String {
+    let stacks = fixture(stacks);
+    let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
+    let window = Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed };
+    let graph = layout(&stacks.profile, &stacks.symbols, &tree, &window);
+    for call_nodes in 1..4 {
+        let mut layout_steps = FlameGraphLayout::new(&&tree, window.clone());
+        while !layout_steps.step((&stacks.profile, &stacks.symbols), &mut &tree, call_nodes) {}
+        assert_eq!(format!("{:?}", layout_steps.finish()), format!("{graph:?}"));
+    }
+    let mut text = String::new();
+    for row in graph.row_start.windows(2) {
+        for index in row[0] as usize..row[1] as usize {
+            let name = match graph.labels.get(graph.label[index] as usize) {
+                Some(label) => label.as_str(),
+                None if graph.kind[index] == Kind::Folded as u8 => "folded",
+                None => "narrow",
+            };
+            assert_eq!(graph.call_node[index] == NONE, graph.folded[index] > 0);
+            text += &format!("{name} {}-{}; ", graph.start[index], graph.end[index]);
+        }
+        text = format!("{}\n", text.trim_end_matches("; "));
+    }
+    text
+}
+
+#[test]
+fn narrow_unnamed_siblings_of_one_dso_are_one_box() {
+    // a to j have addresses only and are 3 wide each; K is as narrow and has a name.
+    let unnamed: String = ('a'..='j').map(|name| format!("A {name} 3\n")).collect();
+    let stacks = format!("A B 60\n{unnamed}A K 3\nA L 7");
+    assert_eq!(
+        rows(&stacks, 0.5, Unnamed::EachAddress),
+        lines(
+            "
+            all 0-100
+            A 0-100
+            B 0-60; app, 10 addresses 60-90; narrow 90-97; narrow 97-100
+            "
+        )
+    );
+}
+
+#[test]
+fn one_address_is_no_group_and_wide_ones_stay_apart() {
+    let stacks = "A B 37\nA c 30\nA d 30\nA e 3";
+    assert_eq!(
+        rows(stacks, 0.5, Unnamed::EachAddress),
+        lines(
+            "
+            all 0-100
+            A 0-100
+            B 0-37; 0x63000000 37-67; 0x64000000 67-97; narrow 97-100
+            "
+        )
+    );
+    assert_eq!(
+        rows(stacks, 0.5, Unnamed::OnePerDso),
+        lines(
+            "
+            all 0-100
+            A 0-100
+            app, 3 addresses 0-63; B 63-100
+            "
+        )
+    );
+}
+
+#[test]
+fn what_lies_below_merged_addresses_is_drawn_together() {
+    let stacks = "a K L 20\nb K 30\nc K L 10\nd 40";
+    assert_eq!(
+        rows(stacks, 0.5, Unnamed::OnePerDso),
+        lines(
+            "
+            all 0-100
+            app, 4 addresses 0-100
+            K 0-60
+            L 0-30
+            "
+        )
+    );
+}
+
+#[test]
+fn a_group_too_narrow_for_a_box_is_folded_with_its_number() {
+    let stacks = "A B 94\nA c 1\nA d 1\nA E 4";
+    assert_eq!(
+        rows(stacks, 5.0, Unnamed::EachAddress),
+        lines(
+            "
+            all 0-100
+            A 0-100
+            B 0-94; folded 94-100
+            "
+        )
+    );
+}
+
+#[test]
+fn a_library_counts_as_own_code_where_the_user_says_so() {
+    let mut stacks = fixture("A 1");
+    let library = stacks.profile.dsos.get_mut(DsoId(0));
+    library.kind = DsoKind::User;
+    library.path = "/usr/lib/liba.so.1".to_owned();
+    let mut kind_as = |counted_as: CountedAs| {
+        stacks.profile.dsos.get_mut(DsoId(0)).counted_as = counted_as;
+        let tree = CallTree::new(&stacks.profile, &stacks.symbols, &ungrouped());
+        let (min_width, unnamed) = (0.5, Unnamed::EachAddress);
+        let window =
+            Window { root: CallNodeId::ROOT, width: 100.0, min_width, search: None, unnamed };
+        layout(&stacks.profile, &stacks.symbols, &tree, &window).kind[1]
+    };
+    assert_eq!(kind_as(CountedAs::ByFolder), Kind::System as u8);
+    assert_eq!(kind_as(CountedAs::Own), Kind::Own as u8);
+    assert_eq!(kind_as(CountedAs::ByFolder), Kind::System as u8);
+}

@@ -1,0 +1,191 @@
+//! Functions, DSOs and call nodes by what they are called: what stays the same when ids do not,
+//! across naming, reloads and links.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use perftab_names::{FunctionId, Symbols};
+use perftab_profile::{Dso, DsoId, Profile};
+use serde::{Deserialize, Serialize};
+
+use crate::call_tree::Label;
+
+/// A DSO by its path and identity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct DsoRef {
+    /// As recorded; or its last part, which is all that a link may tell.
+    pub path: String,
+    /// The recorded identity in hex; null if there is none.
+    pub build_id: Option<String>,
+}
+
+impl DsoRef {
+    /// What `dso` is called.
+    pub fn of(dso: &Dso) -> Self {
+        let build_id = dso.identity.map(|identity| identity.to_string());
+        Self { path: dso.path.clone(), build_id }
+    }
+
+    /// True if `dso` is meant: the same identity (or none) and the same path, or the last part of
+    /// it where more is not known.
+    pub fn means(&self, dso: &Dso) -> bool {
+        let is_short = |path: &str| !path.contains('/');
+        let same_path = self.path == dso.path
+            || ((is_short(&self.path) || is_short(&dso.path))
+                && last_part(&self.path) == last_part(&dso.path));
+        same_path && self.build_id == dso.identity.map(|identity| identity.to_string())
+    }
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A function by its name, or by where it lies while it has none. An address that was taken when
+/// there were no names means the function that turns out to cover it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct FunctionRef {
+    /// Where it lies.
+    pub dso: DsoRef,
+    /// Its name; null if it has none.
+    pub name: Option<String>,
+    /// Its address in the DSO, as `0x1b8f70`; null if it has a name.
+    pub address: Option<HexAddress>,
+}
+
+impl FunctionRef {
+    /// What a function is called.
+    pub fn of(profile: &Profile, symbols: &Symbols, function: FunctionId) -> Self {
+        let function = symbols.function(function);
+        let name = function.name.map(str::to_owned);
+        let address = name.is_none().then_some(HexAddress(function.address));
+        Self { dso: DsoRef::of(profile.dsos.get(function.dso)), name, address }
+    }
+}
+
+/// An address in a DSO; as text in hex, since not every one fits a number of JavaScript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(type = "string"))]
+#[serde(try_from = "String", into = "String")]
+pub struct HexAddress(pub u64);
+
+impl From<HexAddress> for String {
+    fn from(address: HexAddress) -> Self {
+        format!("{:#x}", address.0)
+    }
+}
+
+/// A text is no address in hex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAnAddress;
+
+impl fmt::Display for NotAnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an address is 0x and up to 16 hex digits")
+    }
+}
+
+impl TryFrom<String> for HexAddress {
+    type Error = NotAnAddress;
+
+    fn try_from(text: String) -> Result<Self, NotAnAddress> {
+        let digits = text.strip_prefix("0x").ok_or(NotAnAddress)?;
+        u64::from_str_radix(digits, 16).map(Self).map_err(|_| NotAnAddress)
+    }
+}
+
+/// One step of the way to a call node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PathPart {
+    /// Processes of a name.
+    Process {
+        /// It.
+        name: String,
+    },
+    /// Threads of a name.
+    Thread {
+        /// It.
+        name: String,
+    },
+    /// A function that was called.
+    Function {
+        /// Which.
+        function: FunctionRef,
+    },
+    /// A function inlined into the one before.
+    Inlined {
+        /// Which.
+        function: FunctionRef,
+    },
+    /// All functions of a DSO, collapsed.
+    Dso {
+        /// Which.
+        dso: DsoRef,
+    },
+    /// Words of call chains in no mapping.
+    NoMapping,
+}
+
+/// Finds what references mean in one profile, as it is named now.
+pub(super) struct Resolver<'a> {
+    pub profile: &'a Profile,
+    pub symbols: &'a Symbols,
+    dsos: HashMap<DsoRef, Vec<DsoId>>,
+}
+
+/// Functions that one reference means: more than one where names of several origins meet, or
+/// where DSOs cannot be told apart.
+pub(super) struct FunctionSet(Vec<FunctionId>);
+
+impl FunctionSet {
+    /// Their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// True if the label is that of one of them, called or inlined.
+    pub fn has(&self, label: Label) -> bool {
+        label.function().is_some_and(|function| self.0.binary_search(&function).is_ok())
+    }
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
+        Self { profile, symbols, dsos: HashMap::new() }
+    }
+
+    /// The DSOs that are meant.
+    pub fn dsos(&mut self, wanted: &DsoRef) -> &[DsoId] {
+        let profile = self.profile;
+        self.dsos.entry(wanted.clone()).or_insert_with(|| {
+            let meant = profile.dsos.iter().filter(|(_, dso)| wanted.means(dso));
+            meant.map(|(id, _)| id).collect()
+        })
+    }
+
+    /// The functions that are meant.
+    pub fn functions(&mut self, wanted: &FunctionRef) -> FunctionSet {
+        let (profile, symbols) = (self.profile, self.symbols);
+        let dsos = self.dsos(&wanted.dso).iter().copied();
+        let mut found: Vec<FunctionId> = match (&wanted.name, wanted.address) {
+            (Some(name), _) => {
+                let name = symbols.find_name(name);
+                let dsos = dsos.filter_map(|dso| Some((dso, name?)));
+                dsos.flat_map(|(dso, name)| symbols.functions_named(dso, name)).collect()
+            }
+            (None, Some(HexAddress(address))) => {
+                dsos.flat_map(|dso| symbols.functions_at(profile, dso, address)).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        FunctionSet(found)
+    }
+}

@@ -1,0 +1,390 @@
+//! Samples by the fraction of a second: columns are seconds, rows are parts of one, downwards.
+//!
+//! **CPUs busy.** How many CPUs were at work in a time. Of an event that counts nanoseconds on the
+//! CPU it is weight by time. Of any other each sample stands for the event's usual distance between
+//! two samples of a thread ([`super::time_order::usual_distance`]), since most lie between samples of
+//! a thread that ran all the time. That time lies where the sample stands ([`super::sample_spans`]). The
+//! idle threads do not count, no more CPUs are busy than there are, and a sample fills at most one CPU for
+//! as much of a time as was recorded.
+//!
+//! **Threads off the CPU.** A sample of a derived event is a wait, which ends when the sample was taken
+//! and lasts for its weight: each moment of it counts where it lies, and any number of threads may
+//! wait at once.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use perftab_names::{FunctionId, Symbols};
+use perftab_perfdata::text::printable;
+use perftab_profile::{DsoKind, EventOrigin, Profile, Thread, Unit};
+use serde::{Deserialize, Serialize};
+
+use crate::Query;
+use crate::ends::RemainingSamples;
+use crate::filter::Filter;
+use crate::label::NO_MAPPING;
+use crate::sample_spans::SampleSpans;
+use crate::tasks::{self, NO_CPU, TaskSums};
+
+const SECOND: u64 = 1_000_000_000;
+/// More cells are asked for in parts.
+const MOST_CELLS: u64 = 1 << 20;
+
+/// What is asked of a heat map. Times are nanoseconds since the first of the recording.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct HeatRequest {
+    /// Height of a cell: 10, 20 or 50; any other number is taken for the next smaller of these.
+    pub row_ms: u32,
+    /// A time in the first second.
+    pub start: f64,
+    /// A time after the last; 0 for the end of the recording.
+    pub end: f64,
+}
+
+/// Cells, second by second and in each row by row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeatMap {
+    /// Where the first second begins.
+    pub start: u64,
+    /// Columns. Fewer than asked for if there are very many: ask for the rest then.
+    pub seconds: u32,
+    /// Cells of a second.
+    pub rows: u32,
+    /// Samples of each cell.
+    pub samples: Vec<u32>,
+    /// CPUs that were busy in each, or threads that waited.
+    pub busy: Vec<f32>,
+    /// CPUs that there are; if that is not known, and of waits, as many as [`Self::busy`] says at
+    /// once; at least 1.
+    pub cpus: u32,
+    /// Samples of each row, over all seconds.
+    pub row_totals: Vec<f64>,
+}
+
+/// What was sampled in a time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
+#[serde(rename_all = "camelCase")]
+pub struct HeatCell {
+    /// How many samples.
+    pub samples: u64,
+    /// How many CPUs were busy, or threads waited; `None` if all of the recording is one moment.
+    pub cpus_busy: Option<f64>,
+    /// The function that most of them ended in: its name, or its DSO and address.
+    pub mostly: Option<String>,
+}
+
+/// For how much time of a CPU the samples of a query stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Busy {
+    /// Each for its weight.
+    Weight,
+    /// Each for so many nanoseconds.
+    Each(f64),
+}
+
+/// How busy a recording's CPUs were.
+#[derive(Clone)]
+pub struct Load {
+    busy: Busy,
+    /// For how long a sample stands: [`super::sample_spans::period`].
+    period: u64,
+    /// 0 if it is not known, or no limit.
+    cpus: u32,
+    /// By thread: it is what a CPU does that has nothing to do.
+    idle: Arc<[bool]>,
+    /// By event: its samples are waits.
+    waits: Arc<[bool]>,
+}
+
+impl Load {
+    /// Of an event, whose usual distance and period are given.
+    pub fn new(profile: &Profile, event: u32, usual_distance: u64, period: u64) -> Self {
+        let is_time = profile.event(event).is_some_and(|event| event.unit() == Unit::Ns);
+        let busy = if is_time { Busy::Weight } else { Busy::Each(usual_distance as f64) };
+        let threads = profile.threads.threads.iter();
+        let is_idle =
+            |thread: &Thread| thread.tid == 0 && profile.threads.process(thread.process).pid == 0;
+        let waits: Arc<[bool]> =
+            profile.events.iter().map(|event| event.origin == EventOrigin::Derived).collect();
+        let origin = profile.event(event).map(|event| event.origin);
+        let cpus = match origin.unwrap_or_default() {
+            EventOrigin::Derived => 0,
+            EventOrigin::Recorded => {
+                let known = profile.host.cpus.or(profile.machine.cpus_available).unwrap_or(0);
+                known.max(cpus_met(profile))
+            }
+        };
+        Self { busy, period, cpus, idle: threads.map(is_idle).collect(), waits }
+    }
+
+    fn is_wait(&self, profile: &Profile, row: usize) -> bool {
+        self.waits.get(usize::from(profile.samples.event[row])).is_some_and(|&is_wait| is_wait)
+    }
+
+    fn is_idle(&self, profile: &Profile, row: usize) -> bool {
+        self.idle[profile.samples.thread[row].index()]
+    }
+
+    /// Nanoseconds of a CPU that the sample of a row stands for.
+    fn nanos(&self, profile: &Profile, row: usize) -> f64 {
+        let samples = &profile.samples;
+        if self.is_idle(profile, row) {
+            return 0.0;
+        }
+        match self.busy {
+            Busy::Weight => samples.weight[row] as f64,
+            Busy::Each(nanos) => nanos * samples.count(row) as f64,
+        }
+    }
+
+    /// Nanoseconds of a CPU that such a share of the sample of a row stands for in a time, of which only what
+    /// was recorded counts: one sample is of one CPU.
+    fn nanos_in(nanos: f64, share: f64, times: &Range<u64>, recorded: &Range<u64>) -> f64 {
+        let start = times.start.max(recorded.start);
+        let most = times.end.min(recorded.end).saturating_sub(start).max(1);
+        (nanos * share).min(most as f64)
+    }
+
+    fn at_most(&self, busy: f64) -> f64 {
+        if self.cpus == 0 { busy } else { busy.min(f64::from(self.cpus)) }
+    }
+}
+
+/// How many CPUs samples say that they were on.
+fn cpus_met(profile: &Profile) -> u32 {
+    let mut met = vec![false; usize::from(u16::MAX) + 1];
+    for &cpu in profile.samples.cpu.iter() {
+        met[usize::from(cpu)] = true;
+    }
+    met[usize::from(NO_CPU)] = false;
+    met.into_iter().filter(|&met| met).count() as u32
+}
+
+/// A heat map while samples are added up: with millions of them in several steps.
+pub struct HeatScan {
+    query: Query,
+    map: HeatMap,
+    cell_nanos: u64,
+    load: Load,
+    left: RemainingSamples,
+    spans: SampleSpans,
+    recorded: Range<u64>,
+    /// By cell: how many more waits than in the cell before fill it from its beginning to its end.
+    filled: Vec<f32>,
+    rows: Range<usize>,
+}
+
+impl HeatScan {
+    /// For the samples of `query`, whatever its range, of which its steps leave these.
+    pub fn new(
+        profile: &Profile,
+        query: &Query,
+        request: &HeatRequest,
+        load: Load,
+        left: RemainingSamples,
+    ) -> Self {
+        let row_ms = match request.row_ms {
+            50.. => 50,
+            20.. => 20,
+            _ => 10,
+        };
+        let rows_of_second = 1000 / row_ms;
+        let times = tasks::window(profile, request.start as u64, request.end as u64);
+        let start = times.start - times.start % SECOND;
+        let seconds = (times.end - start).div_ceil(SECOND).min(MOST_CELLS / rows_of_second);
+        let end = start.saturating_add(seconds.saturating_mul(SECOND));
+        let cells = (seconds * rows_of_second) as usize;
+        let spans = SampleSpans::new(profile, load.period);
+        let rows = spans.rows(profile, &(start..end));
+        let query = TaskSums::key(query);
+        let map = HeatMap {
+            start,
+            seconds: seconds as u32,
+            rows: rows_of_second as u32,
+            samples: vec![0; cells],
+            busy: vec![0.0; cells],
+            cpus: 0,
+            row_totals: vec![0.0; rows_of_second as usize],
+        };
+        let filled = vec![0.0; cells + 1];
+        let cell_nanos = row_ms * 1_000_000;
+        let recorded = tasks::window(profile, 0, 0);
+        Self { query, map, cell_nanos, load, left, spans, recorded, filled, rows }
+    }
+
+    /// Goes through so many more rows; true when there are none left.
+    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
+        let filter = Filter::new(profile, &self.query);
+        let samples = &profile.samples;
+        let times = self.map.start..self.map.start + self.map.busy.len() as u64 * self.cell_nanos;
+        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
+        for row in self.rows.start..to {
+            if !filter.is_of_event(row) {
+                continue;
+            }
+            let Some(span) = self.spans.next(profile, row) else { continue };
+            if filter.removed_by(row).is_some() || !self.left.has(profile, row) {
+                continue;
+            }
+            let is_wait = self.load.is_wait(profile, row);
+            if !is_wait {
+                let (nanos, busy) = (self.load.nanos(profile, row), &mut self.map.busy);
+                let cells = busy.len();
+                span.spread(&times, cells, |cell, share| {
+                    let start = times.start + cell as u64 * self.cell_nanos;
+                    let of_cell = start..start + self.cell_nanos;
+                    busy[cell] += Load::nanos_in(nanos, share, &of_cell, &self.recorded) as f32;
+                });
+            }
+            if !times.contains(&span.end) {
+                continue;
+            }
+            if is_wait && !self.load.is_idle(profile, row) {
+                self.add_wait(span.end.saturating_sub(samples.weight[row])..span.end);
+            }
+            let cell = ((span.end - times.start) / self.cell_nanos) as usize;
+            let samples = samples.count(row);
+            let count = &mut self.map.samples[cell];
+            *count = count.saturating_add(u32::try_from(samples).unwrap_or(u32::MAX));
+            self.map.row_totals[cell % self.map.rows as usize] += samples as f64;
+        }
+        self.rows.start = to;
+        self.rows.is_empty()
+    }
+
+    /// Adds a wait to the cells that it lies in: in part to the first and the last, and to all between
+    /// by where they begin and end, since a wait may be as long as the recording.
+    fn add_wait(&mut self, times: Range<u64>) {
+        let cells = self.map.busy.len() as u64;
+        let start = times.start.saturating_sub(self.map.start).min(cells * self.cell_nanos);
+        let end = times.end.saturating_sub(self.map.start).min(cells * self.cell_nanos);
+        if start >= end {
+            return;
+        }
+        let (first, last) = (start / self.cell_nanos, (end - 1) / self.cell_nanos);
+        if first == last {
+            self.map.busy[first as usize] += (end - start) as f32;
+            return;
+        }
+        self.map.busy[first as usize] += ((first + 1) * self.cell_nanos - start) as f32;
+        self.map.busy[last as usize] += (end - last * self.cell_nanos) as f32;
+        self.filled[first as usize + 1] += 1.0;
+        self.filled[last as usize] -= 1.0;
+    }
+
+    /// Rows that are left.
+    pub fn rows_left(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What [`Self::step`] has added up.
+    pub fn finish(self) -> HeatMap {
+        let Self { mut map, load, cell_nanos, filled, .. } = self;
+        let mut waits = 0.0;
+        for (busy, more) in map.busy.iter_mut().zip(filled) {
+            waits += more;
+            *busy = load.at_most(f64::from(*busy) / cell_nanos as f64) as f32 + waits;
+        }
+        let most = map.busy.iter().copied().fold(1.0, f32::max);
+        map.cpus = if load.cpus == 0 { most.ceil() as u32 } else { load.cpus };
+        map
+    }
+}
+
+/// What was sampled from a time on and before another, of what steps leave.
+pub fn cell(
+    profile: &Profile,
+    symbols: &Symbols,
+    query: &Query,
+    load: &Load,
+    left: &RemainingSamples,
+    times: Range<u64>,
+) -> HeatCell {
+    let query = TaskSums::key(query);
+    let filter = Filter::new(profile, &query);
+    let mut spans = SampleSpans::new(profile, load.period);
+    let samples = &profile.samples;
+    let (mut count, mut nanos) = (0_u64, waited(profile, &query, load, left, &times));
+    let recorded = tasks::window(profile, 0, 0);
+    let length = times.end.saturating_sub(times.start).max(1) as f64;
+    // Leaves are few where samples are many.
+    let mut leaves: HashMap<Option<Leaf>, u64> = HashMap::new();
+    for row in spans.rows(profile, &times) {
+        if !filter.is_of_event(row) {
+            continue;
+        }
+        let Some(span) = spans.next(profile, row) else { continue };
+        if filter.removed_by(row).is_some() || !left.has(profile, row) {
+            continue;
+        }
+        if !load.is_wait(profile, row) {
+            let of_row = load.nanos(profile, row);
+            nanos += Load::nanos_in(of_row, span.share_in(&times), &times, &recorded);
+        }
+        if !times.contains(&span.end) {
+            continue;
+        }
+        let samples_of_row = samples.count(row);
+        count = count.saturating_add(samples_of_row);
+        let frame = profile.stacks.get(samples.stack[row]).map(|(_, frame)| frame);
+        let leaf = frame.and_then(|frame| symbols.levels(frame).last());
+        let leaf = leaf.map(|level| Leaf(level.function));
+        let known = leaves.entry(leaf).or_default();
+        *known = known.saturating_add(samples_of_row);
+    }
+    let most = leaves.into_iter().max_by_key(|&(leaf, count)| (count, std::cmp::Reverse(leaf)));
+    let is_moment = recorded.end - recorded.start <= 1;
+    HeatCell {
+        samples: count,
+        cpus_busy: (!is_moment).then(|| load.at_most(nanos / length)),
+        mostly: most.and_then(|(leaf, _)| Some(leaf?.text(profile, symbols))),
+    }
+}
+
+/// For how many nanoseconds threads waited in a time, also in waits that ended after it.
+fn waited(
+    profile: &Profile,
+    query: &Query,
+    load: &Load,
+    left: &RemainingSamples,
+    times: &Range<u64>,
+) -> f64 {
+    let filter = Filter::new(profile, query);
+    if !filter.has_any(&load.waits) {
+        return 0.0; // Nor is every sample to be looked at.
+    }
+    let first = profile.first_time().unwrap_or_default();
+    let mut nanos = 0.0;
+    for row in filter.rows() {
+        if !filter.is_of_event(row) || !load.is_wait(profile, row) {
+            continue;
+        }
+        let end = profile.samples.time_nanos[row].saturating_sub(first);
+        let start = end.saturating_sub(profile.samples.weight[row]);
+        let is_taken = filter.removed_by(row).is_none() && left.has(profile, row);
+        if is_taken && !load.is_idle(profile, row) {
+            nanos += end.min(times.end).saturating_sub(start.max(times.start)) as f64;
+        }
+    }
+    nanos
+}
+
+/// The function that a stack ends in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Leaf(FunctionId);
+
+impl Leaf {
+    fn text(self, profile: &Profile, symbols: &Symbols) -> String {
+        let function = symbols.function(self.0);
+        let dso = profile.dsos.get(function.dso);
+        match function.name {
+            Some(name) => printable(name).into_owned(),
+            None if dso.kind == DsoKind::Unmapped => NO_MAPPING.to_owned(),
+            None => format!("{}+{:#x}", printable(dso.name()), function.address),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! How a call node or function is shown: its text, its kind and its marks.
+
+use perftab_names::{FunctionId, Provenance, Symbols};
+use perftab_perfdata::text::printable;
+use perftab_profile::{CountedAs, Dso, DsoId, DsoKind, Profile, Thread};
+use serde::Serialize;
+
+use crate::call_tree::{CallNodeId, CallTree, Label};
+
+/// What a box or row stands for; decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Kind {
+    /// A process, or something that is no code.
+    Pseudo = 0,
+    /// An executable, or an object outside the system's folders.
+    Own = 1,
+    /// An object in the system's folders.
+    System = 2,
+    /// Kernel and modules.
+    Kernel = 3,
+    /// Code that a run time made.
+    Jit = 4,
+    /// Code without a name.
+    Unnamed = 5,
+    /// Several narrow call nodes.
+    Folded = 6,
+}
+
+/// Marks of a box or row; bits, since they cross into the page as a column of bytes.
+pub mod mark {
+    /// Inlined into its caller.
+    pub const INLINED: u8 = 1;
+    /// Its name comes from a file that does not match.
+    pub const FORCED: u8 = 2;
+    /// A search found it.
+    pub const MATCH: u8 = 4;
+    /// Not code: a process, a folded rest.
+    pub const PSEUDO: u8 = 8;
+    /// A DSO's functions as one.
+    pub const COLLAPSED: u8 = 16;
+}
+
+/// Text of what has no name because nothing was mapped there.
+pub const NO_MAPPING: &str = "[no mapping]";
+
+/// What orders the texts of labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NameKey<'a> {
+    Name(&'a str),
+    Address(u64),
+    Last,
+}
+
+/// Names call nodes and functions of one profile.
+#[derive(Clone, Copy)]
+pub struct Labels<'a> {
+    profile: &'a Profile,
+    symbols: &'a Symbols,
+}
+
+impl<'a> Labels<'a> {
+    /// For a profile and what is known of its names.
+    pub fn new(profile: &'a Profile, symbols: &'a Symbols) -> Self {
+        Self { profile, symbols }
+    }
+
+    /// Text of a call node.
+    pub fn text(&self, label: Label) -> String {
+        match label {
+            Label::All => "all".to_owned(),
+            Label::Group(name) => printable(self.profile.strings.get(name)).into_owned(),
+            Label::NoMapping => NO_MAPPING.to_owned(),
+            Label::Dso(_) => self.dso_name(label),
+            Label::Function(function) | Label::Inlined(function) => self.function_text(function),
+        }
+    }
+
+    /// Name of a function, or its address in its DSO.
+    pub fn function_text(&self, function: FunctionId) -> String {
+        let function = self.symbols.function(function);
+        match function.name {
+            Some(name) => printable(name).into_owned(),
+            None => format!("{:#x}", function.address),
+        }
+    }
+
+    /// Name and number of a thread.
+    pub fn thread_text(&self, thread: Thread) -> String {
+        format!("{} {}", printable(self.profile.strings.get(thread.name)), thread.tid)
+    }
+
+    /// What orders texts: names by alphabet, then addresses by number.
+    pub(super) fn name_key(&self, label: Label) -> NameKey<'a> {
+        match label {
+            Label::All | Label::NoMapping => NameKey::Last,
+            Label::Dso(dso) => NameKey::Name(self.profile.dsos.get(dso).name()),
+            Label::Group(name) => NameKey::Name(self.profile.strings.get(name)),
+            Label::Function(function) | Label::Inlined(function) => {
+                let function = self.symbols.function(function);
+                function.name.map_or(NameKey::Address(function.address), NameKey::Name)
+            }
+        }
+    }
+
+    /// The DSO that a call node's code lies in.
+    pub fn dso(&self, label: Label) -> Option<DsoId> {
+        match label {
+            Label::Dso(dso) => Some(dso),
+            label => label.function().map(|function| self.symbols.function(function).dso),
+        }
+    }
+
+    /// Name of that DSO, empty if there is none.
+    pub fn dso_name(&self, label: Label) -> String {
+        let name = self.dso(label).map(|dso| self.profile.dsos.get(dso).name());
+        printable(name.unwrap_or_default()).into_owned()
+    }
+
+    /// Colour of a call node.
+    pub fn kind(&self, label: Label) -> Kind {
+        match label {
+            Label::All | Label::Group(_) => Kind::Pseudo,
+            Label::NoMapping => Kind::Unnamed,
+            Label::Dso(dso) => self.dso_kind(dso),
+            Label::Function(function) | Label::Inlined(function) => self.function_kind(function),
+        }
+    }
+
+    /// Colour of a function.
+    pub fn function_kind(&self, function: FunctionId) -> Kind {
+        let function = self.symbols.function(function);
+        match (self.dso_kind(function.dso), function.name) {
+            (kind @ (Kind::Folded | Kind::Pseudo), _) => kind,
+            (_, None) => Kind::Unnamed,
+            (kind, Some(_)) => kind,
+        }
+    }
+
+    /// Colour of the named code of a DSO.
+    pub fn dso_kind(&self, dso: DsoId) -> Kind {
+        let dso = self.profile.dsos.get(dso);
+        match dso.kind {
+            DsoKind::Folded => Kind::Folded,
+            DsoKind::OffCpu => Kind::Pseudo,
+            DsoKind::Unmapped => Kind::Unnamed,
+            DsoKind::Kernel | DsoKind::Module => Kind::Kernel,
+            DsoKind::Jit | DsoKind::Anon => Kind::Jit,
+            DsoKind::Vdso => Kind::System,
+            DsoKind::User if dso.counted_as == CountedAs::Own => Kind::Own,
+            DsoKind::User if is_system(dso) => Kind::System,
+            DsoKind::User => Kind::Own,
+        }
+    }
+
+    /// Marks of a call node.
+    pub fn marks(&self, label: Label) -> u8 {
+        let inlined = match label {
+            Label::Inlined(_) => mark::INLINED,
+            Label::Dso(_) => mark::COLLAPSED,
+            Label::All | Label::Group(_) => mark::PSEUDO,
+            _ => 0,
+        };
+        let forced = label.function().is_some_and(|function| self.is_forced(function));
+        let pseudo = matches!(self.kind(label), Kind::Folded | Kind::Pseudo);
+        inlined | if forced { mark::FORCED } else { 0 } | if pseudo { mark::PSEUDO } else { 0 }
+    }
+
+    /// True if the function's name comes from a file that does not match.
+    pub fn is_forced(&self, function: FunctionId) -> bool {
+        self.symbols.function(function).provenance == Provenance::Forced
+    }
+
+    /// Texts from the root's child down to the call node.
+    pub fn path(&self, tree: &CallTree, id: CallNodeId) -> Vec<String> {
+        tree.path(id).into_iter().skip(1).map(|id| self.text(tree.label(id))).collect()
+    }
+}
+
+/// Objects in the folders of the system's packages; executables there are somebody's program.
+pub fn is_system(dso: &Dso) -> bool {
+    is_system_path(&dso.path)
+}
+
+/// The same of a path.
+pub fn is_system_path(path: &str) -> bool {
+    let folders = ["lib/", "lib32/", "lib64/", "libx32/", "libexec/"];
+    let below = path.strip_prefix("/usr/").or_else(|| path.strip_prefix('/'));
+    let in_system = below.is_some_and(|path| folders.iter().any(|at| path.starts_with(at)));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    in_system && name.contains(".so") && !path.contains("/../")
+}

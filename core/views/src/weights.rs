@@ -1,0 +1,280 @@
+//! Samples of a query → weight of each stack, by group.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use perftab_profile::{IdTable, Profile, StackId, StringId, hash_pair};
+
+use crate::filter::{Filter, FilterKind};
+use crate::tasks::TaskSums;
+use crate::{Group, Query};
+
+/// With fewer samples than this part of the stacks, a column for each stack is not worth it.
+const SHORT: usize = 8;
+
+/// What is summed: samples and their weight in the event's unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Periods.
+    pub weight: u64,
+    /// Observations.
+    pub samples: u64,
+}
+
+impl Sum {
+    /// Adds another sum; saturates, since periods in a file can be anything.
+    pub fn add(&mut self, other: Self) {
+        self.weight = self.weight.saturating_add(other.weight);
+        self.samples = self.samples.saturating_add(other.samples);
+    }
+
+    /// What is left when a part of it is taken away.
+    pub fn without(self, part: Self) -> Self {
+        Self {
+            weight: self.weight.saturating_sub(part.weight),
+            samples: self.samples.saturating_sub(part.samples),
+        }
+    }
+}
+
+/// The stacks of one group that were observed, each once, in ascending order.
+#[derive(Clone, Debug)]
+pub struct GroupWeights {
+    /// Its number in [`FilteredSamples::group_of_thread`].
+    pub number: u32,
+    /// Names of the process or thread, or of both: one for each of [`Levels`].
+    pub groups: Vec<StringId>,
+    /// Leaf stacks and how often they were seen.
+    pub stacks: Vec<(StackId, Sum)>,
+}
+
+/// What stands between the root of a tree and the first frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// Nothing.
+    None,
+    /// Processes.
+    Process,
+    /// Threads.
+    Thread,
+    /// Processes, and below them threads.
+    ProcessAndThread,
+}
+
+impl Levels {
+    /// Those of a query.
+    pub fn of(group: Group) -> Self {
+        match group {
+            Group::None => Self::None,
+            Group::Process => Self::Process,
+            Group::Thread => Self::Thread,
+        }
+    }
+
+    /// These and one more.
+    pub fn with(self, group: Group) -> Self {
+        match (self, group) {
+            (_, Group::None) => self,
+            (Self::None | Self::Process, Group::Process) => Self::Process,
+            (Self::None | Self::Thread, Group::Thread) => Self::Thread,
+            _ => Self::ProcessAndThread,
+        }
+    }
+
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Process | Self::Thread => 1,
+            Self::ProcessAndThread => 2,
+        }
+    }
+
+    /// Which of them, from 0, these groups are.
+    pub fn position(self, group: Group) -> Option<usize> {
+        match (self, group) {
+            (Self::Process | Self::ProcessAndThread, Group::Process) => Some(0),
+            (Self::Thread, Group::Thread) => Some(0),
+            (Self::ProcessAndThread, Group::Thread) => Some(1),
+            _ => None,
+        }
+    }
+}
+
+/// The samples that pass a query's filters.
+#[derive(Clone, Debug)]
+pub struct FilteredSamples {
+    /// By group and stack.
+    pub groups: Vec<GroupWeights>,
+    /// By [`perftab_profile::ThreadId`]: the number of its group, also of one without samples.
+    pub group_of_thread: Vec<u32>,
+    /// In all.
+    pub sum: Sum,
+    /// What each filter took away, by [`FilterKind`]; nothing for the range, since where samples are
+    /// in order those outside are not looked at.
+    pub removed: [Sum; FilterKind::ALL.len()],
+}
+
+/// The samples that pass a query's filters while they are summed by group and stack: with millions
+/// of them in several steps.
+pub struct FilteringSamples {
+    filters: Query,
+    groups: ThreadGroups,
+    sums: GroupSums,
+    taken: Sum,
+    removed: [Sum; FilterKind::ALL.len()],
+    rows: Range<usize>,
+}
+
+impl FilteringSamples {
+    /// For the samples of `query`, in groups by `levels`.
+    pub fn new(profile: &Profile, query: &Query, levels: Levels) -> Self {
+        let filters = Query { range: query.range, ..TaskSums::key(query) };
+        let rows = Filter::new(profile, &filters).rows();
+        // Of a short range few stacks are met, and columns for all would cost more than the samples.
+        let is_short = rows.len() < profile.stacks.len() / SHORT;
+        Self {
+            filters,
+            groups: group_of_threads(profile, levels),
+            sums: GroupSums::new(if is_short { 0 } else { profile.stacks.len() }),
+            taken: Sum::default(),
+            removed: [Sum::default(); FilterKind::ALL.len()],
+            rows,
+        }
+    }
+
+    /// Goes through so many more rows; true when there are none left.
+    pub fn step(&mut self, profile: &Profile, rows: usize) -> bool {
+        let samples = &profile.samples;
+        let filter = Filter::new(profile, &self.filters);
+        let to = self.rows.start.saturating_add(rows).min(self.rows.end);
+        for row in (self.rows.start..to).filter(|&row| filter.is_of_event(row)) {
+            let sum = filter.sum(row);
+            match filter.removed_by(row) {
+                Some(FilterKind::Range) => {}
+                Some(kind) => self.removed[kind as usize].add(sum),
+                None => {
+                    self.taken.add(sum);
+                    let group = self.groups.of_thread[samples.thread[row].index()];
+                    self.sums.add(group, samples.stack[row], sum);
+                }
+            }
+        }
+        self.rows.start = to;
+        self.rows.is_empty()
+    }
+
+    /// Rows that are left.
+    pub fn rows_left(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// What [`Self::step`] has summed.
+    pub fn finish(self) -> FilteredSamples {
+        let Self { groups, sums, taken, removed, .. } = self;
+        let mut stacks: Vec<Vec<(StackId, Sum)>> = vec![Vec::new(); groups.names.len()];
+        sums.for_each(|group, stack, sum| stacks[group as usize].push((stack, sum)));
+        let all = (0..).zip(groups.names.into_iter().zip(stacks));
+        let observed = all.filter(|(_, (_, stacks))| !stacks.is_empty()).map(|(number, group)| {
+            let (groups, stacks) = group;
+            GroupWeights { number, groups, stacks }
+        });
+        let group_of_thread = groups.of_thread;
+        FilteredSamples { groups: observed.collect(), group_of_thread, sum: taken, removed }
+    }
+}
+
+/// Sums by group and stack. Nearly every stack is of one group, whose sum stands in a column;
+/// what other groups have of it is looked up. So memory is that of the stacks, of which there are
+/// far fewer than samples, and the samples are gone through once. Made for no stacks, it looks up all.
+struct GroupSums {
+    /// By stack: the group that had it first, or [`NO_GROUP`].
+    first: Vec<u32>,
+    sums: Vec<Sum>,
+    others: Vec<(u32, StackId, Sum)>,
+    index: IdTable,
+}
+
+/// In [`GroupSums`]: no sample has been met.
+const NO_GROUP: u32 = u32::MAX;
+
+impl GroupSums {
+    fn new(stacks: usize) -> Self {
+        Self {
+            first: vec![NO_GROUP; stacks],
+            sums: vec![Sum::default(); stacks],
+            others: Vec::new(),
+            index: IdTable::default(),
+        }
+    }
+
+    fn add(&mut self, group: u32, stack: StackId, sum: Sum) {
+        if let Some(first) = self.first.get_mut(stack.index()) {
+            if *first == NO_GROUP {
+                *first = group;
+            }
+            if *first == group {
+                self.sums[stack.index()].add(sum);
+                return;
+            }
+        }
+        let hash = |group: u32, stack: StackId| hash_pair(group.into(), stack.0.into()) as u32;
+        let Self { others, index, .. } = self;
+        let row = index.find_or_insert(
+            others.len(),
+            hash(group, stack),
+            |row| (others[row as usize].0, others[row as usize].1) == (group, stack),
+            |row| hash(others[row as usize].0, others[row as usize].1),
+        );
+        match others.get_mut(row as usize) {
+            Some((_, _, known)) => known.add(sum),
+            None => others.push((group, stack, sum)),
+        }
+    }
+
+    /// Every group and stack that samples were met of, by stack.
+    fn for_each(self, mut each: impl FnMut(u32, StackId, Sum)) {
+        let Self { first, sums, mut others, .. } = self;
+        others.sort_unstable_by_key(|&(group, stack, _)| (stack, group));
+        let mut others = others.into_iter().peekable();
+        for (stack, (group, sum)) in (0..).map(StackId).zip(first.into_iter().zip(sums)) {
+            if group != NO_GROUP {
+                each(group, stack, sum);
+            }
+            while let Some((group, _, sum)) = others.next_if(|(_, other, _)| *other == stack) {
+                each(group, stack, sum);
+            }
+        }
+        others.for_each(|(group, stack, sum)| each(group, stack, sum));
+    }
+}
+
+/// The groups that threads are of.
+pub(super) struct ThreadGroups {
+    /// By thread: position in `names`.
+    pub of_thread: Vec<u32>,
+    /// Names of process or thread, or of both.
+    pub names: Vec<Vec<StringId>>,
+}
+
+/// Tells threads apart by these levels.
+pub(super) fn group_of_threads(profile: &Profile, levels: Levels) -> ThreadGroups {
+    let threads = &profile.threads;
+    let mut names: Vec<Vec<StringId>> = Vec::new();
+    let mut known: HashMap<Vec<StringId>, u32> = HashMap::new();
+    let of_thread = threads.threads.iter().map(|thread| {
+        let process = threads.process(thread.process).name;
+        let group = match levels {
+            Levels::None => vec![],
+            Levels::Process => vec![process],
+            Levels::Thread => vec![thread.name],
+            Levels::ProcessAndThread => vec![process, thread.name],
+        };
+        *known.entry(group).or_insert_with_key(|group| {
+            names.push(group.clone());
+            names.len() as u32 - 1
+        })
+    });
+    let of_thread = of_thread.collect();
+    ThreadGroups { of_thread, names }
+}
