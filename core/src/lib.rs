@@ -10,24 +10,13 @@
 //! Constraints that hold everywhere in them:
 //!
 //! - It never does I/O of its own: no sockets, clocks, threads or files. Bytes arrive through
-//!   [`decode::ByteSource`] or are pushed into [`session::Opening`].
+//!   [`perftab_perfdata::decode::ByteSource`] or are pushed into [`session::Opening`].
 //! - It never panics, whatever the input; every allocation is bounded by bytes that are there.
-//! - A name comes only from a [`symbolize::MatchedImage`], and there is one way to make one.
+//! - A name comes only from a [`perftab_images::MatchedImage`], and there is one way to make one.
 //! - It is compiled natively and to WebAssembly from the same source, and gives the same columns.
 #![forbid(unsafe_code)]
 
 pub mod session;
+mod terms;
 
-pub use perftab_export as export;
-pub use perftab_perfdata::{decode, error, format, text};
-pub use perftab_profile::{self as profile, ingest};
-pub use perftab_snapshot as snapshot;
-pub use perftab_views as views;
-
-/// Images and names.
-pub mod symbolize {
-    pub use perftab_dsos::module_name;
-    pub use perftab_images::*;
-    pub use perftab_names::*;
-    pub use perftab_profile::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
-}
+pub use terms::*;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use perftab_core::decode::{ByteSource, ReadError};
+use perftab_perfdata::decode::{ByteSource, ReadError};
 
 /// A file with the length it had when opened.
 pub struct FileSource {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use perftab_core::session::{RecordedFiles, Session};
-use perftab_core::snapshot::{self, CarriedPayload, Carrier, PackedText};
+use perftab_core::{CarriedPayload, Carrier, PackedText};
 
 use crate::debuginfod_client::is_http;
 use crate::late_ids::{Judgement, ThisMachine};
@@ -50,9 +50,9 @@ impl Input {
         let recording = Recording::open(given)?;
         let text = text_of(&recording).with_context(|| recording.name.clone())?;
         let Some(text) = text else { return Ok(Self::Recording(recording)) };
-        match snapshot::find(&text) {
+        match perftab_core::find_payload(&text) {
             Some(carried) => Ok(Self::Shared(SharedProfile::new(recording.name, carried))),
-            None if snapshot::is_page(&text) => {
+            None if perftab_core::is_page(&text) => {
                 bail!("{} is a page without a profile", recording.name)
             }
             // Reading it says what it begins with.
@@ -117,7 +117,7 @@ impl SharedProfile {
     /// A link that stands on the command line.
     fn of_argument(link: &str) -> anyhow::Result<Self> {
         let name = shortened(link, SHOWN);
-        match snapshot::find(link.as_bytes()) {
+        match perftab_core::find_payload(link.as_bytes()) {
             Some(carried) => Ok(Self::new(name, carried)),
             None => bail!(
                 "{name} has no profile after a #, and perftab fetches nothing; download the file and name it"
@@ -146,7 +146,7 @@ impl SharedProfile {
 fn is_link(given: &str) -> bool {
     let holds_payload = || {
         let bare = given.strip_prefix('#').unwrap_or(given);
-        let found = snapshot::find(bare.as_bytes());
+        let found = perftab_core::find_payload(bare.as_bytes());
         found.is_some_and(|found| found.payload == bare || given.contains("://"))
     };
     is_http(given) || (holds_payload() && !Path::new(given).exists())
@@ -171,7 +171,7 @@ fn text_of(recording: &Recording) -> io::Result<Option<Vec<u8>>> {
     if let Some(packed) = PackedText::begin(&text) {
         return unpacked(packed, (&text[..]).chain(file));
     }
-    if text.is_empty() || !snapshot::may_be_text(&text) || recording.size > MOST_TEXT {
+    if text.is_empty() || !perftab_core::may_be_text(&text) || recording.size > MOST_TEXT {
         return Ok(None);
     }
     file.take(MOST_TEXT).read_to_end(&mut text)?;

@@ -12,9 +12,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::profile::{DsoId, DsoKind, Identity, RecordedBy};
 use perftab_core::session::{RecordedFile, RecordedFiles, Session};
+use perftab_core::{DsoId, DsoKind, Identity, RecordedBy};
+use perftab_perfdata::format::elf_note::build_id_of_elf;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 use crate::file_source::FileSource;

@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-pub use perftab_core::text::{counted, grouped, printable};
+pub use perftab_perfdata::text::{counted, grouped, printable};
 
 /// How a command ended when it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

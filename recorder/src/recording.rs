@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::decode::ByteSource;
 use perftab_core::session::{Opening, RecordedFiles, SampleWatcher, Session};
+use perftab_perfdata::decode::ByteSource;
 
 use crate::file_source::FileSource;
 use crate::late_ids::{self, Judgement, ThisMachine};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use perftab_core::session::{Session, SharedLink};
-use perftab_core::snapshot::{ShareOptions, Times, find};
+use perftab_snapshot::{ShareOptions, Times, find};
 use perftab_tests::links::sizes::{BUDGETS, LinkSizes, down_to, within};
 
 /// Shares of the weight down to which every call node is kept.

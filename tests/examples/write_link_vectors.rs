@@ -5,15 +5,15 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, iter};
 
-use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
-use perftab_core::snapshot::{
+use perftab_perfdata::decode::SliceSource;
+use perftab_snapshot::{
     Disclosure, HotPlace, Privacy, ShareOptions, Times, VERSION, decode, payload_of, streams_of,
 };
-use perftab_core::views::place_texts::PlaceTexts;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::links::vectors::{described, folder};
 use perftab_tests::open::open_path;
+use perftab_views::place_texts::PlaceTexts;
 
 /// The page's sample with the names of its program.
 fn sample() -> Session {

@@ -6,31 +6,31 @@
 
 use std::fmt::Debug;
 
-use perftab_core::decode::attr::{Attr, SampleLayout, TrailerLayout};
-use perftab_core::decode::compressed::ZstdStream;
-use perftab_core::decode::event_format::{SchedSwitchFields, SchedWakeupFields};
-use perftab_core::decode::features::Features;
-use perftab_core::decode::sample_tail::{SampleTail, stack_dump};
-use perftab_core::decode::tracing_data::TracingData;
-use perftab_core::decode::unpack::UnpackErrorKind;
-use perftab_core::decode::wrapper::{Unwrap, Wrapper};
-use perftab_core::decode::{ByteOrder, SliceSource, records, sample};
-use perftab_core::export::{Events, ExportRequest, Format};
-use perftab_core::format::feature::Feature;
-use perftab_core::format::perftab_section;
-use perftab_core::profile::{DsoKind, ExecutableMapping, Frame, MappedFrom, Profile, RecordedBy};
 use perftab_core::session::{ExportStep, FlameWindow, OfferStep, Session, TimeWindow};
-use perftab_core::snapshot::{self, Privacy, ShareOptions, SnapshotError};
-use perftab_core::symbolize::{
-    DsoImages, Image, MatchedImage, RecordedIdentities, Symbols, check_whole,
-};
-use perftab_core::views::breakdown::Key;
-use perftab_core::views::filter::{RangeSide, TimeRange};
-use perftab_core::views::flame_graph::Unnamed;
-use perftab_core::views::functions::FunctionOrder;
-use perftab_core::views::grouped::GroupBy;
-use perftab_core::views::transform::Transform;
-use perftab_core::views::{Direction, Query};
+use perftab_export::{Events, ExportRequest, Format};
+use perftab_images::{DsoImages, Image, MatchedImage, RecordedIdentities, check_whole};
+use perftab_names::Symbols;
+use perftab_perfdata::decode::attr::{Attr, SampleLayout, TrailerLayout};
+use perftab_perfdata::decode::compressed::ZstdStream;
+use perftab_perfdata::decode::event_format::{SchedSwitchFields, SchedWakeupFields};
+use perftab_perfdata::decode::features::Features;
+use perftab_perfdata::decode::sample_tail::{SampleTail, stack_dump};
+use perftab_perfdata::decode::tracing_data::TracingData;
+use perftab_perfdata::decode::unpack::UnpackErrorKind;
+use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
+use perftab_perfdata::decode::{ByteOrder, SliceSource, records, sample};
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::perftab_section;
+use perftab_profile::{DsoKind, ExecutableMapping, Frame, MappedFrom, Profile, RecordedBy};
+use perftab_snapshot as snapshot;
+use perftab_snapshot::{Privacy, ShareOptions, SnapshotError};
+use perftab_views::breakdown::Key;
+use perftab_views::filter::{RangeSide, TimeRange};
+use perftab_views::flame_graph::Unnamed;
+use perftab_views::functions::FunctionOrder;
+use perftab_views::grouped::GroupBy;
+use perftab_views::transform::Transform;
+use perftab_views::{Direction, Query};
 
 use crate::open::{open_in_blocks, open_parts};
 use crate::synth::elf::{self, ElfSection};

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use perftab_core::decode::{ByteSource, SliceSource};
-use perftab_core::error::DecodeError;
 use perftab_core::session::{Opening, Session, WantedBytes};
+use perftab_perfdata::decode::{ByteSource, SliceSource};
+use perftab_perfdata::error::DecodeError;
 
 /// Opens a recording, pushing its records in blocks of `block` bytes.
 pub fn open_in_blocks(file: &[u8], block: usize) -> Result<Session, DecodeError> {

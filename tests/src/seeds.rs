@@ -4,7 +4,7 @@
 //! Recordings of file mode with the sections where every recorder puts them are enough here, so
 //! nothing of core is needed to find them; of links it is.
 
-use perftab_core::snapshot;
+use perftab_snapshot as snapshot;
 
 /// Inputs of targets, by the target's name.
 pub type Seeds = Vec<(&'static str, Vec<u8>)>;

@@ -4,9 +4,7 @@ use js_sys::{
     Array, Float32Array, Float64Array, Object, Reflect, Uint8Array, Uint16Array, Uint32Array,
 };
 use perftab_core::session::{CallTreeRows, FunctionRows, SearchResult};
-use perftab_core::symbolize::ForceError;
-use perftab_core::views::flame_graph::FlameGraph;
-use perftab_core::views::time_order::TimeOrder;
+use perftab_core::{FlameGraph, ForceError, TimeOrder};
 use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::prelude::*;

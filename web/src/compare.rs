@@ -5,8 +5,7 @@ use perftab_core::session::{
     ChangeRows, CompareView, ComparedRows, ComparedTreeRows, ComparedTrees, ComparisonBuilder,
     FlameWindow,
 };
-use perftab_core::views::Query;
-use perftab_core::views::compare::ComparedGraph;
+use perftab_core::{ComparedGraph, Query};
 use wasm_bindgen::prelude::*;
 
 use crate::time::step_object;

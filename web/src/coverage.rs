@@ -1,7 +1,7 @@
 //! How much of what is shown has names, and who ran DSOs, for the worker, which finds out step by step.
 
 use js_sys::Object;
-use perftab_core::profile::DsoId;
+use perftab_core::DsoId;
 use perftab_core::session::{CoverageWork, DsoUsersWork, Scan};
 use wasm_bindgen::prelude::*;
 

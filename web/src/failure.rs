@@ -1,6 +1,6 @@
 //! Errors as the worker passes them on.
 
-use perftab_core::error::{DecodeError, DecodeErrorKind};
+use perftab_perfdata::error::{DecodeError, DecodeErrorKind};
 use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::JsValue;

@@ -2,8 +2,7 @@
 
 use js_sys::Object;
 use perftab_core::session::{FlameWindow, FlameWork, Scan};
-use perftab_core::views::Query;
-use perftab_core::views::flame_graph::FlameGraph;
+use perftab_core::{FlameGraph, Query};
 use wasm_bindgen::prelude::*;
 
 use crate::time::step_object;

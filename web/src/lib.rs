@@ -16,22 +16,18 @@ mod share;
 mod source;
 mod time;
 
+use failure::{Failure, to_failure};
 use js_sys::Object;
-use perftab_core::decode::ByteSource;
-use perftab_core::decode::wrapper::{Unwrap, Wrapper};
-use perftab_core::profile::{CountedAs, DsoId};
 use perftab_core::session::{self, ForceResult, OfferStep, TimeWindow};
-use perftab_core::snapshot::{self, Rename, SnapshotError};
-use perftab_core::views::functions::FunctionOrder;
-use perftab_core::views::grouped::GroupBy;
-use perftab_core::views::weights::Sum;
-use perftab_core::views::{Direction, Query};
+use perftab_core::{
+    CountedAs, Direction, DsoId, FunctionOrder, GroupBy, Query, Rename, SnapshotError, Sum,
+};
+use perftab_perfdata::decode::ByteSource;
+use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wasm_bindgen::prelude::*;
-
-use failure::{Failure, to_failure};
 use source::{JsSource, Source};
+use wasm_bindgen::prelude::*;
 
 /// The version of perftab that this WebAssembly was built from.
 #[wasm_bindgen]
@@ -71,13 +67,13 @@ pub fn unwrap_first(first_bytes: &[u8]) -> Vec<u8> {
 
 /// A packed file that may hold a link or a saved page.
 #[wasm_bindgen]
-pub struct PackedText(snapshot::PackedText);
+pub struct PackedText(perftab_core::PackedText);
 
 #[wasm_bindgen]
 impl PackedText {
     /// Of a file that begins with these bytes; nothing if it is not packed.
     pub fn begin(first_bytes: &[u8]) -> Option<PackedText> {
-        snapshot::PackedText::begin(first_bytes).map(Self)
+        perftab_core::PackedText::begin(first_bytes).map(Self)
     }
 
     /// Takes the next packed bytes; false as soon as neither link nor page can be in it.
@@ -409,7 +405,7 @@ impl Session {
     /// `Failure` if there is none or it cannot be read.
     #[wasm_bindgen(js_name = openLink)]
     pub fn open_link(text: &str) -> Result<Session, JsValue> {
-        let opened = match snapshot::find(text.as_bytes()) {
+        let opened = match perftab_core::find_payload(text.as_bytes()) {
             Some(carried) => session::Session::from_carried(carried),
             None => Err(SnapshotError::NotASnapshot),
         };

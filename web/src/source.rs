@@ -2,7 +2,7 @@
 //! in tests under Node.
 
 use js_sys::Uint8Array;
-use perftab_core::decode::{ByteSource, ReadError};
+use perftab_perfdata::decode::{ByteSource, ReadError};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]

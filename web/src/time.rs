@@ -5,9 +5,7 @@ use perftab_core::session::{
     FlameWindow, HeatMapWork, MarkRows, OccurrenceRequest, OccurrenceWork, RangePreview, Scan,
     ScanStep, TimelineWork, TreeDetail,
 };
-use perftab_core::views::Query;
-use perftab_core::views::heat_map::{HeatMap, HeatRequest};
-use perftab_core::views::timeline::{KINDS, Timeline, TimelineRequest};
+use perftab_core::{HeatMap, HeatRequest, KINDS, Query, Timeline, TimelineRequest};
 use wasm_bindgen::prelude::*;
 
 use crate::columns::object;

@@ -86,6 +86,14 @@ pub struct MatchedNames {
     pub names: AddressNames,
 }
 
+impl MatchedNames {
+    /// What no file says.
+    #[cfg(feature = "testing")]
+    pub fn for_tests(identity: Identity, names: AddressNames) -> Self {
+        Self { identity, names }
+    }
+}
+
 /// Names from a file that the user insists on: of functions alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -487,3 +487,7 @@ impl MetNames {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "symbols_tests.rs"]
+mod tests;

@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io;
 
-use perftab_core::format::{BuildId, IdLength};
-use perftab_core::profile::Identity;
-use perftab_core::symbolize::Kallsyms;
+use perftab_core::{Identity, Kallsyms};
+use perftab_perfdata::format::{BuildId, IdLength};
 
 use super::layout::Part;
 use super::lookup::Proof;

@@ -12,9 +12,9 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::symbolize::stamped_kallsyms;
+use perftab_core::stamped_kallsyms;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
 
 use super::content::may_be_named;
 use super::lookup::names_in;

@@ -16,7 +16,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use super::Cache;
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use super::Cache;
 use super::content::{self, OtherContent};

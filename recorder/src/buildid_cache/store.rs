@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 use rustix::fs::{FlockOperation, flock};
 
 use super::Cache;

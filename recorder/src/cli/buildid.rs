@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use super::{ImageArgs, InputArgs};
 

@@ -1,7 +1,7 @@
 //! What a link or a page may tell.
 
 use clap::{Args, ValueEnum};
-use perftab_core::snapshot::{Disclosure, Privacy, Rename};
+use perftab_core::{Disclosure, Privacy, Rename};
 
 /// What a link or a page may tell beyond its default, and less.
 #[derive(Debug, Clone, Default, Args)]

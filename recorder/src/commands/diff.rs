@@ -10,9 +10,9 @@ use perftab_core::session::{
     CompareView, ComparedTrees, Coverage, DiffFunction, DsoPairRow, FidelityInfo, FormatInfo,
     Session, SideTotal,
 };
-use perftab_core::symbolize::NamingDepth;
-use perftab_core::views::compare::{Basis, ChangeKey, ChangeOrder, ComparedSide, Relation};
-use perftab_core::views::{Group, Inlines, Query};
+use perftab_core::{
+    Basis, ChangeKey, ChangeOrder, ComparedSide, Group, Inlines, NamingDepth, Query, Relation,
+};
 use serde::Serialize;
 
 use super::{filter, finish_named};

@@ -1,9 +1,8 @@
 //! Why names lack, or may be wrong, in a line each. The ledger has the reason of each DSO; these are
 //! for whoever reads only the names.
 
-use perftab_core::profile::DsoId;
 use perftab_core::session::{DsoRow, FidelityInfo, Session};
-use perftab_core::symbolize::Status;
+use perftab_core::{DsoId, Status};
 
 use super::share::keeps;
 use crate::output::{self, percent, printable};

@@ -4,11 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::export::{Events, ExportRequest, Format};
 use perftab_core::session::{ExportStep, Session, USUAL_LIMIT};
-use perftab_core::snapshot::ShareOptions;
-use perftab_core::symbolize::NamingDepth;
-use perftab_core::views::Query;
+use perftab_core::{Events, ExportRequest, Format, NamingDepth, Query, ShareOptions};
 
 use super::{event_number, filter, finish_named, read_named, share};
 use crate::cli::{ExportArgs, ExportFormat};

@@ -1,15 +1,10 @@
 //! The filters and steps of a command line as a query.
 
 use anyhow::{Context as _, bail};
-use perftab_core::profile::Dso;
 use perftab_core::session::Session;
-use perftab_core::snapshot::Times;
-use perftab_core::symbolize::FunctionId;
-use perftab_core::views::Query;
-use perftab_core::views::filter::{RangeSide, TimeRange};
-use perftab_core::views::function_ref::{DsoRef, FunctionRef};
-use perftab_core::views::search::Pattern;
-use perftab_core::views::transform::Transform;
+use perftab_core::{
+    Dso, DsoRef, FunctionId, FunctionRef, Pattern, Query, RangeSide, TimeRange, Times, Transform,
+};
 
 use crate::cli::{FilterArgs, TimeSpan};
 use crate::output::printable;

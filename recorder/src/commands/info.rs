@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use perftab_core::profile::EventGroup;
 use perftab_core::session::{DsoRow, ProfileInfo};
-use perftab_core::symbolize::NamingDepth;
+use perftab_core::{EventGroup, NamingDepth};
 
 use super::share::keeps;
 use super::{finish, read_named};

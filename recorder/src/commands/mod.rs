@@ -11,9 +11,9 @@ pub mod script;
 pub mod share;
 
 use anyhow::bail;
-use perftab_core::error::WarningKind;
+use perftab_core::NamingDepth;
 use perftab_core::session::Session;
-use perftab_core::symbolize::NamingDepth;
+use perftab_perfdata::error::WarningKind;
 
 use crate::cli::{InputArgs, NameArgs};
 use crate::images::search;

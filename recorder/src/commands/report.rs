@@ -7,12 +7,10 @@ use std::io::{self, Write};
 
 use anyhow::bail;
 use perftab_core::session::{Breakdown, Caller, Report, ReportFunction, Session};
-use perftab_core::symbolize::NamingDepth;
-use perftab_core::views::breakdown::Key;
-use perftab_core::views::functions::{FunctionKey, FunctionOrder, SortDirection};
-use perftab_core::views::label::mark;
-use perftab_core::views::{Direction, Group, Inlines, Query};
-
+use perftab_core::{
+    Direction, FunctionKey, FunctionOrder, Group, Inlines, Key, NamingDepth, Query, SortDirection,
+    mark,
+};
 use serde::Serialize;
 
 use super::{event_number, filter, finish_named, read_named};

@@ -6,9 +6,7 @@ use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use perftab_core::session::{FidelityInfo, Scan, ScanStep, Session, SharedLink};
-use perftab_core::snapshot::{ShareOptions, SharedPart, SharedTexts, Times, TooSmall};
-use perftab_core::symbolize::NamingDepth;
-use perftab_core::views::Query;
+use perftab_core::{NamingDepth, Query, ShareOptions, SharedPart, SharedTexts, Times, TooSmall};
 use serde::Serialize;
 
 use super::{filter, finish_named, read_named};

@@ -9,9 +9,9 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use perftab_core::decode::SliceSource;
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::build_id_of_elf;
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 
 use super::Receiver;

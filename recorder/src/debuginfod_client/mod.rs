@@ -19,8 +19,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use perftab_core::format::BuildId;
-use perftab_core::symbolize::check_whole;
+use perftab_core::check_whole;
+use perftab_perfdata::format::BuildId;
 use ureq::http::StatusCode;
 
 use self::answer::{Answer, Check, NoFile};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 use ureq::http::StatusCode;
 
 /// Why no server gave the file.

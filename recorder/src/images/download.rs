@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use crate::debuginfod_client::{Artifact, Client, FetchError, Fetched, Receiver};
 use crate::output::{self, Progress, Unit};

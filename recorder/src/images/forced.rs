@@ -7,9 +7,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use perftab_core::profile::{DsoId, DsoKind, Identity};
 use perftab_core::session::{ForceResult, Session};
-use perftab_core::symbolize::Status;
+use perftab_core::{DsoId, DsoKind, Identity, Status};
 
 use crate::cli::NameArgs;
 use crate::file_source::FileSource;
@@ -129,7 +128,7 @@ fn called(session: &Session, wanted: &str) -> Vec<DsoId> {
     /// Fewer digits may well be a name.
     const SHORTEST_ID: usize = 4;
     let dsos = || session.profile().dsos.iter();
-    let by_id = |(id, dso): (DsoId, &perftab_core::profile::Dso)| {
+    let by_id = |(id, dso): (DsoId, &perftab_core::Dso)| {
         let has = dso.identity?.to_string().starts_with(&wanted.to_ascii_lowercase());
         (has && wanted.len() >= SHORTEST_ID).then_some(id)
     };

@@ -3,10 +3,9 @@
 use std::fs::{self, File};
 use std::io;
 
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::{Endian, build_id_in_notes};
-use perftab_core::profile::Identity;
-use perftab_core::symbolize::Image;
+use perftab_core::{Identity, Image};
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
 
 use crate::file_source::FileSource;
 

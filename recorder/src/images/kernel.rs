@@ -18,9 +18,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::{Endian, build_id_in_notes};
-use perftab_core::symbolize::module_name;
+use perftab_core::module_name;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
 
 /// A walk does not go deeper: `/lib/modules/6.1/kernel/drivers/net/ethernet/intel/ice/ice.ko.xz`
 /// is eight folders down.

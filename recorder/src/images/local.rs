@@ -17,8 +17,8 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use perftab_core::format::BuildId;
-use perftab_core::symbolize::Image;
+use perftab_core::Image;
+use perftab_perfdata::format::BuildId;
 
 use super::identity;
 use super::unpacked::unpacked;

@@ -12,11 +12,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use perftab_core::decode::SliceSource;
-use perftab_core::format::BuildId;
-use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::session::{OfferReport, OfferStep, Session, WantedDso};
-use perftab_core::symbolize::{Image, ImageContents, Rejection, SupplementaryLink};
+use perftab_core::{DsoId, DsoKind, Image, ImageContents, Rejection, SupplementaryLink};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::BuildId;
 
 use super::download::{self, DownloadOutcome, Job};
 use super::forced;

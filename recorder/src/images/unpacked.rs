@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 
-use perftab_core::decode::wrapper::{Unwrap, Wrapper};
+use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 
 use crate::file_source::FileSource;
 use crate::scratch;

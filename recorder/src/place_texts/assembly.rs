@@ -4,11 +4,8 @@
 //! sampled at lies inside of the call, and on x86 instructions have no fixed places.
 
 use iced_x86::{Formatter, IntelFormatter, OpKind};
-use perftab_core::profile::DsoId;
 use perftab_core::session::Session;
-use perftab_core::snapshot::HotPlace;
-use perftab_core::symbolize::{FunctionCode, Machine, Svma};
-use perftab_core::views::place_texts::PlaceTexts;
+use perftab_core::{DsoId, FunctionCode, HotPlace, Machine, PlaceTexts, Svma};
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64;
 

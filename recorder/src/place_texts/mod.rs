@@ -9,7 +9,7 @@ mod source;
 use std::path::Path;
 
 use perftab_core::session::Session;
-use perftab_core::snapshot::{Disclosure, HotPlace, ShareOptions};
+use perftab_core::{Disclosure, HotPlace, ShareOptions};
 
 use crate::commands::share::ROWS_OF_A_STEP;
 use crate::output::{self, Progress, Unit, grouped};

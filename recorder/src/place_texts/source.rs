@@ -19,9 +19,7 @@ use std::time::SystemTime;
 
 use md5::{Digest, Md5};
 use perftab_core::session::Session;
-use perftab_core::snapshot::HotPlace;
-use perftab_core::symbolize::FileId;
-use perftab_core::views::place_texts::PlaceTexts;
+use perftab_core::{FileId, HotPlace, PlaceTexts};
 use rustix::fs::{Mode, OFlags};
 
 use crate::output::{self, grouped};

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use perftab_core::format::feature::Feature;
-use perftab_core::format::write;
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::write;
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 /// `CLOCK_MONOTONIC` in the attr and in the file.

@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use anyhow::{Context, Result, anyhow, bail};
 use perf_event_open_sys::bindings::perf_event_attr;
-use perftab_core::format::attr::{read_format, sample_type};
+use perftab_perfdata::format::attr::{read_format, sample_type};
 use rustix::io::Errno;
 
 use super::clock;

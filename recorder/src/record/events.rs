@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Result, bail};
-use perftab_core::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
+use perftab_perfdata::format::attr::{HARDWARE_EVENTS, SOFTWARE_EVENTS, event_type};
 
 /// perf's other names: alias, then the name it stands for.
 const ALIASES: [(&str, &str); 7] = [

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use perftab_core::format::feature::Feature;
-use perftab_core::format::perftab_section::{self, PerftabSection, RecorderState};
-use perftab_core::format::write::{self, CpuMode, EventDescription};
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::perftab_section::{PerftabSection, RecorderState};
+use perftab_perfdata::format::write::{CpuMode, EventDescription};
+use perftab_perfdata::format::{perftab_section, write};
 
 use super::explain;
 use super::host;

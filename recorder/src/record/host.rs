@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use perftab_core::format::feature::Feature;
-use perftab_core::format::perftab_section::OsRelease;
-use perftab_core::format::write;
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::perftab_section::OsRelease;
+use perftab_perfdata::format::write;
 
 /// CPUs that are online, ascending.
 pub fn online_cpus() -> Result<Vec<u32>> {

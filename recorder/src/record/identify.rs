@@ -17,11 +17,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use perftab_core::decode::{ByteSource, ReadError};
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::format::perftab_section::{FileIdentity, InodeKey, MappedFile};
-use perftab_core::symbolize::content_hash;
+use perftab_core::content_hash;
+use perftab_perfdata::decode::{ByteSource, ReadError};
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
+use perftab_perfdata::format::perftab_section::{FileIdentity, InodeKey, MappedFile};
 
 use super::clock::Clock;
 use super::mapped_files::{path_of, regular_file};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use perftab_core::format::perftab_section::KernelSymbol;
+use perftab_perfdata::format::perftab_section::KernelSymbol;
 
 const PAGE: u64 = 4096;
 

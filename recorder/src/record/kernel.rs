@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::elf_note::{Endian, build_id_in_notes};
-use perftab_core::format::perftab_section::{KernelImage, KernelSymbol, KernelSymbols};
-use perftab_core::format::record::KERNEL_PID;
-use perftab_core::format::write::{CpuMode, MappedFile, Mmap2, SampleIdTrailer, mmap2};
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
+use perftab_perfdata::format::perftab_section::{KernelImage, KernelSymbol, KernelSymbols};
+use perftab_perfdata::format::record::KERNEL_PID;
+use perftab_perfdata::format::write::{CpuMode, MappedFile, Mmap2, SampleIdTrailer, mmap2};
 
 use super::kallsyms::Kallsyms;
 use super::kernel_modules::KernelModules;

@@ -20,10 +20,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::elf_note::{Endian, build_id_in_notes};
-use perftab_core::format::perftab_section::KernelSymbol;
-use perftab_core::format::write::{SampleIdTrailer, mmap2};
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
+use perftab_perfdata::format::perftab_section::KernelSymbol;
+use perftab_perfdata::format::write::{SampleIdTrailer, mmap2};
 
 use super::kallsyms::Kallsyms;
 use super::kernel::kernel_mapping;
@@ -377,11 +377,12 @@ fn paths(root: &Path) -> HashMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use perftab_perfdata::decode::ByteOrder;
+    use perftab_perfdata::decode::records::RecordHeader;
+    use perftab_perfdata::format::attr::sample_type::{TID, TIME};
+
     use super::*;
     use crate::record::fake_root::{FakeRoot, fake, has};
-    use perftab_core::decode::ByteOrder;
-    use perftab_core::decode::records::RecordHeader;
-    use perftab_core::format::attr::sample_type::{TID, TIME};
 
     /// Name, first byte of the build-id, and time of each mapping.
     fn described(modules: &mut KernelModules, latest: u64) -> Vec<(String, u8, u64)> {

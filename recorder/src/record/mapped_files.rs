@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::format::write::CpuMode;
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
+use perftab_perfdata::format::write::CpuMode;
 
 use super::identify::CLOCK_TICK;
 use super::tally::Tally;

@@ -22,10 +22,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use perftab_core::format::feature::Feature;
-use perftab_core::format::footer::Footer;
-use perftab_core::format::header::{FILE_HEADER_SIZE, SECTION_SIZE};
-use perftab_core::format::write::{self, FileHeader, Section};
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::footer::Footer;
+use perftab_perfdata::format::header::{FILE_HEADER_SIZE, SECTION_SIZE};
+use perftab_perfdata::format::write;
+use perftab_perfdata::format::write::{FileHeader, Section};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 

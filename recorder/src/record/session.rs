@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use perftab_core::decode::ByteOrder;
-use perftab_core::decode::records::RecordHeader;
-use perftab_core::format::perftab_section::RecorderState;
-use perftab_core::format::record::RecordType;
-use perftab_core::format::write::{self, SampleIdTrailer};
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::perftab_section::RecorderState;
+use perftab_perfdata::format::record::RecordType;
+use perftab_perfdata::format::write;
+use perftab_perfdata::format::write::SampleIdTrailer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 

@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use perftab_core::decode::ByteOrder;
-use perftab_core::decode::records::RecordHeader;
-use perftab_core::format::attr::sample_type;
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::perftab_section::InodeKey;
-use perftab_core::format::record::{
+use perftab_perfdata::decode::ByteOrder;
+use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::format::attr::sample_type;
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::perftab_section::InodeKey;
+use perftab_perfdata::format::record::{
     CONTEXT_KERNEL, CONTEXT_MARKER_MIN, RECORD_HEADER_SIZE, RecordType, misc,
 };
-use perftab_core::format::write::{CpuMode, SampleIdTrailer};
+use perftab_perfdata::format::write::{CpuMode, SampleIdTrailer};
 
 /// More distinct addresses than functions of any kernel; beyond it no more are collected.
 const KERNEL_ADDRESSES_MAX: usize = 1 << 20;
@@ -269,9 +269,10 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use perftab_perfdata::format::record::CONTEXT_USER;
+    use perftab_perfdata::format::write::{MappedFile, Mmap2, comm, mmap2};
+
     use super::*;
-    use perftab_core::format::record::CONTEXT_USER;
-    use perftab_core::format::write::{MappedFile, Mmap2, comm, mmap2};
 
     const BITS: u64 =
         sample_type::IP | sample_type::TID | sample_type::TIME | sample_type::CALLCHAIN;

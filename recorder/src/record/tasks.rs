@@ -12,9 +12,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::format::write::{
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
+use perftab_perfdata::format::write::{
     CpuMode, Fork, MappedFile, Mmap2, SampleIdTrailer, comm, fork, mmap2,
 };
 
@@ -265,7 +265,7 @@ fn is_native_vdso(address: u64) -> bool {
 
 /// The id of our own vdso.
 fn vdso_build_id() -> Option<BuildId> {
-    build_id_of_elf(&perftab_core::decode::SliceSource::new(own_vdso()?))
+    build_id_of_elf(&perftab_perfdata::decode::SliceSource::new(own_vdso()?))
 }
 
 /// Our own vdso, from memory: it is no file.

@@ -14,12 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::Context;
-use perftab_core::decode::SliceSource;
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::build_id_of_elf;
-use perftab_core::profile::{ContentHash, DsoKind, Identity};
 use perftab_core::session::{RecordedFile, RecordedFiles};
-use perftab_core::symbolize::stamped_kallsyms;
+use perftab_core::{ContentHash, DsoKind, Identity, stamped_kallsyms};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::build_id_of_elf;
 
 use super::kept_files::{Asked, KeptFiles};
 use super::route::LocalFile;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
-use perftab_core::format::BuildId;
 use perftab_core::session::RecordedFiles;
+use perftab_perfdata::format::BuildId;
 use tokio::io::DuplexStream;
 use tokio::sync::oneshot;
 use tokio_util::io::SyncIoBridge;

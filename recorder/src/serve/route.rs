@@ -1,8 +1,8 @@
 //! From a request's path to what it asks for. Pure: what is refused here has touched no file.
 
 use axum::http::Method;
-use perftab_core::format::BuildId;
-use perftab_core::profile::ContentHash;
+use perftab_core::ContentHash;
+use perftab_perfdata::format::BuildId;
 
 use crate::debuginfod_client::Artifact;
 

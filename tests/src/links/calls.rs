@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::iter;
 use std::num::NonZeroU32;
 
-use perftab_core::profile::{DsoKind, FrameId, Profile};
 use perftab_core::session::Session;
-use perftab_core::snapshot::Fidelity;
-use perftab_core::symbolize::{FileId, Inlining, Symbols};
-use perftab_core::views::call_tree::{CallTree, Label};
-use perftab_core::views::label::Labels;
-use perftab_core::views::weights::Sum;
-use perftab_core::views::{Direction, Group, Query};
+use perftab_names::{FileId, Inlining, Symbols};
+use perftab_profile::{DsoKind, FrameId, Profile};
+use perftab_snapshot::Fidelity;
+use perftab_views::call_tree::{CallTree, Label};
+use perftab_views::label::Labels;
+use perftab_views::weights::Sum;
+use perftab_views::{Direction, Group, Query};
 
 /// Call nodes of all events; callers stand before what they call. The first is the root.
 pub struct Calls<'a> {

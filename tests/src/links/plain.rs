@@ -11,10 +11,10 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use perftab_core::profile::{DsoKind, Identity};
-use perftab_core::snapshot::Snapshot;
-use perftab_core::symbolize::{FileId, FunctionId};
-use perftab_core::views::call_tree::Label;
+use perftab_names::{FileId, FunctionId};
+use perftab_profile::{DsoKind, Identity};
+use perftab_snapshot::Snapshot;
+use perftab_views::call_tree::Label;
 
 use super::Calls;
 

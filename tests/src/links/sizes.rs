@@ -1,7 +1,7 @@
 //! Links of one session: how large they are, and what they hold.
 
 use perftab_core::session::{Session, SharedLink};
-use perftab_core::snapshot::{ShareOptions, Snapshot, Times, decode};
+use perftab_snapshot::{ShareOptions, Snapshot, Times, decode};
 
 use super::plain;
 

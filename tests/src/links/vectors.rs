@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use perftab_core::profile::Event;
-use perftab_core::snapshot::Snapshot;
-use perftab_core::views::Query;
-use perftab_core::views::call_tree::CallTree;
-use perftab_core::views::label::Labels;
-use perftab_core::views::weights::Sum;
+use perftab_profile::Event;
+use perftab_snapshot::Snapshot;
+use perftab_views::Query;
+use perftab_views::call_tree::CallTree;
+use perftab_views::label::Labels;
+use perftab_views::weights::Sum;
 
 /// Where the vectors are.
 pub fn folder() -> PathBuf {

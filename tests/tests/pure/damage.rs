@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use perftab_core::error::WarningKind;
+use perftab_perfdata::error::WarningKind;
 use perftab_tests::fixtures;
 use perftab_tests::open::open;
 use perftab_tests::own_process::{in_own_process, peak_memory};
@@ -38,7 +38,7 @@ fn look(file: &[u8], damage: &str) -> Result<usize, String> {
     let looked = std::panic::catch_unwind(|| {
         let mut session = open(file).map_err(|error| error.to_string())?;
         serde_json::to_string(&session.info()).expect("JSON");
-        session.export_collapsed(&perftab_core::views::Query::default());
+        session.export_collapsed(&perftab_views::Query::default());
         Ok(session.warnings().iter().filter(|it| it.kind != WarningKind::Lost).count())
     });
     looked.unwrap_or_else(|_| panic!("it panics: {damage}"))

@@ -1,12 +1,12 @@
 //! Recordings made byte by byte → what a session says of them; whole, cut and damaged.
 
-use perftab_core::error::{DecodeErrorKind, WarningKind};
 use perftab_core::session::{FlameWindow, IdentityKind, Session};
-use perftab_core::views::Query;
-use perftab_core::views::flame_graph::Unnamed;
-use perftab_core::views::functions::FunctionOrder;
+use perftab_perfdata::error::{DecodeErrorKind, WarningKind};
 use perftab_tests::open::{open, open_in_blocks};
 use perftab_tests::perf_data::{IN_KERNEL, IN_USER, PerfData, RecordStamp};
+use perftab_views::Query;
+use perftab_views::flame_graph::Unnamed;
+use perftab_views::functions::FunctionOrder;
 
 const ID_A: [u8; 20] = [0xaa; 20];
 const ID_B: [u8; 20] = [0xbb; 20];

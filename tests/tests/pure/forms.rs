@@ -3,13 +3,14 @@
 
 use std::fs;
 
-use perftab_core::decode::{ByteSource, SliceSource};
-use perftab_core::error::WarningKind;
-use perftab_core::format::footer::Footer;
-use perftab_core::format::perftab_section::{
-    self, FileIdentity, InodeKey, MappedFile, PerftabSection, RecorderState,
-};
 use perftab_core::session::{Opening, ProfileInfo, Session, WantedBytes};
+use perftab_perfdata::decode::{ByteSource, SliceSource};
+use perftab_perfdata::error::WarningKind;
+use perftab_perfdata::format::footer::Footer;
+use perftab_perfdata::format::perftab_section;
+use perftab_perfdata::format::perftab_section::{
+    FileIdentity, InodeKey, MappedFile, PerftabSection, RecorderState,
+};
 use perftab_tests::fixtures;
 use perftab_tests::fixtures::story::{
     SERVER, USUAL, at, describe, sample, story, tell, usual_events,

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use perftab_core::session::{EventInfo, Scan, ScanStep, Session, TimeWindow};
-use perftab_core::snapshot::{ShareOptions, Times};
-use perftab_core::views::Query;
-use perftab_core::views::filter::{RangeSide, TimeRange};
-use perftab_core::views::heat_map::HeatRequest;
-use perftab_core::views::timeline::{TimelineRequest, TrackBy, TrackSort};
+use perftab_snapshot::{ShareOptions, Times};
 use perftab_tests::open::open_path;
+use perftab_views::Query;
+use perftab_views::filter::{RangeSide, TimeRange};
+use perftab_views::heat_map::HeatRequest;
+use perftab_views::timeline::{TimelineRequest, TrackBy, TrackSort};
 
 /// All that a scan says.
 fn answer<T: Scan>(session: &mut Session, mut scan: T) -> T::Answer {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use perftab_core::snapshot::decode;
+use perftab_snapshot::decode;
 use perftab_tests::links::vectors::{described, folder};
 
 #[test]

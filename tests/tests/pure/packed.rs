@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use perftab_core::decode::compressed::ZstdStream;
-use perftab_core::decode::unpack::UnpackErrorKind;
-use perftab_core::decode::wrapper::{UnpackError, Unwrap, Wrapper};
+use perftab_perfdata::decode::compressed::ZstdStream;
+use perftab_perfdata::decode::unpack::UnpackErrorKind;
+use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
 use perftab_tests::child_process::end_of;
 
 /// `input` through a tool; `None`, said loudly, where there is no such tool.
@@ -260,6 +260,6 @@ fn a_chunk_that_claims_gigabytes_is_refused() {
     let mut out = Vec::new();
     let error = stream.push(&chunk, &mut out).expect_err("more than a gigabyte");
     assert_eq!(error.kind, UnpackErrorKind::TooLong);
-    assert!(out.len() <= perftab_core::decode::compressed::CHUNK_OUTPUT_MAX + (1 << 20));
+    assert!(out.len() <= perftab_perfdata::decode::compressed::CHUNK_OUTPUT_MAX + (1 << 20));
     assert_eq!(stream.push(&[], &mut out), Err(error), "it stays so");
 }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::decode::SliceSource;
-use perftab_core::error::WarningKind;
 use perftab_core::session::{Opening, Session, WatchedSample};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::error::WarningKind;
 use perftab_tests::open::open;
 use perftab_tests::synth::{
     At, Attr, Branch, Event, Field, MappedFile, Mapping, Order, Recording, Regs, Sample,

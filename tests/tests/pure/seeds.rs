@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use perftab_core::snapshot::ShareOptions;
+use perftab_snapshot::ShareOptions;
 use perftab_tests::open::open_in_blocks;
 use perftab_tests::own_process::{in_own_process, peak_memory};
 use perftab_tests::tier::part_of;

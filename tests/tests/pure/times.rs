@@ -2,16 +2,17 @@
 //! Synthesised, in both byte orders.
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::error::WarningKind;
-use perftab_core::format::footer::Footer;
-use perftab_core::format::perftab_section::{self, PerftabSection};
-use perftab_core::profile::{Funnel, Unit};
 use perftab_core::session::Session;
-use perftab_core::views::Query;
+use perftab_perfdata::error::WarningKind;
+use perftab_perfdata::format::footer::Footer;
+use perftab_perfdata::format::perftab_section;
+use perftab_perfdata::format::perftab_section::PerftabSection;
+use perftab_profile::{Funnel, Unit};
 use perftab_tests::open::open;
 use perftab_tests::synth::{
     At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
 };
+use perftab_views::Query;
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
@@ -269,8 +270,7 @@ fn time_off_the_cpu_ends_in_why_and_adds_up_to_the_wall_clock() {
             "{text}"
         );
         // The link has it too.
-        let options =
-            perftab_core::snapshot::ShareOptions { characters: 10_000, ..Default::default() };
+        let options = perftab_snapshot::ShareOptions { characters: 10_000, ..Default::default() };
         let link = session.share(&options).expect("it fits");
         let mut opened = Session::from_snapshot(&link.payload).expect("it is one");
         assert_eq!(opened.export_collapsed(&Query { event: 4, ..Query::default() }), text);

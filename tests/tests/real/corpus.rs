@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use perftab_core::profile::{Dso, DsoKind, Thread};
 use perftab_core::session::Session;
+use perftab_profile::{Dso, DsoKind, Thread};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::expectation::{self, Expectation, ExpectedRecording};
 use perftab_tests::open::open;

@@ -6,18 +6,18 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_core::export::{Events, ExportRequest, Format};
-use perftab_core::profile::{
+use perftab_core::session::{ExportStep, Session};
+use perftab_export::{Events, ExportRequest, Format};
+use perftab_names::{Ledger, Symbols};
+use perftab_profile::{
     DsoKind, Event, EventId, Frame, MappedFrom, Process, Profile, Sample, Stacks, Thread,
 };
-use perftab_core::session::{ExportStep, Session};
-use perftab_core::snapshot::{Contents, Facts, ShareOptions, Times, encode};
-use perftab_core::symbolize::{Ledger, Symbols};
-use perftab_core::views::Query;
+use perftab_snapshot::{Contents, Facts, ShareOptions, Times, encode};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::{TASKS, compile};
 use perftab_tests::{perf, perftab_binary};
+use perftab_views::Query;
 
 const ID: &str = "9f31c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use perftab_core::error::WarningKind;
 use perftab_core::session::{ProfileInfo, Session};
-use perftab_core::symbolize::Status;
+use perftab_names::Status;
+use perftab_perfdata::error::WarningKind;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open;
@@ -104,10 +104,10 @@ fn machine_and_recorder_are_what_perf_prints() {
 }
 
 fn events_of_groups(
-    groups: &[perftab_core::profile::EventGroup],
+    groups: &[perftab_profile::EventGroup],
     events: &[perftab_core::session::EventInfo],
 ) -> String {
-    let names = |group: &perftab_core::profile::EventGroup| {
+    let names = |group: &perftab_profile::EventGroup| {
         let members = &events[group.leader as usize..][..group.members as usize];
         let names: Vec<&str> = members.iter().map(|event| event.name.as_str()).collect();
         format!("{}{{{}}}", group.name, names.join(","))
@@ -222,7 +222,7 @@ fn symbols_of_simpleperf_name_the_dso_of_their_path() {
     assert_eq!(status("/lib/b.so"), Status::NoIdentity);
     let version = session.info().recorder.version;
     assert_eq!(version.as_deref(), Some("simpleperf 1.2"));
-    let stacks = session.export_collapsed(&perftab_core::views::Query::default());
+    let stacks = session.export_collapsed(&perftab_views::Query::default());
     let named: Vec<&str> = stacks.lines().filter(|stack| stack.contains("twice(int)")).collect();
     assert_eq!(named.len(), 1, "{stacks}");
     assert!(named[0].ends_with(" 8"), "{stacks}");

@@ -2,15 +2,15 @@
 //! makes while it runs, guests. Synthesised, in both byte orders.
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::error::WarningKind;
 use perftab_core::session::Session;
-use perftab_core::views::Query;
-use perftab_core::views::functions::FunctionOrder;
-use perftab_core::views::grouped::GroupBy;
+use perftab_perfdata::error::WarningKind;
 use perftab_tests::open::{open, packed};
 use perftab_tests::synth::{
     At, Attr, Event, FileForm, MappedFile, Mapping, Order, Recording, Sample, context,
 };
+use perftab_views::Query;
+use perftab_views::functions::FunctionOrder;
+use perftab_views::grouped::GroupBy;
 
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP

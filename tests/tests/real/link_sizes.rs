@@ -3,9 +3,9 @@
 
 use std::sync::OnceLock;
 
-use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
-use perftab_core::snapshot::Times;
+use perftab_perfdata::decode::SliceSource;
+use perftab_snapshot::Times;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::links::calls::{check_fidelity, check_kept};

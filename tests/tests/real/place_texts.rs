@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_core::profile::DsoKind;
-use perftab_core::snapshot::{Snapshot, decode};
+use perftab_profile::DsoKind;
+use perftab_snapshot::{Snapshot, decode};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perftab_at;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use perftab_core::decode::SliceSource;
 use perftab_core::session::{Place, Session};
-use perftab_core::views::{Direction, Query};
+use perftab_perfdata::decode::SliceSource;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf;
 use perftab_tests::program::compile;
+use perftab_views::{Direction, Query};
 
 const ID: &str = "5e1ec7ed5e1ec7ed5e1ec7ed5e1ec7ed5e1ec7ed";
 const SOURCE: &str = "

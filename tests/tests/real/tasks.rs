@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use perftab_core::profile::{DsoKind, EventOrigin, Profile};
 use perftab_core::session::Session;
-use perftab_core::symbolize::Status;
+use perftab_names::Status;
+use perftab_profile::{DsoKind, EventOrigin, Profile};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use perftab_core::decode::event_format::{EventFormat, SchedSwitchFields, SchedWakeupFields};
-use perftab_core::decode::tracing_data::TracingData;
+use perftab_perfdata::decode::event_format::{EventFormat, SchedSwitchFields, SchedWakeupFields};
+use perftab_perfdata::decode::tracing_data::TracingData;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;

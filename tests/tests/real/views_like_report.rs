@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use perftab_core::decode::SliceSource;
 use perftab_core::session::{FlameWindow, FunctionRows, Session, TimeWindow};
-use perftab_core::views::filter::{RangeSide, TimeRange};
-use perftab_core::views::function_ref::{DsoRef, FunctionRef};
-use perftab_core::views::functions::FunctionOrder;
-use perftab_core::views::grouped::GroupBy;
-use perftab_core::views::transform::Transform;
-use perftab_core::views::{Direction, Group, Inlines, Query};
+use perftab_perfdata::decode::SliceSource;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
 use perftab_tests::perftab_at;
 use perftab_tests::program::{TASKS, compile};
+use perftab_views::filter::{RangeSide, TimeRange};
+use perftab_views::function_ref::{DsoRef, FunctionRef};
+use perftab_views::functions::FunctionOrder;
+use perftab_views::grouped::GroupBy;
+use perftab_views::transform::Transform;
+use perftab_views::{Direction, Group, Inlines, Query};
 use serde_json::Value;
 
 struct RecordedProgram {

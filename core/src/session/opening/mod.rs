@@ -15,7 +15,7 @@ use crate::session::{FormatInfo, Session};
 /// A recording that is being read: what a host does is the same for every form of it.
 ///
 /// ```no_run
-/// # fn host(source: &dyn perftab_core::decode::ByteSource) -> Result<(), Box<dyn std::error::Error>> {
+/// # fn host(source: &dyn perftab_perfdata::decode::ByteSource) -> Result<(), Box<dyn std::error::Error>> {
 /// use perftab_core::session::Opening;
 /// let mut opening = Opening::new(&[source])?;
 /// while let Some(wanted) = opening.wants() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use super::find::{self, holds_code};
 use super::{Verdicts, cache};

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use perftab_core::format::BuildId;
-use perftab_core::profile::{DsoKind, Identity};
 use perftab_core::session::Session;
-use perftab_core::symbolize::{Image, stamped_kallsyms};
+use perftab_core::{DsoKind, Identity, Image, stamped_kallsyms};
+use perftab_perfdata::format::BuildId;
 
 use super::targets::Target;
 use crate::buildid_cache::{Bytes, Cache, CachedFile, Part, Proof, key_of};
@@ -291,7 +290,7 @@ fn debug_link(pieces: &Pieces) -> Option<String> {
 /// The vdso is no file; ours is that of every process like ours.
 fn find_vdso(target: &Target, pieces: &mut Pieces) {
     let Some(image) = own_vdso() else { return };
-    let source = perftab_core::decode::SliceSource::new(image.clone());
+    let source = perftab_perfdata::decode::SliceSource::new(image.clone());
     let found = Image::open("[vdso]", Box::new(source)).ok().and_then(|i| key_of(i.identity()?));
     match found {
         Some(found) if target.is(Identity::Gnu(found)) => {

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::{Endian, build_id_in_notes, build_id_of_elf};
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes, build_id_of_elf};
 
 use super::{Verdicts, cache};
 use crate::buildid_cache::Kcore;

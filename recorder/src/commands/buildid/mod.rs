@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use crate::buildid_cache::{Cache, Entry, Existing, OtherContent};
 use crate::cli::{BuildidCommand, CacheArgs};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{self, Path, PathBuf};
 
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use super::{Verdicts, cache, warn_of_spoiled};
 use crate::buildid_cache::Cache;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use perftab_core::format::BuildId;
+use perftab_perfdata::format::BuildId;
 
 use super::{Verdicts, cache};
 use crate::cli::RemoveArgs;

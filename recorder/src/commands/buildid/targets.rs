@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use perftab_core::format::BuildId;
-use perftab_core::profile::{DsoId, DsoKind, Identity};
 use perftab_core::session::Session;
-use perftab_core::symbolize::RecordedIdentities;
+use perftab_core::{DsoId, DsoKind, Identity, RecordedIdentities};
+use perftab_perfdata::format::BuildId;
 
 use crate::buildid_cache::{CachedFile, EntryName, key_of};
 use crate::output;

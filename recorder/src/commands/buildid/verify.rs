@@ -8,13 +8,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::decode::SliceSource;
-use perftab_core::format::BuildId;
-use perftab_core::format::elf_note::{Endian, build_id_in_notes};
-use perftab_core::profile::{DsoKind, Identity};
 use perftab_core::session::Session;
-use perftab_core::symbolize::Image;
-use perftab_core::symbolize::module_name;
+use perftab_core::{DsoKind, Identity, Image, module_name};
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::BuildId;
+use perftab_perfdata::format::elf_note::{Endian, build_id_in_notes};
 
 use super::Verdicts;
 use super::targets::{DsoSelection, Target, targets};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use perftab_core::Key;
 use perftab_core::session::{Breakdown, Cell};
-use perftab_core::views::breakdown::Key;
 
 use super::{FORCED, NAME_WIDTH, file_name};
 use crate::output::{Results, percent};

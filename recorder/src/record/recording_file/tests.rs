@@ -3,18 +3,22 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use perftab_perfdata::format::attr::{event_type, sample_type};
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::header::DATA_SIZE_OFFSET;
+use perftab_perfdata::format::perftab_section;
+use perftab_perfdata::format::perftab_section::{
+    FileIdentity, InodeKey, PerftabSection, RecorderState,
+};
+use perftab_perfdata::format::record::RecordType;
+use perftab_perfdata::format::write::{
+    CpuMode, EventDescription, MappedFile, Mmap2, SampleIdTrailer,
+};
+
 use super::*;
 use crate::late_ids::ThisMachine;
 use crate::record::sys;
 use crate::recording::Recording;
-use perftab_core::format::attr::{event_type, sample_type};
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::header::DATA_SIZE_OFFSET;
-use perftab_core::format::perftab_section::{
-    self, FileIdentity, InodeKey, PerftabSection, RecorderState,
-};
-use perftab_core::format::record::RecordType;
-use perftab_core::format::write::{CpuMode, EventDescription, MappedFile, Mmap2, SampleIdTrailer};
 
 const BITS: u64 = sample_type::IP | sample_type::TID | sample_type::TIME;
 const SAMPLE_SIZE: usize = 32;

@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use perftab_core::decode::SliceSource;
 use perftab_core::session::{OfferReport, OfferStep, Session};
-use perftab_core::symbolize::Rejection;
+use perftab_images::Rejection;
+use perftab_perfdata::decode::SliceSource;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
-use perftab_tests::perf;
-use perftab_tests::perftab_at;
 use perftab_tests::program::compile;
+use perftab_tests::{perf, perftab_at};
 
 const ID: &str = "5a11c07ad05e9f31c07ad05e9f31c07ad05e9f31";
 const OTHER: &str = "5a22e2c041b7e2c041b7e2c041b7e2c041b7e2c0";

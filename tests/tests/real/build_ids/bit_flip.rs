@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use perftab_core::decode::SliceSource;
 use perftab_core::session::Session;
-use perftab_core::snapshot::{Privacy, ShareOptions};
-use perftab_core::symbolize::Rejection;
+use perftab_images::Rejection;
+use perftab_perfdata::decode::SliceSource;
+use perftab_snapshot::{Privacy, ShareOptions};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open;
 use perftab_tests::tier::part_of;

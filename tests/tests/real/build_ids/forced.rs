@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use perftab_core::decode::SliceSource;
-use perftab_core::profile::{DsoId, DsoKind};
 use perftab_core::session::{ForceResult, Session};
-use perftab_core::symbolize::{ForceError, Naming, Provenance, Rejection, Status};
-use perftab_core::views::Query;
+use perftab_images::{ForceError, Rejection};
+use perftab_names::{Naming, Provenance, Status};
+use perftab_perfdata::decode::SliceSource;
+use perftab_profile::{DsoId, DsoKind};
 use perftab_tests::open::open_path;
+use perftab_views::Query;
 use serde_json::Value;
 
 use super::builds::{

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use perftab_core::decode::SliceSource;
-use perftab_core::format::{BuildId, IdLength};
-use perftab_core::profile::{DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
 use perftab_core::session::Session;
-use perftab_core::snapshot::{Privacy, ShareOptions};
-use perftab_core::symbolize::{
-    Image, MatchedImage, NotAnImage, RecordedIdentities, Rejection, Status,
-};
+use perftab_images::{Image, MatchedImage, NotAnImage, RecordedIdentities, Rejection};
+use perftab_names::Status;
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::{BuildId, IdLength};
+use perftab_profile::{DsoId, DsoKind, Dsos, Identity, MappedFrom, RecordedBy};
+use perftab_snapshot::{Privacy, ShareOptions};
 use perftab_tests::fixtures::story;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::{open, open_path};

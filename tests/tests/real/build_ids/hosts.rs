@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_core::decode::SliceSource;
-use perftab_core::snapshot::{Privacy, ShareOptions};
+use perftab_perfdata::decode::SliceSource;
+use perftab_snapshot::{Privacy, ShareOptions};
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;

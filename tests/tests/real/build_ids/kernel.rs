@@ -11,11 +11,12 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::decode::SliceSource;
-use perftab_core::format::BuildId;
-use perftab_core::profile::DsoKind;
 use perftab_core::session::Session;
-use perftab_core::symbolize::{Image, Rejection, Status, stamped_kallsyms};
+use perftab_images::{Image, Rejection, stamped_kallsyms};
+use perftab_names::Status;
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::BuildId;
+use perftab_profile::DsoKind;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::guest::Guest;

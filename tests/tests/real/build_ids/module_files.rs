@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 
-use perftab_core::profile::DsoKind;
+use perftab_profile::DsoKind;
 use perftab_tests::guest::{Guest, GuestModule, Snapshot};
 use perftab_tests::synth::Recording;
 

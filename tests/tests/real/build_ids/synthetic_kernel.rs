@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_KERNEL;
-use perftab_core::format::BuildId;
-use perftab_core::profile::DsoKind;
-use perftab_core::symbolize::{Rejection, Status, stamped_kallsyms};
+use perftab_images::{Rejection, stamped_kallsyms};
+use perftab_names::Status;
+use perftab_perfdata::format::BuildId;
+use perftab_profile::DsoKind;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
-use perftab_tests::http;
-use perftab_tests::perftab_at;
 use perftab_tests::servers::Debuginfod;
 use perftab_tests::synth::{At, BuildIdEntry, MappedFile, Mapping, Recording, Sample, TableLayout};
+use perftab_tests::{http, perftab_at};
 use serde_json::Value;
 
 use crate::build_ids::kernel::{admit, map, named, names, opened, output, recording, samples};

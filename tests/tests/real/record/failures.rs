@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use perftab_core::error::WarningKind;
+use perftab_perfdata::error::WarningKind;
 use perftab_tests::child_process::{self, LimitedCommand};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::open::open_path;
@@ -374,7 +374,7 @@ fn mappings_that_were_lost_last_are_told_of_and_make_samples_doubtful() {
     // A ring of a page holds less than a hundred of them.
     assert!(info.lost.events > 2900, "{:?}", info.lost);
     assert!(!recorded.said.contains("none lost"), "{}", recorded.said);
-    let lost = perftab_core::text::grouped(info.lost.events);
+    let lost = perftab_perfdata::text::grouped(info.lost.events);
     assert!(
         recorded.said.contains(&format!("{lost} records of mappings and threads lost")),
         "{}",

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use perftab_core::decode::SliceSource;
-use perftab_core::format::build_id::BuildId;
-use perftab_core::format::feature::Feature;
-use perftab_core::format::perftab_section;
 use perftab_core::session::ProfileInfo;
+use perftab_perfdata::decode::SliceSource;
+use perftab_perfdata::format::build_id::BuildId;
+use perftab_perfdata::format::feature::Feature;
+use perftab_perfdata::format::perftab_section;
 use perftab_tests::open::open_path;
 use perftab_tests::perf::until_it_ran;
 

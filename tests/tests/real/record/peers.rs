@@ -5,12 +5,12 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use perftab_core::format::perftab_section::{self, KernelImage};
-
-use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
-
+use perftab_perfdata::format::perftab_section;
+use perftab_perfdata::format::perftab_section::KernelImage;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::open::open_path;
+
+use crate::record::recorder::{BUSY_ID, Recorder, busy, is_installed, is_root};
 
 #[test]
 fn perf_finds_every_sample_id_and_feature() {

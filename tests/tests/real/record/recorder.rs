@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
-use perftab_core::format::feature::Feature;
+use perftab_perfdata::format::feature::Feature;
 use perftab_tests::child_process::{self, LimitedCommand, PATIENCE};
 use perftab_tests::folder::TestFolder;
 pub use perftab_tests::program::is_installed;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use perftab_core::profile::ExecutableMapping;
+use perftab_profile::ExecutableMapping;
 use perftab_tests::child_process::LimitedCommand;
 use perftab_tests::folder::TestFolder;
 

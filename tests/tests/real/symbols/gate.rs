@@ -5,11 +5,11 @@ use std::iter;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use perftab_core::decode::{ByteSource, ReadError, SliceSource};
-use perftab_core::format::{BuildId, IdLength};
-use perftab_core::profile::{Identity, RecordedBy};
-use perftab_core::symbolize::{Image, NotAnImage, Rejection, Status};
-use perftab_core::symbolize::{Ledger, RecordedIdentities};
+use perftab_images::{Image, NotAnImage, RecordedIdentities, Rejection};
+use perftab_names::{Ledger, Status};
+use perftab_perfdata::decode::{ByteSource, ReadError, SliceSource};
+use perftab_perfdata::format::{BuildId, IdLength};
+use perftab_profile::{Identity, RecordedBy};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::tier::part_of;
 
@@ -230,7 +230,7 @@ fn a_file_cut_anywhere_or_with_a_wrong_byte_never_panics() {
         if let Ok(image) = Image::open("program", Box::new(SliceSource::new(bytes))) {
             let mut bench = Bench::new(Some(recorded), &offsets);
             let recorded = RecordedIdentities::new(&bench.profile.dsos);
-            let matched = perftab_core::symbolize::MatchedImage::admit(&recorded, image);
+            let matched = perftab_images::MatchedImage::admit(&recorded, image);
             if let Some(added) = matched.ok().and_then(|image| bench.images.add(image).ok()) {
                 bench.symbols.resolve(&bench.profile, added.dsos[0], &bench.images);
                 return bench.named();

@@ -1,17 +1,17 @@
 //! A link opened elsewhere: the same gate, the same names.
 
-use perftab_core::profile::{
+use perftab_images::{
+    DsoImages, Image, ImageContents, MatchedImage, NamingDepth, RecordedIdentities, Rejection,
+};
+use perftab_names::{Ledger, Symbols};
+use perftab_profile::{
     DsoId, Event, EventId, EventOrigin, Process, Profile, Sample, Stacks, Thread,
 };
-use perftab_core::snapshot::{Contents, Facts, ShareOptions, decode, encode};
-use perftab_core::symbolize::{
-    DsoImages, Image, ImageContents, Ledger, MatchedImage, NamingDepth, RecordedIdentities,
-    Rejection, Symbols,
-};
-use perftab_core::views::Query;
-use perftab_core::views::call_tree::CallTree;
-use perftab_core::views::label::Labels;
+use perftab_snapshot::{Contents, Facts, ShareOptions, decode, encode};
 use perftab_tests::folder::TestFolder;
+use perftab_views::Query;
+use perftab_views::call_tree::CallTree;
+use perftab_views::label::Labels;
 
 use crate::symbols::oracle::Code;
 use crate::symbols::workbench::{Bench, compile, image};

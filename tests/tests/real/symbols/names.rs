@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_core::symbolize::demangle::itanium::{ReturnType, demangle};
+use perftab_images::demangle::itanium::{ReturnType, demangle};
 use perftab_tests::child_process::LimitedCommand;
 
 use crate::symbols::oracle::demangled;

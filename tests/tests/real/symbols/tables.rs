@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use perftab_core::profile::FrameId;
-use perftab_core::symbolize::Provenance;
+use perftab_names::Provenance;
+use perftab_profile::FrameId;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::program::is_installed;
 

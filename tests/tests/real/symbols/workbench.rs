@@ -4,14 +4,10 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use perftab_core::decode::SliceSource;
-use perftab_core::profile::{
-    DsoId, DsoKind, Frame, FrameId, Identity, MappedFrom, Profile, RecordedBy,
-};
-use perftab_core::symbolize::{
-    AddedImage, DsoImages, Function, Image, MatchedImage, RecordedIdentities, Rejection, Symbols,
-};
-
+use perftab_images::{AddedImage, DsoImages, Image, MatchedImage, RecordedIdentities, Rejection};
+use perftab_names::{Function, Symbols};
+use perftab_perfdata::decode::SliceSource;
+use perftab_profile::{DsoId, DsoKind, Frame, FrameId, Identity, MappedFrom, Profile, RecordedBy};
 use perftab_tests::child_process::LimitedCommand;
 
 /// Runs a command and returns what it prints; it must succeed.
@@ -103,7 +99,7 @@ impl Bench {
     /// Functions and lines of a frame, outermost first.
     pub fn levels(&self, frame: FrameId) -> Vec<(Option<&str>, Option<&str>, Option<u32>)> {
         let symbols = &self.symbols;
-        let level = |level: &perftab_core::symbolize::Level| {
+        let level = |level: &perftab_names::Level| {
             let file = level.file.map(|file| symbols.file(file));
             (symbols.function(level.function).name, file, level.line.map(NonZeroU32::get))
         };

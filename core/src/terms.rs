@@ -1,0 +1,36 @@
+//! What questions and answers of a session are put in: types of core's parts that hosts name.
+
+pub use perftab_dsos::module_name;
+pub use perftab_export::{Events, ExportRequest, Format};
+pub use perftab_images::{
+    ForceError, FunctionCode, Image, ImageContents, Kallsyms, Machine, NamingDepth,
+    RecordedIdentities, Rejection, SupplementaryLink, Svma, check_whole, content_hash,
+    stamped_kallsyms,
+};
+pub use perftab_names::{FileId, FunctionId, Status};
+pub use perftab_profile::{
+    ContentHash, CountedAs, Dso, DsoId, DsoKind, EventGroup, Identity, RecordedBy,
+};
+pub use perftab_snapshot::{
+    CarriedPayload, Carrier, Disclosure, HotPlace, PackedText, Privacy, Rename, ShareOptions,
+    SharedPart, SharedTexts, SnapshotError, Times, TooSmall, find as find_payload, is_page,
+    may_be_text,
+};
+pub use perftab_views::breakdown::Key;
+pub use perftab_views::compare::{
+    Basis, ChangeKey, ChangeOrder, ComparedGraph, ComparedSide, Relation,
+};
+pub use perftab_views::filter::{RangeSide, TimeRange};
+pub use perftab_views::flame_graph::FlameGraph;
+pub use perftab_views::function_ref::{DsoRef, FunctionRef};
+pub use perftab_views::functions::{FunctionKey, FunctionOrder, SortDirection};
+pub use perftab_views::grouped::GroupBy;
+pub use perftab_views::heat_map::{HeatMap, HeatRequest};
+pub use perftab_views::label::mark;
+pub use perftab_views::place_texts::PlaceTexts;
+pub use perftab_views::search::Pattern;
+pub use perftab_views::time_order::TimeOrder;
+pub use perftab_views::timeline::{KINDS, Timeline, TimelineRequest};
+pub use perftab_views::transform::Transform;
+pub use perftab_views::weights::Sum;
+pub use perftab_views::{Direction, Group, Inlines, Query};
