@@ -419,7 +419,7 @@ impl Session {
     pub fn dsos(&self) -> Vec<DsoRow> {
         let uses = &self.facts.uses;
         let samples = self.profile.recorded_samples();
-        let unnamed = coverage::unnamed_leaves(&self.profile, &self.symbols);
+        let unnamed = self.frame_uses.names(&self.profile, &self.symbols).unnamed_leaves;
         let listed = self.profile.dsos.iter().filter(|(_, dso)| coverage::is_listed(dso));
         let row = |(id, dso): (DsoId, _)| DsoRow {
             unnamed_leaf_samples: unnamed[id.index()],

@@ -44,10 +44,10 @@ use perftab_names::{Ledger, MatchedSymbols, NamingWork, Status, Symbols};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::error::{Warning, WarningKind};
 use perftab_perfdata::text::printable;
-use perftab_profile::EmbeddedSymbols;
 use perftab_profile::ingest::{Ingested, RecordCompression};
-use perftab_profile::{CountedAs, DsoId, Profile};
+use perftab_profile::{CountedAs, DsoId, EmbeddedSymbols, Profile};
 use perftab_snapshot::{Facts, Fidelity, LinkCache};
+use perftab_views::coverage::FrameUses;
 
 pub use perftab_profile::ingest::{SampleWatcher, WatchedSample};
 
@@ -91,6 +91,8 @@ pub struct Session {
     warnings: Vec<Warning>,
     /// What was counted once, when everything had been read.
     facts: Facts,
+    /// What the coverage is worked out from, whatever has names.
+    frame_uses: FrameUses,
     /// What a link holds of its recording; `None` for a recording.
     fidelity: Option<Fidelity>,
     /// How the sender of a link looked at it; empty if that is not known.
@@ -157,11 +159,13 @@ impl Session {
         let ledger = Ledger::new(&profile.dsos);
         let recorded = RecordedIdentities::new(&profile.dsos);
         let facts = Facts::of(&profile);
+        let frame_uses = FrameUses::of(&profile);
         let mut session = Self {
             profile,
             format,
             warnings,
             facts,
+            frame_uses,
             fidelity: None,
             view: String::new(),
             title: None,

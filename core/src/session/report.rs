@@ -12,7 +12,7 @@ use perftab_views::ends::RemainingSamples;
 use perftab_views::filter::FilterKind;
 use perftab_views::functions::{FunctionOrder, FunctionSum, Inlining};
 use perftab_views::transform::Transform;
-use perftab_views::{Direction, Query, coverage, serialize_weight};
+use perftab_views::{Direction, Query, serialize_weight};
 use serde::{Serialize, Serializer};
 
 use crate::session::times::{Scan, ScanStep};
@@ -155,7 +155,8 @@ impl Coverage {
 impl Session {
     /// How much has names.
     pub fn coverage(&self) -> Coverage {
-        let frames = coverage::frames(&self.profile, &self.symbols).with(&self.facts.folded);
+        let names = self.frame_uses.names(&self.profile, &self.symbols);
+        let frames = names.frames.with(&self.facts.folded);
         let truncated = self.profile.funnel.map(|funnel| funnel.truncated);
         let mut by_status = self.by_status(&self.facts.uses);
         for (status, samples) in self.facts.left_out.leaf_samples().filter(|(_, n)| *n > 0) {
@@ -311,8 +312,7 @@ impl Scan for CoverageWork {
         if !begun.step((profile, symbols), query, left, rows) {
             return ScanStep::More { done: 0, total: 1 };
         }
-        let Counted { frames, uses, unnamed_leaves } =
-            counter.take().map(|done| done.finish()).unwrap_or_default();
+        let Counted { names, uses } = counter.take().map(|done| done.finish()).unwrap_or_default();
         let used = uses.iter().enumerate().filter(|(_, used)| used.samples > 0);
         ScanStep::Done(FilteredCoverage {
             dsos: used
@@ -320,10 +320,10 @@ impl Scan for CoverageWork {
                     dso: id as u32,
                     leaf_samples: used.leaf_samples,
                     samples: used.samples,
-                    unnamed_leaf_samples: unnamed_leaves[id],
+                    unnamed_leaf_samples: names.unnamed_leaves[id],
                 })
                 .collect(),
-            coverage: Coverage::new(&frames, session.by_status(&uses), None),
+            coverage: Coverage::new(&names.frames, session.by_status(&uses), None),
         })
     }
 }

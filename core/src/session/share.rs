@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::session::trees::Trees;
 use crate::session::{FormatInfo, Scan, ScanStep, Session};
+use perftab_views::coverage::FrameUses;
 
 /// A link's payload and what it holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,6 +100,7 @@ impl Session {
         snapshot.profile.wall_clock = WallClockTime::of(&snapshot.profile.events);
         let recorded = RecordedIdentities::new(&snapshot.profile.dsos);
         Ok(Self {
+            frame_uses: FrameUses::of(&snapshot.profile),
             profile: snapshot.profile,
             format: FormatInfo::of_snapshot(carried.carrier),
             warnings: printable_warnings(snapshot.warnings),

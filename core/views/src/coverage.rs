@@ -6,6 +6,7 @@ use perftab_profile::{Dso, DsoId, DsoKind, Profile, StackId, Stacks};
 use crate::Query;
 use crate::ends::RemainingSamples;
 use crate::filter::Filter;
+use perftab_profile::FrameId;
 
 /// How often a DSO was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,31 +74,86 @@ pub fn dso_use(profile: &Profile) -> Vec<DsoUse> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// How much has names.
-    pub frames: FrameCoverage,
+    pub names: NamesCounted,
     /// The use of each DSO, by [`DsoId`].
     pub uses: Vec<DsoUse>,
-    /// By [`DsoId`]: samples that ended in code of it that has no name.
-    pub unnamed_leaves: Vec<u64>,
 }
 
 /// How much has names, over all recorded events. What is folded out of a snapshot counts as samples only.
 pub fn frames(profile: &Profile, symbols: &Symbols) -> FrameCoverage {
-    names(profile, symbols).frames
+    FrameUses::of(profile).names(profile, symbols).frames
 }
 
-/// By [`DsoId`], over all recorded events: samples that ended in code of it that has no name. What is folded
-/// out of a snapshot is not among them.
-pub fn unnamed_leaves(profile: &Profile, symbols: &Symbols) -> Vec<u64> {
-    names(profile, symbols).unnamed_leaves
+/// How often each frame was met, over all recorded events. Names change nothing in it, so it is counted once.
+#[derive(Debug, Default)]
+pub struct FrameUses {
+    /// By [`FrameId`]: samples that ended in it, and how often it is on their stacks.
+    uses: Vec<(u64, u64)>,
+    samples: u64,
 }
 
-fn names(profile: &Profile, symbols: &Symbols) -> CoverageCounter {
-    let mut counter = CoverageCounter::new(profile);
-    while !counter.count(profile, &|_| true, usize::MAX) {}
-    for stack in 1..profile.stacks.len() {
-        counter.add_frame(profile, symbols, StackId(stack as u32));
+impl FrameUses {
+    /// Goes through all samples.
+    pub fn of(profile: &Profile) -> Self {
+        let mut counter = CoverageCounter::new(profile);
+        while !counter.count(profile, &|_| true, usize::MAX) {}
+        let CoverageCounter { leaf, total, names, .. } = counter;
+        let mut uses = vec![(0_u64, 0_u64); profile.frames.len()];
+        for (stack, (leaf, total)) in (0..).map(StackId).zip(leaf.into_iter().zip(total)) {
+            if let Some((_, frame)) = profile.stacks.get(stack) {
+                let frame = &mut uses[frame.index()];
+                *frame = (frame.0.saturating_add(leaf), frame.1.saturating_add(total));
+            }
+        }
+        Self { uses, samples: names.frames.samples }
     }
-    counter
+
+    /// How much of it has names now.
+    pub fn names(&self, profile: &Profile, symbols: &Symbols) -> NamesCounted {
+        let mut names = NamesCounted::new(profile);
+        names.frames.samples = self.samples;
+        for (frame, &(leaf, total)) in (0..).map(FrameId).zip(&self.uses) {
+            names.add(profile, symbols, frame, leaf, total);
+        }
+        names
+    }
+}
+
+/// How much of what was counted has names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamesCounted {
+    /// How much it is.
+    pub frames: FrameCoverage,
+    /// By [`DsoId`]: samples that ended in code of it that has no name. What is folded out of a snapshot is
+    /// not among them.
+    pub unnamed_leaves: Vec<u64>,
+}
+
+impl NamesCounted {
+    fn new(profile: &Profile) -> Self {
+        Self { unnamed_leaves: vec![0; profile.dsos.len()], ..Self::default() }
+    }
+
+    /// So many samples end in a frame, and so many pass through it.
+    fn add(&mut self, profile: &Profile, symbols: &Symbols, frame: FrameId, leaf: u64, total: u64) {
+        let dso = profile.frames.get(frame).dso;
+        if profile.dsos.get(dso).kind == DsoKind::Folded {
+            return; // It stands for frames that may have had names.
+        }
+        let coverage = &mut self.frames;
+        coverage.frames = coverage.frames.saturating_add(total);
+        let (frames, leaves) = match symbols.naming(frame) {
+            Naming::Unnamed => {
+                let unnamed = &mut self.unnamed_leaves[dso.index()];
+                *unnamed = unnamed.saturating_add(leaf);
+                return;
+            }
+            Naming::Named => (&mut coverage.named, &mut coverage.named_leaves),
+            Naming::Forced => (&mut coverage.forced, &mut coverage.forced_leaves),
+        };
+        *frames = frames.saturating_add(total);
+        *leaves = leaves.saturating_add(leaf);
+    }
 }
 
 /// The same of what the filters and steps of a query leave, and the use of each DSO by it. Of all
@@ -122,9 +178,7 @@ pub struct CoverageCounter {
     stage: Stage,
     /// Rows or stacks that this stage has gone through.
     done: usize,
-    frames: FrameCoverage,
-    /// By [`DsoId`]: samples that ended in code of it that has no name.
-    unnamed_leaves: Vec<u64>,
+    names: NamesCounted,
     uses: Vec<DsoUse>,
     /// By stack: which of 64 classes of DSOs are on it. With more DSOs than classes the bit only
     /// says that a walk is needed.
@@ -150,8 +204,7 @@ impl CoverageCounter {
             total: Vec::new(),
             stage: Stage::Rows,
             done: 0,
-            frames: FrameCoverage::default(),
-            unnamed_leaves: vec![0; profile.dsos.len()],
+            names: NamesCounted::new(profile),
             uses: vec![DsoUse::default(); profile.dsos.len()],
             classes: vec![0; stacks],
         }
@@ -187,8 +240,8 @@ impl CoverageCounter {
 
     /// What was counted.
     pub fn finish(self) -> Counted {
-        let Self { frames, uses, unnamed_leaves, .. } = self;
-        Counted { frames, uses, unnamed_leaves }
+        let Self { names, uses, .. } = self;
+        Counted { names, uses }
     }
 
     /// Counts so many more; true when stacks can be looked at.
@@ -220,7 +273,7 @@ impl CoverageCounter {
                 }
                 self.done = self.total.len() - to;
                 if to == 0 {
-                    self.frames.samples = self.total.first().copied().unwrap_or(0);
+                    self.names.frames.samples = self.total.first().copied().unwrap_or(0);
                     self.go_on(Stage::Stacks);
                 }
                 to == 0
@@ -248,25 +301,10 @@ impl CoverageCounter {
 
     fn add_frame(&mut self, profile: &Profile, symbols: &Symbols, stack: StackId) {
         debug_assert_ne!(stack, Stacks::EMPTY);
-        let Some((_, frame)) = profile.stacks.get(stack) else { return };
-        if profile.dsos.get(profile.frames.get(frame).dso).kind == DsoKind::Folded {
-            return; // It stands for frames that may have had names.
+        if let Some((_, frame)) = profile.stacks.get(stack) {
+            let (leaf, total) = (self.leaf[stack.index()], self.total[stack.index()]);
+            self.names.add(profile, symbols, frame, leaf, total);
         }
-        let (leaf, total) = (self.leaf[stack.index()], self.total[stack.index()]);
-        let coverage = &mut self.frames;
-        coverage.frames = coverage.frames.saturating_add(total);
-        let (frames, leaves) = match symbols.naming(frame) {
-            Naming::Unnamed => {
-                let dso = profile.frames.get(frame).dso;
-                let unnamed = &mut self.unnamed_leaves[dso.index()];
-                *unnamed = unnamed.saturating_add(leaf);
-                return;
-            }
-            Naming::Named => (&mut coverage.named, &mut coverage.named_leaves),
-            Naming::Forced => (&mut coverage.forced, &mut coverage.forced_leaves),
-        };
-        *frames = frames.saturating_add(total);
-        *leaves = leaves.saturating_add(leaf);
     }
 }
 

@@ -308,20 +308,21 @@ fn coverage_of_what_a_filter_leaves_is_that_of_a_recording_without_the_rest() {
     let all = fixture("nginx: A B 1\nnode: A b 1\nnginx: a 1\nnginx: ~2 1");
     let alone = fixture("nginx: A B 1\nnginx: a 1\nnginx: ~2 1");
     let query = Query { processes: vec![pid(&all, "nginx")], ..ungrouped() };
-    let coverage::Counted { frames, uses, .. } =
+    let coverage::Counted { names, uses } =
         coverage::filtered(&all.profile, &all.symbols, &query, &[]);
-    assert_eq!(frames, coverage::frames(&alone.profile, &alone.symbols));
+    assert_eq!(names.frames, coverage::frames(&alone.profile, &alone.symbols));
     assert_eq!(uses, coverage::dso_use(&alone.profile));
-    let coverage::Counted { frames, uses, .. } =
+    let coverage::Counted { names, uses } =
         coverage::filtered(&all.profile, &all.symbols, &ungrouped(), &[]);
-    assert_eq!(frames, coverage::frames(&all.profile, &all.symbols));
+    assert_eq!(names.frames, coverage::frames(&all.profile, &all.symbols));
     assert_eq!(uses, coverage::dso_use(&all.profile));
 }
 
 #[test]
 fn code_without_a_name_in_a_named_file_is_counted_by_dso() {
     let all = fixture("A B 1\nA b 1\nA c@lib 1\nc@lib A 1\n~2 1\nA b 1");
-    let unnamed = coverage::unnamed_leaves(&all.profile, &all.symbols);
+    let uses = coverage::FrameUses::of(&all.profile);
+    let unnamed = uses.names(&all.profile, &all.symbols).unnamed_leaves;
     let of = |name: &str| {
         let (id, _) = all.profile.dsos.iter().find(|(_, dso)| dso.path == name).expect("a DSO");
         unnamed[id.index()]
@@ -340,9 +341,9 @@ fn coverage_is_that_of_what_steps_leave() {
     let query = Query { steps: vec![Transform::Drop { function }], ..ungrouped() };
     let (_, ends) = build_with_ends(&all.profile, &all.symbols, &query);
     let left = [RemainingSamples::of(ends.into())];
-    let coverage::Counted { frames, .. } =
+    let coverage::Counted { names, .. } =
         coverage::filtered(&all.profile, &all.symbols, &query, &left);
-    assert_eq!(frames, coverage::frames(&alone.profile, &alone.symbols));
+    assert_eq!(names.frames, coverage::frames(&alone.profile, &alone.symbols));
 }
 
 /// The id of the process of this name.
