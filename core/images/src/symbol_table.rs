@@ -157,10 +157,13 @@ impl SymbolTable {
         let file_bytes = bytes.fold(0, u64::saturating_add);
         let budget = Budget::of_file(file_bytes);
         let mut table = Self { file_bytes, ..Self::default() };
-        for kind in [elf::SHT_SYMTAB, elf::SHT_DYNSYM] {
-            if let Some(file) = files.iter().find(|file| file.elf.section_of_kind(kind).is_some()) {
-                table.add_symbols(file, kind, &budget)?;
-            }
+        let with = |kind| files.iter().find(|file| file.elf.section_of_kind(kind).is_some());
+        if let Some(file) = with(elf::SHT_SYMTAB) {
+            table.add_symbols(file, elf::SHT_SYMTAB, &budget)?;
+        }
+        let mut dynamic = None;
+        if let Some(file) = with(elf::SHT_DYNSYM) {
+            dynamic = table.add_symbols(file, elf::SHT_DYNSYM, &budget)?;
         }
         table.extend_sizeless(&files, &budget)?;
         // Lists of symbols have other addresses than files, so only one of all counts.
@@ -170,8 +173,8 @@ impl SymbolTable {
             table.add_list(list)?;
         }
         table.choose_names();
-        for ElfFile { image, elf, .. } in files {
-            if table.add_plt(image, elf, &budget)? == PltNames::Added {
+        for ElfFile { image, elf, .. } in &files {
+            if table.add_plt(image, elf, dynamic.as_ref(), &budget)? == PltNames::Added {
                 break;
             }
         }
@@ -253,16 +256,16 @@ impl SymbolTable {
         rest.iter().copied().take(MAX_COMPARED).take_while(|&byte| byte != 0)
     }
 
-    fn add_symbols(
+    fn add_symbols<'a>(
         &mut self,
-        file: &ElfFile<'_>,
+        file: &ElfFile<'a>,
         kind: elf::SectionType,
         budget: &Budget,
-    ) -> Result<(), ReadError> {
+    ) -> Result<Option<AddedSymbols<'a>>, ReadError> {
         let ElfFile { image, elf, .. } = *file;
-        let Some(section) = elf.section_of_kind(kind) else { return Ok(()) };
+        let Some(section) = elf.section_of_kind(kind) else { return Ok(None) };
         let symbols = image.section_within(elf, section, budget)?;
-        let Some(base) = self.add_strings(image, elf, section, budget)? else { return Ok(()) };
+        let Some(base) = self.add_strings(image, elf, section, budget)? else { return Ok(None) };
         let mut held = Ok(());
         elf.for_each_symbol(&symbols, |symbol| {
             self.note_reference(&symbol, base);
@@ -274,7 +277,8 @@ impl SymbolTable {
                 self.entries.push(entry);
             }
         });
-        held.map_err(|_| over_budget())
+        held.map_err(|_| over_budget())?;
+        Ok(Some(AddedSymbols { image, symbols, base }))
     }
 
     /// Appends the strings that a symbol table refers to; returns where they begin.
@@ -492,19 +496,30 @@ impl SymbolTable {
         &mut self,
         image: &Image,
         elf: &Elf,
+        dynamic: Option<&AddedSymbols<'_>>,
         budget: &Budget,
     ) -> Result<PltNames, ReadError> {
         let jumps = plt_entries(image, elf)?;
-        let Some(dynamic) = elf.section_of_kind(elf::SHT_DYNSYM).filter(|_| !jumps.is_empty())
+        let Some(section) = elf.section_of_kind(elf::SHT_DYNSYM).filter(|_| !jumps.is_empty())
         else {
             return Ok(PltNames::None);
         };
-        let symbols = image.section_within(elf, dynamic, budget)?;
-        let Some(base) = self.add_strings(image, elf, dynamic, budget)? else {
-            return Ok(PltNames::None);
-        };
         let mut names = Vec::new();
-        elf.for_each_symbol(&symbols, |symbol| names.push(symbol.name));
+        let mut note = |symbol: RawSymbol| names.push(symbol.name);
+        // Mostly they are in the table already.
+        let base = match dynamic.filter(|added| std::ptr::eq(added.image, image)) {
+            Some(AddedSymbols { symbols, base, .. }) => {
+                elf.for_each_symbol(symbols, &mut note);
+                *base
+            }
+            None => {
+                elf.for_each_symbol(&image.section_within(elf, section, budget)?, &mut note);
+                let Some(base) = self.add_strings(image, elf, section, budget)? else {
+                    return Ok(PltNames::None);
+                };
+                base
+            }
+        };
         let rank = Rank { bind: elf::STB_GLOBAL, kind: elf::STT_FUNC, table: Table::Plt };
         self.entries.extend(jumps.into_iter().filter_map(|PltEntry { start, end, symbol }| {
             let name = base.checked_add(*names.get(symbol as usize)?)?;
@@ -529,6 +544,13 @@ impl SymbolTable {
         ranges.owners.shrink_to_fit();
         (self.starts, self.owners) = (ranges.starts, ranges.owners);
     }
+}
+
+/// The symbols of a section that a table has, and where their names begin in its strings.
+struct AddedSymbols<'a> {
+    image: &'a Image,
+    symbols: Vec<u8>,
+    base: u32,
 }
 
 /// Whether the procedure linkage table gave names.
