@@ -90,6 +90,9 @@ impl LocalMachine {
     pub fn open_kept(&self, wanted: &LocalFile, begun_with: Option<&str>) -> io::Result<Asked> {
         self.kept.get_or_find(wanted, begun_with, || match wanted {
             LocalFile::Build(id, artifact) => self.find(*id, artifact),
+            LocalFile::Best(id) => [Artifact::DebugInfo, Artifact::Executable]
+                .iter()
+                .find_map(|artifact| self.find(*id, artifact)),
             LocalFile::Content(hash) => self.find_content(*hash).map(ServedFile::Whole),
         })
     }

@@ -37,6 +37,8 @@ pub enum Route {
 pub enum LocalFile {
     /// A file of a build.
     Build(BuildId, Artifact),
+    /// The file that tells most of a build: the debug file, else the executable.
+    Best(BuildId),
     /// A file that has no build-id.
     Content(ContentHash),
 }
@@ -96,8 +98,7 @@ fn number(digits: &str) -> Option<usize> {
 /// `ID/executable`, `ID/debuginfo`, `ID/source/PATH`, `ID/section/NAME`: debuginfod(8), "WEBAPI".
 fn build(rest: &str) -> Result<(BuildId, Artifact), RouteError> {
     let (id, artifact) = rest.split_once('/').ok_or(RouteError::Unknown)?;
-    let id = BuildId::from_hex(id)
-        .ok_or(RouteError::Refused("a build-id is 1 to 20 bytes in hex digits"))?;
+    let id = build_id(id)?;
     let artifact = match artifact.split_once('/') {
         None if artifact == "executable" => Artifact::Executable,
         None if artifact == "debuginfo" => Artifact::DebugInfo,
@@ -111,10 +112,18 @@ fn build(rest: &str) -> Result<(BuildId, Artifact), RouteError> {
     Ok((id, artifact))
 }
 
-/// `buildid/…` as for a debuginfod, or `content/HASH`.
+fn build_id(digits: &str) -> Result<BuildId, RouteError> {
+    let refused = RouteError::Refused("a build-id is 1 to 20 bytes in hex digits");
+    BuildId::from_hex(digits).ok_or(refused)
+}
+
+/// `buildid/…` as for a debuginfod, `buildid/ID`, or `content/HASH`.
 fn local(rest: &str) -> Result<LocalFile, RouteError> {
     if let Some(rest) = rest.strip_prefix("buildid/") {
-        return build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact));
+        return match rest.contains('/') {
+            true => build(rest).map(|(id, artifact)| LocalFile::Build(id, artifact)),
+            false => build_id(rest).map(LocalFile::Best),
+        };
     }
     let digits = rest.strip_prefix("content/").ok_or(RouteError::Unknown)?;
     let hash = ContentHash::from_hex(digits);
@@ -180,6 +189,8 @@ mod tests {
         let build = LocalFile::Build(BuildId::from_hex(ID).expect("an id"), Artifact::DebugInfo);
         let path = format!("/local/buildid/{ID}/debuginfo");
         assert_eq!(Route::parse(&path), Ok(Route::Local(build)));
+        let best = LocalFile::Best(BuildId::from_hex(ID).expect("an id"));
+        assert_eq!(Route::parse(&format!("/local/buildid/{ID}")), Ok(Route::Local(best)));
         assert_eq!(artifact("9f31c07ad05e/executable"), Ok(Artifact::Executable));
         assert_eq!(artifact("9F31C07AD05E/debuginfo"), Ok(Artifact::DebugInfo));
         let section = Artifact::Section(".debug_line".to_owned());

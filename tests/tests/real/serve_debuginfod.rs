@@ -380,6 +380,28 @@ fn b48_pieces_of_a_file_are_of_one_state_of_it() {
     assert_eq!(upstream.asked(), [""; 0], "a server was asked for a file of this machine");
 }
 
+/// The page asks once for whatever tells most of a build.
+#[test]
+fn the_best_file_of_this_machine_is_the_debug_file_else_the_executable() {
+    let folder = TestFolder::new();
+    let program = compile(&folder, "program", ID, SOURCE);
+    let debug = fs::read(&program).expect("the program");
+    run("strip", &["--strip-debug", text(&program)]);
+    let stripped = fs::read(&program).expect("the program");
+    let cached = |artifact: &str| format!(".cache/debuginfod_client/{ID}/{artifact}");
+    let best =
+        |home: TestFolder| Viewer::start_with(home, &[], b"").get(&format!("/local/buildid/{ID}"));
+
+    assert_eq!(best(TestFolder::new()).status, 404);
+    let home = TestFolder::new();
+    home.write(&cached("executable"), &stripped);
+    assert_eq!(best(home).body, stripped);
+    let home = TestFolder::new();
+    home.write(&cached("executable"), &stripped);
+    home.write(&cached("debuginfo"), &debug);
+    assert_eq!(best(home).body, debug);
+}
+
 /// As coreutils have it, the first half.
 fn sha256(path: &Path) -> String {
     run("sha256sum", &[text(path)])[..32].to_owned()

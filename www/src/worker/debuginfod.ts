@@ -11,13 +11,16 @@ import { offer } from "./naming.ts";
 import { LocalFile, LocalSource } from "./local_file.ts";
 import { BlobSource } from "./sources.ts";
 
-type Artifact = "debuginfo" | "executable" | "content";
+type Artifact = "debuginfo" | "executable" | "best" | "content";
 
-/** What to ask for, best first. A file without a build-id only `perftab view` can have: by the hash of its content. */
-function artifactsOf({ identity }: FetchRequest["dso"]): readonly Artifact[] {
+/**
+ * What to ask for, best first; the machine of `perftab view` knows by itself what is best. A file without a build-id only that
+ * can have: by the hash of its content.
+ */
+function artifactsOf({ kind }: Server, { identity }: FetchRequest["dso"]): readonly Artifact[] {
   switch (identity) {
     case "gnu":
-      return ["debuginfo", "executable"];
+      return kind === "this-machine" ? ["best"] : ["debuginfo", "executable"];
     case "content":
       return ["content"];
     case "none":
@@ -39,10 +42,11 @@ export async function fetchDso(
   slices: Slices,
 ): Promise<FetchOutcome> {
   let answers: ServerAnswer[] = [];
-  for (const artifact of artifactsOf(dso)) {
+  for (const artifact of artifactsOf(server, dso)) {
     const fetched = await fetchArtifact(server, addressOf(server, dso.build_id ?? "", artifact), artifact, slices);
     if (typeof fetched === "function") {
-      const name = `${dso.name} (${artifact === "content" ? "file" : artifact} from ${server.host})`;
+      const what = artifact === "content" || artifact === "best" ? "file" : artifact;
+      const name = `${dso.name} (${what} from ${server.host})`;
       const offerTo = (each: Session): Promise<OfferReport> => {
         const source = fetched();
         return offer(each, name, source, (done) => slices.breathe({ stage: "offering", done, total: source.size }));
@@ -72,7 +76,14 @@ function combined(before: readonly ServerAnswer[], after: readonly ServerAnswer[
 
 function addressOf({ url, token }: Server, id: string, artifact: Artifact): string {
   const query = token === undefined ? "" : `?token=${encodeURIComponent(token)}`;
-  return `${url}/${artifact === "content" ? `content/${id}` : `buildid/${id}/${artifact}`}${query}`;
+  switch (artifact) {
+    case "best":
+      return `${url}/buildid/${id}${query}`;
+    case "content":
+      return `${url}/content/${id}${query}`;
+    default:
+      return `${url}/buildid/${id}/${artifact}${query}`;
+  }
 }
 
 /** What tells nobody more than the question itself does. */
