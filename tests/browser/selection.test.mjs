@@ -75,6 +75,19 @@ function holdGraphs() {
   };
 }
 
+/** Runs in the page before its own script: notes which questions the page takes back; while `perftabHeld` is a list, those for graphs wait in it. */
+function noteQuestions() {
+  window.perftabCancelled = [];
+  window.Worker = class extends window.Worker {
+    postMessage(message, ...rest) {
+      if (message.type === "cancel") window.perftabCancelled.push(message.id);
+      const isHeld = window.perftabHeld && message.method === "flameGraph";
+      if (isHeld) window.perftabHeld.push(message.id);
+      else super.postMessage(message, ...rest);
+    }
+  };
+}
+
 const fact = (panel, name) => panel.locator(`dt:text-is("${name}") + dd`);
 
 /** When the bars stand, as parts of the whole width. */
@@ -92,6 +105,28 @@ async function bars(panel) {
 }
 
 describe("selection", () => {
+  scene("a graph that nobody waits for any more is not made", async () => {
+    const tab = await opened({ init: noteQuestions });
+    const { page } = tab;
+    // The worker gets no question for a graph, as if the one before were still being answered.
+    await page.evaluate(() => {
+      window.perftabHeld = [];
+    });
+    await page.keyboard.press("i");
+    await page.waitForFunction(() => window.perftabHeld.length > 0);
+    await page.evaluate(() => {
+      window.perftabLate = window.perftabHeld;
+      window.perftabHeld = null;
+    });
+    await page.keyboard.press("3");
+    await page.locator(".functions .row:not(.loading)").first().waitFor();
+    await page.waitForFunction(() => window.perftabLate.every((id) => window.perftabCancelled.includes(id)));
+    await page.keyboard.press("2");
+    await page.locator(".flame-sticky").waitFor();
+    await tab.settled();
+    await tab.close();
+  });
+
   scene("a call says on which thread it ran and when, and its address is of its function", async () => {
     const tab = await opened({ initPath: axe });
     const panel = await tab.select("lookout");

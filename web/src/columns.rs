@@ -69,6 +69,9 @@ export interface CallTreeRows {
 }
 export interface FunctionRows {
   totalCount: number;
+  /** The weight of all samples, and the largest of those that end in a row. */
+  allTotal: number;
+  largestSelf: number;
   /**
    * What a row is known by: the number of a function, the number of a DSO in the ledger, a tid, or the number of a source
    * file. 0xffffffff for what is none of these.
@@ -201,6 +204,8 @@ pub fn call_tree_rows(rows: &CallTreeRows) -> Object {
 pub fn function_rows(rows: &FunctionRows) -> Object {
     object(&[
         ("totalCount", JsValue::from(rows.count)),
+        ("allTotal", JsValue::from(rows.all_total)),
+        ("largestSelf", JsValue::from(rows.largest_self)),
         ("functionId", Uint32Array::from(&rows.function[..]).into()),
         ("heaviest", Uint32Array::from(&rows.heaviest[..]).into()),
         ("self", Float64Array::from(&rows.self_weight[..]).into()),

@@ -152,13 +152,15 @@ test("a box of several calls is spoken below the call that they hang on; without
   assert.ok(mirrorItems({ ...data, selected: false }).every((item) => !item.selected));
 });
 
-test("of many questions the first is asked at once, then only the newest, and only its answer arrives", async () => {
+test("of many questions the first is asked at once and stopped by a newer one; only the newest answer arrives", async () => {
   const asked: number[] = [];
+  const stopped: number[] = [];
   const answers: (() => void)[] = [];
   const delivered: number[] = [];
   const questions = latest<number, number>({
-    ask: (question) => {
+    ask: (question, { signal }) => {
       asked.push(question);
+      signal.addEventListener("abort", () => stopped.push(question));
       return new Promise((resolve) => answers.push(() => resolve(question)));
     },
     deliver: (answer) => delivered.push(answer),
@@ -167,7 +169,7 @@ test("of many questions the first is asked at once, then only the newest, and on
   for (const question of [1, 2, 3, 4]) {
     questions.ask(question);
   }
-  assert.deepEqual(asked, [1]);
+  assert.deepEqual([asked, stopped], [[1], [1]]);
   answers.shift()?.();
   await settle();
   assert.deepEqual([asked, delivered], [[1, 4], []], "the answer to 1 is stale");
@@ -176,6 +178,7 @@ test("of many questions the first is asked at once, then only the newest, and on
   assert.deepEqual(delivered, [4]);
   questions.ask(5);
   questions.drop();
+  assert.deepEqual(stopped, [1, 5], "what is dropped is stopped, too");
   answers.shift()?.();
   await settle();
   assert.deepEqual(delivered, [4], "dropped");

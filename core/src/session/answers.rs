@@ -179,6 +179,10 @@ pub struct CallTreeRows {
 pub struct FunctionRows {
     /// All rows, of which these are a part.
     pub count: u32,
+    /// Weight of all samples.
+    pub all_total: f64,
+    /// The largest of the weights of samples that ended in a row, of all rows.
+    pub largest_self: f64,
     /// What a row is known by: the number of a function, the number of a DSO in the ledger, a tid, or
     /// the number of a source file. [`flame_graph::NONE`] for what is none of these.
     pub function: Vec<u32>,
@@ -413,6 +417,8 @@ impl Session {
         if group_by == GroupBy::Function {
             let all = self.ordered_functions(&query, order);
             rows.count = all.len() as u32;
+            let selves = all.iter().map(|row| row.self_sum.weight);
+            rows.largest_self = selves.max().unwrap_or(0) as f64;
             let wanted = all[part(all.len())].to_vec();
             for sum in wanted {
                 rows.push(functions::row(&self.profile, &self.symbols, sum));
@@ -420,8 +426,11 @@ impl Session {
         } else {
             let all = self.grouped(&query, order, group_by);
             rows.count = all.len() as u32;
+            let selves = all.iter().map(|row| row.self_sum.weight);
+            rows.largest_self = selves.max().unwrap_or(0) as f64;
             all[part(all.len())].iter().for_each(|row| rows.push_group(row));
         }
+        rows.all_total = self.total(&query).weight as f64;
         rows
     }
 }

@@ -54,7 +54,7 @@ function useSides(): void {
   const questions = useMemo(
     () =>
       latest<{ session: Session; request: CompareRequest }, [SideTotal, SideTotal]>({
-        ask: ({ session, request }) => session.call("comparedSides", { request }),
+        ask: ({ session, request }, { signal }) => session.call("comparedSides", { request }, { signal }),
         deliver: (sides) => {
           comparedSides.value = sides;
         },

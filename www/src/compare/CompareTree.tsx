@@ -104,11 +104,11 @@ function treeOfBoth(
   const none = { key: "total", order: "either", from: 0, to: 0 } as const;
   return {
     of: [asking, asked, view.basis, names],
-    children: (callNode, most) => asking.call("comparedChildren", { ...question, callNode, most }),
-    above: async (callNode) => {
-      const detail = await asking.call("comparedDetail", { ...question, callNode });
+    children: (callNode, most, options) => asking.call("comparedChildren", { ...question, callNode, most }, options),
+    above: async (callNode, options) => {
+      const detail = await asking.call("comparedDetail", { ...question, callNode }, options);
       return detail?.path.slice(1, -1).map((each) => each.callNode) ?? [];
     },
-    whole: async () => (await asking.call("comparedChanges", { ...question, rows: none })).largest,
+    whole: async (options) => (await asking.call("comparedChanges", { ...question, rows: none }, options)).largest,
   };
 }

@@ -32,7 +32,7 @@ export function DsoPairs(): JSX.Element {
   const questions = useMemo(
     () =>
       latest<Question, DsoPairRow[]>({
-        ask: ({ session, ...question }) => session.call("comparedDsos", question),
+        ask: ({ session, ...question }, { signal }) => session.call("comparedDsos", question, { signal }),
         deliver: (rows) => {
           pairs.value = rows;
         },

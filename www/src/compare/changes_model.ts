@@ -21,8 +21,8 @@ export type ChangeRow = LoadedRow<ChangeRows>;
 
 export class ChangesModel extends LoadedRows<ChangesQuestion, ChangeRows> {
   constructor() {
-    super(({ session, request, view, key, order }, from, to) =>
-      session.call("comparedChanges", { request, view, rows: { key, order, from, to } }),
+    super(({ session, request, view, key, order }, from, to, options) =>
+      session.call("comparedChanges", { request, view, rows: { key, order, from, to } }, options),
     );
   }
 }

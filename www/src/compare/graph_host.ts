@@ -23,9 +23,10 @@ export const COMPARED_GRAPH: GraphHost = {
   layout: (canvas) => layoutOf(treeWindow(comparedZoom.value, treePx(canvas))),
   map: (widthPx) => layoutOf({ ...treeWindow(ALL, widthPx), minPx: 1 }),
   colouring: (graph) => colouringOf(graph as ComparedGraph),
-  about: async (session, callNode) => {
+  about: async (session, callNode, options) => {
     const asked = request.peek();
-    return asked === null ? null : session.call("comparedDetail", { request: asked, view: compareView.peek(), callNode });
+    const view = compareView.peek();
+    return asked === null ? null : session.call("comparedDetail", { request: asked, view, callNode }, options);
   },
   cost: (graph, box) => costOf(graph as ComparedGraph, box),
 };
@@ -35,8 +36,8 @@ function layoutOf(window: FlameWindow): Layout | null {
   if (asked === null || tree === null) {
     return null;
   }
-  return treeLayout(tree, window, async (session) =>
-    nameRoot(await session.call("comparedGraph", { request: asked, view, window }), view.width),
+  return treeLayout(tree, window, async (session, options) =>
+    nameRoot(await session.call("comparedGraph", { request: asked, view, window }, options), view.width),
   );
 }
 

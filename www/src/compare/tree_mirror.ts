@@ -24,7 +24,7 @@ export function useComparedMirror(model: FlameModel): MirrorItem[] {
   const questions = useMemo(
     () =>
       latest<Question, ComparedDetail | null>({
-        ask: ({ session, ...question }) => session.call("comparedDetail", question),
+        ask: ({ session, ...question }, { signal }) => session.call("comparedDetail", question, { signal }),
         deliver: setDetail,
         fail: () => setDetail(null),
       }),

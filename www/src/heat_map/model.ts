@@ -86,8 +86,8 @@ export class HeatModel {
     (range) => setRange({ ...range, side: "inside" }),
   );
   readonly #maps = latest<Question & { request: HeatRequest; grid: Grid }, HeatMap>({
-    ask: ({ session: asked, query: of, request }) =>
-      runTask("Laying out the heat map", (options) => asked.call("heatMap", { query: of, request }, options)),
+    ask: ({ session: asked, query: of, request }, abort) =>
+      runTask("Laying out the heat map", (options) => asked.call("heatMap", { query: of, request }, options), abort),
     deliver: (map, { grid }) => {
       this.failure.value = null;
       this.answer.value = { map, grid };
@@ -97,20 +97,20 @@ export class HeatModel {
     },
   });
   readonly #ofRange = latest<SpanQuestion, HeatCell>({
-    ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
+    ask: ({ session: asked, query: of, span }, { signal }) => asked.call("heatCell", { query: of, ...span }, { signal }),
     deliver: (cell) => {
       this.chosen.value = cell;
     },
   });
   readonly #wholeMaps = latest<Question & { grid: Grid }, HeatMap>({
-    ask: ({ session: asked, query: of, grid }) =>
-      asked.call("heatMap", { query: of, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }),
+    ask: ({ session: asked, query: of, grid }, { signal }) =>
+      asked.call("heatMap", { query: of, request: { rowMs: grid.rowMs, ...spanOfGrid(grid) } }, { signal }),
     deliver: (map, { grid }) => {
       this.all.value = sumOfCells(map, grid, this.#whole, this.#whole.end);
     },
   });
   readonly #ofCell = latest<SpanQuestion & { x: number; y: number }, HeatCell>({
-    ask: ({ session: asked, query: of, span }) => asked.call("heatCell", { query: of, ...span }),
+    ask: ({ session: asked, query: of, span }, { signal }) => asked.call("heatCell", { query: of, ...span }, { signal }),
     deliver: (cell, { span, x, y }) => {
       this.card.value = { x, y, span, cell };
     },

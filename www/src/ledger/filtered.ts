@@ -36,7 +36,7 @@ export const partWords = computed(() => {
 /** Asks whenever filters or names change. Call once. */
 export function followFilters(): void {
   const asking = latest<Query, FilteredCoverage | null>({
-    ask: async (asked) => (await session.peek()?.call("filteredCoverage", { query: asked })) ?? null,
+    ask: async (asked, { signal }) => (await session.peek()?.call("filteredCoverage", { query: asked }, { signal })) ?? null,
     deliver: (answer) => {
       filtered.value = answer;
     },

@@ -17,7 +17,7 @@ export const marks = signal<Marks | null>(null);
 /** Asks once for each profile. Call once. */
 export function followMarks(): void {
   const rows = latest<{ session: Session; whole: TimeSpan }, Marks>({
-    ask: ({ session: asked, whole }) => asked.call("marks", { start: whole.start, end: whole.end }),
+    ask: ({ session: asked, whole }, { signal }) => asked.call("marks", { start: whole.start, end: whole.end }, { signal }),
     deliver: (answer) => {
       marks.value = answer;
     },

@@ -100,8 +100,8 @@ export class TimelineModel {
     (range) => setRange({ ...range, side: "inside" }),
   );
   readonly #answers = latest<Question, Timeline>({
-    ask: ({ session: asked, query: of, request }) =>
-      runTask("Laying out the timeline", (options) => asked.call("timeline", { query: of, request }, options)),
+    ask: ({ session: asked, query: of, request }, abort) =>
+      runTask("Laying out the timeline", (options) => asked.call("timeline", { query: of, request }, options), abort),
     deliver: (answer, { request }) => {
       batch(() => {
         this.failure.value = null;

@@ -17,11 +17,10 @@ interface Question {
 }
 
 const lookups = latest<Question, FlameGraph>({
-  ask: (question) =>
-    question.session.call("flameGraph", {
-      query: question.query,
-      window: { root: ALL, widthPx: LOOKUP_PX, minPx: 0.5, search: "" },
-    }),
+  ask: ({ session: asked, query: of }, { signal }) => {
+    const window = { root: ALL, widthPx: LOOKUP_PX, minPx: 0.5, search: "" };
+    return asked.call("flameGraph", { query: of, window }, { signal });
+  },
   deliver: (graph, { functionId }) => {
     const box = heaviestOfFunction(graph, functionId);
     const isStillSelected = selection.peek()?.functionId === functionId && selection.peek()?.callNode === null;

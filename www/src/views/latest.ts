@@ -1,7 +1,8 @@
 // One question at a time to the worker, the newest wins.
 //
-// While an answer is awaited only the newest question is kept; the answer to an older one is dropped. So a drag that
-// asks sixty times a second costs the worker no more than it can answer, and nothing stale is ever shown.
+// A newer question stops the work on the older one, whose answer is dropped if it comes all the same. Of several that are
+// asked before the worker has stopped only the newest is kept. So a drag that asks sixty times a second costs the worker no
+// more than it can answer, nothing stale is ever shown, and nobody waits for a tree that nobody wants any more.
 
 import { Cancelled, WorkerDied } from "../session/client.ts";
 
@@ -12,32 +13,31 @@ export interface Latest<Question> {
 }
 
 export interface QuestionHandlers<Question, Answer> {
-  ask: (question: Question) => Promise<Answer>;
+  /** Passes the signal on to the session's call. */
+  ask: (question: Question, abort: AbortController) => Promise<Answer>;
   deliver: (answer: Answer, question: Question) => void;
   /** What is neither a cancellation nor the death of the worker, which the page shows by itself. */
   fail?: (error: unknown, question: Question) => void;
 }
 
 export function latest<Question, Answer>(handlers: QuestionHandlers<Question, Answer>): Latest<Question> {
-  let running = false;
+  let running: AbortController | null = null;
   let waiting: { question: Question } | null = null;
-  /** Answers to questions asked before this count changed are dropped. */
-  let current = 0;
 
   async function run(question: Question): Promise<void> {
-    running = true;
-    const mine = current;
+    const abort = new AbortController();
+    running = abort;
     try {
-      const answer = await handlers.ask(question);
-      if (mine === current) {
+      const answer = await handlers.ask(question, abort);
+      if (!abort.signal.aborted) {
         handlers.deliver(answer, question);
       }
     } catch (error) {
-      if (mine === current && !(error instanceof Cancelled) && !(error instanceof WorkerDied)) {
+      if (!abort.signal.aborted && !(error instanceof Cancelled) && !(error instanceof WorkerDied)) {
         handlers.fail?.(error, question);
       }
     } finally {
-      running = false;
+      running = null;
       if (waiting !== null) {
         const next = waiting.question;
         waiting = null;
@@ -48,16 +48,16 @@ export function latest<Question, Answer>(handlers: QuestionHandlers<Question, An
 
   return {
     ask(question) {
-      current++;
-      if (running) {
-        waiting = { question };
-      } else {
+      if (running === null) {
         void run(question);
+      } else {
+        waiting = { question };
+        running.abort();
       }
     },
     drop() {
-      current++;
       waiting = null;
+      running?.abort();
     },
   };
 }

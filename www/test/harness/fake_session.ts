@@ -228,6 +228,8 @@ export class FakeSession implements Session {
     const shown = rows.slice(from, to);
     return {
       totalCount: rows.length,
+      allTotal: (this.#trees[query.direction][0]?.total ?? 0) * PERIOD,
+      largestSelf: Math.max(0, ...rows.map((each) => each.self * PERIOD)),
       functionId: Uint32Array.from(shown, (each) => each.node.functionId),
       heaviest: Uint32Array.from(shown, (each) => each.node.id),
       self: Float64Array.from(shown, (each) => each.self * PERIOD),

@@ -2,7 +2,7 @@
 // of a function, and a thread's stacks along time, are others, each with a selection and a zoom of its own.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import type { Session } from "../../session/client.ts";
+import type { CallOptions, Session } from "../../session/client.ts";
 import type { FlameGraph, FlameWindow, Query, TimeRange } from "../../session/types.ts";
 import { ALL, NONE } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
@@ -43,7 +43,7 @@ export interface Layout {
   searching: boolean;
   /** What else the answer depends on: one with another key is another graph. */
   key: string;
-  ask: (session: Session) => Promise<Answer>;
+  ask: (session: Session, options: CallOptions) => Promise<Answer>;
 }
 
 export interface Answer {
@@ -62,7 +62,7 @@ export interface GraphHost {
   /** What the colours of a graph tell, where that is not what the user chose for the page's graph. */
   colouring?(graph: FlameGraph): Colouring;
   /** What the card says of a call, and what the status line says of a box, where those are not of one profile. */
-  about?(session: Session, callNode: number): Promise<CardAbout | null>;
+  about?(session: Session, callNode: number, options: CallOptions): Promise<CardAbout | null>;
   cost?(graph: FlameGraph, box: number): string;
   /** What to ask for, or null to keep what is there. Reads signals: it is asked again when they change. */
   layout(canvas: Canvas): Layout | null;
@@ -112,14 +112,18 @@ export function seenOfTree(all: FlameGraph, laid: LaidOutGraph, view: View): [nu
 }
 
 /** A layout of all below the root of a window. */
-export function treeLayout(query: Query, window: FlameWindow, ask: (session: Session) => Promise<FlameGraph>): Layout {
+export function treeLayout(
+  query: Query,
+  window: FlameWindow,
+  ask: (session: Session, options: CallOptions) => Promise<FlameGraph>,
+): Layout {
   return {
     query,
     layoutPx: window.widthPx,
     part: WHOLE,
     searching: window.search !== "",
     key: "",
-    ask: async (session) => ({ graph: await ask(session), root: window.root }),
+    ask: async (session, options) => ({ graph: await ask(session, options), root: window.root }),
   };
 }
 
@@ -146,8 +150,8 @@ export function treeZoom(zoomTo: (callNode: number) => void) {
 function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
   const window = treeWindow(zoomRoot.value, treePx(canvas));
   // A query that nobody asks: nothing can be chosen by its call nodes.
-  return treeLayout({ ...asked, range }, window, async (session) => {
-    const graph = await session.call("rangePreview", { query: asked, range, window });
+  return treeLayout({ ...asked, range }, window, async (session, options) => {
+    const graph = await session.call("rangePreview", { query: asked, range, window }, options);
     graph.callNode.fill(NONE, 1);
     // What fills the width is the same call, whatever number the tree of the range gives it.
     graph.callNode[0] = window.root;
@@ -161,7 +165,7 @@ function preview(canvas: Canvas, asked: Query, range: TimeRange): Layout {
 
 /** The flame graph of a query, as the page shows it when nothing is dragged. */
 function whole(asked: Query, window: FlameWindow): Layout {
-  return treeLayout(asked, window, (session) => session.call("flameGraph", { query: asked, window }));
+  return treeLayout(asked, window, (session, options) => session.call("flameGraph", { query: asked, window }, options));
 }
 
 /** The flame graph of the page. */

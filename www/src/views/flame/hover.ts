@@ -3,7 +3,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { signal } from "@preact/signals";
 import type { CallNodeDetail, ComparedDetail, Query } from "../../session/types.ts";
-import type { Session } from "../../session/client.ts";
+import type { CallOptions, Session } from "../../session/client.ts";
 import { session } from "../../state/app.ts";
 import { latest } from "../latest.ts";
 
@@ -22,6 +22,8 @@ export interface CardContent {
   note: string;
 }
 
+type AskAbout = (session: Session, callNode: number, options: CallOptions) => Promise<CardAbout | null>;
+
 interface Question {
   session: Session;
   query: Query;
@@ -37,9 +39,10 @@ export class HoverCard {
   #x = 0;
   #y = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #ask: ((session: Session, callNode: number) => Promise<CardAbout | null>) | undefined;
+  readonly #ask: AskAbout | undefined;
   readonly #details = latest<Question, CardAbout | null>({
-    ask: ({ session, query, callNode }) => this.#ask?.(session, callNode) ?? session.call("callNodeDetail", { query, callNode }),
+    ask: ({ session, query, callNode }, { signal }) =>
+      this.#ask?.(session, callNode, { signal }) ?? session.call("callNodeDetail", { query, callNode }, { signal }),
     deliver: (detail) => {
       if (detail !== null) {
         this.#show(detail);
@@ -48,7 +51,7 @@ export class HoverCard {
   });
 
   /** For call nodes of this query's tree, or of the tree that `ask` knows. */
-  constructor(query: ReadonlySignal<Query | null>, ask?: (session: Session, callNode: number) => Promise<CardAbout | null>) {
+  constructor(query: ReadonlySignal<Query | null>, ask?: AskAbout) {
     this.#query = query;
     this.#ask = ask;
   }

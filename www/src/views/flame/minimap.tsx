@@ -42,7 +42,7 @@ function WholeGraph({ model, laid, view }: { model: FlameModel; laid: LaidOutGra
   const questions = useMemo(
     () =>
       latest<Question, Answer>({
-        ask: ({ session, layout }) => layout.ask(session),
+        ask: ({ session, layout }, { signal }) => layout.ask(session, { signal }),
         deliver: ({ graph }) => setAll(graph),
       }),
     [],

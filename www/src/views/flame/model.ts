@@ -67,7 +67,7 @@ export class FlameModel {
   /** Where the pointer is over the graph, as a part of its width; null while it is elsewhere. */
   #pointer: number | null = null;
   readonly #layouts: Latest<LayoutQuestion> = latest<LayoutQuestion, Answer>({
-    ask: ({ layout, session }) => layout.ask(session),
+    ask: ({ layout, session }, { signal }) => layout.ask(session, { signal }),
     deliver: (answer, question) => this.#deliver(answer, question),
     fail: (error) => {
       // The numbers of call nodes change when names arrive: the former root may be gone.

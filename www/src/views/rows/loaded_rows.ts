@@ -2,6 +2,7 @@
 // at a time, newest wish first.
 
 import { batch, signal } from "@preact/signals";
+import type { CallOptions } from "../../session/client.ts";
 import type { Latest } from "../latest.ts";
 import { latest } from "../latest.ts";
 
@@ -32,8 +33,8 @@ interface BlocksQuestion<Question> {
 export class LoadedRows<Question, Rows extends Columns> {
   readonly count = signal(0);
   readonly failure = signal<string | null>(null);
-  /** Changes whenever rows arrive. */
-  readonly arrivals = signal(0);
+  /** The rows that arrived last. */
+  readonly newest = signal<Rows | null>(null);
   #question: Question | null = null;
   /** Each block as the columns that hold it and where in them it begins. */
   #blocks = new Map<number, { columns: Rows; at: number }>();
@@ -43,9 +44,9 @@ export class LoadedRows<Question, Rows extends Columns> {
   readonly #rows: Latest<BlocksQuestion<Question>>;
 
   /** `ask` answers the rows of a question from `from` until before `to`. */
-  constructor(ask: (question: Question, from: number, to: number) => Promise<Rows>) {
+  constructor(ask: (question: Question, from: number, to: number, options: CallOptions) => Promise<Rows>) {
     this.#rows = latest<BlocksQuestion<Question>, Rows>({
-      ask: ({ of, from, to }) => ask(of, from, to),
+      ask: ({ of, from, to }, { signal }) => ask(of, from, to, { signal }),
       deliver: (rows, question) => this.#deliver(rows, question),
       fail: (error) => {
         this.failure.value = error instanceof Error ? error.message : String(error);
@@ -68,6 +69,11 @@ export class LoadedRows<Question, Rows extends Columns> {
   want(from: number, to: number): void {
     this.#wanted = [from, Math.max(from + 1, to)];
     this.#load();
+  }
+
+  /** Nobody looks any more. Rows that are missing are asked for when somebody wants them again. */
+  drop(): void {
+    this.#rows.drop();
   }
 
   row(index: number): LoadedRow<Rows> | null {
@@ -127,7 +133,7 @@ export class LoadedRows<Question, Rows extends Columns> {
     batch(() => {
       this.failure.value = null;
       this.count.value = columns.totalCount;
-      this.arrivals.value = this.arrivals.peek() + 1;
+      this.newest.value = columns;
     });
   }
 }

@@ -34,13 +34,14 @@ interface Props<Question, Rows extends Columns> {
 
 export function RowsGrid<Question, Rows extends Columns>(props: Props<Question, Rows>): JSX.Element {
   const { model, selection, selected, onSelect, onMenu } = props;
-  void model.arrivals.value;
+  void model.newest.value;
   const list = useVirtualRows(model.count.value, props.rowHeight);
   useEffect(() => model.want(list.from, list.to), [model, list.from, list.to]);
+  useEffect(() => () => model.drop(), [model]);
   // A row that keys moved to may not be loaded yet; it is selected when it is.
   const focused = useSignal(-1);
   useSignalEffect(() => {
-    void model.arrivals.value;
+    void model.newest.value;
     const row = focused.value < 0 ? null : model.row(focused.value);
     if (row) {
       focused.value = -1;

@@ -3,7 +3,7 @@
 
 import type { Signal } from "@preact/signals";
 import { batch, computed, signal } from "@preact/signals";
-import type { Session } from "../../session/client.ts";
+import type { CallOptions, Session } from "../../session/client.ts";
 import { Cancelled, WorkerDied } from "../../session/client.ts";
 import type { CallTreeRows, Query } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
@@ -25,20 +25,21 @@ export interface TreeSource<Columns extends TreeColumns> {
   /** What the tree is of: the same objects and numbers make the same tree. */
   of: readonly unknown[];
   /** At most so many callees of a call node, the first ones of its order. */
-  children: (callNode: number, most: number) => Promise<Columns>;
+  children: (callNode: number, most: number, options: CallOptions) => Promise<Columns>;
   /** The call nodes from the first level down to the caller of one. */
-  above: (callNode: number) => Promise<number[]>;
+  above: (callNode: number, options: CallOptions) => Promise<number[]>;
   /** What bars are shares of. */
-  whole: () => Promise<number>;
+  whole: (options: CallOptions) => Promise<number>;
 }
 
 /** The tree of a query. `names` is `namesGeneration`: call nodes have other numbers after names arrived. */
 export function treeOf(session: Session, query: Query, names: number): TreeSource<CallTreeRows> {
   return {
     of: [session, query, names],
-    children: (callNode, most) => session.call("callTreeChildren", { query, callNode, from: 0, to: most }),
-    above: async (callNode) => (await session.call("callNodeDetail", { query, callNode }))?.pathNodes.slice(0, -1) ?? [],
-    whole: async () => (await session.call("callTreePath", { query, callNode: ALL })).total[0] ?? 0,
+    children: (callNode, most, options) => session.call("callTreeChildren", { query, callNode, from: 0, to: most }, options),
+    above: async (callNode, options) =>
+      (await session.call("callNodeDetail", { query, callNode }, options))?.pathNodes.slice(0, -1) ?? [],
+    whole: async (options) => (await session.call("callTreePath", { query, callNode: ALL }, options)).total[0] ?? 0,
   };
 }
 
@@ -58,8 +59,8 @@ export class TreeModel<Columns extends TreeColumns> {
   readonly working = signal(0);
   readonly #selection: Signal<Selection | null>;
   #source: TreeSource<Columns> | null = null;
-  /** Answers to what was asked before this changed are dropped. */
-  #asked = 0;
+  /** Of the present tree: questions about a former one are taken back, and their answers dropped. */
+  #asked = new AbortController();
 
   /** The path to what is selected opens; the hottest path selects its end. */
   constructor(selected: Signal<Selection | null>) {
@@ -72,10 +73,15 @@ export class TreeModel<Columns extends TreeColumns> {
     if (former !== null && source.of.every((part, place) => part === former.of[place])) {
       return;
     }
-    const mine = ++this.#asked;
+    this.#asked.abort();
+    const mine = new AbortController();
+    this.#asked = mine;
     this.#source = source;
     await this.#quietly(async () => {
-      const [first, whole] = await Promise.all([source.children(ALL, MOST_CHILDREN), source.whole()]);
+      const [first, whole] = await Promise.all([
+        source.children(ALL, MOST_CHILDREN, { signal: mine.signal }),
+        source.whole({ signal: mine.signal }),
+      ]);
       if (mine !== this.#asked) {
         return;
       }
@@ -132,7 +138,7 @@ export class TreeModel<Columns extends TreeColumns> {
   openHottestPath(from: number, weights: (columns: Columns) => Float64Array): Promise<void> {
     return this.#quietly(async () => {
       const mine = this.#asked;
-      const whole = (await this.#source?.whole()) ?? 0;
+      const whole = (await this.#source?.whole({ signal: mine.signal })) ?? 0;
       const start = this.#weightOf(from, weights) ?? whole;
       const path: number[] = [];
       let last = from;
@@ -178,7 +184,7 @@ export class TreeModel<Columns extends TreeColumns> {
 
   async #openPathTo(callNode: number): Promise<void> {
     const mine = this.#asked;
-    const above = (await this.#source?.above(callNode)) ?? [];
+    const above = (await this.#source?.above(callNode, { signal: mine.signal })) ?? [];
     await Promise.all(above.map((each) => this.#load(each)));
     if (mine === this.#asked) {
       this.#setOpen(above);
@@ -195,7 +201,7 @@ export class TreeModel<Columns extends TreeColumns> {
       return known ?? Promise.reject(new Cancelled());
     }
     const mine = this.#asked;
-    const columns = await this.#source.children(callNode, MOST_CHILDREN);
+    const columns = await this.#source.children(callNode, MOST_CHILDREN, { signal: mine.signal });
     if (mine === this.#asked) {
       this.children.value = new Map(this.children.peek()).set(callNode, columns);
     }

@@ -2,7 +2,7 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import { computed, effect, signal } from "@preact/signals";
-import type { Session } from "../../session/client.ts";
+import type { CallOptions, Session } from "../../session/client.ts";
 import type { CallNodeDetail, FunctionRef, Query, SandwichFacts } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import { functionsGroup, namesGeneration, phase, query, selection, session } from "../../state/app.ts";
@@ -31,7 +31,7 @@ interface CentreQuestion {
 }
 
 const references = latest<CentreQuestion, FunctionRef | null>({
-  ask: ({ session, functionId }) => session.call("functionRef", { functionId }),
+  ask: ({ session, functionId }, { signal }) => session.call("functionRef", { functionId }, { signal }),
   deliver: (reference) => {
     // Another object would ask for everything again.
     if (JSON.stringify(reference) !== JSON.stringify(centre.peek())) {
@@ -48,7 +48,7 @@ interface CallQuestion {
 
 /** A search, and names that arrive, leave a selection that knows its call only. */
 const functions = latest<CallQuestion, CallNodeDetail | null>({
-  ask: ({ session, query, callNode }) => session.call("callNodeDetail", { query, callNode }),
+  ask: ({ session, query, callNode }, { signal }) => session.call("callNodeDetail", { query, callNode }, { signal }),
   deliver: (detail, { callNode }) => {
     const chosen = selection.peek();
     if (chosen?.callNode !== callNode || chosen.functionId !== null) {
@@ -70,7 +70,7 @@ interface FactsQuestion {
 }
 
 const answers = latest<FactsQuestion, SandwichFacts | null>({
-  ask: ({ session, query, reference }) => session.call("sandwich", { query, function: reference }),
+  ask: ({ session, query, reference }, { signal }) => session.call("sandwich", { query, function: reference }, { signal }),
   deliver: (answer, { query: asked }) => {
     facts.value = answer;
     const chosen = selection.peek();
@@ -117,7 +117,7 @@ export function followCentre(): () => void {
 }
 
 /** The only child of the root of a tree around a function is the function; `ALL` where none of it is shown. */
-export async function callNodeOfCentre(session: Session, query: Query): Promise<number> {
-  const first = await session.call("callTreeChildren", { query, callNode: ALL });
+export async function callNodeOfCentre(session: Session, query: Query, options?: CallOptions): Promise<number> {
+  const first = await session.call("callTreeChildren", { query, callNode: ALL }, options);
   return first.callNode[0] ?? ALL;
 }

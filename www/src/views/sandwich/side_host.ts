@@ -28,9 +28,9 @@ export function sideHost(side: Side): GraphHost {
           part: WHOLE,
           searching: search.value !== "",
           key: "",
-          ask: async (session) => {
-            const root = await callNodeOfCentre(session, query);
-            return { graph: await session.call("flameGraph", { query, window: { ...window, root } }), root };
+          ask: async (session, options) => {
+            const root = await callNodeOfCentre(session, query, options);
+            return { graph: await session.call("flameGraph", { query, window: { ...window, root } }, options), root };
           },
         }
       );

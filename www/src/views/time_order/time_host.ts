@@ -3,13 +3,12 @@
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { computed, signal } from "@preact/signals";
-import type { Session } from "../../session/client.ts";
 import type { Query, TimeOrder } from "../../session/types.ts";
 import { ALL } from "../../session/types.ts";
 import type { Selection } from "../../state/app.ts";
 import { info, query, search, shownThread } from "../../state/app.ts";
 import { threads } from "../../state/event_tasks.ts";
-import type { Answer, Canvas, GraphHost, Layout } from "../flame/host.ts";
+import type { Canvas, GraphHost, Layout } from "../flame/host.ts";
 import { FOLD_BELOW_PX } from "../flame/host.ts";
 import type { LaidOutGraph } from "../flame/stage.ts";
 import type { View } from "../flame/zoom.ts";
@@ -61,17 +60,10 @@ export function timeAt({ start, end }: Span, part: number): number {
   return start + part * (end - start);
 }
 
-function ask(
-  asked: Query,
-  tid: number,
-  span: Span,
-  widthPx: number,
-  minPx: number,
-  text: string,
-): (session: Session) => Promise<Answer> {
+function ask(asked: Query, tid: number, span: Span, widthPx: number, minPx: number, text: string): Layout["ask"] {
   const window = { thread: tid, start: Math.round(span.start), end: Math.round(span.end), widthPx, minPx, search: text };
-  return async (session) => {
-    const graph = await session.call("timeOrder", { query: asked, window });
+  return async (session, options) => {
+    const graph = await session.call("timeOrder", { query: asked, window }, options);
     nothing.value = graph.nothing;
     // A share of what happens to be on screen would say nothing: no box gets one.
     return { graph: { ...graph, rootTotal: 0, rootSamples: 0 }, root: ALL };

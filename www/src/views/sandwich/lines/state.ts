@@ -31,14 +31,14 @@ interface Question {
 }
 
 const answers = latest<Question, HotLines | null>({
-  ask: ({ session, query, reference }) => session.call("hotLines", { query, function: reference }),
+  ask: ({ session, query, reference }, { signal }) => session.call("hotLines", { query, function: reference }, { signal }),
   deliver: (answer) => {
     hot.value = answer;
   },
 });
 
 const finds = latest<Question, SandwichFacts | null>({
-  ask: ({ session, query, reference }) => session.call("sandwich", { query, function: reference }),
+  ask: ({ session, query, reference }, { signal }) => session.call("sandwich", { query, function: reference }, { signal }),
   deliver: (found, { reference }) => {
     if (found !== null && isSameFunction(linesOf.peek(), reference)) {
       selection.value = { callNode: query.peek().direction === "callees" ? found.heaviest : null, functionId: found.functionId };
