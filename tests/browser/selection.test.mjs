@@ -75,11 +75,14 @@ function holdGraphs() {
   };
 }
 
-/** Runs in the page before its own script: notes which questions the page takes back; while `perftabHeld` is a list, those for graphs wait in it. */
+/** Runs in the page before its own script: notes what the page asks its worker, and what it takes back. */
 function noteQuestions() {
+  window.perftabAsked = [];
   window.perftabCancelled = [];
   window.Worker = class extends window.Worker {
     postMessage(message, ...rest) {
+      // The test's own questions have higher numbers.
+      if (message.type === "call" && message.id < 1e9) window.perftabAsked.push(message.method);
       if (message.type === "cancel") window.perftabCancelled.push(message.id);
       const isHeld = window.perftabHeld && message.method === "flameGraph";
       if (isHeld) window.perftabHeld.push(message.id);
@@ -105,6 +108,24 @@ async function bars(panel) {
 }
 
 describe("selection", () => {
+  scene("a click on a call asks the worker once", async () => {
+    const tab = await opened({ init: noteQuestions });
+    const { page } = tab;
+    const graph = await page.locator(".flame-sticky").boundingBox();
+    const there = [graph.x + 40, graph.y + 18 * 2.5];
+    // The card of what the pointer is over is another question.
+    await page.mouse.move(...there);
+    await page.locator(".card-base").waitFor();
+    await tab.settled();
+    await page.evaluate(() => window.perftabAsked.splice(0));
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.locator('[role=treeitem][aria-selected="true"]').waitFor();
+    await tab.settled();
+    assert.deepEqual(await page.evaluate(() => window.perftabAsked), ["callNode"]);
+    await tab.close();
+  });
+
   scene("a graph that nobody waits for any more is not made", async () => {
     const tab = await opened({ init: noteQuestions });
     const { page } = tab;

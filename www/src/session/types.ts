@@ -284,6 +284,17 @@ interface ComparisonQuestion {
 /** What a profile that was shared came in. */
 export type Carrier = "link" | "page";
 
+/** A call node and what is around it. */
+export interface CallNodeAround {
+  detail: CallNodeDetail;
+  /** From the root to the call node, both included. */
+  path: CallTreeRows;
+  /** The nearest callees of its caller, itself among them; null for the root. */
+  siblings: CallTreeRows | null;
+  /** Heaviest first. */
+  children: CallTreeRows;
+}
+
 /** Method by method: what goes in and what comes back. */
 export interface Protocol {
   /** The first bytes that come out of each compressed file; none where nothing does. */
@@ -320,7 +331,9 @@ export interface Protocol {
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
   flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
-  /** null if there is no such call node (any more). */
+  /** With at most so many callees, and callers' other callees beside it; null if there is no such call node (any more). */
+  callNode: { args: { query: Query; callNode: number; most: number }; result: CallNodeAround | null };
+  /** The same of the call node alone. */
   callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
   /** Who ran a call node or a function, and when, in a list of one; empty if there is none (any more). */
   occurrence: { args: { query: Query; request: OccurrenceRequest }; result: Occurrence[] };

@@ -1,11 +1,21 @@
-// What is known of the selected call node.
+// What is known of the selected call node: asked once for all that say something of it.
 
 import { computed, effect, signal } from "@preact/signals";
-import type { CallNodeDetail } from "../session/types.ts";
+import type { CallNodeAround } from "../session/types.ts";
 import { namesGeneration, query, selection, session, view } from "./app.ts";
 
-/** What the session says of the selected call node; null while none is, or while it is being asked. */
-export const detail = signal<CallNodeDetail | null>(null);
+/** Callers and callees beyond these are not spoken. */
+export const MOST_SPOKEN = 80;
+
+export const selectedCallNode = computed(() => selection.value?.callNode ?? null);
+
+/**
+ * What the session says of the selected call node and of what is around it; null while none is selected. Until the answer to
+ * another one is there it is the former one.
+ */
+export const selectedCall = signal<CallNodeAround | null>(null);
+
+export const detail = computed(() => selectedCall.value?.detail ?? null);
 
 /** The row that is selected where its table is on the screen: elsewhere its heaviest call is what is shown as selected. */
 export const selectedRow = computed(() => (view.value === "functions" ? selection.value?.row : undefined));
@@ -14,24 +24,24 @@ export const selectedRow = computed(() => (view.value === "functions" ? selectio
 export function followSelection(): void {
   let pending: AbortController | null = null;
   effect(() => {
-    const callNode = selection.value?.callNode ?? null;
+    const callNode = selectedCallNode.value;
     const asked = query.value;
     void namesGeneration.value;
     pending?.abort();
     if (callNode === null || session.value === null) {
-      detail.value = null;
+      selectedCall.value = null;
       return;
     }
     const abort = new AbortController();
     pending = abort;
     session.value
-      .call("callNodeDetail", { query: asked, callNode }, { signal: abort.signal })
+      .call("callNode", { query: asked, callNode, most: MOST_SPOKEN }, { signal: abort.signal })
       .then((answer) => {
-        detail.value = answer;
+        selectedCall.value = answer;
       })
       .catch(() => {
         if (!abort.signal.aborted) {
-          detail.value = null;
+          selectedCall.value = null;
         }
       });
   });

@@ -3,66 +3,72 @@
 // What they stand for is remembered while its number still holds, as texts and frames of the path; frames do not change
 // with names. Once names have changed the session says where that is now.
 
-import { effect, untracked } from "@preact/signals";
+import { effect } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import type { CallNodeDetail, Place, Query } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { namesGeneration, query, selection, session, zoomRoot } from "../state/app.ts";
+import { detail, selectedCallNode } from "../state/detail.ts";
 import { latest } from "./latest.ts";
-
-interface Question {
-  session: Session;
-  query: Query;
-  callNode: number;
-}
 
 class RememberedPlace {
   place: Place | null = null;
   #movedTo: number | null = null;
-  readonly #details = latest<Question, CallNodeDetail | null>({
-    ask: (question) => question.session.call("callNodeDetail", { query: question.query, callNode: question.callNode }),
-    deliver: (detail) => {
-      this.place = detail && { path: detail.path, pathFrames: detail.pathFrames };
-    },
-  });
 
   /** Names gave the place this number: what is known of it holds until the session has said it anew. */
   movedTo(callNode: number): void {
     this.#movedTo = callNode;
   }
 
-  /** Remembers a call node of the present generation; null for none. */
-  remember(callNode: number | null): void {
+  /** The place is to be that of this call node of the present generation, which is being asked for; null for none. */
+  await(callNode: number | null): void {
     // While many files are read names arrive again before a question about the last ones is answered.
     if (callNode === null || callNode !== this.#movedTo) {
       this.place = null;
     }
     this.#movedTo = null;
-    const asked = session.peek();
-    if (callNode === null || callNode === ALL || asked === null) {
-      this.#details.drop();
-    } else {
-      this.#details.ask({ session: asked, query: query.peek(), callNode });
-    }
+  }
+
+  remember(known: CallNodeDetail | null): void {
+    this.place = known && { path: known.path, pathFrames: known.pathFrames };
   }
 }
 
 const selected = new RememberedPlace();
 const zoomed = new RememberedPlace();
 
+interface ZoomQuestion {
+  session: Session;
+  query: Query;
+  callNode: number;
+}
+
 /** Remembers what is selected and zoomed into. Call once. */
 export function followPlaces(): void {
-  effect(() => {
-    void namesGeneration.value;
-    void query.value;
-    const callNode = selection.value?.callNode ?? null;
-    untracked(() => selected.remember(callNode));
+  const zoomDetails = latest<ZoomQuestion, CallNodeDetail | null>({
+    ask: ({ session, query, callNode }, { signal }) => session.call("callNodeDetail", { query, callNode }, { signal }),
+    deliver: (known) => zoomed.remember(known),
   });
   effect(() => {
     void namesGeneration.value;
     void query.value;
+    selected.await(selectedCallNode.value);
+  });
+  effect(() => {
+    // What changes it is an answer to the newest question, which is of the present selection.
+    selected.remember(detail.value);
+  });
+  effect(() => {
+    void namesGeneration.value;
+    const of = query.value;
     const callNode = zoomRoot.value;
-    untracked(() => zoomed.remember(callNode));
+    const asked = session.peek();
+    zoomed.await(callNode);
+    if (callNode === ALL || asked === null) {
+      zoomDetails.drop();
+    } else {
+      zoomDetails.ask({ session: asked, query: of, callNode });
+    }
   });
 }
 

@@ -3,6 +3,7 @@
 import type { Comparison } from "../generated/perftab_web.js";
 import { Session } from "../generated/perftab_web.js";
 import type { Args, CompareRequest, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
+import { callNodeAround } from "./call_node.ts";
 import { Comparisons } from "./compared.ts";
 import { fetchDso } from "./debuginfod.ts";
 import { exported } from "./exported.ts";
@@ -83,6 +84,7 @@ export class Calls {
     },
     flameGraph: ({ query, window }, { slices }) =>
       this.#ofTree(query, slices, (session) => scanned(session, session.flameGraph(query, window), slices)),
+    callNode: (args, { slices }) => this.#ofTree(args.query, slices, (session) => callNodeAround(session, args)),
     callNodeDetail: ({ query, callNode }, { slices }) =>
       this.#ofTree(query, slices, (session) => session.callNodeDetail(query, callNode)),
     occurrence: async ({ query, request }, { slices }) => {
@@ -243,6 +245,7 @@ async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slice
 /** What asks by the number of a call node; the root's number is always the same. */
 export function asksByCallNode(method: Method, args: unknown): boolean {
   switch (method) {
+    case "callNode":
     case "callNodeDetail":
     case "callTreeChildren":
     case "callTreePath":

@@ -87,12 +87,16 @@ async function answer({ id, method, args, generation }: Call): Promise<void> {
   }
 }
 
-/** The columns of an answer, which move instead of being copied. */
+/** The columns of an answer, or of its parts, which move instead of being copied. */
 function buffersOf(answer: unknown): Transferable[] {
-  if (typeof answer !== "object" || answer === null) {
+  const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+  const columnsOf = (part: object): Transferable[] =>
+    Object.values(part).flatMap((value) => (ArrayBuffer.isView(value) ? [value.buffer as ArrayBuffer] : []));
+  if (!isObject(answer)) {
     return [];
   }
-  return Object.values(answer).flatMap((value) => (ArrayBuffer.isView(value) ? [value.buffer as ArrayBuffer] : []));
+  const parts = Object.values(answer).filter((part) => isObject(part) && !Array.isArray(part) && !ArrayBuffer.isView(part));
+  return [answer, ...parts].flatMap(columnsOf);
 }
 
 function send(reply: Reply, transfer: Transferable[] = []): void {

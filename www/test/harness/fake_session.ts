@@ -3,6 +3,7 @@
 import type { CallOptions, Session } from "../../src/session/client.ts";
 import type {
   Args,
+  CallNodeAround,
   CallNodeDetail,
   CallTreeRows,
   FlameGraph,
@@ -77,6 +78,7 @@ export class FakeSession implements Session {
     await new Promise((resolve) => setTimeout(resolve, 3));
     const answers: Partial<Record<Method, (args: never) => unknown>> = {
       flameGraph: ({ query, window }: Args<"flameGraph">) => this.#flameGraph(query, window),
+      callNode: ({ query, callNode, most }: Args<"callNode">) => this.#around(query, callNode, most),
       callNodeDetail: ({ query, callNode }: Args<"callNodeDetail">) => this.#detail(query, callNode),
       callTreeChildren: ({ query, callNode, from, to }: Args<"callTreeChildren">) => this.#children(query, callNode, from, to),
       callTreePath: ({ query, callNode }: Args<"callTreePath">) => this.#rows(pathOf(this.#node(query, callNode))),
@@ -169,6 +171,20 @@ export class FakeSession implements Session {
       setSize: siblings.length,
       posInSet: at + 1,
       childCount: node.children.length,
+    };
+  }
+
+  #around(query: Query, callNode: number, most: number): CallNodeAround | null {
+    const detail = this.#detail(query, callNode);
+    if (detail === null) {
+      return null;
+    }
+    const { parent, posInSet } = detail;
+    return {
+      detail,
+      path: this.#rows(pathOf(this.#node(query, callNode))),
+      siblings: parent === null ? null : this.#children(query, parent, Math.max(0, posInSet - 1 - most / 2), posInSet + most / 2),
+      children: this.#children(query, callNode, 0, most),
     };
   }
 

@@ -6,11 +6,10 @@ import { ALL, Flag } from "../../session/types.ts";
 import { STATUS } from "../../ledger/status.tsx";
 import { isForced } from "../forced_name.tsx";
 import { spokenShare } from "../words.ts";
+import { MOST_SPOKEN } from "../../state/detail.ts";
 import { countSamples } from "../../state/format.ts";
 
 const MOST_ANCESTORS = 38;
-export const MOST_SIBLINGS = 80;
-export const MOST_CHILDREN = 80;
 
 export interface MirrorItem {
   key: string;
@@ -66,7 +65,7 @@ export function mirrorItems(data: MirrorData): MirrorItem[] {
   const above = range(first, last).map((at) => item(data, path, at, "open"));
   const on = item(data, path, last, children.callNode.length > 0 ? "open" : "leaf");
   on.selected = data.selected && several === null;
-  const below = range(0, Math.min(MOST_CHILDREN, children.callNode.length)).map((at) => item(data, children, at, "closed"));
+  const below = range(0, Math.min(MOST_SPOKEN, children.callNode.length)).map((at) => item(data, children, at, "closed"));
   if (several !== null) {
     below.push({
       key: "several",
@@ -83,13 +82,7 @@ export function mirrorItems(data: MirrorData): MirrorItem[] {
     siblings === null || place < 0
       ? []
       : range(Math.max(0, from), Math.min(siblings.callNode.length, to)).map((at) => item(data, siblings, at, "closed"));
-  return [
-    ...above,
-    ...beside(place - MOST_SIBLINGS / 2, place),
-    on,
-    ...below,
-    ...beside(place + 1, place + 1 + MOST_SIBLINGS / 2),
-  ];
+  return [...above, ...beside(place - MOST_SPOKEN / 2, place), on, ...below, ...beside(place + 1, place + 1 + MOST_SPOKEN / 2)];
 }
 
 function item(data: MirrorData, rows: CallTreeRows, at: number, how: "open" | "closed" | "leaf"): MirrorItem {
