@@ -397,7 +397,7 @@ describe("perftab view", () => {
     await page.waitForFunction(() => window.perftabAsked.some(({ method }) => method === "fetchDebuginfod"));
     const [painted, opened, asked] = await page.evaluate(() => {
       const first = (wanted) => window.perftabAsked.find(({ method }) => method === wanted).at;
-      return [performance.getEntriesByName("perftab:flame-graph")[0]?.startTime, first("info"), first("fetchDebuginfod")];
+      return [performance.getEntriesByName("perftab:flame-graph")[0]?.startTime, first("flameGraph"), first("fetchDebuginfod")];
     });
     // On a machine that is too busy to paint it goes on all the same, after three seconds.
     const isTooBusy = asked - opened >= 3000;

@@ -330,7 +330,8 @@ async function openInWorker(tab, paths) {
     const { ask } = window.perftabTest;
     const reply = await ask("open", { parts: [...input.files] });
     if (reply.error !== undefined) return reply;
-    const all = [...reply.ok.events, ...reply.ok.derived_events];
+    const { events, derived_events } = reply.ok.info;
+    const all = [...events, ...derived_events];
     for (const event of all.keys()) {
       const { ok: generation } = await ask("generation", {});
       const window = { root: 0, widthPx: 1000, minPx: 0.5, search: "" };

@@ -3,7 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import type { Session } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { DropReport, Rejection } from "../session/types.ts";
+import type { DropReport, Facts, Rejection } from "../session/types.ts";
 import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../state/app.ts";
 import { roles, second } from "../compare/state.ts";
 import { runTask } from "../state/tasks.ts";
@@ -106,25 +106,25 @@ export async function refreshNames(): Promise<void> {
   }
   await present.call("nameFrames", {});
   const beside = second.peek();
-  const [read, covered, readBeside, coveredBeside, generation, keepPlaces] = await Promise.all([
-    present.call("info", {}),
-    present.call("coverage", {}),
-    beside === null ? null : present.call("secondInfo", {}),
-    beside === null ? null : present.call("secondCoverage", {}),
-    present.call("generation", {}),
-    findPlaces(present),
-  ]);
+  const [facts, keepPlaces] = await Promise.all([present.call("facts", {}), findPlaces(present)]);
   batch(() => {
-    present.generation = generation;
     keepPlaces();
-    dsos.value = read.dsos;
-    coverage.value = covered;
-    info.value = read;
     // Another one may have been opened meanwhile.
-    if (beside !== null && readBeside !== null && second.peek() === beside) {
-      second.value = { ...beside, info: readBeside, coverage: coveredBeside };
+    if (beside !== null && facts.second !== null && second.peek() === beside) {
+      second.value = { ...beside, ...facts.second };
     }
-    namesGeneration.value = generation;
+    showFacts(present, facts);
+  });
+}
+
+/** Of the profile that is open, or opens: all views ask again. */
+export function showFacts(of: Session, facts: Facts): void {
+  batch(() => {
+    of.generation = facts.generation;
+    dsos.value = facts.info.dsos;
+    coverage.value = facts.coverage;
+    info.value = facts.info;
+    namesGeneration.value = facts.generation;
   });
 }
 

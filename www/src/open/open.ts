@@ -4,10 +4,10 @@
 import { batch, signal } from "@preact/signals";
 import type { CallOptions } from "../session/client.ts";
 import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
-import type { ProfileInfo, SessionFailure } from "../session/types.ts";
+import type { Facts, ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { firstPicture } from "./first_picture.ts";
-import { admitAgain, admitFiles, forgetDrops, refreshNames } from "../ledger/admit.ts";
+import { admitAgain, admitFiles, forgetDrops, showFacts } from "../ledger/admit.ts";
 import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
 import { forgetSecond } from "../compare/second.ts";
 import { forgetForced } from "../ledger/forced.ts";
@@ -69,7 +69,7 @@ interface OpenRequest {
   entry?: string;
   /** The way back to its files. */
   handles?: readonly FileSystemFileHandle[];
-  read: (options: Required<CallOptions>) => Promise<ProfileInfo>;
+  read: (options: Required<CallOptions>) => Promise<Facts>;
 }
 
 /** Takes whatever was dropped or chosen: recordings open, the rest is offered to the profile. */
@@ -270,10 +270,10 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
   }
   opening.value = wanted.name;
   try {
-    await runTask(`Reading ${wanted.name}`, wanted.read, abort);
-    await refreshNames();
-    const sender = senders(info.peek());
+    const facts = await runTask(`Reading ${wanted.name}`, wanted.read, abort);
+    const sender = senders(facts.info);
     batch(() => {
+      showFacts(need(), facts);
       openedHandles.value = wanted.handles ?? [];
       opened.value = {
         name: titleOf(info.peek()) ?? wanted.name,

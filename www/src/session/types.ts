@@ -295,6 +295,15 @@ export interface CallNodeAround {
   children: CallTreeRows;
 }
 
+/** What is said of a profile, and of the one beside it, when it opens and whenever names have changed. */
+export interface Facts {
+  info: ProfileInfo;
+  coverage: Coverage;
+  /** Changes whenever names do; ids of call nodes are of one generation. */
+  generation: number;
+  second: { info: ProfileInfo; coverage: Coverage } | null;
+}
+
 /** Method by method: what goes in and what comes back. */
 export interface Protocol {
   /** The first bytes that come out of each compressed file; none where nothing does. */
@@ -302,14 +311,16 @@ export interface Protocol {
   /** The text in a packed file; null where it is not packed, or holds neither a link nor a saved page. */
   unpackText: { args: { file: File }; result: string | null };
   /** The one file of a recording; of one that is a folder `data` first, then its streams. */
-  open: { args: { parts: File[] }; result: ProfileInfo };
+  open: { args: { parts: File[] }; result: Facts };
   /**
    * `size` is what the server said it has; it must answer ranges. `files` is where it takes what was read of the recording's
    * files, and says which build-ids were read when their file had become another. Of what has a carrier the only part is the
    * payload of a link.
    */
-  openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; files: string }; result: ProfileInfo };
-  openLink: { args: { payload: string }; result: ProfileInfo };
+  openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; files: string }; result: Facts };
+  openLink: { args: { payload: string }; result: Facts };
+  /** What names change, for all that are open. */
+  facts: { args: Record<string, never>; result: Facts };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };
   /** The same of what the filters and steps of a query leave. */
@@ -374,9 +385,7 @@ export interface Protocol {
   rangePreview: { args: { query: Query; range: TimeRange; window: FlameWindow }; result: FlameGraph };
   /** Opens a recording beside the one that is open: it takes the place of another such. */
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
-  openSecondUrl: Protocol["openUrl"];
-  secondInfo: { args: Record<string, never>; result: ProfileInfo };
-  secondCoverage: { args: Record<string, never>; result: Coverage };
+  openSecondUrl: { args: Args<"openUrl">; result: ProfileInfo };
   /** What each side has in all: before, after. */
   comparedSides: { args: { request: CompareRequest }; result: [SideTotal, SideTotal] };
   comparedGraph: { args: ComparisonQuestion & { window: FlameWindow }; result: ComparedGraph };

@@ -50,6 +50,7 @@ export class Calls {
     open: async ({ parts }, { slices }) => this.#replace(await read(parts.map(partOfFile), slices)),
     openUrl: async (args, { slices }) => this.#replace(await readUrl(args, slices)),
     openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
+    facts: () => this.#facts(),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
     filteredCoverage: ({ query }, { slices }) =>
@@ -131,8 +132,6 @@ export class Calls {
     rangePreview: (request, { slices }) => this.#rangePreview(request, slices),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
-    secondInfo: () => this.#compared.second.info(),
-    secondCoverage: () => this.#compared.second.coverage(),
     comparedSides: ({ request }, { slices }) => this.#compare(request, slices, (compared) => compared.sides()),
     comparedGraph: ({ request, view, window }, { slices }) =>
       this.#compare(request, slices, (compared) => compared.flameGraph(view, window)),
@@ -216,12 +215,21 @@ export class Calls {
     return session.info();
   }
 
-  #replace(session: Session): Result<"info"> {
+  #replace(session: Session): Result<"facts"> {
     this.#compared.replace(null);
     close(this.#session);
     this.#session = session;
     this.#opened += 1;
-    return session.info();
+    return this.#facts();
+  }
+
+  #facts(): Result<"facts"> {
+    const said = (session: Session): Pick<Result<"facts">, "info" | "coverage"> => ({
+      info: session.info(),
+      coverage: session.coverage(),
+    });
+    const second = this.#compared.secondOrNull;
+    return { ...said(this.#open), generation: this.generation, second: second && said(second) };
   }
 }
 
