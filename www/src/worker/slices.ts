@@ -1,6 +1,7 @@
 // Long work in slices, so that a cancel arrives while it runs.
 
 import type { Progress } from "../session/types.ts";
+import type { Precedence } from "./precedence.ts";
 
 /** How long the worker may be deaf. */
 const SLICE_MS = 40;
@@ -10,11 +11,15 @@ export class CancelledCall extends Error {}
 export class Slices {
   readonly signal: AbortSignal;
   readonly #report: (progress: Progress) => void;
+  readonly #beside: Precedence | null;
   #since = performance.now();
+  #holdsTurn = false;
 
-  constructor(signal: AbortSignal, report: (progress: Progress) => void) {
+  /** `beside` is what the work lets others go before. */
+  constructor(signal: AbortSignal, report: (progress: Progress) => void, beside: Precedence | null = null) {
     this.signal = signal;
     this.#report = report;
+    this.#beside = beside;
   }
 
   /** Between two steps: once a slice is over, reports, lets messages in, and throws if one of them cancelled. */
@@ -24,8 +29,21 @@ export class Slices {
     }
     this.#report(progress);
     await nextTask();
+    if (!this.#holdsTurn) {
+      await this.#beside?.mayGoOn();
+    }
     this.check();
     this.#since = performance.now();
+  }
+
+  /** While others wait for their turn nothing is waited for but messages. */
+  async inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    this.#holdsTurn = true;
+    try {
+      return await work();
+    } finally {
+      this.#holdsTurn = false;
+    }
   }
 
   /** Waits for what others do; where that takes longer than a slice, says how far it is meanwhile. */

@@ -15,7 +15,7 @@ export class Turns {
   take<Answer>(slices: Slices, work: () => Promise<Answer>): Promise<Answer> {
     const turn = this.#last.then(() => {
       slices.check();
-      return work();
+      return slices.inTurn(work);
     });
     this.#last = turn.catch(() => undefined);
     return turn;

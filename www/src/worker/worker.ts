@@ -6,6 +6,7 @@
 
 import type { Progress, Reply, Request, SessionFailure } from "../session/types.ts";
 import { asksByCallNode, Calls } from "./calls.ts";
+import { Precedence } from "./precedence.ts";
 import { CancelledCall, nextTask, Slices } from "./slices.ts";
 import type { Memory } from "./wasm.ts";
 import { startWasm } from "./wasm.ts";
@@ -14,6 +15,7 @@ type Call = Extract<Request, { type: "call" }>;
 
 const queue: Call[] = [];
 const running = new Map<number, AbortController>();
+const precedence = new Precedence();
 let isEmptying = false;
 let started: Promise<Calls> | null = null;
 let memory: Memory | null = null;
@@ -74,7 +76,11 @@ async function answer({ id, method, args, generation }: Call): Promise<void> {
     }
     const report = (progress: Progress): void => send({ id, progress });
     const handler = calls.handlers[method] as (args: unknown, context: { slices: Slices }) => unknown;
-    const ok = await handler(args, { slices: new Slices(abort.signal, report) });
+    const ok = await precedence.answer(method, async (beside) => {
+      const slices = new Slices(abort.signal, report, beside);
+      slices.check();
+      return await handler(args, { slices });
+    });
     if (asksByCallNode(method, args) && generation !== calls.generation) {
       send({ id, error: { kind: "stale", message: "names have changed meanwhile" } });
       return;

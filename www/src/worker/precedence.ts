@@ -1,0 +1,90 @@
+// What is looked at goes before what nobody waits for: names that arrive, timeline, facts beside the view.
+//
+// Otherwise all of it takes turns, slice by slice: the first graph of a profile would wait for its timeline, and a view that is
+// opened while names arrive for the names, each slice of which makes its tree begin anew.
+
+import type { Method } from "../session/types.ts";
+
+/** What the user looks at, or points to. */
+const LOOKED_AT: ReadonlySet<Method> = new Set<Method>([
+  "callNode",
+  "callNodeDetail",
+  "callTreeChildren",
+  "comparedChanges",
+  "comparedChildren",
+  "comparedGraph",
+  "flameGraph",
+  "functions",
+  "heatMap",
+  "hotLines",
+  "rangePreview",
+  "sandwich",
+  "search",
+  "timeOrder",
+]);
+
+/** What comes when it comes. */
+const BESIDE: ReadonlySet<Method> = new Set<Method>([
+  "dsoUsers",
+  "fetchDebuginfod",
+  "filteredCoverage",
+  "marks",
+  "nameFrames",
+  "tasks",
+  "timeline",
+]);
+
+const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl"]);
+
+/** How long a profile that has opened waits to be looked at. */
+const UNSEEN_MS = 1000;
+
+export class Precedence {
+  /** Calls under way that are looked at. */
+  #lookedAt = 0;
+  #unseen: ReturnType<typeof setTimeout> | undefined;
+  #waiting: (() => void)[] = [];
+
+  /** Does the work of a call in its turn; a call `beside` asks `mayGoOn` between its slices. */
+  async answer<Answer>(method: Method, work: (beside: Precedence | null) => Promise<Answer>): Promise<Answer> {
+    if (BESIDE.has(method)) {
+      await this.mayGoOn();
+      return await work(this);
+    }
+    if (!LOOKED_AT.has(method)) {
+      const answer = await work(null);
+      if (OPENING.has(method)) {
+        this.#awaitLook();
+      }
+      return answer;
+    }
+    this.#lookedAt += 1;
+    try {
+      return await work(null);
+    } finally {
+      this.#lookedAt -= 1;
+      this.#seen();
+    }
+  }
+
+  /** Resolves when nothing is looked at. */
+  async mayGoOn(): Promise<void> {
+    while (this.#lookedAt > 0 || this.#unseen !== undefined) {
+      await new Promise<void>((goOn) => this.#waiting.push(goOn));
+    }
+  }
+
+  /** What is beside the first picture of a profile is asked for before that is: the page does not know its size yet. */
+  #awaitLook(): void {
+    clearTimeout(this.#unseen);
+    this.#unseen = setTimeout(() => this.#seen(), UNSEEN_MS);
+  }
+
+  #seen(): void {
+    clearTimeout(this.#unseen);
+    this.#unseen = undefined;
+    for (const goOn of this.#waiting.splice(0)) {
+      goOn();
+    }
+  }
+}

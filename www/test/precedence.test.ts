@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Precedence } from "../src/worker/precedence.ts";
+import { CancelledCall, Slices } from "../src/worker/slices.ts";
+import { Turns } from "../src/worker/trees.ts";
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Work that ends when the test says so, and a note of what began and ended. */
+function work(done: string[], name: string): { run: () => Promise<void>; end: () => void } {
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const run = async (): Promise<void> => {
+    done.push(`${name} begins`);
+    await ended;
+    done.push(`${name} ends`);
+  };
+  return { run, end };
+}
+
+test("what is beside the view begins when nothing is looked at", async () => {
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const [graph, rows, names] = [work(done, "graph"), work(done, "rows"), work(done, "names")];
+  void precedence.answer("flameGraph", graph.run);
+  void precedence.answer("nameFrames", names.run);
+  void precedence.answer("functions", rows.run);
+  await settle();
+  graph.end();
+  await settle();
+  assert.deepEqual(done, ["graph begins", "rows begins", "graph ends"]);
+  rows.end();
+  await settle();
+  assert.deepEqual(done.slice(3), ["rows ends", "names begins"]);
+});
+
+test("facts and what the user gives wait for nothing, and nothing waits for them", async () => {
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const [graph, facts, names] = [work(done, "graph"), work(done, "facts"), work(done, "names")];
+  void precedence.answer("flameGraph", graph.run);
+  void precedence.answer("facts", facts.run);
+  graph.end();
+  await settle();
+  void precedence.answer("nameFrames", names.run);
+  await settle();
+  assert.deepEqual(done, ["graph begins", "facts begins", "graph ends", "names begins"]);
+});
+
+test("a profile that has opened is looked at before its timeline is made", async () => {
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const [open, timeline, graph] = [work(done, "open"), work(done, "timeline"), work(done, "graph")];
+  open.end();
+  await precedence.answer("open", open.run);
+  void precedence.answer("timeline", timeline.run);
+  await settle();
+  void precedence.answer("flameGraph", graph.run);
+  graph.end();
+  await settle();
+  assert.deepEqual(done, ["open begins", "open ends", "graph begins", "graph ends", "timeline begins"]);
+});
+
+test("a profile that nobody looks at goes on all the same", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const [open, names] = [work(done, "open"), work(done, "names")];
+  open.end();
+  await precedence.answer("openLink", open.run);
+  void precedence.answer("nameFrames", names.run);
+  await settle();
+  assert.deepEqual(done, ["open begins", "open ends"]);
+  t.mock.timers.tick(1000);
+  await settle();
+  assert.deepEqual(done.at(-1), "names begins");
+});
+
+/** Slices that are over at each step. */
+function slicesOf(t: { mock: { method: typeof import("node:test").mock.method } }): (beside: Precedence | null) => Slices {
+  let now = 0;
+  t.mock.method(performance, "now", () => (now += 1000));
+  return (beside) => new Slices(new AbortController().signal, () => {}, beside);
+}
+
+test("work beside the view stops between two slices, unless another call waits for its turn", async (t) => {
+  const slices = slicesOf(t);
+  const [precedence, turns] = [new Precedence(), new Turns()];
+  let [timelines, trees] = [0, 0];
+  const step = { stage: "counting", done: 0, total: 1 } as const;
+  let isOver = false;
+  const timeline = precedence.answer("timeline", async (beside) => {
+    const own = slices(beside);
+    while (!isOver) {
+      timelines += 1;
+      await own.breathe(step);
+    }
+  });
+  const filtered = precedence.answer("filteredCoverage", (beside) => {
+    const own = slices(beside);
+    return turns.take(own, async () => {
+      for (trees = 0; trees < 5; trees++) {
+        await own.breathe(step);
+      }
+    });
+  });
+  await settle();
+  const before = timelines;
+  // The tree of the graph is made after that of the coverage, which therefore goes on.
+  await precedence.answer("flameGraph", (beside) => turns.take(slices(beside), async () => {}));
+  assert.equal(trees, 5);
+  assert.ok(timelines <= before + 1, `${timelines - before} slices of the timeline while the graph was awaited`);
+  isOver = true;
+  await Promise.all([timeline, filtered]);
+});
+
+test("a call that is cancelled while it waits does nothing", async () => {
+  const [precedence, done] = [new Precedence(), [] as string[]];
+  const graph = work(done, "graph");
+  void precedence.answer("flameGraph", graph.run);
+  const abort = new AbortController();
+  const names = precedence.answer("nameFrames", async (beside) => new Slices(abort.signal, () => {}, beside).check());
+  abort.abort();
+  graph.end();
+  await assert.rejects(names, CancelledCall);
+});
