@@ -57,6 +57,32 @@ async function force(tab, name) {
 }
 
 describe("what the page says of a profile", () => {
+  scene("no row of the ledger moves while the pointer or the focus is among them", async () => {
+    const tab = await opened();
+    const { page } = tab;
+    const names = () => page.locator(".dso-row .dso-name").allInnerTexts();
+    const namedRow = (name) =>
+      page.getByRole("region", { name: "Named" }).getByRole("button", { name, exact: true }).waitFor({ state: "visible" });
+    const before = await names();
+    await (await tab.status("tides", "missing")).hover();
+    await tab.drop(files.tides);
+    await tab.status("tides", "matched");
+    await tab.settled();
+    assert.deepEqual(await names(), before);
+    await page.mouse.move(300, 400);
+    await namedRow("tides");
+
+    const then = await names();
+    await page.getByRole("button", { name: "eddy", exact: true }).focus();
+    await tab.drop(files.eddy);
+    await tab.status("eddy", "matched");
+    await tab.settled();
+    assert.deepEqual(await names(), then);
+    await page.evaluate(() => document.activeElement.blur());
+    await namedRow("eddy");
+    await tab.close();
+  });
+
   scene("a02 agrees with the command line: coverage, DSOs, warnings, and how much is shown", async () => {
     const tab = await opened();
     await tab.drop(files.tides, files.eddy);

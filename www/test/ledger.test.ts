@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { coverageParts, ledgerGroups, shareInGroup, unnamedPart } from "../src/ledger/coverage.ts";
+import { coverageParts, keepPlaces, ledgerGroups, shareInGroup, unnamedPart } from "../src/ledger/coverage.ts";
 import { groupId } from "../src/ledger/identity.ts";
 import { describeWhen } from "../src/ledger/modified.ts";
 import { byInterest, describeAnswers, describeDrop, fullReason, whatItDid } from "../src/ledger/outcome.ts";
@@ -283,4 +283,23 @@ test("the time of a file stands beside that of the recording", () => {
   assert.equal(describeWhen(1_000_000, clockless, file), "modified 50 min before perf.data was written");
   assert.equal(describeWhen(4_000_000, clockless, file), "modified when perf.data was written");
   assert.match(describeWhen(0, clockless, { ...file, modified: null }), /^modified .*1970/);
+});
+
+test("rows keep their places, and what is new comes behind them", () => {
+  const rows = ["a", "b", "c", "d"].map((name, id) => ({ ...row(name, "missing", 0.4 - id / 10), id }));
+  const before = ledgerGroups(rows.slice(0, 3), "to-name", COVERAGE).groups;
+  const named = rows.map((each) => (each.id === 0 ? { ...each, status: "matched" as const } : each));
+  const now = ledgerGroups(named.slice(1).concat(named.slice(0, 1)), "to-name", COVERAGE);
+  const idsOf = ({ groups }: Pick<typeof now, "groups">): [string, number[]][] =>
+    groups.map((group) => [group.title, group.rows.map(({ id }) => id)]);
+  assert.deepEqual(idsOf(now), [
+    ["Unnamed", [1, 2, 3]],
+    ["Named", [0]],
+  ]);
+  const kept = keepPlaces(now, before);
+  assert.deepEqual(idsOf(kept), [["Unnamed", [0, 1, 2, 3]]]);
+  assert.equal(kept.groups[0]?.rows[0]?.status, "matched", "a row says what is known now");
+  assert.deepEqual([kept.named, kept.listed, kept.largest], [now.named, now.listed, now.largest]);
+  const without = ledgerGroups(named.slice(1), "to-name", COVERAGE);
+  assert.deepEqual(idsOf(keepPlaces(without, before)), [["Unnamed", [1, 2, 3]]], "what is gone leaves no gap");
 });

@@ -17,6 +17,7 @@ import { OrderField } from "./OrderMenu.tsx";
 import { ledgerCoverage, ledgerParts } from "./filtered.ts";
 import { DsoAction, FetchProgress, UsersLine, fetchResult, withUnnamedPart } from "./Row.tsx";
 import { fetching } from "./debuginfod.ts";
+import { useHeldRows } from "./held_rows.ts";
 import { STATUS, StatusGlyph, idText, longDetail } from "./status.tsx";
 import { barShare, countedSamples, coverageTip, ledger, ledgerNamedPercent, namedCount, unusedWords } from "./state.ts";
 
@@ -55,7 +56,7 @@ export function FullLedger(): JSX.Element {
       </header>
       <div class="full-body">
         <div class="full-table">
-          <table>
+          <table {...useHeldRows<HTMLTableElement>()}>
             <thead>
               <tr>
                 <th scope="col">Status</th>

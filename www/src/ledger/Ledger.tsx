@@ -9,6 +9,7 @@ import type { LedgerGroup } from "./coverage.ts";
 import { shareInGroup } from "./coverage.ts";
 import { CoverageBar, CoverageLegend } from "./CoverageBar.tsx";
 import { requestFetch, unasked } from "./debuginfod.ts";
+import { useHeldRows } from "./held_rows.ts";
 import { LedgerRow } from "./Row.tsx";
 import { isFiltered, ledgerCoverage, ledgerParts, partWords, scope } from "./filtered.ts";
 import { countedSamples, coverageTip, ledger, ledgerNamedPercent, unusedWords } from "./state.ts";
@@ -19,9 +20,11 @@ export function Ledger(): JSX.Element {
   return (
     <div class="ledger" aria-busy={shown < groups.length}>
       <Coverage />
-      {groups.slice(0, shown).map((group) => (
-        <Group key={group.title} group={group} />
-      ))}
+      <div {...useHeldRows<HTMLDivElement>()}>
+        {groups.slice(0, shown).map((group) => (
+          <Group key={group.title} group={group} />
+        ))}
+      </div>
       {unused > 0 && shown === groups.length && <p class="ledger-rest">{unusedWords(unused)}</p>}
     </div>
   );

@@ -87,6 +87,23 @@ function restsOf(unnamed: readonly DsoRow[], named: readonly DsoRow[], share: nu
   ].filter((rest) => rest.share >= LEAST_SHOWN);
 }
 
+/**
+ * The same groups with each row where it was, `before` names arrived: what has got its name meanwhile still stands among the
+ * unnamed.
+ */
+export function keepPlaces(now: LedgerGroups, before: readonly LedgerGroup[]): LedgerGroups {
+  const rows = new Map(now.groups.flatMap((group) => group.rows.map((row) => [row.id, row])));
+  const placed = new Set(before.flatMap((group) => group.rows.map(({ id }) => id)));
+  const titles = new Set([...before, ...now.groups].map(({ title }) => title));
+  const groups = [...titles].map((title): LedgerGroup => {
+    const [was, is] = [before, now.groups].map((all) => all.find((group) => group.title === title));
+    const kept = was?.rows.flatMap(({ id }) => rows.get(id) ?? []) ?? [];
+    const fresh = is?.rows.filter(({ id }) => !placed.has(id)) ?? [];
+    return { title, rows: [...kept, ...fresh], share: is?.share ?? 0, rests: is?.rests ?? [] };
+  });
+  return { ...now, groups: groups.filter((group) => group.rows.length + group.rests.length > 0) };
+}
+
 export interface LedgerGroups {
   groups: LedgerGroup[];
   named: number;

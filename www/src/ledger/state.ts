@@ -2,16 +2,33 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Coverage, DsoRow } from "../session/types.ts";
-import { coverage, dsos, info } from "../state/app.ts";
+import { coverage, dsos, info, opened } from "../state/app.ts";
 import { count, NARROW, percent } from "../state/format.ts";
-import type { CoveragePart, LedgerOrder } from "./coverage.ts";
-import { coverageParts, ledgerGroups } from "./coverage.ts";
+import type { CoveragePart, LedgerGroup, LedgerOrder } from "./coverage.ts";
+import { coverageParts, keepPlaces, ledgerGroups } from "./coverage.ts";
 import { ledgerCoverage, ledgerParts, ledgerRows } from "./filtered.ts";
 import { twinsAmong } from "./users.ts";
 
 export const order = signal<LedgerOrder>("to-name");
+/** The groups of a profile as they were when the pointer or the focus came among their rows; null without. */
+const held = signal<{ of: typeof opened.value; order: LedgerOrder; groups: readonly LedgerGroup[] } | null>(null);
+
 /** Of what the ledger counts: the whole profile, or what filters leave of it. */
-export const ledger = computed(() => ledgerGroups(ledgerRows.value, order.value, ledgerCoverage.value));
+export const ledger = computed(() => {
+  const now = ledgerGroups(ledgerRows.value, order.value, ledgerCoverage.value);
+  const before = held.value;
+  return before?.of === opened.value && before?.order === order.value ? keepPlaces(now, before.groups) : now;
+});
+
+/** From now on names that arrive move no row. */
+export function holdRows(): void {
+  held.value ??= { of: opened.peek(), order: order.peek(), groups: ledger.peek().groups };
+}
+
+export function releaseRows(): void {
+  held.value = null;
+}
+
 export const parts = computed(() => (coverage.value === null ? [] : coverageParts(coverage.value)));
 
 /** Percent of samples that end in a named frame. */
