@@ -45,9 +45,12 @@ export function useTreeNeighbours(model: FlameModel): TreeNeighbours | null {
       questions.drop();
       setData(null);
     } else if (callNode === selected && host.selection === selection && of === query.value) {
-      // The page's own selection, which is asked about already.
+      // The page's own selection, which is asked about already. Until it is answered the tree stays as it was:
+      // a tree without items would be spoken as one that was closed.
       questions.drop();
-      setData(selectedCall.value);
+      if (selectedCall.value !== null) {
+        setData(selectedCall.value);
+      }
     } else {
       questions.ask({ session: asked, query: of, callNode });
     }
