@@ -30,6 +30,9 @@ export function writeLibrary(parts, name, labels) {
   return { library, offset: Number(`0x${offset}`), length: labels.length * APART };
 }
 
+/** Samples of a round of the recorder, after which nothing older comes. */
+const ROUND = 4096;
+
 /** How much is written at once. */
 const BLOCK = 1 << 22;
 
@@ -44,7 +47,12 @@ export function writeRecording(file, { library, offset, length }, tasks, samples
   block.header(0);
   for (const { pid, tid, name } of tasks) block.comm(pid, tid, name);
   for (const pid of names.keys()) block.map(pid, library, offset, length);
-  for (const sample of samples) block.sample(sample);
+  let written = 0;
+  for (const sample of samples) {
+    block.sample(sample);
+    written += 1;
+    if (written % ROUND === 0) block.endOfRound();
+  }
   const size = block.end();
   // How much there is stands before it.
   const head = new Writer(descriptor, 0);
@@ -126,6 +134,11 @@ class Writer {
     this.u32(tid);
     this.u64(1);
     this.u64(0);
+  }
+
+  /** FINISHED_ROUND. */
+  endOfRound() {
+    this.#record(68, 0, 8);
   }
 
   comm(pid, tid, name) {

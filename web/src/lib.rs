@@ -140,6 +140,12 @@ impl Opening {
         self.0.push(block);
     }
 
+    /// What has been read so far, as a session of its own; null before the first record. Reading goes on.
+    #[wasm_bindgen(js_name = soFar)]
+    pub fn so_far(&self) -> Option<Session> {
+        self.0.so_far().map(Session)
+    }
+
     /// Ends the reading, early too: what has been pushed is shown.
     pub fn finish(self) -> Session {
         Session(self.0.finish())

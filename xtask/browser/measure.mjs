@@ -17,6 +17,7 @@ import {
   observeCalls,
   peakMiB,
   previews,
+  wholeGraph,
   zoom,
 } from "./watch.mjs";
 
@@ -31,11 +32,8 @@ for (let run = 0; run < Number(runs); run++) {
   const chooser = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "Choose files" }).click();
   await (await chooser).setFiles(resolve(recording));
-  const marked = () => performance.getEntriesByName("perftab:flame-graph").length > 0;
-  await page.waitForFunction(marked, undefined, { timeout: 600_000, polling: 20 });
-  const firstMs = await page.evaluate(
-    () => performance.getEntriesByName("perftab:flame-graph")[0].startTime - window.measured.chosen,
-  );
+  const whole = await page.waitForFunction(wholeGraph, undefined, { timeout: 600_000, polling: 20 });
+  const firstMs = (await whole.jsonValue()) - (await page.evaluate(() => window.measured.chosen));
   const loading = await longTasks(page);
   const loadSilenceMs = await longestSilence(page);
   const loadPeakMiB = await peakMiB(browser);

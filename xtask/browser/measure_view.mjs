@@ -10,7 +10,7 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { launch } from "../../tests/browser/chromium.mjs";
-import { longTasks, observe, observeCalls, peakMiB } from "./watch.mjs";
+import { longTasks, observe, observeCalls, peakMiB, wholeGraph } from "./watch.mjs";
 
 const [binary, html, recording, runs] = process.argv.slice(2);
 const PATIENCE = { timeout: 600_000, polling: 20 };
@@ -18,10 +18,10 @@ const PATIENCE = { timeout: 600_000, polling: 20 };
 const QUIET_MS = 3000;
 
 for (let run = 0; run < Number(runs); run++) {
-  const { chosenMs } = await inTab(pathToFileURL(resolve(html)).href, chooseFile);
+  const chosen = await inTab(pathToFileURL(resolve(html)).href, chooseFile);
   const alone = await served(leaveAlone);
   const { pressMs, namesMs: pressedNamesMs } = await served(pressKeys);
-  console.log(JSON.stringify({ chosenMs, ...alone, pressMs, pressedNamesMs }));
+  console.log(JSON.stringify({ ...chosen, ...alone, pressMs, pressedNamesMs }));
 }
 
 /** Opens the address in a browser of its own, and says what `use` found there. */
@@ -39,18 +39,20 @@ async function inTab(address, use) {
   return found;
 }
 
-/** When the first flame graph was painted. */
-async function firstGraph(page) {
-  const painted = () => performance.getEntriesByName("perftab:flame-graph")[0]?.startTime;
-  return await (await page.waitForFunction(painted, undefined, PATIENCE)).jsonValue();
+/** When the first flame graph was painted, and the first of the whole recording. */
+async function firstGraphs(page) {
+  const whole = await (await page.waitForFunction(wholeGraph, undefined, PATIENCE)).jsonValue();
+  const first = await page.evaluate(() => performance.getEntriesByName("perftab:flame-graph")[0].startTime);
+  return { first, whole };
 }
 
 async function chooseFile(page) {
   const chooser = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "Choose files" }).click();
   await (await chooser).setFiles(resolve(recording));
-  const painted = await firstGraph(page);
-  return { chosenMs: Math.round(painted - (await page.evaluate(() => window.measured.chosen))) };
+  const { first, whole } = await firstGraphs(page);
+  const chosen = await page.evaluate(() => window.measured.chosen);
+  return { chosenMs: Math.round(first - chosen), chosenWholeMs: Math.round(whole - chosen) };
 }
 
 /** Serves the recording to a page; `use` says what it did there. */
@@ -82,15 +84,23 @@ async function allNames(page) {
 }
 
 async function leaveAlone(page, browser) {
-  const firstMs = Math.round(await firstGraph(page));
+  const { first, whole } = await firstGraphs(page);
   const namesMs = await allNames(page);
   const { flameGraph: graphs = 0, fetchDebuginfod: fetched = 0 } = await page.evaluate(() => window.measuredCalls.byMethod);
-  return { firstMs, namesMs, graphs, fetched, longestTaskMs: (await longTasks(page)).longest, peakMiB: await peakMiB(browser) };
+  return {
+    firstMs: Math.round(first),
+    wholeMs: Math.round(whole),
+    namesMs,
+    graphs,
+    fetched,
+    longestTaskMs: (await longTasks(page)).longest,
+    peakMiB: await peakMiB(browser),
+  };
 }
 
 /** Goes from the graph to the functions and back until all names are there; how long the functions took at most. */
 async function pressKeys(page) {
-  await firstGraph(page);
+  await firstGraphs(page);
   let isNamed = false;
   const named = allNames(page).then((namesMs) => {
     isNamed = true;

@@ -22,12 +22,18 @@ export function observe() {
   }).observe({ type: "longtask", buffered: true });
 }
 
+/** Runs in the page: when the first flame graph of the whole recording was painted. Of what is read so far there are some before. */
+export function wholeGraph() {
+  const graphs = performance.getEntriesByName("perftab:flame-graph");
+  return graphs.find(({ startTime }) => startTime > window.measuredCalls.opened)?.startTime;
+}
+
 /**
  * Runs in the page before its own script, too: counts what its workers are asked and have not answered, and asks each
  * every few milliseconds for something that it can say at once. While it says nothing, it hears no Cancel either.
  */
 export function observeCalls() {
-  const calls = { open: new Map(), asked: 0, byMethod: {}, answered: 0, silence: 0, previews: [] };
+  const calls = { open: new Map(), asked: 0, byMethod: {}, answered: 0, opened: Infinity, silence: 0, previews: [] };
   window.measuredCalls = calls;
   const OF_OURS = 2e9; // Far from the numbers that the page gives its own questions.
   const ask = (worker, post) => {
@@ -56,6 +62,7 @@ export function observeCalls() {
         if (call === undefined) return;
         calls.open.delete(data.id);
         calls.answered = performance.now();
+        if (call.method === "open" || call.method === "openUrl") calls.opened = calls.answered;
         if (call.method === "rangePreview") calls.previews.push(calls.answered - call.asked);
       });
     }

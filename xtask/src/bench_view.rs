@@ -10,9 +10,11 @@ use anyhow::Result;
 use std::path::Path;
 
 /// What is measured: its title, its key in what the script prints, its unit, the goal.
-const ROWS: [(&str, &str, &str); 11] = [
-    ("file chosen to first graph", "chosenMs", "ms"),
-    ("served page to first graph", "firstMs", "ms, ≤ 1.2 of the former"),
+const ROWS: [(&str, &str, &str); 13] = [
+    ("file chosen to first graph, of a part if large", "chosenMs", "ms"),
+    ("file chosen to first graph of all", "chosenWholeMs", "ms"),
+    ("served page to first graph, of a part if large", "firstMs", "ms"),
+    ("served page to first graph of all", "wholeMs", "ms, ≤ 1.2 of chosen"),
     ("served page to all names", "namesMs", "ms, ≤ 6,000"),
     ("the same while a key is pressed", "pressedNamesMs", "ms"),
     ("longest wait for the functions then", "pressMs", "ms, ≤ 300"),
@@ -31,7 +33,7 @@ pub fn bench(binary: &Path, recording: &Path, runs: usize) -> Result<()> {
         measure("measure_view.mjs", &[binary, &page, recording], runs)
     })?;
     for (title, key, unit) in ROWS {
-        println!("{title:40}{:>10} {unit}", shown(&runs, key));
+        println!("{title:48}{:>10} {unit}", shown(&runs, key));
     }
     Ok(())
 }

@@ -158,6 +158,8 @@ pub enum WarningKind {
     BuildIdConflict,
     /// A DSO whose identity cannot be told.
     Ambiguous,
+    /// The recording is still being read, or was no further when reading was cancelled.
+    PartRead,
 }
 
 /// Something that was lost or is doubtful, in a file that was opened all the same.

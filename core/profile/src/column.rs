@@ -1,6 +1,7 @@
 //! Numbers by row, for as many rows as a recording has samples.
 
 use std::ops::Index;
+use std::rc::Rc;
 
 /// Rows of a chunk.
 const CHUNK: usize = 1 << 16;
@@ -8,6 +9,7 @@ const CHUNK: usize = 1 << 16;
 /// A column in chunks: it grows without a copy of what is there already, which in WebAssembly,
 /// where memory is never given back, would cost twice its size. A chunk in which all rows have
 /// one value (the weights of a fixed period, the event of a recording that has one) is that value.
+/// A copy shares the full chunks, so that what has been read so far costs next to nothing to show.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
     full: Vec<Chunk<T>>,
@@ -18,7 +20,7 @@ pub struct Column<T> {
 #[derive(Clone, Debug)]
 enum Chunk<T> {
     Same(T),
-    Each(Box<[T]>),
+    Each(Rc<[T]>),
 }
 
 impl<T> Default for Column<T> {
@@ -40,14 +42,10 @@ impl<T: Copy + PartialEq> Column<T> {
     fn end_chunk(&mut self) {
         let first = self.last[0];
         self.full.push(match self.last.iter().all(|&value| value == first) {
-            true => {
-                self.last.clear();
-                Chunk::Same(first)
-            }
-            false => Chunk::Each(
-                std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK)).into_boxed_slice(),
-            ),
+            true => Chunk::Same(first),
+            false => Chunk::Each(Rc::from(self.last.as_slice())),
         });
+        self.last.clear();
     }
 
     /// How many rows there are.
@@ -82,22 +80,25 @@ impl<T: Copy + PartialEq> Column<T> {
             if same == value {
                 return;
             }
-            *chunk = Chunk::Each(vec![same; CHUNK].into_boxed_slice());
+            *chunk = Chunk::Each(Rc::from(vec![same; CHUNK]));
         }
         if let Chunk::Each(values) = chunk {
-            values[row % CHUNK] = value;
+            Rc::make_mut(values)[row % CHUNK] = value;
         }
     }
 
     /// Gives all rows of one value another.
     pub fn replace(&mut self, value: T, by: T) {
-        let chunks = self.full.iter_mut().map(|chunk| match chunk {
-            Chunk::Same(same) => std::slice::from_mut(same),
-            Chunk::Each(values) => values,
-        });
-        for values in chunks.chain([self.last.as_mut_slice()]) {
-            values.iter_mut().filter(|known| **known == value).for_each(|known| *known = by);
+        for chunk in &mut self.full {
+            match chunk {
+                Chunk::Same(same) if *same == value => *same = by,
+                Chunk::Each(values) if values.contains(&value) => {
+                    replace_in(Rc::make_mut(values), value, by);
+                }
+                Chunk::Same(_) | Chunk::Each(_) => {}
+            }
         }
+        replace_in(&mut self.last, value, by);
     }
 
     /// All rows, in order.
@@ -108,6 +109,10 @@ impl<T: Copy + PartialEq> Column<T> {
         });
         full.chain(&self.last)
     }
+}
+
+fn replace_in<T: Copy + PartialEq>(values: &mut [T], value: T, by: T) {
+    values.iter_mut().filter(|known| **known == value).for_each(|known| *known = by);
 }
 
 /// The rows of a chunk.
@@ -153,6 +158,7 @@ mod tests {
                 column.push(value);
                 list.push(value);
             }
+            let (before, list_before) = (column.clone(), list.clone());
             for row in [0, 5, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 99] {
                 column.set(row, 42);
                 list[row] = 42;
@@ -165,6 +171,7 @@ mod tests {
             column.replace(7, 8);
             list.iter_mut().filter(|value| **value == 7).for_each(|value| *value = 8);
             assert!(column.iter().eq(&list));
+            assert!(before.iter().eq(&list_before), "a copy does not change");
         }
     }
 }

@@ -105,8 +105,8 @@ pub struct Cgroup {
     pub samples: u64,
 }
 
-/// A recording, read.
-#[derive(Debug, Default)]
+/// A recording, read. A copy shares the columns of samples.
+#[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// Interned strings.
     pub strings: Strings,

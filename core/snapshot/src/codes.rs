@@ -37,7 +37,7 @@ pub(super) const STATUSES: [Status; 7] = [
 pub(super) const PROVENANCES: [Provenance; 3] =
     [Provenance::Matched, Provenance::Embedded, Provenance::Forced];
 
-pub(super) const WARNING_KINDS: [WarningKind; 17] = [
+pub(super) const WARNING_KINDS: [WarningKind; 18] = [
     WarningKind::Unfinished,
     WarningKind::Truncated,
     WarningKind::Unreadable,
@@ -55,6 +55,7 @@ pub(super) const WARNING_KINDS: [WarningKind; 17] = [
     WarningKind::NoTime,
     WarningKind::NotUnwound,
     WarningKind::TruncatedStacks,
+    WarningKind::PartRead,
 ];
 
 pub(super) const EVENT_ORIGINS: [EventOrigin; 2] = [EventOrigin::Recorded, EventOrigin::Derived];
@@ -106,7 +107,7 @@ mod tests {
         let all = |kind: WarningKind| match kind {
             Unfinished | PartsMissing | Truncated | Damaged | Unpacking | BadSection
             | Unreadable | Unsupported | NotUnwound | TruncatedStacks | Text | Lost
-            | OutOfOrder | NoTime | UnknownEvent | BuildIdConflict | Ambiguous => [
+            | OutOfOrder | NoTime | UnknownEvent | BuildIdConflict | Ambiguous | PartRead => [
                 Unfinished,
                 PartsMissing,
                 Truncated,
@@ -124,6 +125,7 @@ mod tests {
                 UnknownEvent,
                 BuildIdConflict,
                 Ambiguous,
+                PartRead,
             ],
         };
         for kind in all(Lost) {

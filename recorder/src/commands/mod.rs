@@ -77,6 +77,7 @@ fn finish(session: &Session) -> Outcome {
         | WarningKind::NoTime => true,
         WarningKind::Unfinished
         | WarningKind::PartsMissing
+        | WarningKind::PartRead
         | WarningKind::Damaged
         | WarningKind::Unpacking
         | WarningKind::BadSection

@@ -12,5 +12,6 @@ mod oracle;
 mod packed;
 mod samples;
 mod seeds;
+mod so_far;
 mod tidy;
 mod times;

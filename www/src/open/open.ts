@@ -7,15 +7,17 @@ import { Cancelled, SessionError, WorkerDied } from "../session/client.ts";
 import type { Facts, ProfileInfo, SessionFailure } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { firstPicture } from "./first_picture.ts";
+import { GrowingProfile } from "./growing.ts";
 import { admitAgain, admitFiles, forgetDrops, showFacts } from "../ledger/admit.ts";
 import { cancelAll, fetchUnasked } from "../ledger/debuginfod.ts";
 import { forgetSecond } from "../compare/second.ts";
 import { forgetForced } from "../ledger/forced.ts";
-import type { Origin } from "../state/app.ts";
+import type { Origin, Phase } from "../state/app.ts";
 import {
   comparison,
   dockOpen,
   info,
+  isGrowing,
   ledgerFull,
   linesOf,
   opened,
@@ -31,7 +33,7 @@ import { DEFAULT_QUERY } from "../state/query_text.ts";
 import type { SharedView, ViewState } from "../state/url.ts";
 import { readView } from "../state/url.ts";
 import { amendStep, apply, keepAddress, keepProfile } from "../state/history.ts";
-import { takingOver } from "../state/take_over.ts";
+import { TAKEN_OVER, takingOver } from "../state/take_over.ts";
 import { runTask } from "../state/tasks.ts";
 import { overlaid } from "../state/width.ts";
 import { toast } from "../state/toasts.ts";
@@ -259,7 +261,10 @@ async function open(wanted: OpenRequest, again: Again): Promise<void> {
   }
 }
 
-/** Reads and shows it; the answer is how its sender looked at it, and undefined where it is not shown. */
+/**
+ * Reads and shows it; the answer is how its sender looked at it, and undefined where it is not shown. What takes long is
+ * shown before its end, and then once more with more of it: whoever cancels that keeps what was shown.
+ */
 async function read(wanted: OpenRequest, again: Again, abort: AbortController): Promise<SharedView | null | undefined> {
   const before = phase.peek();
   if (before.kind === "opening" || before.kind === "died") {
@@ -269,56 +274,65 @@ async function read(wanted: OpenRequest, again: Again, abort: AbortController): 
     phase.value = { kind: "opening", name: wanted.name };
   }
   opening.value = wanted.name;
+  const growing = new GrowingProfile((facts) => show(wanted, again, facts, before));
   try {
-    const facts = await runTask(`Reading ${wanted.name}`, wanted.read, abort);
-    const sender = senders(facts.info);
-    batch(() => {
-      showFacts(need(), facts);
-      openedHandles.value = wanted.handles ?? [];
-      opened.value = {
-        name: titleOf(info.peek()) ?? wanted.name,
-        bytes: wanted.bytes,
-        origin: wanted.origin,
-        when: Date.now(),
-        modified: wanted.modified ?? null,
-      };
-      zoomRoot.value = ALL;
-      selection.value = null;
-      selectedDso.value = null;
-      ledgerFull.value = false;
-      // Where it would lie over the graph it waits to be asked for.
-      dockOpen.value = !overlaid.value;
-      const state = wanted.state ?? sender?.state ?? null;
-      if (state !== null) {
-        showAsAsked(state, info.peek());
-      } else if (before.kind === "open") {
-        // What was filtered of another recording means nothing in this one.
-        query.value = DEFAULT_QUERY;
-        linesOf.value = null;
-        shownThread.value = null;
-        comparison.value = null;
-      }
-      const asked = query.peek();
-      query.value = { ...asked, event: eventToShow(info.peek(), asked.event) };
-      forgetDrops();
-      cancelAll();
-      forgetForced();
-      forgetSecond();
-      phase.value = { kind: "open" };
-      opening.value = null;
-    });
-    const entry = wanted.entry ?? entryName(wanted);
-    remember(entry, again);
-    keepProfile(wanted.payload, entry);
-    return sender;
+    const readAll = (options: Required<CallOptions>): Promise<Facts> => wanted.read(growing.watching(options));
+    const facts = await runTask(`Reading ${wanted.name}`, readAll, abort);
+    await growing.end(facts);
+    return senders(facts.info);
   } catch (error) {
+    await growing.end(null);
     if (phase.peek().kind === "opening") {
       phase.value = before;
     }
     keepAddress();
     report(wanted.name, error);
-    return undefined;
+    return growing.isShown && abort.signal.reason !== TAKEN_OVER ? null : undefined;
   }
+}
+
+/** Puts a profile, or the first of it that was read, in the place of what was open. */
+function show(wanted: OpenRequest, again: Again, facts: Facts, before: Phase): void {
+  batch(() => {
+    showFacts(need(), facts);
+    openedHandles.value = wanted.handles ?? [];
+    opened.value = {
+      name: titleOf(info.peek()) ?? wanted.name,
+      bytes: wanted.bytes,
+      origin: wanted.origin,
+      when: Date.now(),
+      modified: wanted.modified ?? null,
+    };
+    zoomRoot.value = ALL;
+    selection.value = null;
+    selectedDso.value = null;
+    ledgerFull.value = false;
+    // Where it would lie over the graph it waits to be asked for.
+    dockOpen.value = !overlaid.value;
+    const state = wanted.state ?? senders(facts.info)?.state ?? null;
+    if (state !== null) {
+      showAsAsked(state, info.peek());
+    } else if (before.kind === "open") {
+      // What was filtered of another recording means nothing in this one.
+      query.value = DEFAULT_QUERY;
+      linesOf.value = null;
+      shownThread.value = null;
+      comparison.value = null;
+    }
+    const asked = query.peek();
+    // An event that was asked for may have its first samples later.
+    const event = isGrowing.peek() && state !== null ? asked.event : eventToShow(info.peek(), asked.event);
+    query.value = { ...asked, event };
+    forgetDrops();
+    cancelAll();
+    forgetForced();
+    forgetSecond();
+    phase.value = { kind: "open" };
+    opening.value = null;
+  });
+  const entry = wanted.entry ?? entryName(wanted);
+  remember(entry, again);
+  keepProfile(wanted.payload, entry);
 }
 
 /** What the sender of a link calls it; null for a recording, and where that was not told. */

@@ -319,6 +319,10 @@ export interface Protocol {
    */
   openUrl: { args: { carrier: Carrier | null; parts: { url: string; size: number }[]; files: string }; result: Facts };
   openLink: { args: { payload: string }; result: Facts };
+  /** Shows what has been read so far of what is being opened; null where that is nothing yet, or all of it. */
+  readSoFar: { args: Record<string, never>; result: Facts | null };
+  /** No more is read of what is being opened: it opens with what there is. */
+  stopReading: { args: Record<string, never>; result: null };
   /** What names change, for all that are open. */
   facts: { args: Record<string, never>; result: Facts };
   info: { args: Record<string, never>; result: ProfileInfo };

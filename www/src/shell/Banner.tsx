@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { comparing, roles, second } from "../compare/state.ts";
 import type { DsoRow, ProfileInfo } from "../session/types.ts";
-import { dsos, haveNoBuildIds, info, unidentifiedOf } from "../state/app.ts";
+import { dsos, haveNoBuildIds, info, isGrowing, unidentifiedOf } from "../state/app.ts";
 import { Icon } from "./icons.tsx";
 import { decisiveLosses, describeDamage, unidentifiedWords } from "./losses.ts";
 
@@ -32,7 +32,8 @@ interface OneProfile {
 }
 
 function Lines({ profile, rows, side }: OneProfile): JSX.Element {
-  const damage = describeDamage(profile);
+  // What is still being read says so beside its samples.
+  const damage = side === null && isGrowing.value ? null : describeDamage(profile);
   const unidentified = unidentifiedOf(rows);
   const words = unidentifiedWords(profile, unidentified);
   return (

@@ -2,11 +2,12 @@
 // samples of how many that leaves.
 
 import type { JSX } from "preact";
-import { event, query } from "../state/app.ts";
+import { event, isGrowing, query } from "../state/app.ts";
 import { withKey } from "../state/commands.ts";
 import { count, countSamples, percent } from "../state/format.ts";
 import { canUndo, undo } from "../state/history.ts";
 import { shown } from "../state/shown.ts";
+import { progressShare, shownTask } from "../state/tasks.ts";
 import { share } from "../views/words.ts";
 import { Chips } from "./Chips.tsx";
 import { chipsOf } from "./chips.ts";
@@ -37,9 +38,21 @@ export function ContextBar(): JSX.Element {
           </button>
         )}
       </span>
+      <SoFar />
       <ShownSummary />
     </div>
   );
+}
+
+/** While more is being read: how much of the recording is shown. The status bar cancels that. */
+function SoFar(): JSX.Element | null {
+  const progress = shownTask.value?.progress ?? null;
+  const share = progressShare(progress);
+  return isGrowing.value && share !== null ? (
+    <span class="so-far" title="The rest is still being read. You can use what is here already.">
+      So far {Math.floor(100 * share)} %
+    </span>
+  ) : null;
 }
 
 /** Stays as it was until the session has counted, so that it changes, and is spoken, once a step. */
@@ -48,7 +61,7 @@ function ShownSummary(): JSX.Element {
   const part = event.value?.part_of;
   const { samples, allSamples } = shown.value?.answer ?? { samples: all, allSamples: all };
   return (
-    <p class="showing" aria-live="polite">
+    <p class="showing" aria-live={isGrowing.value ? "off" : "polite"}>
       Showing <strong>{count(samples)}</strong> of {countSamples(allSamples)}, {percent(share(samples, allSamples))}
       {part != null && (
         <span class="ink-mute" title="The sender had filtered the profile. The rest of it is not in this link or page.">

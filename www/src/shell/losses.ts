@@ -15,6 +15,7 @@ export interface Losses {
 
 const TITLES: Record<Warning["kind"], string> = {
   unfinished: "The recorder did not finish",
+  "part-read": "Not read to its end",
   "parts-missing": "Files are missing",
   truncated: "The file ends early",
   damaged: "Damaged data",
@@ -39,6 +40,7 @@ const RECORD_IDS = "Record with perftab record, or perf record --buildid-mmap.";
 
 const REMEDIES: Record<Warning["kind"], string> = {
   unfinished: "Stop the recorder with Ctrl-C and let it finish.",
+  "part-read": "Open the file again.",
   "parts-missing": "Add the whole folder.",
   truncated: COPY_AGAIN,
   damaged: COPY_AGAIN,
@@ -111,7 +113,7 @@ export function place(offset: number | null): { text: string; title: string } {
 }
 
 /** What ended the reading early, and what leaves out more than records that were passed over. */
-const DAMAGE: readonly string[] = ["unfinished", "parts-missing", "truncated", "damaged", "unpacking"];
+const DAMAGE: readonly string[] = ["part-read", "unfinished", "parts-missing", "truncated", "damaged", "unpacking"];
 
 /** What must not be missed: what part of the recording is shown, and why not all; null where nothing ended it early. */
 export function describeDamage(profile: ProfileInfo): string | null {

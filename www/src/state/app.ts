@@ -49,6 +49,9 @@ export interface OpenedProfile {
   modified: number | null;
 }
 
+/** Whether more is being read of what is open. */
+export const isGrowing = signal(false);
+
 /** What is open. */
 export const opened = signal<OpenedProfile | null>(null);
 export const info = signal<ProfileInfo | null>(null);

@@ -2,6 +2,9 @@
 
 type Work<Answer> = (abort: AbortController) => Promise<Answer>;
 
+/** Why work was cancelled by the next, and not by the user. */
+export const TAKEN_OVER = Symbol("taken over");
+
 /** Runs one of several at a time; of those that wait, all but the newest are never begun, and have no answer. */
 export function takingOver<Answer>(): (work: Work<Answer>) => Promise<Answer | undefined> {
   let newest = 0;
@@ -9,7 +12,7 @@ export function takingOver<Answer>(): (work: Work<Answer>) => Promise<Answer | u
   let ended: Promise<unknown> = Promise.resolve();
   return async (work) => {
     const mine = ++newest;
-    abort?.abort();
+    abort?.abort(TAKEN_OVER);
     await ended;
     if (mine !== newest) {
       return undefined;

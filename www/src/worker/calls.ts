@@ -10,6 +10,7 @@ import { exported } from "./exported.ts";
 import { admit, force, nameFrames } from "./naming.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
+import type { Reading, Underway } from "./reading.ts";
 import { read } from "./reading.ts";
 import { allSteps, close, placed, ROWS, scanned } from "./scans.ts";
 import { fetchText, tellFiles } from "./served.ts";
@@ -32,6 +33,10 @@ export class Calls {
   #session: Session | null = null;
   readonly #compared = new Comparisons();
   readonly #turns = new Turns();
+  /** What is being read to take the place of the session. */
+  #reading: Reading | null = null;
+  /** What was shown of it last. */
+  #soFar: Session | null = null;
   /** Counts sessions, so that no two of them have a generation in common. */
   #opened = 0;
 
@@ -47,9 +52,17 @@ export class Calls {
   readonly handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
     unpackText: ({ file }, { slices }) => unpackText(file, slices),
-    open: async ({ parts }, { slices }) => this.#replace(await read(parts.map(partOfFile), slices)),
-    openUrl: async (args, { slices }) => this.#replace(await readUrl(args, slices)),
-    openLink: ({ payload }) => this.#replace(Session.openLink(payload)),
+    open: ({ parts }, { slices }) => this.#read((underway) => read(parts.map(partOfFile), slices, underway)),
+    openUrl: (args, { slices }) => this.#read((underway) => readUrl(args, slices, underway)),
+    readSoFar: () => {
+      const soFar = this.#reading?.opening.soFar() ?? null;
+      return soFar && this.#grow(soFar);
+    },
+    stopReading: () => {
+      this.#reading?.stop();
+      return null;
+    },
+    openLink: ({ payload }) => this.#replace(Session.openLink(payload), "another"),
     facts: () => this.#facts(),
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
@@ -162,6 +175,22 @@ export class Calls {
     return this.#session;
   }
 
+  /** Opens what is read, which may be looked at meanwhile. */
+  async #read(read: (underway: Underway) => Promise<Session>): Promise<Result<"facts">> {
+    this.#soFar = null;
+    const session = await read((reading) => {
+      this.#reading = reading;
+    });
+    return this.#grow(session);
+  }
+
+  /** More of what is being read takes the place of less. */
+  #grow(session: Session): Result<"facts"> {
+    const isMore = this.#soFar !== null && this.#soFar === this.#session;
+    this.#soFar = session;
+    return this.#replace(session, isMore ? "more" : "another");
+  }
+
   /** All that are open, the first one first: what is dropped names either. */
   get #sessions(): Session[] {
     const second = this.#compared.secondOrNull;
@@ -215,8 +244,12 @@ export class Calls {
     return session.info();
   }
 
-  #replace(session: Session): Result<"facts"> {
-    this.#compared.replace(null);
+  #replace(session: Session, by: "another" | "more"): Result<"facts"> {
+    if (by === "more") {
+      this.#compared.forget();
+    } else {
+      this.#compared.replace(null);
+    }
     close(this.#session);
     this.#session = session;
     this.#opened += 1;
@@ -233,12 +266,13 @@ export class Calls {
   }
 }
 
-async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slices): Promise<Session> {
+async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slices, underway?: Underway): Promise<Session> {
   const session =
     carrier === null
       ? await read(
           parts.map(({ url, size }) => partOfUrl(url, size, slices.signal)),
           slices,
+          underway,
         )
       : Session.openLink(await fetchText(parts[0]?.url ?? "", slices));
   try {

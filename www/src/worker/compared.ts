@@ -33,7 +33,7 @@ export class Comparisons {
 
   /** Null closes it. */
   replace(second: Session | null): void {
-    this.#forget();
+    this.forget();
     this.#past = this.generation + 1;
     close(this.#second);
     this.#second = second;
@@ -54,18 +54,19 @@ export class Comparisons {
     ];
     const key = JSON.stringify([request.before, request.after]);
     if (this.#making?.key !== key) {
-      this.#forget();
+      this.forget();
       this.#making = { key, work: new ComparisonWork(before, request.before.query, after, request.after.query) };
     }
     const { work } = this.#making;
     // Names that change meanwhile let it begin anew by itself.
     const comparison = await allSteps([before, after], () => work.step(before, after, ROWS), slices);
-    this.#forget();
+    this.forget();
     this.#kept = { key: keyOf(), comparison };
     return comparison;
   }
 
-  #forget(): void {
+  /** What was compared is there no more, or is something else now. */
+  forget(): void {
     this.#making?.work.free();
     this.#making = null;
     this.#kept?.comparison.free();

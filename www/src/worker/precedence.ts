@@ -34,7 +34,10 @@ const BESIDE: ReadonlySet<Method> = new Set<Method>([
   "timeline",
 ]);
 
-const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl"]);
+const OPENING: ReadonlySet<Method> = new Set<Method>(["open", "openLink", "openUrl", "readSoFar"]);
+
+/** What begins at once, and then goes on beside what of it is looked at. */
+const READING: ReadonlySet<Method> = new Set<Method>(["open", "openUrl"]);
 
 /** How long a profile that has opened waits to be looked at. */
 const UNSEEN_MS = 1000;
@@ -52,7 +55,7 @@ export class Precedence {
       return await work(this);
     }
     if (!LOOKED_AT.has(method)) {
-      const answer = await work(null);
+      const answer = await work(READING.has(method) ? this : null);
       if (OPENING.has(method)) {
         this.#awaitLook();
       }

@@ -38,7 +38,7 @@ impl PerftabSectionData {
                 Self {
                     symbols: section.kernel.into_iter().map(kernel_symbols).collect(),
                     distribution: section.os_release.and_then(distribution),
-                    files: section.files.iter().map(file).collect(),
+                    files: files(&section.files),
                 }
             }
             Some(Err(error)) => {
@@ -52,6 +52,11 @@ impl PerftabSectionData {
             }
         }
     }
+}
+
+/// What files are that were mapped without a build-id, by inode.
+pub(super) fn files(files: &[MappedFile]) -> HashMap<MappedFrom, Identity> {
+    files.iter().map(file).collect()
 }
 
 fn file(file: &MappedFile) -> (MappedFrom, Identity) {

@@ -30,7 +30,7 @@ use perftab_perfdata::text::counted;
 
 use super::reader::Reader;
 use super::user_part::UserPart;
-use crate::{DsoKind, EventId, Funnel, Machine, Profile, StackId};
+use crate::{DsoKind, EventId, Funnel, Lost, Machine, Profile, StackId};
 
 /// Addresses of a call chain, unless asked for or set otherwise (`PERF_MAX_STACK_DEPTH`).
 const DEFAULT_LIMIT: usize = 127;
@@ -185,8 +185,7 @@ impl Reader {
     }
 
     /// What became of all samples; when everything has been read.
-    pub(super) fn funnel(&self) -> Funnel {
-        let lost = self.profile.lost;
+    pub(super) fn funnel(&self, lost: Lost) -> Funnel {
         let lost = match self.counts_lost_samples() {
             true => lost.events.max(lost.samples),
             false => lost.events.saturating_add(lost.samples),

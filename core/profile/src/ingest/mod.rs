@@ -178,6 +178,12 @@ impl Ingest {
         self.records.reader.samples()
     }
 
+    /// What has been read so far, as a profile of its own; reading goes on. It has no symbols and no
+    /// warnings yet.
+    pub fn so_far(&self) -> Profile {
+        self.records.reader.so_far()
+    }
+
     /// Ends the reading and returns what was read and what was lost on the way.
     pub fn finish(mut self) -> Ingested {
         for stream in 0..self.streams.len() {

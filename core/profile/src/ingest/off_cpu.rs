@@ -139,7 +139,7 @@ enum ReportedBy {
 }
 
 /// The threads that are off the CPU, by tid.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct OffCpu {
     threads: HashMap<u32, OffCpuThread>,
     /// Threads that ended, as far as records say: they go on for a while, then leave for ever.

@@ -1,6 +1,6 @@
 //! Records in the order of time → columns of the profile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use perftab_perfdata::decode::attr::TrailerLayout;
@@ -22,7 +22,7 @@ use super::build_ids;
 use super::call_chain::CallChains;
 use super::deferred::DeferredSamples;
 use super::doubt::{Doubt, Mappings};
-use super::embedded::PerftabSectionData;
+use super::embedded::{self, PerftabSectionData};
 use super::events::{Added, Events};
 use super::funnel::CutChains;
 use super::kernel::Kernels;
@@ -37,7 +37,7 @@ use super::walker::Entry;
 use super::warnings::Warnings;
 use super::watch::SampleWatcher;
 use super::{Ingested, RecordCompression};
-use crate::{MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
+use crate::{Identity, MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
 
 /// What reads records that are in order, and everything they change.
 pub(super) struct Reader {
@@ -395,8 +395,8 @@ impl Reader {
         }
     }
 
-    fn warn_of_what_was_lost(&mut self) {
-        let lost = self.profile.lost;
+    fn warn_of_what_was_lost(&mut self, profile: &Profile) {
+        let lost = profile.lost;
         if lost.events > 0 || lost.samples > 0 {
             let message = format!(
                 "The recorder lost {} and {}: the buffers were full. Record with a lower frequency \
@@ -404,7 +404,7 @@ impl Reader {
                 counted(lost.events, "record", "records"),
                 counted(lost.samples, "sample", "samples")
             );
-            let samples = self.profile.funnel.map_or(lost.samples, |funnel| funnel.lost);
+            let samples = profile.funnel.map_or(lost.samples, |funnel| funnel.lost);
             self.warnings.add_samples(WarningKind::Lost, samples, message);
         }
         let doubtful = self.doubt.count();
@@ -445,6 +445,60 @@ impl Reader {
         }
     }
 
+    /// What has been read so far, as a profile of its own. Nothing in it is final: more samples
+    /// come, those that wait for the rest of their call chain still do, and threads may yet be
+    /// named.
+    pub(super) fn so_far(&self) -> Profile {
+        let mut profile = self.profile.clone();
+        self.complete(&mut profile, self.off_cpu.clone());
+        let section = self.features.perftab.as_ref().and_then(|section| section.as_ref().ok());
+        let files = section.map(|section| embedded::files(&section.files)).unwrap_or_default();
+        self.identify(&mut profile, &files, &mut Warnings::default());
+        profile.stacks.drop_index();
+        profile.frames.drop_index();
+        profile
+    }
+
+    /// Adds to a profile what is told beside its records.
+    fn complete(&self, profile: &mut Profile, off_cpu: OffCpu) {
+        let names =
+            self.events.names(&self.features.event_names, |id| self.features.tracepoint(id));
+        let described = names.into_iter().zip(self.events.call_chains());
+        for (event, (name, call_chains)) in profile.events.iter_mut().zip(described) {
+            event.name = name;
+            event.call_chains = call_chains;
+        }
+        profile.funnel = Some(self.funnel(profile.lost));
+        off_cpu.finish(profile);
+        profile.wall_clock = WallClockTime::of(&profile.events);
+        profile.host = self.features.host.clone();
+        profile.machine = self.features.machine.clone();
+        profile.recorder = self.features.recorder.clone();
+        profile.clocks = self.features.clocks;
+        for (record_type, count) in &self.records {
+            let name = record_type.name().unwrap_or("UNKNOWN");
+            *profile.records.entry(name).or_default() += count;
+        }
+    }
+
+    /// Gives identities to DSOs that were mapped without one. `files` is what perftab's own section
+    /// tells of files by inode.
+    fn identify(
+        &self,
+        profile: &mut Profile,
+        files: &HashMap<MappedFrom, Identity>,
+        warnings: &mut Warnings,
+    ) {
+        // Before those are added that no mapping has.
+        let sampled = profile.frames.iter().map(|(_, frame)| frame.dso).collect();
+        let sources = build_ids::Sources {
+            files,
+            stream: &self.stream_build_ids,
+            table: &self.features.build_ids,
+        };
+        build_ids::apply(&mut profile.dsos, &sampled, &sources, warnings);
+    }
+
     pub(super) fn finish(
         mut self,
         time_order: &TimeOrder,
@@ -457,22 +511,11 @@ impl Reader {
                 format!("Could not read {}: {error}.", feature.name())
             });
         }
-        let names =
-            self.events.names(&self.features.event_names, |id| self.features.tracepoint(id));
-        let described = names.into_iter().zip(self.events.call_chains());
-        for (event, (name, call_chains)) in self.profile.events.iter_mut().zip(described) {
-            event.name = name;
-            event.call_chains = call_chains;
-        }
-        self.profile.funnel = Some(self.funnel());
-        self.warn_of_what_was_lost();
+        let mut profile = std::mem::take(&mut self.profile);
+        let off_cpu = std::mem::take(&mut self.off_cpu);
+        self.complete(&mut profile, off_cpu);
+        self.warn_of_what_was_lost(&profile);
         self.warn_of_what_was_outside();
-        self.off_cpu.finish(&mut self.profile);
-        self.profile.wall_clock = WallClockTime::of(&self.profile.events);
-        self.profile.host = std::mem::take(&mut self.features.host);
-        self.profile.machine = std::mem::take(&mut self.features.machine);
-        self.profile.recorder = std::mem::take(&mut self.features.recorder);
-        self.profile.clocks = self.features.clocks;
         if time_order.late() > 0 {
             let late = time_order.late();
             self.warnings.add(WarningKind::OutOfOrder, None, || {
@@ -491,30 +534,16 @@ impl Reader {
             self.warnings.add_samples(WarningKind::NoTime, self.timeless, message);
         }
         let embedded = PerftabSectionData::take(&mut self.features, &mut self.warnings);
-        self.profile.host.distribution = embedded.distribution;
-        // Before those are added that no mapping has.
+        profile.host.distribution = embedded.distribution;
         let symbol_files = std::mem::take(&mut self.features.symbol_files);
-        let of_files = simpleperf_symbols::symbols(symbol_files, &self.profile.dsos);
-        let sampled = self.profile.frames.iter().map(|(_, frame)| frame.dso).collect();
-        build_ids::apply(
-            &mut self.profile.dsos,
-            &sampled,
-            &build_ids::Sources {
-                files: &embedded.files,
-                stream: &self.stream_build_ids,
-                table: &self.features.build_ids,
-            },
-            &mut self.warnings,
-        );
-        for (record_type, count) in self.records {
-            let name = record_type.name().unwrap_or("UNKNOWN");
-            *self.profile.records.entry(name).or_default() += count;
-        }
+        let of_files = simpleperf_symbols::symbols(symbol_files, &profile.dsos);
+        let mut warnings = std::mem::take(&mut self.warnings);
+        self.identify(&mut profile, &embedded.files, &mut warnings);
         let mut symbols = embedded.symbols;
         symbols.extend(of_files);
-        symbols.extend(self.kernel_symbols.finish(&self.profile.dsos));
-        self.profile.stacks.drop_index();
-        self.profile.frames.drop_index();
-        Ingested { profile: self.profile, warnings: self.warnings.finish(), symbols, compression }
+        symbols.extend(self.kernel_symbols.finish(&profile.dsos));
+        profile.stacks.drop_index();
+        profile.frames.drop_index();
+        Ingested { profile, warnings: warnings.finish(), symbols, compression }
     }
 }

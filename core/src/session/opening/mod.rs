@@ -6,8 +6,9 @@ use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::features::Features;
 use perftab_perfdata::decode::header::{Header, Section};
 use perftab_perfdata::decode::wrapper::Wrapper;
-use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
-use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher};
+use perftab_perfdata::error::{DecodeError, DecodeErrorKind, Warning, WarningKind};
+use perftab_perfdata::text::grouped;
+use perftab_profile::ingest::{Ingest, Ingested, RecordCompression, SampleWatcher};
 use wrapped::PackedRecording;
 
 use crate::session::{FormatInfo, Session};
@@ -133,10 +134,49 @@ impl Opening {
         OpeningProgress { bytes: self.pushed.saturating_add(jumped).min(total), total, samples }
     }
 
+    /// What has been read so far, as a session of its own: a picture of a large recording long before
+    /// its end. `None` as long as no record was read. Reading goes on and no later session knows of this
+    /// one, but frames have the same numbers in all. Columns of samples are shared, the rest is copied.
+    pub fn so_far(&self) -> Option<Session> {
+        let profile = match &self.reading {
+            Reading::Plain(plain) => plain.ingest.so_far(),
+            Reading::Wrapped(wrapped) => wrapped.so_far()?,
+        };
+        let (warnings, symbols) = (vec![self.part_read()], Vec::new());
+        let compression = RecordCompression::None;
+        let ingested = Ingested { profile, warnings, symbols, compression };
+        Some(Session::new(ingested, self.format.clone()))
+    }
+
+    /// Says how much of the recording has been read.
+    fn part_read(&self) -> Warning {
+        let (bytes, total) = match &self.reading {
+            Reading::Plain(_) => {
+                let OpeningProgress { bytes, total, .. } = self.progress();
+                (bytes, total)
+            }
+            Reading::Wrapped(wrapped) => wrapped.pass(),
+        };
+        let message = format!(
+            "{} of {} MB of the recording have been read; the rest is not shown.",
+            grouped(bytes / 1_000_000),
+            grouped(total / 1_000_000)
+        );
+        let (kind, samples) = (WarningKind::PartRead, None);
+        Warning { kind, offset: None, count: 1, samples, message }
+    }
+
     /// Ends the reading, early too: what has been pushed is shown.
     pub fn finish(self) -> Session {
         let format = self.format.clone();
-        Session::new(self.finish_reading(), format)
+        let part_read = self.wants().map(|_| self.part_read());
+        let mut ingested = self.finish_reading();
+        if let Some(part_read) = part_read {
+            // Whatever record was cut, it was cut by ending here.
+            ingested.warnings.retain(|warning| warning.kind != WarningKind::Truncated);
+            ingested.warnings.insert(0, part_read);
+        }
+        Session::new(ingested, format)
     }
 
     /// Ends the reading where only [`Self::watch`]ing was wanted. The last samples are shown now.

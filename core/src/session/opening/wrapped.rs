@@ -13,6 +13,7 @@ use perftab_perfdata::decode::header::{Form, Header, Start};
 use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
+use perftab_profile::Profile;
 use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher};
 
 use super::WantedBytes;
@@ -124,6 +125,23 @@ impl PackedRecording {
             State::Looking(_) => 0,
             State::Reading(ingest) | State::Ended(ingest) => ingest.samples(),
         }
+    }
+
+    /// What has been read so far; `None` before records are read.
+    pub(super) fn so_far(&self) -> Option<Profile> {
+        match &self.state {
+            State::Looking(_) => None,
+            State::Reading(ingest) | State::Ended(ingest) => Some(ingest.so_far()),
+        }
+    }
+
+    /// Packed bytes of which records were read, and of how many.
+    pub(super) fn pass(&self) -> (u64, u64) {
+        let packed = match &self.state {
+            State::Looking(_) => 0,
+            State::Reading(_) | State::Ended(_) => self.packed,
+        };
+        (packed, self.packed_length)
     }
 
     pub(super) fn push(&mut self, block: &[u8]) {

@@ -1,0 +1,44 @@
+// When what has been read so far of a large recording is shown: early, then again as more of it has come.
+//
+// A look costs the reading time, since one worker does both: what is soon read to its end is shown when it is.
+
+import type { Progress } from "../session/types.ts";
+
+/** Of less than this a picture says little. */
+const FIRST_BYTES = 20_000_000;
+/** Whoever would wait no longer than this for the whole is shown the whole. */
+const WORTH_MS = 1500;
+/** Between two looks. */
+const BETWEEN_MS = 1000;
+/** Of the time that reading takes, looks take no more than about one part of this. */
+const SHARE = 4;
+
+/** One recording that is being read. Times are those of `performance.now()`. */
+export class Looks {
+  readonly #began: number;
+  /** When the last look was asked for, and when reading went on after it. */
+  #looked: { at: number; wentOnAt: number | null } | null = null;
+
+  constructor(now: number) {
+    this.#began = now;
+  }
+
+  /** Whether it is time for a look. `now` is when the reading had come so far. */
+  isDue({ stage, done, total }: Progress, now: number): boolean {
+    if (stage !== "reading" || total === undefined || done < FIRST_BYTES) {
+      return false;
+    }
+    const left = ((now - this.#began) * (total - done)) / done;
+    if (this.#looked === null) {
+      return left >= WORTH_MS;
+    }
+    // Reading waits for the picture: that it goes on says what the look took.
+    this.#looked.wentOnAt ??= now;
+    const { at, wentOnAt } = this.#looked;
+    return left >= BETWEEN_MS && now - wentOnAt >= Math.max(BETWEEN_MS, (SHARE - 1) * (wentOnAt - at));
+  }
+
+  looked(now: number): void {
+    this.#looked = { at: now, wentOnAt: null };
+  }
+}
