@@ -1,5 +1,6 @@
 //! The samples that are written, by event and thread, and the calls that they need.
 
+use perftab_perfdata::sorting::sort_by_key;
 use perftab_profile::{Profile, ThreadId};
 use perftab_views::Query;
 use perftab_views::filter::Filter;
@@ -119,11 +120,11 @@ impl ExportedSamplesBuilder {
     fn end_event(&mut self, calls: &Calls<'_>, query: Query) {
         let mut tracks = self.threads.take().unwrap_or_default();
         tracks.retain(|track| !track.rows.is_empty());
-        tracks.sort_by_key(|track| std::cmp::Reverse(track.sum.weight));
+        sort_by_key(&mut tracks, |track| std::cmp::Reverse(track.sum.weight));
         let times = &calls.profile.samples.time_nanos;
         if !calls.profile.samples.is_in_order() {
             let by_time = |row: &u32| times[*row as usize];
-            tracks.iter_mut().for_each(|track| track.rows.sort_by_key(by_time));
+            tracks.iter_mut().for_each(|track| sort_by_key(&mut track.rows, by_time));
         }
         if let Some(used) = self.taken.tables.last_mut() {
             // Callers have lower numbers, so each is met after all that it called.

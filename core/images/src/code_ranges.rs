@@ -2,6 +2,7 @@
 
 use super::elf::Elf;
 use super::kernel_module::ModuleLayout;
+use perftab_perfdata::sorting::sort;
 
 /// The sections of code of a file, in the addresses that symbols and DWARF have.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ impl CodeRanges {
                 code.map(|code| (code.address, code.address.saturating_add(code.size))).collect()
             }
         };
-        ranges.sort_unstable();
+        sort(&mut ranges);
         Self(ranges)
     }
 

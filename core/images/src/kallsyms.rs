@@ -22,6 +22,7 @@
 //! Sizes are not recorded: a symbol reaches to the next one, as perf has it
 //! (`symbols__fixup_end` in `tools/perf/util/symbol.c`). Data ends a function but is not named.
 
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::fmt;
 use std::io::Write;
 
@@ -248,7 +249,7 @@ impl Kallsyms {
     /// the next before it chooses between them. The others stay empty.
     fn set_ends(&mut self) {
         // Stable: of equals the order in the text decides.
-        self.symbols.sort_by_key(|symbol| symbol.start);
+        sort_by_numbers(&mut self.symbols, |symbol| (symbol.start, 0));
         let last = self.symbols.last().map_or(0, |symbol| symbol.start);
         let page_end = last.checked_next_multiple_of(PAGE).and_then(|end| end.checked_add(PAGE));
         let mut next = page_end.unwrap_or(u64::MAX);

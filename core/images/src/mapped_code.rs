@@ -15,6 +15,7 @@
 
 use object::elf;
 use perftab_dsos::ExecutableMapping;
+use perftab_perfdata::sorting::sort;
 
 use super::elf::{Elf, Segment};
 use super::same_code::has_code;
@@ -164,7 +165,7 @@ impl<'a> Code<'a> {
                 (floor(segment.offset, page), ceiling(end, page))
             };
             let mut ranges: Vec<(u64, u64)> = self.segments.iter().map(range).collect();
-            ranges.sort_unstable();
+            sort(&mut ranges);
             ranges.dedup_by(|next, before| {
                 let adjoins = next.0 <= before.1;
                 if adjoins {
@@ -215,7 +216,7 @@ impl<'a> Code<'a> {
             })
         });
         let mut slides: Vec<u64> = slides.collect();
-        slides.sort_unstable();
+        sort(&mut slides);
         slides.dedup();
         match slides[..] {
             [slide] => Some(slide),

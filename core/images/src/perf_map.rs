@@ -11,6 +11,7 @@
 //! perf map has no identity and is never matched. Names from it are forced or none.
 
 use perftab_perfdata::decode::{ByteSource, ReadError};
+use perftab_perfdata::sorting::sort_by_numbers;
 
 /// Larger maps are not read: those of Java programs with all their code are tens of megabytes.
 const MAX_LENGTH: u64 = 1 << 30;
@@ -101,7 +102,7 @@ impl PerfMap {
                 *byte = 0;
             }
         }
-        symbols.sort_by_key(|symbol| symbol.start);
+        sort_by_numbers(&mut symbols, |symbol| (symbol.start, 0));
         symbols.dedup_by(|next, kept| {
             let same = next.start == kept.start;
             if same {

@@ -398,7 +398,7 @@ impl SymbolTable {
     fn extend_sizeless(&mut self, files: &[ElfFile<'_>], budget: &Budget) -> Result<(), ReadError> {
         let Some(file) = files.first() else { return Ok(()) };
         // Stable: what comes later in the file stays later, which is what decides below.
-        self.entries.sort_by_key(|entry| entry.start);
+        self.sort();
         let code = CodeRanges::of(file.elf, file.layout.as_ref());
         if self.entries.iter().all(|entry| entry.start != entry.end) {
             return Ok(());
@@ -525,8 +525,13 @@ impl SymbolTable {
             let name = base.checked_add(*names.get(symbol as usize)?)?;
             Some(Entry { start, end, name, rank })
         }));
-        self.entries.sort_by_key(|entry| entry.start);
+        self.sort();
         Ok(PltNames::Added)
+    }
+
+    /// By start; what has one start stays in its order. Opening a file waits for this.
+    fn sort(&mut self) {
+        self.entries.sort_by_key(|entry| entry.start);
     }
 
     /// Cuts overlapping symbols into disjoint ranges, so that a look-up is one binary search

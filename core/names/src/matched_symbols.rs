@@ -1,6 +1,7 @@
 //! The gate for symbols that travelled in the recording.
 
 use perftab_images::RecordedIdentities;
+use perftab_perfdata::sorting::sort_by_numbers;
 use perftab_profile::{DsoId, EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 
 /// Symbols that travelled in the recording, of DSOs that were recorded; `embedded.rs` says why they
@@ -25,7 +26,7 @@ impl MatchedSymbols {
         if dsos.is_empty() {
             return None;
         }
-        symbols.symbols.sort_by_key(|symbol| symbol.address);
+        sort_by_numbers(&mut symbols.symbols, |symbol| (symbol.address, 0));
         Some(Self { dsos, symbols })
     }
 

@@ -8,6 +8,7 @@
 //! Names come as columns, with the identity of the files that they are from. It is compared with the
 //! recorded one here as well ([`Symbols::adopt`]): the gate holds at both ends.
 
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -149,9 +150,9 @@ impl Symbols {
             order: frames().collect(),
             ..Self::default()
         };
-        symbols.order.sort_unstable_by_key(|&id| {
+        sort_by_numbers(&mut symbols.order, |&id| {
             let frame = profile.frames.get(id);
-            (frame.dso, frame.address)
+            (frame.dso.0.into(), frame.address)
         });
         let mut next = 0;
         for (dso, _) in profile.dsos.iter() {

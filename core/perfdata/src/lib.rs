@@ -8,4 +8,5 @@ pub mod error;
 pub mod format;
 pub mod identity;
 pub mod machine;
+pub mod sorting;
 pub mod text;

@@ -1,5 +1,6 @@
 //! What is counted, and in which unit.
 
+use perftab_perfdata::sorting::sort;
 use serde::Serialize;
 
 use super::EventId;
@@ -110,7 +111,7 @@ pub fn counted(name: &str) -> String {
     };
     let plain = ALIASES.iter().find(|names| names[1] == plain).map_or(plain, |names| names[0]);
     let mut of_what: Vec<char> = modifiers.chars().filter(|&it| "ukhGI".contains(it)).collect();
-    of_what.sort_unstable();
+    sort(&mut of_what);
     of_what.dedup();
     match of_what.is_empty() {
         true => plain.to_owned(),

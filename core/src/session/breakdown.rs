@@ -1,6 +1,7 @@
 //! Samples by task, CPU, DSO, file and function: `perftab report --sort`.
 
 use perftab_names::Provenance;
+use perftab_perfdata::sorting::sort_by;
 use perftab_perfdata::text::printable;
 use perftab_views::breakdown::{self, Key, Row, Value};
 use perftab_views::filter::Filter;
@@ -108,7 +109,7 @@ impl Session {
 
 /// Rows of one weight stand by their cells.
 fn sort(rows: &mut [BreakdownRow], order: FunctionOrder) {
-    rows.sort_by(|a, b| {
+    sort_by(rows, |a, b| {
         let directed = |ordering: std::cmp::Ordering| match order.direction {
             SortDirection::Descending => ordering.reverse(),
             SortDirection::Ascending => ordering,

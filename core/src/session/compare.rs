@@ -4,6 +4,7 @@
 //! are large, and asks it for any basis and width; it is to be made anew when names of either session
 //! change.
 
+use perftab_perfdata::sorting::sort_by;
 use perftab_perfdata::text::printable;
 use perftab_profile::counted;
 use perftab_views::call_tree::{CallNodeId, CallTree};
@@ -446,7 +447,7 @@ impl ComparedTrees {
             }
         };
         let mut rows: Vec<DsoPairRow> = shown.map(row).collect();
-        rows.sort_by(|a, b| {
+        sort_by(&mut rows, |a, b| {
             let most = |row: &DsoPairRow| row.before.max(row.after);
             most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(&b.name))
         });
@@ -467,7 +468,7 @@ impl ComparedTrees {
             .collect();
         let measures = self.measures(view);
         let width = |function: &FunctionChange| measures.width(view.width, function.total);
-        found.sort_by(|a, b| width(b).total_cmp(&width(a)));
+        sort_by(&mut found, |a, b| width(b).total_cmp(&width(a)));
         let comparable = found
             .iter()
             .map(|it| it.label)

@@ -1,5 +1,6 @@
 //! Where in a function its weight lies, as the page and commands ask for it.
 
+use perftab_perfdata::sorting::{sort_by, sort_by_key};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -120,8 +121,8 @@ impl Session {
         lines_left.add(cut(&mut lines, |(at, heat)| (*heat, number(at.line))));
         instructions_left.add(cut(&mut instructions, |row| (row.heat, row.address)));
         // Most lines of a function are of one file, so that paths are compared seldom.
-        lines.sort_by(|(a, _), (b, _)| self.key(*a).cmp(&self.key(*b)));
-        instructions.sort_by_key(|row| (row.address, row.line));
+        sort_by(&mut lines, |(a, _), (b, _)| self.key(*a).cmp(&self.key(*b)));
+        sort_by_key(&mut instructions, |row| (row.address, row.line));
         let texts = &self.facts.texts;
         let row_of: HashMap<SourceLine, u32> =
             lines.iter().zip(0..).map(|(row, place)| (row.0, place)).collect();
@@ -169,7 +170,7 @@ fn shown(text: &str) -> String {
 fn cut<T>(rows: &mut Vec<T>, key: impl Fn(&T) -> (Heat, u64)) -> Sum {
     let mut left_out = Sum::default();
     if rows.len() > MOST_ROWS {
-        rows.sort_by_key(|row| {
+        sort_by_key(rows, |row| {
             let (heat, tie) = key(row);
             (Reverse((heat.all.weight, heat.all.samples)), tie)
         });

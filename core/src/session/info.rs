@@ -1,5 +1,6 @@
 //! What a recording says of itself: `perftab info`, and the ledger of DSOs.
 
+use perftab_perfdata::sorting::{sort_by, sort_by_key};
 use std::collections::{BTreeMap, BTreeSet};
 
 use perftab_names::{Attempt, Hint, Status, hints};
@@ -146,7 +147,7 @@ pub struct CgroupInfo {
 
 fn cgroups(profile: &Profile) -> Vec<CgroupInfo> {
     let mut cgroups: Vec<_> = profile.cgroups.iter().collect();
-    cgroups.sort_by_key(|(_, cgroup)| std::cmp::Reverse(cgroup.samples));
+    sort_by_key(&mut cgroups, |(_, cgroup)| std::cmp::Reverse(cgroup.samples));
     let info = |(id, cgroup): (&u64, &Cgroup)| CgroupInfo {
         id: id.to_string(),
         path: cgroup.path.as_deref().map(|path| printable(path).into_owned()),
@@ -426,7 +427,7 @@ impl Session {
             ..self.dso_row(id, dso, uses[id.index()], samples)
         };
         let mut rows: Vec<DsoRow> = listed.map(row).collect();
-        rows.sort_by(|a, b| {
+        sort_by(&mut rows, |a, b| {
             let used = |row: &DsoRow| (row.leaf_samples, row.samples);
             used(b).cmp(&used(a)).then_with(|| a.path.cmp(&b.path))
         });
@@ -516,7 +517,7 @@ impl Session {
                 })
             })
             .collect();
-        wanted.sort_by_key(|wanted| {
+        sort_by_key(&mut wanted, |wanted| {
             std::cmp::Reverse((wanted.used.leaf_samples, wanted.used.samples))
         });
         wanted

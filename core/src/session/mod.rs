@@ -33,6 +33,7 @@ mod time_order;
 mod times;
 mod trees;
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{BTreeMap, HashSet};
 
 use perftab_export::script;
@@ -292,7 +293,7 @@ impl Session {
         let kind = WarningKind::Ambiguous;
         let count = paths.len() as u64;
         self.warnings.push(Warning { kind, offset: None, count, samples: None, message });
-        self.warnings.sort_by_key(|warning| warning.kind);
+        sort_by_key(&mut self.warnings, |warning| warning.kind);
     }
 
     /// Files that debug files which were admitted name as what they have in common with others: of

@@ -8,7 +8,7 @@
 //! Where nothing has names, nearly every call node is a part of such a box, and laying out goes through
 //! all of them, row by row. So it is done in steps ([`FlameGraphLayout`]), too.
 
-use std::cmp::Reverse;
+use perftab_perfdata::sorting::sort_by_numbers;
 
 use serde::Deserialize;
 
@@ -368,7 +368,7 @@ impl<S: Source> Layout<'_, S> {
         }
         let ChildBoxes { mut boxes, folded, .. } = below;
         // Ranks break ties: what is met first depends on how deep a tree was opened.
-        boxes.sort_by_key(|(_, weight, rank)| (Reverse(*weight), *rank));
+        sort_by_numbers(&mut boxes, |(_, weight, rank)| (!weight, rank.0.into()));
         let mut start = start;
         for (calls, weight, _) in boxes {
             row.push(RowBox::Calls { calls, start });

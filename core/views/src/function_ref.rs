@@ -1,6 +1,7 @@
 //! Functions, DSOs and call nodes by what they are called: what stays the same when ids do not,
 //! across naming, reloads and links.
 
+use perftab_perfdata::sorting::sort;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -184,7 +185,7 @@ impl<'a> Resolver<'a> {
             }
             (None, None) => Vec::new(),
         };
-        found.sort_unstable();
+        sort(&mut found);
         found.dedup();
         FunctionSet(found)
     }

@@ -349,6 +349,7 @@ fn sort((profile, symbols): (&Profile, &Symbols), sums: &mut [FunctionSum], orde
         sum,
     });
     let mut keyed: Vec<FunctionSortKey<'_>> = keyed.collect();
+    // Not through a pointer (perfdata::sorting): a table of many functions took a fifth longer.
     keyed.sort_by(|a, b| order.compare(a, b));
     sums.iter_mut().zip(keyed).for_each(|(sum, keyed)| *sum = keyed.sum);
 }

@@ -3,6 +3,7 @@
 //! Each sample counts once for every row that it is anywhere in, and ends in one row: the sums of
 //! self are the whole. What is in no mapping is a row of its own among DSOs and files.
 
+use perftab_perfdata::sorting::sort_by;
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -228,7 +229,7 @@ impl SubjectSum {
 /// Rows in an order; what is equal stands by name. What is ordered by DSO stands by DSO, then by
 /// self.
 fn in_order(mut rows: Vec<GroupRow>, order: FunctionOrder) -> Vec<GroupRow> {
-    rows.sort_by(|a, b| order.compare(a, b));
+    sort_by(&mut rows, |a, b| order.compare(a, b));
     rows
 }
 

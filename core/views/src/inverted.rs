@@ -9,6 +9,7 @@
 //! Numbers of call nodes are handed out as they are opened. [`Inverted::opened`] has the order, so that
 //! a tree that is made again can be given the same numbers.
 
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -110,7 +111,7 @@ impl Inverted {
         let of_node = vec![all.clone()];
         let has_groups = cursors.iter().any(|cursor| group_of[cursor.end.0 as usize].0 > 0);
         if has_groups {
-            cursors.sort_by_key(|cursor| group_of[cursor.end.0 as usize]);
+            sort_by_numbers(&mut cursors, |cursor| (group_of[cursor.end.0 as usize].0.into(), 0));
         }
         let (opened, opening) = (Vec::new(), None);
         let mut inverted = Self { callees, cursors, of_node, tree, opened, opening };
@@ -276,9 +277,7 @@ impl Inverted {
 
     /// Heaviest first; of equals in an order that depends on nothing but what they stand for.
     fn add_children(&mut self, parent: CallNodeId, mut children: Vec<Child>) {
-        children.sort_unstable_by_key(|child| {
-            (std::cmp::Reverse(child.total.weight), child.label.key())
-        });
+        sort_by_numbers(&mut children, |child| (!child.total.weight, child.label.key()));
         let first = self.tree.len() as u32;
         for child in children {
             let Child { label, first, total, own, cursors } = child;

@@ -1,6 +1,6 @@
 //! The children of a call tree, put in order in steps.
 
-use std::cmp::Reverse;
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::ops::Range;
 
 use crate::call_tree::{CallNodeId, CallTree};
@@ -178,7 +178,7 @@ impl ChildOrdering {
         self.places[row].1 = places.end as u32;
         let tree = &self.tree;
         // Equal weights stay in the order in which they were met first.
-        self.children[places].sort_by_key(|&child| Reverse(tree.total(child).weight));
+        sort_by_numbers(&mut self.children[places], |&child| (!tree.total(child).weight, 0));
     }
 
     fn sort_next(&mut self, rows: Range<usize>) {
@@ -188,8 +188,8 @@ impl ChildOrdering {
             self.places[id.0 as usize].1 = places.end as u32;
             let (tree, children) = (&self.tree, &mut self.children[places]);
             // No two of one call node have the same label.
-            children.sort_unstable_by_key(|&child| {
-                (Reverse(tree.total(child).weight), tree.label(child).key())
+            sort_by_numbers(children, |&child| {
+                (!tree.total(child).weight, tree.label(child).key())
             });
             self.order.extend_from_slice(children);
         }

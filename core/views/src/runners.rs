@@ -1,5 +1,6 @@
 //! Who ran something: the processes that have samples of it, most samples first.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +65,7 @@ impl RunnerCounts {
                 Runner { pid: process.pid, name, threads: threads.len() as u32, samples }
             })
             .collect();
-        processes.sort_by_key(|runner| (Reverse(runner.samples), runner.pid));
+        sort_by_key(&mut processes, |runner| (Reverse(runner.samples), runner.pid));
         let more = processes.len().saturating_sub(MOST_NAMED) as u32;
         processes.truncate(MOST_NAMED);
         Runners { processes, more }

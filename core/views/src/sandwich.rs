@@ -1,6 +1,7 @@
 //! One function between its callers and its callees: what the band says of it, and how much of what
 //! ends in it is its own code or that of functions inlined into it.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -87,7 +88,7 @@ pub(super) fn sum_up(tree: &CallTree, is_it: impl Fn(Label) -> bool) -> Option<S
     let mut parts: Vec<_> = parts.into_iter().collect();
     parts.retain(|(function, sum)| sum.samples > 0 || is_it(Label::Function(*function)));
     // Ids break ties, since a hash table has no order.
-    parts.sort_by_key(|&(function, sum)| {
+    sort_by_key(&mut parts, |&(function, sum)| {
         (!is_it(Label::Function(function)), Reverse(sum.weight), function)
     });
     Some(Sandwich { heaviest, self_sum, total, own_code, parts })

@@ -5,6 +5,7 @@
 //! only itself. `/…/` in place of a word is a regular expression. Texts come from people, and from
 //! links: how long they are and how large the expressions is limited, and time with it.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -362,7 +363,7 @@ impl TreeSearch {
     fn found(&self, is_found: &[bool], sum: Sum) -> SearchMatches {
         let found = self.summing.sums.iter().zip(is_found).filter(|(_, is_found)| **is_found);
         let mut found: Vec<_> = found.map(|(sum, _)| sum).collect();
-        found.sort_by_key(|sum| std::cmp::Reverse(sum.total.weight));
+        sort_by_key(&mut found, |sum| std::cmp::Reverse(sum.total.weight));
         let functions = found.len() as u32;
         SearchMatches {
             sum,

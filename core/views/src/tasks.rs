@@ -1,5 +1,6 @@
 //! Processes, threads and CPUs, with what was sampled of each: what menus and tracks are made of.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -302,7 +303,7 @@ pub fn rows(profile: &Profile, sums: &TaskSums) -> TaskRows {
                     ThreadRow { tid, name: named.name(profile), samples, weight, start, end }
                 })
                 .collect();
-            threads.sort_by_key(|row| std::cmp::Reverse(row.weight));
+            sort_by_key(&mut threads, |row| std::cmp::Reverse(row.weight));
             let name = process.named.name(profile);
             let span = process.named.span;
             let (start, end) = times(span);
@@ -310,7 +311,7 @@ pub fn rows(profile: &Profile, sums: &TaskSums) -> TaskRows {
             ProcessRow { pid, name, samples, weight, start, end, threads }
         })
         .collect();
-    processes.sort_by_key(|row| std::cmp::Reverse(row.weight));
+    sort_by_key(&mut processes, |row| std::cmp::Reverse(row.weight));
     let cpus = sums.cpus.iter().filter(|&(&cpu, _)| cpu != NO_CPU);
     let cpus = cpus.map(|(&cpu, span)| CpuRow { cpu, samples: span.sum.samples }).collect();
     TaskRows { processes, cpus }

@@ -4,6 +4,7 @@
 //! chosen. Of its steps those count that take samples away. The weight of a sample is spread over the time
 //! for which it stands ([`super::sample_spans`]); time off the CPU stands where it ended.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -327,8 +328,8 @@ fn planned(key: &str, label: String, sub: String, span: Span) -> Planned {
 /// Equals stay in the order of their numbers.
 fn in_order(tracks: &mut [Planned], sort: TrackSort) {
     match sort {
-        TrackSort::Weight => tracks.sort_by_key(|(_, span)| Reverse(span.sum.weight)),
-        TrackSort::Start => tracks.sort_by_key(|(_, span)| span.start()),
+        TrackSort::Weight => sort_by_key(tracks, |(_, span)| Reverse(span.sum.weight)),
+        TrackSort::Start => sort_by_key(tracks, |(_, span)| span.start()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Samples of a query → weight of each stack, by group.
 
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -235,7 +236,7 @@ impl GroupSums {
     /// Every group and stack that samples were met of, by stack.
     fn for_each(self, mut each: impl FnMut(u32, StackId, Sum)) {
         let Self { first, sums, mut others, .. } = self;
-        others.sort_unstable_by_key(|&(group, stack, _)| (stack, group));
+        sort_by_numbers(&mut others, |&(group, stack, _)| (stack.0.into(), group.into()));
         let mut others = others.into_iter().peekable();
         for (stack, (group, sum)) in (0..).map(StackId).zip(first.into_iter().zip(sums)) {
             if group != NO_GROUP {

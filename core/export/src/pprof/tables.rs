@@ -3,6 +3,7 @@
 //! Addresses are such that pprof finds the code by itself, if it is given the image: a mapping says
 //! at which offset in the file it begins, and has the build-id, which pprof compares.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::HashMap;
 
 use perftab_names::FileId;
@@ -128,7 +129,7 @@ impl Tables {
     pub fn write_mappings(&mut self, calls: &Calls<'_>, out: &mut Vec<u8>) {
         let mut mapped: Vec<(DsoId, (u64, u64))> = self.mapped.drain().collect();
         let labels = Names::new(calls.profile, calls.symbols).labels;
-        mapped.sort_by_key(|&(dso, _)| (labels.dso_kind(dso) != Kind::Own, dso));
+        sort_by_key(&mut mapped, |&(dso, _)| (labels.dso_kind(dso) != Kind::Own, dso));
         for (dso, (lowest, highest)) in mapped {
             let message = self.mapping(calls.profile, dso, lowest, highest);
             message.write(profile::MAPPING, out);

@@ -1,6 +1,7 @@
 //! The functions of a unit, and what was inlined into one.
 
 use gimli::{AttributeValue, Dwarf, UnitOffset};
+use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::super::code_ranges::CodeRanges;
 use super::budget::{Budget, Fault};
@@ -51,7 +52,7 @@ impl Functions {
             })?;
         }
         // Of several at one address, which are alike, the first in the file.
-        ranges.sort_by(|a, b| a.begin.cmp(&b.begin).then(b.entry.0.cmp(&a.entry.0)));
+        sort_by_numbers(&mut ranges, |range| (range.begin, !(range.entry.0 as u64)));
         Ok(Self { ranges })
     }
 
@@ -171,7 +172,7 @@ impl Inlined {
             }
             budget.work((entries.next_offset().0.saturating_sub(start)) as u64)?;
         }
-        it.ranges.sort_unstable_by_key(|range| (range.depth, range.begin));
+        sort_by_numbers(&mut it.ranges, |range| (range.depth as u64, range.begin));
         Ok(it)
     }
 

@@ -1,5 +1,6 @@
 //! The lines of a unit, and the paths of its files.
 
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -82,7 +83,7 @@ impl Lines {
         }
         lines.rows.truncate(first_row);
         lines.header = Some(rows.header().clone());
-        lines.sequences.sort_unstable_by_key(|sequence| sequence.begin);
+        sort_by_numbers(&mut lines.sequences, |sequence| (sequence.begin, 0));
         Ok(lines)
     }
 

@@ -17,6 +17,7 @@
 //!
 //! The print format is C and is not evaluated: fields are shown by name and value.
 
+use crate::sorting::sort_by_key;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -124,7 +125,7 @@ pub enum Value<'a> {
 impl EventFormats {
     /// In any order; of several with one id the first counts.
     pub fn new(mut formats: Vec<EventFormat>) -> Self {
-        formats.sort_by_key(|format| format.id);
+        sort_by_key(&mut formats, |format| format.id);
         formats.dedup_by_key(|format| format.id);
         Self { formats }
     }

@@ -1,5 +1,6 @@
 //! What is mapped where in a process, at the time that records have reached.
 
+use perftab_perfdata::sorting::sort_by_numbers;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -204,7 +205,7 @@ fn joined(upper: &[Change], lower: &[Change]) -> Vec<Change> {
             changes.push(change.part(start, change.end));
         }
     }
-    changes.sort_unstable_by_key(|change| change.start);
+    sort_by_numbers(&mut changes, |change| (change.start, 0));
     changes
 }
 

@@ -4,6 +4,7 @@
 //! chain; CALLCHAIN_DEFERRED brings the chain when the thread returns to user space, once for all
 //! samples that wait for it. Until then they stand in the profile with their kernel part.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -75,7 +76,7 @@ impl DeferredSamples {
     pub(super) fn take_rest(&mut self) -> Vec<DeferredSample> {
         let mut rest: Vec<DeferredSample> =
             self.waiting.drain().flat_map(|(_, samples)| samples).collect();
-        rest.sort_by_key(|sample| sample.rows.start);
+        sort_by_key(&mut rest, |sample| sample.rows.start);
         self.given_up += rest.len() as u64;
         self.count = 0;
         rest

@@ -2,6 +2,7 @@
 //! can come, as [`super::merge`] tells.
 
 use perftab_perfdata::decode::records::RecordHeader;
+use perftab_perfdata::sorting::sort_by_numbers;
 
 use super::walker::Entry;
 
@@ -82,7 +83,7 @@ impl TimeOrder {
 
     fn release_until(&mut self, limit: u64, mut release: impl FnMut(Entry<'_>)) {
         // Stable, and quick on what the rings have in order already.
-        self.held.sort_by_key(|held| (held.time, held.stream));
+        sort_by_numbers(&mut self.held, |held| (held.time, held.stream.into()));
         let count = self.held.partition_point(|held| held.time <= limit);
         for held in &self.held[..count] {
             let bytes = &self.bytes[held.start..held.start + held.length];

@@ -1,6 +1,7 @@
 //! Warnings: one for each kind of trouble, however often it is met, or one for each thing that has
 //! it, where it must be told which. Each place in the code that adds one tells of a kind of its own.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::panic::Location;
 
 use perftab_perfdata::error::{Warning, WarningKind};
@@ -116,7 +117,7 @@ impl Warnings {
     /// All of them, worst first.
     pub(super) fn finish(self) -> Vec<Warning> {
         let mut warnings: Vec<_> = self.warnings.into_iter().map(|(_, warning)| warning).collect();
-        warnings.sort_by_key(|warning| warning.kind);
+        sort_by_key(&mut warnings, |warning| warning.kind);
         warnings
     }
 }

@@ -3,6 +3,7 @@
 //! As in the timeline of a recording, the weight of a sample lies in the time for which it stands. At its
 //! moment, steady work would be a comb wherever bins and period do not fit each other.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
 use std::ops::Range;
@@ -93,7 +94,7 @@ impl TimeBinsBuilder {
                 Some(()) if is_last => {
                     let tracks = std::mem::take(&mut self.tracks).into_values();
                     let mut tracks: Vec<BinTrack> = tracks.map(|it| in_order(it.track)).collect();
-                    tracks.sort_unstable_by_key(|track| (track.event, track.thread));
+                    sort_by_key(&mut tracks, |track| (track.event, track.thread));
                     let (of, count) = (BinsOf::Threads, TimeBins::MOST);
                     Stage::Done(Some(TimeBins { of, count, length, tracks }))
                 }
@@ -238,7 +239,7 @@ fn in_order(mut track: BinTrack) -> BinTrack {
 }
 
 fn merge_cells(cells: &mut Vec<BinCell>) {
-    cells.sort_unstable_by_key(|cell| (cell.kind, cell.bin));
+    sort_by_key(cells, |cell| (cell.kind, cell.bin));
     cells.dedup_by(|next, cell| {
         let is_same = (next.kind, next.bin) == (cell.kind, cell.bin);
         if is_same {

@@ -1,5 +1,6 @@
 //! The call tree as it is written: its shape, what each call node is, and its line.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
@@ -33,7 +34,7 @@ impl<'a> Body<'_, 'a> {
             _ => RedactedText::default(),
         };
         let mut groups = self.selection.children(0).to_vec();
-        groups.sort_by_key(|&node| name(node).text());
+        sort_by_key(&mut groups, |&node| name(node).text());
         out.texts(Field::GROUPS, groups.iter().map(|&node| name(node)));
 
         let mut entries = vec![self.entry(0, groups.len(), codes::CODE_GROUP)];

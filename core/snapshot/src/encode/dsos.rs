@@ -1,5 +1,6 @@
 //! DSOs, source files and functions: the tables that call nodes refer to.
 
+use perftab_perfdata::sorting::{sort, sort_by_key};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use perftab_names::FunctionId;
@@ -91,15 +92,17 @@ impl<'a> Body<'_, 'a> {
             .kept()
             .filter_map(|node| self.tree.nodes[node as usize].label.function())
             .collect();
-        met.sort_unstable();
+        sort(&mut met);
         met.dedup();
-        met.sort_by_cached_key(|&id| {
+        let keyed = met.into_iter().map(|id| {
             let function = symbols.function(id);
             let name = self.texts.function(id).map(RedactedText::text);
             let rank = self.texts.rank(function.dso);
-            (rank, name.is_none(), name, function.address, function.provenance)
+            ((rank, name.is_none(), name, function.address, function.provenance), id)
         });
-        met
+        let mut keyed: Vec<_> = keyed.collect();
+        sort(&mut keyed);
+        keyed.into_iter().map(|(_, id)| id).collect()
     }
 
     fn kept(&self) -> impl Iterator<Item = u32> {
@@ -123,7 +126,7 @@ impl<'a> Body<'_, 'a> {
             _ => None,
         }));
         let mut dsos: Vec<_> = dsos.into_iter().collect();
-        dsos.sort_by_key(|&dso| self.texts.rank(dso));
+        sort_by_key(&mut dsos, |&dso| self.texts.rank(dso));
         dsos
     }
 
@@ -188,7 +191,7 @@ impl<'a> Body<'_, 'a> {
     fn files(&self, functions: &[FunctionId]) -> Vec<RedactedText<'a>> {
         let named = functions.iter().filter(|&&id| self.texts.function(id).is_some());
         let mut files: Vec<_> = named.filter_map(|&function| self.file(function)).collect();
-        files.sort_by_key(|file| file.text());
+        sort_by_key(&mut files, |file| file.text());
         files.dedup_by_key(|file| file.text());
         files
     }

@@ -3,6 +3,7 @@
 //!
 //! What is told of a function is told of all that the snapshot keeps of its own code, or not at all.
 
+use perftab_perfdata::sorting::{sort, sort_by, sort_by_key};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::num::NonZeroU32;
@@ -80,7 +81,7 @@ impl Heat {
             HotPlace { dso, address, line: line.unwrap_or_default() }
         };
         let mut places: Vec<HotPlace> = self.cells.iter().map(place).collect();
-        places.sort_unstable();
+        sort(&mut places);
         places.dedup();
         places
     }
@@ -146,7 +147,7 @@ impl HeatBuilder {
 
     pub fn finish(self) -> Heat {
         let mut cells: Vec<(Cell, Sum)> = self.sums.into_iter().collect();
-        cells.sort_unstable_by_key(|(cell, _)| *cell);
+        sort_by_key(&mut cells, |(cell, _)| *cell);
         Heat { functions: self.functions, cells }
     }
 }
@@ -169,7 +170,7 @@ fn hottest(contents: &Contents<'_>, tree: &Tree) -> Vec<FunctionId> {
         function.name.is_some() && function.provenance != Provenance::Unnamed
     };
     let mut functions: Vec<_> = shares.into_iter().filter(|(id, _)| has_name(id)).collect();
-    functions.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    sort_by(&mut functions, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     // With so many places they are half of what may have sums, each of every event.
     functions.truncate(MAX_HOT_FUNCTIONS.min(MAX_NODES / 2 / tree.events().max(1)));
     functions.into_iter().map(|(id, _)| id).collect()
@@ -348,7 +349,7 @@ impl<'a> Body<'_, 'a> {
             return out;
         }
         let mut in_order: Vec<&HotFunction<'a>> = hot.iter().collect();
-        in_order.sort_by_key(|hot| hot.code);
+        sort_by_key(&mut in_order, |hot| hot.code);
         let places = || in_order.iter().flat_map(|hot| &hot.places);
         let has_addresses = places().all(|(place, _)| place.address.is_some());
         let has_lines = places().all(|(place, _)| place.line.is_some());
@@ -448,7 +449,7 @@ impl SelectedCode {
         for &node in selection.nodes() {
             kept.nodes[node as usize] = true;
             let mut owners: Vec<_> = owners(tree, node).filter(|id| wanted.contains(id)).collect();
-            owners.sort_unstable();
+            sort(&mut owners);
             owners.dedup();
             for id in owners {
                 let own = kept.own.entry(id).or_insert_with(|| vec![Sum::default(); events]);

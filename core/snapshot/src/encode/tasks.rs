@@ -1,5 +1,6 @@
 //! Processes and threads that have samples, under their own numbers and names.
 
+use perftab_perfdata::sorting::{sort, sort_by_key};
 use std::collections::HashMap;
 
 use perftab_profile::{ProcessId, StringId, ThreadId};
@@ -25,7 +26,7 @@ impl<'a> Body<'_, 'a> {
         let groups = group_numbers(entries);
         let mut processes: Vec<ProcessId> =
             threads.iter().map(|&thread| known.thread(thread).process).collect();
-        processes.sort_unstable();
+        sort(&mut processes);
         processes.dedup();
         out.number(Field::Tasks, processes.len() as u64);
         let mut before = 0;
@@ -65,7 +66,7 @@ impl<'a> Body<'_, 'a> {
         let known = &self.contents.profile.threads;
         let names = threads.iter().map(|&(_, thread)| self.texts.task(known.thread(thread).name));
         let mut names: Vec<_> = names.collect();
-        names.sort_unstable_by_key(|name| name.text());
+        sort_by_key(&mut names, |name| name.text());
         names.dedup_by_key(|name| name.text());
         names
     }

@@ -1,5 +1,6 @@
 //! What texts are called instead.
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -71,7 +72,7 @@ impl<'a> Draft<'a> {
             let marked = rename.matches(&self.text);
             self.stretches.extend(marked.map(|range| Stretch { range, by: By::Rename(number) }));
         }
-        self.stretches.sort_by_key(|stretch| stretch.range.start);
+        sort_by_key(&mut self.stretches, |stretch| stretch.range.start);
         self.stretches.dedup_by(|later, earlier| {
             let overlaps = later.range.start < earlier.range.end;
             if overlaps {

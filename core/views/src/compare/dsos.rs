@@ -4,6 +4,7 @@
 //! has its path, or else its file name, on the other side: another build of it, compared by the
 //! names of functions, since its addresses mean nothing to the other's.
 
+use perftab_perfdata::sorting::sort;
 use std::collections::HashMap;
 
 use perftab_profile::{Dso, DsoId, DsoKind, Identity, Profile};
@@ -154,7 +155,7 @@ impl Pairs {
         let mut met: Vec<[Vec<DsoId>; 2]> =
             met.into_values().filter(|sides| sides.iter().all(|ids| !ids.is_empty())).collect();
         // The order of a hash table is none; numbers of pairs must not depend on it.
-        met.sort_unstable();
+        sort(&mut met);
         met.into_iter().for_each(|sides| self.add(profiles, sides));
     }
 

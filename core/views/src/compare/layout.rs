@@ -1,5 +1,6 @@
 //! Both sides as boxes, for the width that is there.
 
+use perftab_perfdata::sorting::{number_of, sort_by_numbers};
 use std::collections::HashMap;
 
 use perftab_profile::hash_text;
@@ -90,7 +91,7 @@ impl Comparison {
 
 /// Equal widths stay in the order in which they were met first.
 fn sort_by_width(children: &mut [(f64, CallNodeId)]) {
-    children.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    sort_by_numbers(children, |&(width, id)| (!number_of(width), id.0.into()));
 }
 
 struct Layout<'a> {

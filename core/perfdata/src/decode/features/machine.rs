@@ -4,6 +4,7 @@ use super::text::{list, text, text_pairs};
 use crate::decode::Cursor;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::machine::{CoreKind, CpuCache, Machine, NumaNode, Pmu};
+use crate::sorting::sort;
 
 /// perf's own limits are of this size; lists of more are damage.
 const MOST_ENTRIES: u32 = 65_536;
@@ -42,7 +43,7 @@ pub(super) fn cpu_topology(
     let order = cursor.order();
     let mut sockets: Vec<u32> =
         pairs.chunks_exact(8).filter_map(|pair| Some(order.u32(*pair.last_chunk()?))).collect();
-    sockets.sort_unstable();
+    sort(&mut sockets);
     sockets.dedup();
     machine.sockets = u32::try_from(sockets.len()).ok();
     Ok(())

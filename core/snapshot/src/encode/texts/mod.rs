@@ -6,6 +6,7 @@
 
 mod redacted_text;
 
+use perftab_perfdata::sorting::sort_by_key;
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
@@ -111,7 +112,7 @@ impl Texts {
 
         let path = |dso: &usize| lines.get(&Slot::Path(DsoId(*dso as u32))).map(|line| &*line.text);
         let mut order: Vec<usize> = (0..contents.profile.dsos.len()).collect();
-        order.sort_by_key(path);
+        sort_by_key(&mut order, path);
         let mut ranks = vec![0; order.len()];
         for (rank, dso) in order.into_iter().enumerate() {
             ranks[dso] = rank;
