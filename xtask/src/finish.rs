@@ -47,14 +47,6 @@ impl Finish {
         }
     }
 
-    /// How the WebAssembly is packed, as `perftab-bundle` calls it.
-    pub fn packing(self) -> &'static str {
-        match self {
-            Self::Shipped => "zopfli",
-            Self::Quick => "gzip",
-        }
-    }
-
     /// The Cargo profile of the binary, which carries the page of this finish, and the folder that
     /// Cargo builds it to.
     pub fn binary_profile(self) -> (&'static str, &'static str) {

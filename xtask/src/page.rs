@@ -9,8 +9,8 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is shipped before the first flame graph, gzip, WebAssembly included: the goal.
-const GOAL_BYTES: u64 = 350_000;
+/// The page as it is sent, in gzip, WebAssembly included: the goal.
+const GOAL_BYTES: u64 = 700_000;
 
 #[derive(Args, Default)]
 pub struct BuildOptions {
@@ -121,14 +121,14 @@ fn bundle(finish: Finish, facade: &wasm::Facade, page: &Page) -> Result<()> {
     })
 }
 
-/// Prints `size NAME GZIP PLAIN` lines for people.
+/// Prints `size NAME PACKED PLAIN` lines for people.
 fn report(finish: Finish, sizes: &str) -> Result<()> {
     for line in sizes.lines() {
         let words: Vec<&str> = line.split(' ').collect();
-        let ["size", name, gzip, plain] = words[..] else { continue };
-        let (gzip, plain): (u64, u64) = (gzip.parse()?, plain.parse()?);
-        println!("    {name:7} {:>6.1} kB gzip, {:>7.1} kB plain", kb(gzip), kb(plain));
-        if finish == Finish::Shipped && name == "page" && gzip > GOAL_BYTES {
+        let ["size", name, packed, plain] = words[..] else { continue };
+        let (packed, plain): (u64, u64) = (packed.parse()?, plain.parse()?);
+        println!("    {name:7} {:>6.1} kB packed, {:>7.1} kB plain", kb(packed), kb(plain));
+        if finish == Finish::Shipped && name == "page" && packed > GOAL_BYTES {
             println!("    The page is over its goal of {:.0} kB gzip.", kb(GOAL_BYTES));
         }
     }

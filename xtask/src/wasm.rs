@@ -27,7 +27,7 @@ pub enum Std {
 pub struct Facade {
     /// The WebAssembly; its JavaScript lies beside it.
     pub wasm: PathBuf,
-    /// The same in gzip, as the page carries it.
+    /// The same in LZMA, as the page carries it.
     pub packed: PathBuf,
 }
 
@@ -119,7 +119,7 @@ fn forget_paths() -> Result<String> {
 fn bind(finish: Finish, built: &Path) -> Result<Facade> {
     let bound = finish.folder("wasm-bound");
     let wasm = bound.join("perftab_web_bg.wasm");
-    let packed = wasm.with_extension("wasm.gz");
+    let packed = wasm.with_extension("wasm.lzma");
     let bundler = root().join("xtask/bundle/src");
     let inputs = [built, &bundler];
     let outputs = [&*wasm, &packed, &bound.join("perftab_web.js")];
@@ -129,7 +129,6 @@ fn bind(finish: Finish, built: &Path) -> Result<Facade> {
             .arg("run")
             .args(quiet())
             .args(["--locked", "--package=perftab-bundle", "--"])
-            .arg(finish.packing())
             .args([built, &bound]))
     })?;
     Ok(Facade { wasm, packed })

@@ -29,7 +29,7 @@ class ArrivingWorker implements Port {
       worker.onmessage = (event) => this.onmessage?.(event);
       worker.onerror = (event) => this.onerror?.(event);
       this.#worker = worker;
-      // Gzip in base64.
+      // LZMA in base64.
       worker.postMessage({ type: "start", wasm: await dataBlock("wasm") } satisfies Request);
       for (const message of this.#waiting ?? []) {
         worker.postMessage(message);

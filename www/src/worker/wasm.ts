@@ -1,17 +1,14 @@
 // The session's code, from the text that the page carries.
 
 import init from "../generated/perftab_web.js";
+import { unpackLzma } from "./lzma.ts";
 
 /** Memory of the session, for its size. */
 export type Memory = Awaited<ReturnType<typeof init>>["memory"];
 
-/** `text` is gzip in base64. Compiled while it is unpacked. */
+/** `text` is LZMA in base64. */
 export async function startWasm(text: string): Promise<Memory> {
-  const packed = new Blob([decodeBase64(text)]).stream();
-  const unpacked = new Response(packed.pipeThrough(new DecompressionStream("gzip")), {
-    headers: { "content-type": "application/wasm" },
-  });
-  const { memory } = await init({ module_or_path: unpacked });
+  const { memory } = await init({ module_or_path: unpackLzma(decodeBase64(text)) });
   return memory;
 }
 
