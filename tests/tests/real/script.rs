@@ -20,7 +20,7 @@ static volatile unsigned long sum;
 static __attribute__((noinline)) void spins(unsigned long n) { while (n--) sum += n; }
 static __attribute__((noinline)) void works(void) {
     char *bytes = malloc(1 << 20);
-    for (int i = 0; i < 20; i++) { memset(bytes, i, 1 << 20); spins(2000000); }
+    for (int i = 0; i < 20; i++) { memset(bytes, i, 1 << 20); spins(8000000); }
     free(bytes);
 }
 int main(void) {
