@@ -349,5 +349,5 @@ async function openInWorker(tab, paths) {
   const refusals = ["not-perf-data", "truncated", "invalid", "unsupported", "unpacking"];
   if (reply.error !== undefined)
     assert.ok(refusals.includes(reply.error.kind), `${basename(paths[0])}: ${JSON.stringify(reply.error)}`);
-  return reply.ok === undefined ? null : gist(reply.ok);
+  return reply.ok === undefined ? null : gist(reply.ok.info);
 }
