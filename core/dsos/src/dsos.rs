@@ -69,7 +69,7 @@ pub enum RecordedBy {
 }
 
 /// A mapped file. Two builds of one path are two DSOs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dso {
     /// Path as recorded, without ` (deleted)`.
     pub path: String,
@@ -90,6 +90,7 @@ pub struct Dso {
     /// Where the identity stands.
     pub recorded_by: Option<RecordedBy>,
     /// Why there is no identity, where there is more to say than that none was recorded.
+    #[serde(skip)]
     pub no_identity_because: Option<&'static str>,
     /// Where its code was mapped from, as far as that differs, in the order of the recording. An
     /// image is held against it.
@@ -103,7 +104,7 @@ pub struct Dso {
 }
 
 /// A part of a file that was mapped to be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutableMapping {
     /// File offset at which it begins, a multiple of a page.
     pub offset: u64,
@@ -115,7 +116,7 @@ pub struct ExecutableMapping {
 const MAX_EXECUTABLE: usize = 16;
 
 /// Whose code a mapped file counts as, where colours tell own code from that of the system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CountedAs {
     /// What its folder says.
     #[default]
@@ -125,7 +126,7 @@ pub enum CountedAs {
 }
 
 /// Where the kernel, or a module of it, was while it was recorded. All addresses are AVMAs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelPlace {
     /// Of the kernel: where its reference symbol was; the slide of KASLR is the difference to that
     /// symbol's value in a vmlinux. Of a module: where its memory begins. `None` if it was not
@@ -195,14 +196,6 @@ impl Dso {
     pub fn may_have(&self, found: BuildId) -> bool {
         let is_padded = |(recorded, length): (BuildId, _)| recorded.may_be(found, length);
         self.build_id() == Some(found) || self.padded_id().is_some_and(is_padded)
-    }
-
-    /// True if names of a file of this identity may be its names; likewise.
-    pub fn may_be(&self, found: Identity) -> bool {
-        match found {
-            Identity::Gnu(found) => self.may_have(found),
-            Identity::Content(_) => self.identity == Some(found),
-        }
     }
 
     /// The GNU build-id, if that is the identity recorded.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use object::elf;
 use perftab_dsos::{Dso, DsoId, DsoKind};
+use serde::{Deserialize, Serialize};
 
 use super::dwarf::over_budget;
 use super::elf::Elf;
@@ -62,7 +63,7 @@ struct DebugInformation {
 }
 
 /// Debug information that gave less than there is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostInlines {
     /// Why.
     pub why: String,
@@ -71,7 +72,7 @@ pub struct LostInlines {
 }
 
 /// How much of something is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extent {
     /// All of it.
     Whole,
@@ -167,13 +168,6 @@ impl DsoImages {
             }
             _ => None,
         }
-    }
-
-    /// Whether a matched file of a DSO has the symbols of all its functions, and not only of those that it
-    /// exports.
-    pub fn have_symbol_table(&self, dso: DsoId) -> bool {
-        let has_table = |elf: &Elf| elf.section_of_kind(elf::SHT_SYMTAB).is_some();
-        self.of(dso).iter().any(|image| image.image().elf().is_some_and(has_table))
     }
 
     /// The matched files of a DSO, in the order in which they came.
@@ -272,5 +266,6 @@ fn gives(image: &MatchedImage) -> ImageContents {
         functions: has_functions(image.image()),
         inlines: InlineFrames::exist_in(image),
         unwinding: has(&[".eh_frame", ".debug_frame", ".zdebug_frame"]),
+        symbol_table: elf.section_of_kind(elf::SHT_SYMTAB).is_some(),
     }
 }

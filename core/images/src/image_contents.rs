@@ -1,7 +1,9 @@
 //! What a file is good for.
 
+use serde::{Deserialize, Serialize};
+
 /// What a file holds that is of use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageContents {
     /// Names of functions.
     pub functions: bool,
@@ -9,6 +11,8 @@ pub struct ImageContents {
     pub inlines: bool,
     /// Tables for unwinding stack dumps.
     pub unwinding: bool,
+    /// The symbols of all functions, and not only of those that it exports.
+    pub symbol_table: bool,
 }
 
 impl ImageContents {
@@ -28,6 +32,7 @@ impl ImageContents {
             functions: self.functions || other.functions,
             inlines: self.inlines || other.inlines,
             unwinding: self.unwinding || other.unwinding,
+            symbol_table: self.symbol_table || other.symbol_table,
         }
     }
 }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod asked;
 mod code_ranges;
 pub mod containers;
 mod content_identity;
@@ -16,17 +17,20 @@ pub mod demangle;
 mod dso_images;
 mod dwarf;
 mod elf;
+mod findings;
 mod forced;
 mod function_code;
 mod function_starts;
 mod image;
 mod image_contents;
+mod images;
 mod inline_frames;
 mod kallsyms;
 mod kernel_module;
 mod mapped_code;
 mod matched_image;
 mod naming;
+mod offer;
 mod perf_map;
 mod placement;
 mod plt;
@@ -39,14 +43,17 @@ mod toolchain;
 mod whole;
 
 pub use address::{FileOffset, Svma};
+pub use asked::{NameAnswer, NameRequest, Ticket};
 pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};
+pub use findings::{Finding, MatchedFile, Outcome};
 pub use forced::{ForceError, ForcedImage, ForcedNames};
 pub use function_code::{FunctionCode, Machine};
 pub use image::{Image, NotAnImage};
 pub use image_contents::ImageContents;
+pub use images::{AdmittedFile, ForcedFile, Images, InsistedFile};
 pub use inline_frames::{InlineFrames, InlineLevel};
 pub use kallsyms::{Disagreement, KALLSYMS_START, Kallsyms, KallsymsFault, stamped_kallsyms};
 pub use matched_image::MatchedImage;
@@ -54,6 +61,7 @@ pub use naming::{
     AddressNames, DsoNaming, FileNumber, ForcedAddresses, FunctionNumber, MatchedNames, NamedLevel,
     NamingDepth, PLT_SUFFIX,
 };
+pub use offer::{NotUsed, Offer, OfferReport, OfferStep, UsedFile};
 pub use recorded::RecordedIdentities;
 pub use rejection::{Rejection, SameName};
 pub use supplementary::SupplementaryLink;

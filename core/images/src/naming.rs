@@ -1,17 +1,8 @@
 //! What the files of a DSO say of its addresses, as columns.
 //!
 //! Nothing here knows samples: addresses come in, names go out, and with them the identity of the files
-//! that they are from, so that whoever takes them in can compare once more. Only this crate makes
-//! [`MatchedNames`] and [`ForcedAddresses`]:
-//!
-//! ```compile_fail,E0639
-//! use perftab_images::{AddressNames, MatchedNames};
-//! use perftab_dsos::Identity;
-//!
-//! fn names_from_elsewhere(identity: Identity, names: AddressNames) -> MatchedNames {
-//!     MatchedNames { identity, names }
-//! }
-//! ```
+//! that they are from. They are plain values, which may come from elsewhere. So whoever takes them in
+//! compares the identity once more, and asks [`AddressNames::fit`].
 //!
 //! **Inline frames.** DWARF and the symbol table both name the outermost level. The symbol's name
 //! is taken where there is one, so that a function is the same whether inlines are shown or
@@ -22,6 +13,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use perftab_dsos::{Dso, DsoId, Identity};
+use serde::{Deserialize, Serialize};
 
 use crate::address::Svma;
 use crate::demangle::demangle;
@@ -33,7 +25,8 @@ use crate::symbol_table::{Symbol, SymbolKind};
 pub const PLT_SUFFIX: &str = "@plt";
 
 /// How deep addresses are named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NamingDepth {
     /// Down to the functions that the compiler inlined, with lines.
     #[default]
@@ -78,7 +71,6 @@ pub struct AddressNames {
 
 /// Names from files that passed the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct MatchedNames {
     /// What the files are.
     pub identity: Identity,
@@ -86,17 +78,8 @@ pub struct MatchedNames {
     pub names: AddressNames,
 }
 
-impl MatchedNames {
-    /// What no file says.
-    #[cfg(feature = "testing")]
-    pub fn for_tests(identity: Identity, names: AddressNames) -> Self {
-        Self { identity, names }
-    }
-}
-
 /// Names from a file that the user insists on: of functions alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ForcedAddresses {
     /// What the file says.
     pub names: AddressNames,
@@ -311,6 +294,22 @@ impl AddressNames {
     fn push_one(&mut self, function: Option<FunctionNumber>) {
         self.levels.push(NamedLevel { function, file: None, line: None });
         self.lengths.push(1);
+    }
+
+    /// Whether the columns are of so many addresses and fit each other, where answers before them had so
+    /// many functions and files.
+    pub fn fit(&self, addresses: usize, functions: usize, files: usize) -> bool {
+        let levels = self.lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+        let functions = functions + self.functions.len();
+        let files = files + self.files.len();
+        let is_known = |level: &NamedLevel| {
+            level.function.is_none_or(|function| (function.0 as usize) < functions)
+                && level.file.is_none_or(|file| (file.0 as usize) < files)
+        };
+        self.lengths.len() == addresses
+            && self.lengths.iter().all(|&length| length > 0)
+            && levels == self.levels.len() as u64
+            && self.levels.iter().all(is_known)
     }
 
     /// The levels of each address.

@@ -10,6 +10,7 @@ mod hints;
 mod ledger;
 mod lookup;
 mod matched_symbols;
+mod naming_work;
 mod symbols;
 
 pub use functions::{FunctionId, Provenance};
@@ -17,4 +18,5 @@ pub use hints::{Hint, hints};
 pub use ledger::{Attempt, Ledger, LedgerRow, Status};
 pub use lookup::KnownName;
 pub use matched_symbols::MatchedSymbols;
-pub use symbols::{FileId, Function, Inlining, Level, Naming, NamingWork, Symbols};
+pub use naming_work::NamingWork;
+pub use symbols::{FileId, Function, Inlining, Level, Naming, Symbols};

@@ -1,12 +1,7 @@
 //! The names of a profile's frames: the only source of names for views, exports and links.
 //!
 //! Before anything is matched every frame has one level, a function without a name. When a file
-//! passed the gate, the frames of its DSOs are named again, in ascending order of address, in
-//! slices that the host chooses ([`Symbols::begin`], [`Symbols::step`]) or at once
-//! ([`Symbols::resolve`]).
-//!
-//! Names come as columns, with the identity of the files that they are from. It is compared with the
-//! recorded one here as well ([`Symbols::adopt`]): the gate holds at both ends.
+//! passed the gate, the frames of its DSOs are named again ([`super::NamingWork`]).
 
 use perftab_perfdata::sorting::sort_by_numbers;
 use std::collections::HashSet;
@@ -14,8 +9,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use perftab_images::{
-    AddressNames, DsoImages, DsoNaming, ForceError, ForcedNames, MatchedNames, NamedLevel,
-    NamingDepth,
+    AddressNames, DsoNaming, ForceError, ForcedAddresses, NamedLevel, NamingDepth,
 };
 use perftab_profile::{DsoId, DsoKind, FrameId, OffCpu, Profile, StringId, Strings};
 
@@ -105,37 +99,11 @@ pub enum Naming {
     Forced,
 }
 
-/// A DSO being named; see [`Symbols::begin`].
-pub struct NamingWork {
-    asked: DsoNaming,
-    next: usize,
-    end: usize,
-    total: usize,
-    met: MetNames,
-}
-
 /// What the numbers in answers stand for.
 #[derive(Default)]
-struct MetNames {
+pub(super) struct MetNames {
     functions: Vec<FunctionId>,
     files: Vec<FileId>,
-}
-
-impl NamingWork {
-    /// Frames named so far, and all that there are.
-    pub fn progress(&self) -> (usize, usize) {
-        (self.total - (self.end - self.next), self.total)
-    }
-
-    /// Whose frames they are.
-    pub fn dso(&self) -> DsoId {
-        self.asked.dso()
-    }
-
-    /// True if nothing is left.
-    pub fn is_done(&self) -> bool {
-        self.next == self.end
-    }
 }
 
 impl Symbols {
@@ -238,12 +206,6 @@ impl Symbols {
         self.texts.get(StringId(id.0.get() - 1))
     }
 
-    /// Names all frames of a DSO again, from the files matched with it.
-    pub fn resolve(&mut self, profile: &Profile, dso: DsoId, images: &DsoImages) {
-        let mut work = self.begin(dso, NamingDepth::Inlined);
-        self.step(&mut work, profile, images, usize::MAX);
-    }
-
     /// Where the frames of a DSO stand in `order`.
     fn places_of(&self, dso: DsoId) -> Range<usize> {
         let bounds = self.dso_starts.get(dso.index()).zip(self.dso_starts.get(dso.index() + 1));
@@ -260,51 +222,24 @@ impl Symbols {
         self.known.contains(&frame)
     }
 
-    /// Starts to name the frames of a DSO again.
-    pub fn begin(&self, dso: DsoId, depth: NamingDepth) -> NamingWork {
-        let Range { start: next, end } = self.places_of(dso);
-        let asked = DsoNaming::new(dso, depth);
-        NamingWork { asked, next, end, total: end - next, met: MetNames::default() }
+    /// Those frames of a DSO whose names did not come with a link, likewise.
+    pub(super) fn open_frames(&self, dso: DsoId) -> Vec<FrameId> {
+        self.without_known(self.frames_of(dso))
     }
 
-    /// Names up to `frames` more frames of `work`; what is not reached keeps the names it had.
-    pub fn step(
-        &mut self,
-        work: &mut NamingWork,
-        profile: &Profile,
-        images: &DsoImages,
-        frames: usize,
-    ) {
-        let end = work.next.saturating_add(frames).min(work.end);
-        let open = self.without_known(&self.order[work.next..end]);
-        let dso = profile.dsos.get(work.dso());
-        let addresses = open.iter().map(|&frame| profile.frames.get(frame).address);
-        work.next = match images.name(&mut work.asked, dso, addresses) {
-            Some(answer) => {
-                self.adopt(profile, work.asked.dso(), &mut work.met, &open, &answer);
-                end
-            }
-            None => work.end,
-        };
-    }
-
-    /// Takes in what the files of a DSO say of some of its frames, if they are of the build that was
-    /// recorded.
-    fn adopt(
+    /// Takes in what the files of a DSO say of some of its frames.
+    pub(super) fn adopt(
         &mut self,
         profile: &Profile,
         id: DsoId,
         met: &mut MetNames,
         frames: &[FrameId],
-        answer: &MatchedNames,
+        names: &AddressNames,
     ) {
-        let dso = profile.dsos.get(id);
-        if !dso.may_be(answer.identity) {
-            return;
-        }
-        self.meet(id, &answer.names, Provenance::Matched, met);
+        self.meet(id, names, Provenance::Matched, met);
+        let is_module = profile.dsos.get(id).kind == DsoKind::Module;
         let mut levels = Vec::new();
-        for (&frame, named) in frames.iter().zip(answer.names.by_address()) {
+        for (&frame, named) in frames.iter().zip(names.by_address()) {
             let unnamed = Functions::of_frame(frame);
             levels.clear();
             levels.extend(named.iter().map(|level| met.level(level, unnamed)));
@@ -314,7 +249,6 @@ impl Symbols {
             // A stripped file must not take away a name that the recording has. Of a module the
             // recording knows better: where its code lies is worked out, not read.
             let (found, known) = (self.function(merged), self.function(self.merged(frame)));
-            let is_module = dso.kind == DsoKind::Module;
             let is_worse = found.name.is_none() || (is_module && found.name != known.name);
             if known.provenance == Provenance::Embedded && is_worse {
                 continue;
@@ -355,15 +289,26 @@ impl Symbols {
         }
     }
 
-    /// Names the frames of a DSO that have no name from a file that the user insists on, and marks
-    /// each name; returns how many got one, at least one.
-    pub fn force(&mut self, profile: &Profile, forced: &ForcedNames) -> Result<usize, ForceError> {
-        let id = forced.dso();
-        let mut open = self.without_known(self.frames_of(id));
+    /// Where the frames of a DSO lie that have no name, or one of a file that the user insists on.
+    pub fn forceable(&self, profile: &Profile, dso: DsoId) -> Vec<u64> {
+        let is_open = |&&frame: &&FrameId| {
+            let function = self.function(self.merged(frame));
+            function.name.is_none() || function.provenance == Provenance::Forced
+        };
+        let open = self.open_frames(dso);
+        open.iter().filter(is_open).map(|&frame| profile.frames.get(frame).address).collect()
+    }
+
+    /// Names the frames of a DSO that have no name as a file that the user insists on does, and marks
+    /// each name; returns how many got one, at least one. The answer is to [`Self::forceable`], and
+    /// former forced names were taken away since.
+    pub fn force(&mut self, dso: DsoId, answer: &ForcedAddresses) -> Result<usize, ForceError> {
+        let mut open = self.open_frames(dso);
         open.retain(|&frame| self.function(self.merged(frame)).name.is_none());
-        let addresses = open.iter().map(|&frame| profile.frames.get(frame).address);
-        let answer = forced.name(profile.dsos.get(id), addresses)?;
-        match self.name_plainly(id, &open, &answer.names, Provenance::Forced) {
+        if !answer.names.fit(open.len(), 0, 0) {
+            return Err(ForceError::NamesNothing);
+        }
+        match self.name_plainly(dso, &open, &answer.names, Provenance::Forced) {
             0 => Err(ForceError::NamesNothing),
             named => Ok(named),
         }
@@ -474,6 +419,11 @@ impl Level {
 }
 
 impl MetNames {
+    /// How many functions and files answers have had so far.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.functions.len(), self.files.len())
+    }
+
     /// A number that no answer has explained is no name.
     fn function(&self, level: &NamedLevel) -> Option<FunctionId> {
         self.functions.get(level.function?.0 as usize).copied()
@@ -488,7 +438,3 @@ impl MetNames {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "symbols_tests.rs"]
-mod tests;

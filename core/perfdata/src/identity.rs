@@ -67,7 +67,7 @@ impl fmt::Display for Identity {
 }
 
 /// What an MMAP2 record says of the file behind a mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MappedFrom {
     /// Its build-id.
     BuildId(BuildId),

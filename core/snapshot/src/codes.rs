@@ -93,7 +93,12 @@ pub(super) fn gives_code(gives: ImageContents) -> u8 {
 }
 
 pub(super) fn gives_of(code: u8) -> ImageContents {
-    ImageContents { functions: code & 1 != 0, inlines: code & 2 != 0, unwinding: code & 4 != 0 }
+    ImageContents {
+        functions: code & 1 != 0,
+        inlines: code & 2 != 0,
+        unwinding: code & 4 != 0,
+        symbol_table: false,
+    }
 }
 
 #[cfg(test)]

@@ -490,7 +490,6 @@ impl Session {
             profile: &self.profile,
             symbols: &self.symbols,
             ledger: &self.ledger,
-            images: &self.images,
             tree,
             nanoseconds: self.nanoseconds(query),
         }
@@ -519,7 +518,6 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use perftab_images::DsoImages;
     use perftab_names::Ledger;
     use perftab_views::compare::Recordings;
     use perftab_views::fixture::{fixture, ungrouped};
@@ -530,12 +528,11 @@ mod tests {
     fn a_call_says_what_all_calls_of_its_function_come_to() {
         let made = fixture("A F 30\nB F 10\nC 60");
         let tree = CallTree::new(&made.profile, &made.symbols, &ungrouped());
-        let (ledger, images) = (Ledger::new(&made.profile.dsos), DsoImages::default());
+        let ledger = Ledger::new(&made.profile.dsos);
         let side = Source {
             profile: &made.profile,
             symbols: &made.symbols,
             ledger: &ledger,
-            images: &images,
             tree: &tree,
             nanoseconds: 0,
         };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use perftab_images::{DsoImages, NamingDepth, RecordedIdentities};
+use perftab_images::RecordedIdentities;
 use perftab_perfdata::error::Warning;
 use perftab_perfdata::text::printable;
 use perftab_profile::WallClockTime;
@@ -111,11 +111,9 @@ impl Session {
             symbols: snapshot.symbols,
             ledger: snapshot.ledger,
             recorded,
-            images: DsoImages::default(),
-            held: 0,
+            naming: Default::default(),
+            images: None,
             vouched: HashSet::new(),
-            naming_depth: NamingDepth::default(),
-            to_name: Vec::new(),
             trees: Trees::default(),
             distances: Default::default(),
             ranges: Default::default(),

@@ -6,6 +6,7 @@ mod damage;
 mod decode;
 mod fixtures;
 mod forms;
+mod images_side;
 mod link_times;
 mod link_vectors;
 mod oracle;

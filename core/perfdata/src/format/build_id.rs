@@ -16,7 +16,7 @@ pub struct BuildId {
 }
 
 /// Whether it was recorded how long an id is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdLength {
     /// It has as many bytes as it says.
     #[default]

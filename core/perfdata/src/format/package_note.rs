@@ -9,12 +9,14 @@
 //!  "osCpe":"cpe:/o:fedoraproject:fedora:39","debugInfoUrl":"https://debuginfod…"}
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use super::elf_note::{Endian, find_note};
 
 const NT_FDO_PACKAGING_METADATA: u32 = 0xcafe_1a7e;
 
 /// What a file says of its package. Text of strangers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageNote {
     /// The source package.
     pub name: Option<String>,

@@ -23,7 +23,6 @@ mod tree;
 
 use std::collections::HashSet;
 
-use perftab_images::DsoImages;
 use perftab_names::{Ledger, Symbols};
 use perftab_profile::{Profile, Strings};
 
@@ -50,8 +49,6 @@ pub struct Source<'a> {
     pub symbols: &'a Symbols,
     /// Where they come from.
     pub ledger: &'a Ledger,
-    /// The files that give them.
-    pub images: &'a DsoImages,
     /// What is shown of it.
     pub tree: &'a CallTree,
     /// How long what is shown took; 0 if that was not recorded.

@@ -132,7 +132,8 @@ fn lacking(
     let knows_all = |side: ComparedSide| {
         let (source, dsos) = members(side);
         dsos.iter().all(|dso| {
-            source.ledger.row(dso.id).holds().inlines || source.images.have_symbol_table(dso.id)
+            let holds = source.ledger.row(dso.id).holds();
+            holds.inlines || holds.symbol_table
         })
     };
     let lacks_some = |sums: &Sums| {

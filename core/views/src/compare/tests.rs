@@ -36,11 +36,8 @@ fn tree(fixture: &Fixture) -> CallTree {
     CallTree::new(&fixture.profile, &fixture.symbols, &ungrouped())
 }
 
-/// What is known of where names come from.
-struct Files(Ledger, DsoImages);
-
 /// No file is here; names, if there are any, came in the recording.
-fn no_files(fixture: &Fixture) -> Files {
+fn no_files(fixture: &Fixture) -> Ledger {
     let mut ledger = Ledger::new(&fixture.profile.dsos);
     let functions = (0..fixture.symbols.function_count() as u32).map(FunctionId);
     for function in functions.map(|id| fixture.symbols.function(id)) {
@@ -48,31 +45,30 @@ fn no_files(fixture: &Fixture) -> Files {
             ledger.embedded(function.dso);
         }
     }
-    Files(ledger, DsoImages::default())
+    ledger
 }
 
 /// A file that matches the one DSO with code, and what it holds.
-fn matched(fixture: &Fixture, gives: ImageContents) -> Files {
+fn matched(fixture: &Fixture, gives: ImageContents) -> Ledger {
     let mut files = no_files(fixture);
-    files.0.matched(APP, "app", gives);
+    files.matched(APP, "app", gives);
     files
 }
 
 const FUNCTIONS: ImageContents =
-    ImageContents { functions: true, inlines: false, unwinding: false };
-const INLINES: ImageContents = ImageContents { functions: true, inlines: true, unwinding: false };
+    ImageContents { functions: true, inlines: false, unwinding: false, symbol_table: false };
+const INLINES: ImageContents = ImageContents { inlines: true, ..FUNCTIONS };
 
-fn source<'a>(fixture: &'a Fixture, files: &'a Files, tree: &'a CallTree) -> Source<'a> {
+fn source<'a>(fixture: &'a Fixture, ledger: &'a Ledger, tree: &'a CallTree) -> Source<'a> {
     let Fixture { profile, symbols } = fixture;
-    let Files(ledger, images) = files;
-    Source { profile, symbols, ledger, images, tree, nanoseconds: 1_000_000_000 }
+    Source { profile, symbols, ledger, tree, nanoseconds: 1_000_000_000 }
 }
 
 fn compare(before: &Fixture, after: &Fixture) -> Comparison {
     compare_with([(before, no_files(before)), (after, no_files(after))])
 }
 
-fn compare_with(sides: [(&Fixture, Files); 2]) -> Comparison {
+fn compare_with(sides: [(&Fixture, Ledger); 2]) -> Comparison {
     let trees = [tree(sides[0].0), tree(sides[1].0)];
     let [before, after] = [0, 1].map(|at: usize| source(sides[at].0, &sides[at].1, &trees[at]));
     Comparison::new(&before, &after, Recordings::Two)

@@ -1,7 +1,8 @@
 //! A link opened elsewhere: the same gate, the same names.
 
 use perftab_images::{
-    DsoImages, Image, ImageContents, MatchedImage, NamingDepth, RecordedIdentities, Rejection,
+    DsoImages, DsoNaming, Image, ImageContents, MatchedImage, NamingDepth, RecordedIdentities,
+    Rejection, Ticket,
 };
 use perftab_names::{Ledger, Symbols};
 use perftab_profile::{
@@ -155,11 +156,16 @@ fn frames_are_named_in_slices_as_at_once() {
     let recorded = RecordedIdentities::new(&sliced.profile.dsos);
     let matched = MatchedImage::admit(&recorded, image(&program)).expect("the build recorded");
     sliced.images.add(matched).expect("readable");
-    let mut work = sliced.symbols.begin(sliced.dso, NamingDepth::Inlined);
+    let depth = NamingDepth::Inlined;
+    let mut work = sliced.symbols.begin(sliced.dso, depth, Ticket::default());
+    let mut naming = DsoNaming::new(sliced.dso, depth);
     let mut slices = 0;
     while !work.is_done() {
         let before = work.progress().0;
-        sliced.symbols.step(&mut work, &sliced.profile, &sliced.images, 7);
+        let request = work.ask(&sliced.profile, 7).expect("there is more to ask");
+        let dso = sliced.profile.dsos.get(sliced.dso);
+        let answer = sliced.images.answer(&mut naming, dso, &request);
+        assert!(sliced.symbols.take(&mut work, &sliced.profile, &recorded, &answer));
         assert!(work.progress().0 > before && work.progress().0 <= before + 7);
         slices += 1;
     }

@@ -4,18 +4,20 @@
 //! builds that were not recorded are recognised by their first bytes and not held; of an archive
 //! with all modules of a kernel those stay that ran.
 
-use perftab_images::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
-use perftab_images::{ContentHashing, Image, NotAnImage, Rejection};
 use perftab_perfdata::decode::{ByteSource, ReadError, SliceSource};
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::format::elf_note::build_id_of_elf;
 use serde::Serialize;
 
-use super::{AdmittedFile, Session};
+use super::content_identity::ContentHashing;
+use super::image::{Image, NotAnImage};
+use super::images::{AdmittedFile, Images};
+use super::rejection::Rejection;
+use crate::containers::{ContainerError, Form, HEAD, Layers, MemberUse, Visitor};
 
 /// Bytes of the file that are read at once.
 const BLOCK: u64 = 256 << 10;
-/// Most bytes of unpacked images that a session holds: WebAssembly has 4 GB for all it does.
+/// Most bytes of unpacked images that are held: WebAssembly has 4 GB for all it does.
 const HELD_MAX: u64 = if usize::BITS == 32 { 2_000_000_000 } else { 4_000_000_000 };
 /// Most bytes of a member that does not show at once that it is of use: a few bytes can be packed
 /// zeros without end.
@@ -25,7 +27,7 @@ const LISTED_MAX: usize = 200;
 
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 
-/// A file on its way into a session.
+/// A file on its way into [`Images`].
 pub struct Offer {
     name: String,
     source: Option<Box<dyn ByteSource>>,
@@ -90,20 +92,9 @@ pub struct NotUsed {
     pub message: String,
 }
 
-impl Session {
-    /// Whether a debug file that is here names a file of this id.
-    fn is_supplementary(&self, id: BuildId) -> bool {
-        self.wanted_supplementary().iter().any(|(_, link)| link.build_id == id)
-    }
-
-    /// Offers a file of any kind. `name` is what the host calls it.
-    pub fn offer(&self, name: &str, source: Box<dyn ByteSource>) -> Offer {
-        Offer::new(name, source)
-    }
-}
-
 impl Offer {
-    fn new(name: &str, source: Box<dyn ByteSource>) -> Self {
+    /// Of a file of any kind. `name` is what the host calls it.
+    pub fn new(name: &str, source: Box<dyn ByteSource>) -> Self {
         Self {
             name: name.to_owned(),
             total: source.len(),
@@ -117,8 +108,8 @@ impl Offer {
     }
 
     /// Goes on until about so many bytes were read or came out of what is packed.
-    pub fn step(&mut self, session: &mut Session, bytes: usize) -> OfferStep {
-        match self.try_step(session, bytes) {
+    pub fn step(&mut self, images: &mut Images, bytes: usize) -> OfferStep {
+        match self.try_step(images, bytes) {
             Ok(None) => OfferStep::More { done: self.read, total: self.total },
             Ok(Some(report)) => OfferStep::Done(report),
             Err(error) => {
@@ -130,9 +121,9 @@ impl Offer {
     }
 
     /// Everything at once.
-    pub fn finish(mut self, session: &mut Session) -> OfferReport {
+    pub fn finish(mut self, images: &mut Images) -> OfferReport {
         loop {
-            if let OfferStep::Done(report) = self.step(session, usize::MAX) {
+            if let OfferStep::Done(report) = self.step(images, usize::MAX) {
                 return report;
             }
         }
@@ -140,14 +131,14 @@ impl Offer {
 
     fn try_step(
         &mut self,
-        session: &mut Session,
+        images: &mut Images,
         bytes: usize,
     ) -> Result<Option<OfferReport>, ReadError> {
         if let Some(HashedImage { image, hashing }) = &mut self.hashed {
             let is_known = image.read_on(hashing, bytes)?;
             self.read = hashing.read();
             if is_known && let Some(HashedImage { image, .. }) = self.hashed.take() {
-                let admitted = session.admit_image(&self.name, Ok(image));
+                let admitted = images.admit(&self.name, Ok(image));
                 self.report.take(&self.name, admitted);
             }
             return Ok(None);
@@ -159,12 +150,12 @@ impl Offer {
             let first = source.read_vec(0, self.total.min(Form::DETECTED_IN as u64))?;
             match Form::detect(&first) {
                 Some(form) => self.layers = Some(Layers::new(&self.name, form)),
-                None => self.offer_itself(session),
+                None => self.offer_itself(images),
             }
             return Ok(None);
         };
         let mut collector =
-            Collector { session, report: &mut self.report, member: &mut self.member };
+            Collector { images, report: &mut self.report, member: &mut self.member };
         let mut done = 0_usize;
         while done < bytes && !layers.is_done() {
             if layers.is_hungry() {
@@ -183,15 +174,15 @@ impl Offer {
 
     /// The file is no container: it may be an image itself, read only where it is touched. One
     /// without a build-id may have to be read whole.
-    fn offer_itself(&mut self, session: &mut Session) {
+    fn offer_itself(&mut self, images: &mut Images) {
         let Some(source) = self.source.take() else { return };
         match open_image(&self.name, source) {
-            Ok(image) if session.recorded.has_to_read(&image) => {
+            Ok(image) if images.recorded().has_to_read(&image) => {
                 self.hashed = Some(HashedImage { image, hashing: ContentHashing::default() });
             }
             image => {
                 self.read = self.total;
-                let admitted = session.admit_image(&self.name, image);
+                let admitted = images.admit(&self.name, image);
                 self.report.take(&self.name, admitted);
             }
         }
@@ -242,7 +233,7 @@ struct Member {
 
 /// Holds members that may be of use, and offers them when they are whole.
 struct Collector<'a> {
-    session: &'a mut Session,
+    images: &'a mut Images,
     report: &'a mut OfferReport,
     member: &'a mut Option<Member>,
 }
@@ -258,14 +249,14 @@ impl Visitor for Collector<'_> {
             return MemberUse::Skip;
         }
         let found = build_id_of_elf(&SliceSource::new(head));
-        let refusal = found.filter(|&id| !self.session.is_supplementary(id));
-        if let Some(refusal) = refusal.and_then(|id| self.session.recorded.refusal(name, id)) {
-            self.session.note_refusal(name, &refusal);
+        let refusal = found.filter(|&id| !self.images.is_supplementary(id));
+        if let Some(refusal) = refusal.and_then(|id| self.images.recorded().refusal(name, id)) {
+            self.images.refuse(name, &refusal);
             self.report.refuse_member(name, refusal);
             return MemberUse::Skip;
         }
         let limit = if found.is_some() { HELD_MAX } else { UNKNOWN_MAX };
-        let limit = limit.min(HELD_MAX.saturating_sub(self.session.held));
+        let limit = limit.min(self.images.room(HELD_MAX));
         *self.member = Some(Member { name: name.to_owned(), limit, bytes: Pieces::default() });
         self.bytes(head)
     }
@@ -286,9 +277,9 @@ impl Visitor for Collector<'_> {
     fn end(&mut self) {
         let Some(Member { name, bytes, .. }) = self.member.take() else { return };
         let length = bytes.length;
-        match self.session.admit_image(&name, open_image(&name, Box::new(bytes))) {
+        match self.images.admit(&name, open_image(&name, Box::new(bytes))) {
             Ok(admitted) => {
-                self.session.held += length;
+                self.images.hold(length);
                 self.report.take(&name, Ok(admitted));
             }
             Err(reason) => self.report.refuse_member(&name, reason),

@@ -1,0 +1,223 @@
+//! [`Images`]: all files that are given for one profile, wherever that is.
+//!
+//! It is told what was recorded, is asked with files and addresses, and answers with plain values: a
+//! [`Finding`] for each file, names as columns. So it may live in the same place as the profile or in
+//! another, and whoever takes its answers in compares the identities once more.
+
+use std::collections::HashMap;
+
+use perftab_dsos::{DsoId, Dsos, Identity};
+use perftab_perfdata::decode::ByteSource;
+use perftab_perfdata::format::BuildId;
+
+use super::address::Svma;
+use super::asked::{NameAnswer, NameRequest, Ticket};
+use super::dso_images::{AddedImage, DsoImages};
+use super::findings::{Finding, MatchedFile, Outcome};
+use super::forced::{ForceError, ForcedImage, ForcedNames};
+use super::function_code::FunctionCode;
+use super::image::{Image, NotAnImage};
+use super::matched_image::MatchedImage;
+use super::naming::{DsoNaming, ForcedAddresses};
+use super::recorded::RecordedIdentities;
+use super::rejection::Rejection;
+use super::supplementary::SupplementaryLink;
+
+/// All files of one profile.
+pub struct Images {
+    dsos: Dsos,
+    recorded: RecordedIdentities,
+    files: DsoImages,
+    /// Bytes of unpacked files in memory.
+    held: u64,
+    /// What is being named, with the newest ticket of each DSO.
+    namings: HashMap<DsoId, (Ticket, DsoNaming)>,
+    findings: Vec<Finding>,
+}
+
+/// A file that passed the gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmittedFile {
+    /// The DSOs that it names.
+    pub dsos: Vec<DsoId>,
+    /// What it holds, in words.
+    pub gives: &'static str,
+}
+
+/// What became of a file that the user insists on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InsistedFile {
+    /// It is the file that ran: it was admitted.
+    Matched(AdmittedFile),
+    /// It is another one, or nothing tells.
+    Forced(ForcedFile),
+}
+
+/// A file that is not known to be the one that ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForcedFile {
+    /// What the host calls it.
+    pub name: String,
+    /// What it says that it is.
+    pub found: Option<Identity>,
+    /// What it says of the addresses that were asked for.
+    pub names: ForcedAddresses,
+}
+
+impl Images {
+    /// For the profile that has these DSOs.
+    pub fn new(dsos: Dsos) -> Self {
+        Self {
+            recorded: RecordedIdentities::new(&dsos),
+            dsos,
+            files: DsoImages::default(),
+            held: 0,
+            namings: HashMap::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// What files turned out to be since this was asked last.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// What was recorded.
+    pub fn recorded(&self) -> &RecordedIdentities {
+        &self.recorded
+    }
+
+    /// Offers an image. `name` is what the host calls the file: it orders nothing and decides nothing,
+    /// but tells humans which of their files was refused.
+    pub fn admit(
+        &mut self,
+        name: &str,
+        image: Result<Image, NotAnImage>,
+    ) -> Result<AdmittedFile, Rejection> {
+        let package = image.as_ref().ok().and_then(Image::package);
+        let toolchain = image.as_ref().ok().and_then(Image::toolchain);
+        let admitted = image.map_err(Rejection::from).and_then(|image| self.try_admit(image));
+        let (outcome, answer) = match admitted {
+            Ok((outcome, admitted)) => (outcome, Ok(admitted)),
+            Err(rejection) => {
+                (Outcome::Refused { rejection: rejection.clone(), toolchain }, Err(rejection))
+            }
+        };
+        self.findings.push(Finding { name: name.to_owned(), package, outcome });
+        answer
+    }
+
+    fn try_admit(&mut self, image: Image) -> Result<(Outcome, AdmittedFile), Rejection> {
+        if !self.recorded.has(&image) && self.files.name_supplementary(&image) {
+            let AddedImage { dsos, gives } =
+                self.files.add_supplementary(image).unwrap_or_default();
+            let outcome = Outcome::Shared { dsos: dsos.clone() };
+            return Ok((outcome, AdmittedFile { dsos, gives: gives.sentence() }));
+        }
+        let image = MatchedImage::admit(&self.recorded, image)?;
+        let identity = image.identity();
+        let AddedImage { dsos, gives } = self.files.add(image)?;
+        let why = |dso: DsoId| self.files.why_unplaced(dso, self.dsos.get(dso));
+        let unplaced = |&dso: &DsoId| Some((dso, why(dso)?.to_owned()));
+        let unplaced = dsos.iter().filter_map(unplaced).collect();
+        let outcome =
+            Outcome::Matched(MatchedFile { identity, gives, dsos: dsos.clone(), unplaced });
+        Ok((outcome, AdmittedFile { dsos, gives: gives.sentence() }))
+    }
+
+    /// Notes that a file is not used, of which no more than its beginning was read.
+    pub(super) fn refuse(&mut self, name: &str, rejection: &Rejection) {
+        let outcome = Outcome::Refused { rejection: rejection.clone(), toolchain: None };
+        self.findings.push(Finding { name: name.to_owned(), package: None, outcome });
+    }
+
+    /// Reads the names of the functions at these addresses of a DSO from a file that may be another
+    /// than the one that ran. One that is the right one is admitted instead.
+    pub fn insist(
+        &mut self,
+        dso: DsoId,
+        addresses: &[u64],
+        name: &str,
+        source: Box<dyn ByteSource>,
+    ) -> Result<InsistedFile, ForceError> {
+        if dso.index() >= self.dsos.len() {
+            return Err(ForceError::NoSuchDso);
+        }
+        let unusable = |reason: Rejection| ForceError::Unusable { reason };
+        let image = Image::open(name, source).map_err(|error| unusable(error.into()))?;
+        if self.recorded.matches(dso, &image) {
+            return self.admit(name, Ok(image)).map(InsistedFile::Matched).map_err(unusable);
+        }
+        let found = image.identity();
+        let unreadable = |message: String| unusable(Rejection::Unreadable { message });
+        let forced = ForcedNames::read(ForcedImage::insist(dso, image))
+            .map_err(|error| unreadable(error.to_string()))?;
+        let names = forced.name(self.dsos.get(dso), addresses.iter().copied())?;
+        Ok(InsistedFile::Forced(ForcedFile { name: name.to_owned(), found, names }))
+    }
+
+    /// Names addresses. What has been asked for again with a newer ticket is not named any more.
+    pub fn name(&mut self, request: &NameRequest) -> NameAnswer {
+        let NameRequest { ticket, dso, depth, first, .. } = *request;
+        let nothing = NameAnswer { ticket, first, names: None, lost: None };
+        if dso.index() >= self.dsos.len() {
+            return nothing;
+        }
+        let begin = || (ticket, DsoNaming::new(dso, depth));
+        let (newest, naming) = self.namings.entry(dso).or_insert_with(begin);
+        if *newest > ticket {
+            return nothing;
+        }
+        if *newest < ticket {
+            (*newest, *naming) = begin();
+        }
+        let answer = self.files.answer(naming, self.dsos.get(dso), request);
+        if request.rest == 0 {
+            *naming = DsoNaming::new(dso, depth);
+        }
+        answer
+    }
+
+    /// Files that debug files which were admitted name as what they have in common with others: of
+    /// each the name of one that names it, the path that it has for it, and the build-id.
+    pub fn wanted_supplementary(&self) -> Vec<(String, SupplementaryLink)> {
+        self.files.wanted_supplementary()
+    }
+
+    /// Whether a debug file that is here names a file of this id.
+    pub(super) fn is_supplementary(&self, id: BuildId) -> bool {
+        self.wanted_supplementary().iter().any(|(_, link)| link.build_id == id)
+    }
+
+    /// How many bytes more of unpacked files may be held, of so many in all.
+    pub(super) fn room(&self, most: u64) -> u64 {
+        most.saturating_sub(self.held)
+    }
+
+    /// An unpacked file of so many bytes stays in memory.
+    pub(super) fn hold(&mut self, bytes: u64) {
+        self.held += bytes;
+    }
+
+    /// The code of the function at an address of a DSO, if a file that passed the gate has it.
+    pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.function_code(dso, self.dsos.get(dso), address))?
+    }
+
+    /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
+    pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
+        self.files.name_in_file(dso, address)
+    }
+
+    /// MD5 of the source file of this path, as the compiler noted it for code at this address.
+    pub fn source_md5(&self, dso: DsoId, address: u64, path: &str) -> Option<[u8; 16]> {
+        (dso.index() < self.dsos.len())
+            .then(|| self.files.source_md5(dso, self.dsos.get(dso), address, path))?
+    }
+
+    /// What the host calls the file that has the code of a DSO, of those that passed the gate.
+    pub fn image_name(&self, dso: DsoId) -> Option<&str> {
+        self.files.of(dso).first().map(MatchedImage::name)
+    }
+}

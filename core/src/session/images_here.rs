@@ -1,0 +1,152 @@
+//! Files that a host keeps beside the session: [`Images`] in the same place, asked at once.
+
+use perftab_images::{
+    self as images, AdmittedFile, ForceError, FunctionCode, Image, Images, InsistedFile,
+    NotAnImage, OfferReport, OfferStep, Rejection, SupplementaryLink, Svma,
+};
+use perftab_perfdata::decode::ByteSource;
+use perftab_profile::DsoId;
+use perftab_snapshot::HotPlace;
+
+use super::{NamingProgress, Session};
+
+/// A file on its way into a session.
+pub struct Offer(images::Offer);
+
+impl Offer {
+    /// Goes on until about so many bytes were read or came out of what is packed.
+    pub fn step(&mut self, session: &mut Session, bytes: usize) -> OfferStep {
+        session.with_images(|images| self.0.step(images, bytes))
+    }
+
+    /// Everything at once.
+    pub fn finish(mut self, session: &mut Session) -> OfferReport {
+        loop {
+            if let OfferStep::Done(report) = self.step(session, usize::MAX) {
+                return report;
+            }
+        }
+    }
+}
+
+/// What became of a file that the user insisted on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForceResult {
+    /// It names the DSO, and every name is marked.
+    Forced {
+        /// Frames that got a name; at least one.
+        frames: usize,
+    },
+    /// It is the file that ran: nothing had to be forced.
+    Matched {
+        /// Numbers in the ledger of the DSOs that it names.
+        dsos: Vec<u32>,
+        /// What it holds, in words.
+        gives: &'static str,
+    },
+}
+
+impl Session {
+    /// The files are there from the first one on.
+    fn with_images<Answer>(&mut self, ask: impl FnOnce(&mut Images) -> Answer) -> Answer {
+        let begin = || Images::new(self.profile.dsos.clone());
+        let images = self.images.get_or_insert_with(begin);
+        let answer = ask(images);
+        let findings = images.take_findings();
+        self.take_findings(findings);
+        answer
+    }
+
+    /// Offers a file. `name` is what the host calls it: it orders nothing and decides nothing,
+    /// but tells humans which of their files was refused. An admitted file's names appear as
+    /// [`Self::name_frames`] goes on.
+    pub fn admit(
+        &mut self,
+        name: &str,
+        source: Box<dyn ByteSource>,
+    ) -> Result<AdmittedFile, Rejection> {
+        self.admit_image(name, Image::open(name, source))
+    }
+
+    /// Offers an image that the host knows more about than its bytes say: see
+    /// [`Image::open_kallsyms`] and [`Image::open_cached_kallsyms`].
+    pub fn admit_image(
+        &mut self,
+        name: &str,
+        image: Result<Image, NotAnImage>,
+    ) -> Result<AdmittedFile, Rejection> {
+        self.with_images(|images| images.admit(name, image))
+    }
+
+    /// Offers a file of any kind. `name` is what the host calls it.
+    pub fn offer(&self, name: &str, source: Box<dyn ByteSource>) -> Offer {
+        Offer(images::Offer::new(name, source))
+    }
+
+    /// Names a DSO that has no names from a file that does not match, or of which nothing tells
+    /// whether it does: [`Self::take_forced`]. One that turns out to match is admitted instead.
+    pub fn force(
+        &mut self,
+        dso: DsoId,
+        name: &str,
+        source: Box<dyn ByteSource>,
+    ) -> Result<ForceResult, ForceError> {
+        let addresses = self.forceable(dso)?;
+        match self.with_images(|images| images.insist(dso, &addresses, name, source)) {
+            Ok(InsistedFile::Matched(AdmittedFile { dsos, gives })) => {
+                let dsos = dsos.iter().map(|dso| dso.0).collect();
+                Ok(ForceResult::Matched { dsos, gives })
+            }
+            Ok(InsistedFile::Forced(file)) => {
+                let frames = self.take_forced(dso, &file)?;
+                Ok(ForceResult::Forced { frames })
+            }
+            Err(unusable @ ForceError::Unusable { .. }) => Err(unusable),
+            Err(error) => self.check_forceable(dso).and(Err(error)),
+        }
+    }
+
+    /// Names up to `frames` more frames. Views show the new names at once.
+    pub fn name_frames(&mut self, frames: usize) -> NamingProgress {
+        let mut left = frames;
+        while left > 0
+            && let Some(request) = self.ask_names(left)
+        {
+            left -= request.addresses.len();
+            let answer = self.with_images(|images| images.name(&request));
+            self.take_names(&answer);
+        }
+        self.naming_progress()
+    }
+
+    /// Names every frame that can have a name.
+    pub fn name_all_frames(&mut self) {
+        while !self.name_frames(usize::MAX).is_complete() {}
+    }
+
+    /// Files that debug files which were admitted name as what they have in common with others: of
+    /// each the name of one that names it, the path that it has for it, and the build-id.
+    pub fn wanted_supplementary(&self) -> Vec<(String, SupplementaryLink)> {
+        self.images.as_ref().map(Images::wanted_supplementary).unwrap_or_default()
+    }
+
+    /// The code of the function at an address of a DSO, if a file that passed the gate has it.
+    pub fn function_code(&self, dso: DsoId, address: u64) -> Option<FunctionCode> {
+        self.images.as_ref()?.function_code(dso, address)
+    }
+
+    /// What covers an address of the file that has the code of a DSO, as disassemblies write it.
+    pub fn name_in_file(&self, dso: DsoId, address: Svma) -> Option<String> {
+        self.images.as_ref()?.name_in_file(dso, address)
+    }
+
+    /// MD5 of the source file of this path, as the compiler noted it for code at this address.
+    pub fn source_md5(&self, place: &HotPlace, path: &str) -> Option<[u8; 16]> {
+        self.images.as_ref()?.source_md5(place.dso, place.address, path)
+    }
+
+    /// What the host calls the file that has the code of a DSO, of those that passed the gate.
+    pub fn image_name(&self, dso: DsoId) -> Option<&str> {
+        self.images.as_ref()?.image_name(dso)
+    }
+}
