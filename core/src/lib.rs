@@ -16,6 +16,7 @@
 //! - It is compiled natively and to WebAssembly from the same source, and gives the same columns.
 #![forbid(unsafe_code)]
 
+pub mod images;
 pub mod session;
 mod terms;
 

@@ -53,6 +53,20 @@ export function openLink(text) {
   return facade.Session.openLink(text);
 }
 
+/** The images of each session: here in one place with it, but all that crosses could be posted. */
+const imagesOf = new WeakMap();
+
+function imagesFor(session) {
+  const images = imagesOf.get(session) ?? new facade.Images(structuredClone(session.dsoTable()));
+  imagesOf.set(session, images);
+  return images;
+}
+
+function takeFindings(session) {
+  const findings = imagesFor(session).takeFindings();
+  if (findings !== null) session.takeFindings(structuredClone(findings));
+}
+
 /** Offers a file of this machine under a name, and names every frame. */
 export function admit(session, name, path) {
   const report = offer(session, name, path);
@@ -62,9 +76,10 @@ export function admit(session, name, path) {
 
 /** Offers a file of any kind, as the page does with what is dropped on it. */
 export function offer(session, name, path) {
-  const offered = session.offer(name, new FileSource(path));
+  const offered = new facade.Offer(name, new FileSource(path));
   for (;;) {
-    const { report } = offered.step(session, 1 << 20);
+    const { report } = offered.step(imagesFor(session), 1 << 20);
+    takeFindings(session);
     if (report !== null) {
       offered.free();
       return report;
@@ -74,12 +89,14 @@ export function offer(session, name, path) {
 
 /** Insists on a file for a DSO. */
 export function force(session, dso, name, path) {
-  return session.force(dso, name, new FileSource(path));
+  const { forced, outcome } = imagesFor(session).insist(dso, session.forceable(dso), name, new FileSource(path));
+  takeFindings(session);
+  return outcome ?? session.takeForced(dso, structuredClone(forced));
 }
 
-export function nameFrames(session) {
-  for (let left = 1; left > 0; ) {
-    const { done, total } = session.nameFrames(10_000);
-    left = total - done;
+/** `say` may change what is said of a slice. */
+export function nameFrames(session, say = (answer) => answer) {
+  for (let asked = session.askNames(10_000); asked !== null; asked = session.askNames(10_000)) {
+    session.takeNames(say(structuredClone(imagesFor(session).name(structuredClone(asked)))));
   }
 }

@@ -11,6 +11,7 @@ mod coverage;
 mod export;
 mod failure;
 mod flame;
+mod images;
 mod search;
 mod share;
 mod source;
@@ -18,7 +19,7 @@ mod time;
 
 use failure::{Failure, to_failure};
 use js_sys::Object;
-use perftab_core::session::{self, ForceResult, OfferStep, TimeWindow};
+use perftab_core::session::{self, TimeWindow};
 use perftab_core::{
     CountedAs, Direction, DsoId, FunctionOrder, GroupBy, Query, Rename, SnapshotError, Sum,
 };
@@ -26,7 +27,7 @@ use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use source::{JsSource, Source};
+use source::JsSource;
 use wasm_bindgen::prelude::*;
 
 /// The version of perftab that this WebAssembly was built from.
@@ -181,31 +182,6 @@ impl Session {
         to_js(&self.0.coverage())
     }
 
-    /// Offers a file of any kind, packed or an archive too; [`Offer::step`] goes through it. What is
-    /// refused comes back as a refusal, not as an error.
-    pub fn offer(&self, name: &str, source: Source) -> Offer {
-        Offer(self.0.offer(name, Box::new(JsSource::new(source))))
-    }
-
-    /// Names a DSO that has no names from a file that does not match, because the user insists.
-    /// Every name is marked. A file that turns out to match is admitted instead.
-    #[wasm_bindgen(unchecked_return_type = "ForceOutcome")]
-    pub fn force(&mut self, dso: u32, name: &str, source: Source) -> Result<JsValue, JsValue> {
-        let outcome = match self.0.force(DsoId(dso), name, Box::new(JsSource::new(source))) {
-            Ok(ForceResult::Forced { frames }) => columns::ForceOutcome::Forced { frames },
-            Ok(ForceResult::Matched { dsos, gives }) => {
-                columns::ForceOutcome::Matched { dsos, gives }
-            }
-            Err(reason) => columns::ForceOutcome::Refused { message: reason.to_string(), reason },
-        };
-        to_js(&outcome)
-    }
-
-    /// Takes forced names away again; those that came with a link stay.
-    pub fn unforce(&mut self, dso: u32) {
-        self.0.unforce(DsoId(dso));
-    }
-
     /// Counts a DSO as the user's own code, or again as what its folder says.
     #[wasm_bindgen(js_name = countAs)]
     pub fn count_as(
@@ -242,16 +218,6 @@ impl Session {
     #[wasm_bindgen(js_name = noteAttempt)]
     pub fn note_attempt(&mut self, dso: u32, what: &str, outcome: &str) {
         self.0.note_attempt(DsoId(dso), what, outcome);
-    }
-
-    /// Names up to `frames` more frames.
-    #[wasm_bindgen(js_name = nameFrames, unchecked_return_type = "{ done: number; total: number }")]
-    pub fn name_frames(&mut self, frames: usize) -> Object {
-        let progress = self.0.name_frames(frames);
-        columns::object(&[
-            ("done", JsValue::from(progress.done as f64)),
-            ("total", JsValue::from(progress.total as f64)),
-        ])
     }
 
     /// Changes whenever names do; ids of call nodes are of one generation.
@@ -425,30 +391,6 @@ impl Session {
     #[wasm_bindgen(js_name = renameProblem)]
     pub fn rename_problem(pattern: &str) -> Option<String> {
         Rename::new(pattern, "").err().map(|problem| problem.to_string())
-    }
-}
-
-/// A file on its way into a session.
-#[wasm_bindgen]
-pub struct Offer(session::Offer);
-
-#[wasm_bindgen]
-impl Offer {
-    /// Goes on until about so many bytes were read or unpacked; the report comes with the last
-    /// step. Whoever wants no more of it frees the offer: what was used stays used.
-    #[wasm_bindgen(
-        unchecked_return_type = "{ done: number; total: number; report: OfferReport | null }"
-    )]
-    pub fn step(&mut self, session: &mut Session, bytes: usize) -> Result<JsValue, JsValue> {
-        let (done, total, report) = match self.0.step(&mut session.0, bytes) {
-            OfferStep::More { done, total } => (done, total, JsValue::NULL),
-            OfferStep::Done(report) => (0, 0, to_js(&report)?),
-        };
-        Ok(JsValue::from(columns::object(&[
-            ("done", JsValue::from(done as f64)),
-            ("total", JsValue::from(total as f64)),
-            ("report", report),
-        ])))
     }
 }
 

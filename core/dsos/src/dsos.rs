@@ -319,6 +319,13 @@ impl Dsos {
     }
 }
 
+/// Those that are known already, in the order of their ids.
+impl FromIterator<Dso> for Dsos {
+    fn from_iter<T: IntoIterator<Item = Dso>>(dsos: T) -> Self {
+        Self { dsos: dsos.into_iter().collect(), index: HashMap::new() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -203,7 +203,10 @@ async function fetchOne(row: DsoRow, signal: AbortSignal): Promise<void> {
       }
     }
   } catch (error) {
-    if (!(error instanceof Cancelled || error instanceof WorkerDied)) {
+    if (error instanceof Cancelled) {
+      // Else nobody cancelled it: its profile was closed, and with it nothing else is wanted.
+      queue = signal.aborted ? queue : [];
+    } else if (!(error instanceof WorkerDied)) {
       throw error;
     }
   }

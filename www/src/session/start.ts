@@ -24,13 +24,14 @@ class ArrivingWorker implements Port {
 
   async start(): Promise<void> {
     try {
-      const source = new Blob([await dataBlock("worker")], { type: "text/javascript" });
+      const script = await dataBlock("worker");
+      const source = new Blob([script], { type: "text/javascript" });
       const worker = new Worker(URL.createObjectURL(source));
       worker.onmessage = (event) => this.onmessage?.(event);
       worker.onerror = (event) => this.onerror?.(event);
       this.#worker = worker;
       // LZMA in base64.
-      worker.postMessage({ type: "start", wasm: await dataBlock("wasm") } satisfies Request);
+      worker.postMessage({ type: "start", script, wasm: await dataBlock("wasm") } satisfies Request);
       for (const message of this.#waiting ?? []) {
         worker.postMessage(message);
       }

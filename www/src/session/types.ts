@@ -418,13 +418,21 @@ export type Args<M extends Method> = Protocol[M]["args"];
 export type Result<M extends Method> = Protocol[M]["result"];
 
 /**
- * Page to worker. `wasm` is the session's code, gzip in base64, as the page holds it. `generation` is the one whose call
- * nodes the page knows: what asks by a call node of an older one is refused, since the number now means another call.
+ * A question to a worker. `generation` is the one whose call nodes the page knows: what asks by a call node of an older one is
+ * refused, since the number now means another call.
  */
-export type Request =
-  | { type: "start"; wasm: string }
-  | { type: "call"; id: number; method: Method; args: unknown; generation: number }
-  | { type: "cancel"; id: number };
+export interface Call {
+  type: "call";
+  id: number;
+  method: string;
+  args: unknown;
+  generation: number;
+}
+
+/**
+ * Page to worker. `script` is the worker's own, and `wasm` the session's code, gzip in base64, as the page holds them.
+ */
+export type Request = { type: "start"; script: string; wasm: string } | Call | { type: "cancel"; id: number };
 
 /** Worker to page. */
 export type Reply = { id: number; ok: unknown } | { id: number; error: SessionFailure } | { id: number; progress: Progress };

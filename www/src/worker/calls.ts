@@ -5,9 +5,10 @@ import { Session } from "../generated/perftab_web.js";
 import type { Args, CompareRequest, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
 import { callNodeAround } from "./call_node.ts";
 import { Comparisons } from "./compared.ts";
-import { fetchDso } from "./debuginfod.ts";
 import { exported } from "./exported.ts";
-import { admit, force, nameFrames } from "./naming.ts";
+import { admit } from "./given.ts";
+import type { BeginImages } from "./images_side.ts";
+import { ImagesSide } from "./images_side.ts";
 import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
@@ -30,8 +31,11 @@ type Handlers = {
 
 export class Calls {
   readonly #memory: Memory;
+  readonly #beginImages: BeginImages;
   #session: Session | null = null;
-  readonly #compared = new Comparisons();
+  /** The files of each session that is open. */
+  readonly #sides = new Map<Session, ImagesSide>();
+  readonly #compared = new Comparisons((second) => this.#close(second));
   readonly #turns = new Turns();
   /** What is being read to take the place of the session. */
   #reading: Reading | null = null;
@@ -40,8 +44,9 @@ export class Calls {
   /** Counts sessions, so that no two of them have a generation in common. */
   #opened = 0;
 
-  constructor(memory: Memory) {
+  constructor(memory: Memory, beginImages: BeginImages) {
     this.#memory = memory;
+    this.#beginImages = beginImages;
   }
 
   /** Ids of call nodes are of one generation: names that change, or another profile, begin a new one. */
@@ -71,8 +76,13 @@ export class Calls {
     dsoUsers: ({ dsos }, { slices }) => scanned(this.#open, this.#open.dsoUsers(Uint32Array.from(dsos)), slices),
     coverage: () => this.#open.coverage(),
     generation: () => this.generation,
-    admit: ({ files }, { slices }) => admit(this.#sessions, files, slices),
-    force: ({ dso, file }, { slices }) => force(this.#open, dso, file, slices),
+    admit: ({ files }, { slices }) => admit(this.#openSides, files, slices),
+    force: async ({ dso, file }, { slices }) => {
+      const side = this.#sideOf(this.#open);
+      const outcome = await side.force(dso, file, slices);
+      await side.nameFrames(slices);
+      return outcome;
+    },
     unforce: ({ dso }) => {
       this.#open.unforce(dso);
       return null;
@@ -81,18 +91,18 @@ export class Calls {
       this.#open.countAs(dso, countedAs);
       return null;
     },
-    fetchDebuginfod: (request, { slices }) => {
-      const asked = request.which === "second" ? this.#compared.second : this.#open;
-      return fetchDso(
-        asked,
-        this.#sessions.filter((other) => other !== asked),
-        request,
-        slices,
-      );
+    fetchDebuginfod: async (request, { slices }) => {
+      const asked = this.#sideOf(request.which === "second" ? this.#compared.second : this.#open);
+      const { answers, found } = await asked.fetch(request, slices);
+      // One build may have run in both recordings.
+      if (found !== null) {
+        await Promise.all(this.#openSides.filter((side) => side !== asked).map((other) => other.offer([found], slices)));
+      }
+      return { answers };
     },
     nameFrames: async (_, { slices }) => {
-      for (const session of this.#sessions) {
-        await nameFrames(session, slices);
+      for (const side of this.#openSides) {
+        await side.nameFrames(slices);
       }
       return null;
     },
@@ -165,7 +175,7 @@ export class Calls {
     export: ({ request }, { slices }) => exported(this.#open, request, slices),
     exportLimits: ({ requests }) => requests.map((request) => this.#open.exportLimits(request)),
     renameProblem: ({ pattern }) => Session.renameProblem(pattern) ?? null,
-    memory: () => this.#memory.buffer.byteLength,
+    memory: () => [...this.#sides.values()].reduce((sum, { bytes }) => sum + bytes, this.#memory.buffer.byteLength),
   };
 
   get #open(): Session {
@@ -191,10 +201,24 @@ export class Calls {
     return this.#replace(session, isMore ? "more" : "another");
   }
 
-  /** All that are open, the first one first: what is dropped names either. */
-  get #sessions(): Session[] {
+  /** Of all that are open, the first one first: what is dropped names either. */
+  get #openSides(): ImagesSide[] {
     const second = this.#compared.secondOrNull;
-    return second === null ? [this.#open] : [this.#open, second];
+    return (second === null ? [this.#open] : [this.#open, second]).map((session) => this.#sideOf(session));
+  }
+
+  #sideOf(session: Session): ImagesSide {
+    const side = this.#sides.get(session) ?? new ImagesSide(session, this.#beginImages);
+    this.#sides.set(session, side);
+    return side;
+  }
+
+  #close(session: Session | null): void {
+    if (session !== null) {
+      this.#sides.get(session)?.end();
+      this.#sides.delete(session);
+      close(session);
+    }
   }
 
   /** What a view says of a query's tree, which is made first. */
@@ -250,7 +274,7 @@ export class Calls {
     } else {
       this.#compared.replace(null);
     }
-    close(this.#session);
+    this.#close(this.#session);
     this.#session = session;
     this.#opened += 1;
     return this.#facts();

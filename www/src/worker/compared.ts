@@ -5,7 +5,7 @@
 import type { Comparison, Session } from "../generated/perftab_web.js";
 import { ComparisonWork } from "../generated/perftab_web.js";
 import type { CompareRequest } from "../session/types.ts";
-import { allSteps, close, ROWS } from "./scans.ts";
+import { allSteps, ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 
 export class Comparisons {
@@ -14,6 +14,11 @@ export class Comparisons {
   #past = 0;
   #kept: { key: string; comparison: Comparison } | null = null;
   #making: { key: string; work: ComparisonWork } | null = null;
+  readonly #close: (second: Session | null) => void;
+
+  constructor(close: (second: Session | null) => void) {
+    this.#close = close;
+  }
 
   /** Changes whenever its names do, and when another is opened. */
   get generation(): number {
@@ -35,7 +40,7 @@ export class Comparisons {
   replace(second: Session | null): void {
     this.forget();
     this.#past = this.generation + 1;
-    close(this.#second);
+    this.#close(this.#second);
     this.#second = second;
   }
 

@@ -3,13 +3,12 @@
 // What comes passes the gate like any file. A server may be down, may forbid this page to read its answers, may send
 // another build, or more than a tab can hold: each is an outcome of its own.
 
-import type { OfferReport, Session, Source } from "../generated/perftab_web.js";
-import type { FetchOutcome, FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
+import type { OfferReport } from "../generated/perftab_web.js";
+import type { FetchRequest, Progress, Server, ServerAnswer, ServerOutcome } from "../session/types.ts";
 import { readViewAnswers } from "./view_answers.ts";
+import type { GivenFile, ImagesProtocol } from "./images_protocol.ts";
+import { findLocal, hashLocal } from "./local_file.ts";
 import type { Slices } from "./slices.ts";
-import { offer } from "./naming.ts";
-import { LocalFile, LocalSource } from "./local_file.ts";
-import { BlobSource } from "./sources.ts";
 
 type Artifact = "debuginfo" | "executable" | "best" | "content";
 
@@ -31,31 +30,23 @@ function artifactsOf({ kind }: Server, { identity }: FetchRequest["dso"]): reado
 /** The largest debug files known are of browsers, with less than 2 GB. */
 const MOST_BYTES = 4e9;
 
-/** A file that came: whoever reads it has a source of his own. */
-type Fetched = () => Source;
+/** A file that came. */
+type Fetched = GivenFile["bytes"];
 
-/** What comes is offered to `others` too: one build may have run in both recordings. */
+/** What comes is offered, and told where it is of use: one build may have run in another recording too. */
 export async function fetchDso(
-  session: Session,
-  others: readonly Session[],
   { server, dso }: FetchRequest,
   slices: Slices,
-): Promise<FetchOutcome> {
+  offer: (file: GivenFile) => Promise<OfferReport>,
+): Promise<ImagesProtocol["fetch"]["result"]> {
   let answers: ServerAnswer[] = [];
   for (const artifact of artifactsOf(server, dso)) {
     const fetched = await fetchArtifact(server, addressOf(server, dso.build_id ?? "", artifact), artifact, slices);
-    if (typeof fetched === "function") {
+    if (!Array.isArray(fetched)) {
       const what = artifact === "content" || artifact === "best" ? "file" : artifact;
-      const name = `${dso.name} (${what} from ${server.host})`;
-      const offerTo = (each: Session): Promise<OfferReport> => {
-        const source = fetched();
-        return offer(each, name, source, (done) => slices.breathe({ stage: "offering", done, total: source.size }));
-      };
-      const answer = answerOf(await offerTo(session), server.host);
-      for (const other of answer.outcome === "found" ? others : []) {
-        await offerTo(other);
-      }
-      return { answers: [answer] };
+      const file = { name: `${dso.name} (${what} from ${server.host})`, bytes: fetched };
+      const answer = answerOf(await offer(file), server.host);
+      return { answers: [answer], found: answer.outcome === "found" ? file : null };
     }
     answers = combined(answers, fetched);
     // Who is down for the one is down for the other.
@@ -63,7 +54,7 @@ export async function fetchDso(
       break;
     }
   }
-  return { answers };
+  return { answers, found: null };
 }
 
 /** Of each server what it said last; that it has no executable does not hide why it gave no debug file. */
@@ -99,14 +90,14 @@ async function fetchArtifact(
   const detailOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
   if (server.kind === "this-machine") {
     try {
-      const file = LocalFile.find(address);
+      const file = findLocal(address);
       if (file === null) {
         return answer("not-found");
       }
       if (artifact === "content") {
-        await file.hash(slices);
+        await hashLocal(file, slices);
       }
-      return () => new LocalSource(file);
+      return file;
     } catch (error) {
       slices.check();
       return answer("failed", detailOf(error));
@@ -124,7 +115,7 @@ async function fetchArtifact(
       return answer("failed", `answered ${reply.status}`);
     }
     const file = await collect(reply.body, sizeOf(reply), slices);
-    return file === null ? answer("too-large") : () => new BlobSource(file);
+    return file ?? answer("too-large");
   } catch (error) {
     slices.check();
     return answer((await answersUnread(server.url, slices)) ? "no-cors" : "unreachable", detailOf(error));

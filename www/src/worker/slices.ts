@@ -56,6 +56,11 @@ export class Slices {
     }
   }
 
+  /** Says how far the work is, where others do it. */
+  report(progress: Progress): void {
+    this.#report(progress);
+  }
+
   check(): void {
     if (this.signal.aborted) {
       throw new CancelledCall();

@@ -1,14 +1,18 @@
-// The session's code, from the text that the page carries.
+// The code of sessions and images, from the text that the page carries.
 
 import init from "../generated/perftab_web.js";
 import { unpackLzma } from "./lzma.ts";
 
-/** Memory of the session, for its size. */
+/** Memory of this worker's WebAssembly, for its size. */
 export type Memory = Awaited<ReturnType<typeof init>>["memory"];
 
-/** `text` is LZMA in base64. */
-export async function startWasm(text: string): Promise<Memory> {
-  const { memory } = await init({ module_or_path: unpackLzma(decodeBase64(text)) });
+/** `text` is LZMA in base64. Compiled once, for this worker and those that it begins. */
+export function compile(text: string): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(unpackLzma(decodeBase64(text)));
+}
+
+export async function startWasm(module: WebAssembly.Module): Promise<Memory> {
+  const { memory } = await init({ module_or_path: module });
   return memory;
 }
 

@@ -1,0 +1,13 @@
+//! Images that a host keeps elsewhere than the session: what both are asked and what they answer.
+//!
+//! ```text
+//! Session::profile().dsos ─▶ Images, Offer ─▶ findings ─▶ Session::take_findings
+//!     Session::ask_names  ─▶ Images::name  ─▶ answers  ─▶ Session::take_names
+//! ```
+
+pub use perftab_dsos::{Dso, Dsos};
+pub use perftab_images::{
+    AddressNames, AdmittedFile, FileNumber, Finding, ForcedAddresses, ForcedFile, FunctionNumber,
+    Images, InsistedFile, LostInlines, MatchedFile, MatchedNames, NameAnswer, NameRequest,
+    NamedLevel, Offer, OfferStep, Outcome, Ticket,
+};

@@ -1,0 +1,364 @@
+//! Images in a worker of their own: core's [`Images`](images::Images), and what crosses between it
+//! and a session as objects that can be posted.
+//!
+//! What a session is told comes from another worker, so nothing of it is taken for what it should be:
+//! columns that cannot be read name nothing.
+
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use js_sys::{BigUint64Array, Object, Reflect, Uint8Array, Uint32Array};
+use perftab_core::images::{
+    self, AddressNames, AdmittedFile, Dso, FileNumber, ForcedAddresses, ForcedFile, FunctionNumber,
+    InsistedFile, LostInlines, MatchedNames, NameAnswer, NameRequest, NamedLevel, OfferStep,
+    Ticket,
+};
+use perftab_core::{DsoId, ForceError, Identity, NamingDepth};
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::*;
+
+use crate::columns::{self, ForceOutcome};
+use crate::failure::Failure;
+use crate::source::{JsSource, Source};
+use crate::{Session, from_js, to_js};
+
+#[wasm_bindgen(typescript_custom_section)]
+const CROSSING: &str = "
+/** All that images need to know of a profile: only they read it. */
+export type DsoTable = { readonly dsoTable: unique symbol };
+/** What files turned out to be: only a session reads it. */
+export type Findings = { readonly findings: unique symbol };
+
+/** A slice of the addresses of a DSO. */
+export interface NameRequest {
+  ticket: number;
+  dso: number;
+  depth: string;
+  first: number;
+  rest: number;
+  addresses: BigUint64Array<ArrayBuffer>;
+}
+
+/** Texts behind each other in UTF-8, and where each ends; then columns: a length for each address, and its levels. */
+interface NameColumns {
+  functionTexts: Uint8Array;
+  functionEnds: Uint32Array;
+  fileTexts: Uint8Array;
+  fileEnds: Uint32Array;
+  lengths: Uint32Array;
+  /** 0xffffffff for none. */
+  functions: Uint32Array;
+  files: Uint32Array;
+  /** 0 for none. */
+  lines: Uint32Array;
+}
+
+/** What is said of a slice. Without an identity nothing is. */
+export interface NameAnswer extends Partial<NameColumns> {
+  ticket: number;
+  first: number;
+  identity: unknown;
+  lost: unknown;
+}
+
+/** The names of a file that the user insists on. */
+export interface ForcedFile extends NameColumns {
+  name: string;
+  found: unknown;
+}
+";
+
+/// All files of one profile.
+#[wasm_bindgen]
+pub struct Images(images::Images);
+
+#[wasm_bindgen]
+impl Images {
+    /// For the profile whose table this is.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        #[wasm_bindgen(unchecked_param_type = "DsoTable")] table: JsValue,
+    ) -> Result<Images, JsValue> {
+        let dsos: Vec<Dso> = from_js(table)?;
+        Ok(Self(images::Images::new(dsos.into_iter().collect())))
+    }
+
+    /// What files turned out to be since this was asked last; null for nothing.
+    #[wasm_bindgen(js_name = takeFindings, unchecked_return_type = "Findings | null")]
+    pub fn take_findings(&mut self) -> Result<JsValue, JsValue> {
+        let findings = self.0.take_findings();
+        if findings.is_empty() { Ok(JsValue::NULL) } else { to_js(&findings) }
+    }
+
+    /// Names addresses.
+    #[wasm_bindgen(unchecked_return_type = "NameAnswer")]
+    pub fn name(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "NameRequest")] request: JsValue,
+    ) -> Result<Object, JsValue> {
+        let addresses = get(&request, "addresses");
+        let addresses = addresses.dyn_ref::<BigUint64Array>().map(BigUint64Array::to_vec);
+        let Asked { ticket, dso, depth, first, rest } = from_js(request)?;
+        let addresses = addresses.unwrap_or_default();
+        let request = NameRequest { ticket, dso, depth, first, addresses, rest };
+        let NameAnswer { ticket, first, names, lost } = self.0.name(&request);
+        let identity = names.as_ref().map(|names| names.identity);
+        let answer = columns::object(&[
+            ("ticket", to_js(&ticket)?),
+            ("first", JsValue::from(first)),
+            ("identity", to_js(&identity)?),
+            ("lost", to_js(&lost)?),
+        ]);
+        if let Some(MatchedNames { names, .. }) = names {
+            add_columns(&answer, &names);
+        }
+        Ok(answer)
+    }
+
+    /// Names a DSO from a file that does not match, because the user insists: what a session is told
+    /// then. A file that turns out to match is admitted instead, and one of no use is refused.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ forced: ForcedFile; outcome?: never } | { forced?: never; outcome: ForceOutcome }"
+    )]
+    pub fn insist(
+        &mut self,
+        dso: u32,
+        addresses: BigUint64Array,
+        name: &str,
+        source: Source,
+    ) -> Result<Object, JsValue> {
+        let source = Box::new(JsSource::new(source));
+        let outcome = match self.0.insist(DsoId(dso), &addresses.to_vec(), name, source) {
+            Ok(InsistedFile::Forced(ForcedFile { name, found, names })) => {
+                let found = to_js(&found)?;
+                let forced = columns::object(&[("name", JsValue::from(name)), ("found", found)]);
+                add_columns(&forced, &names.names);
+                return Ok(columns::object(&[("forced", JsValue::from(forced))]));
+            }
+            Ok(InsistedFile::Matched(AdmittedFile { dsos, gives })) => {
+                let dsos = dsos.iter().map(|dso| dso.0).collect();
+                ForceOutcome::Matched { dsos, gives }
+            }
+            Err(reason) => refused(reason),
+        };
+        Ok(columns::object(&[("outcome", to_js(&outcome)?)]))
+    }
+}
+
+/// A file on its way into images.
+#[wasm_bindgen]
+pub struct Offer(images::Offer);
+
+#[wasm_bindgen]
+impl Offer {
+    /// Offers a file of any kind, packed or an archive too; [`Offer::step`] goes through it. What is
+    /// refused comes back as a refusal, not as an error.
+    #[wasm_bindgen(constructor)]
+    pub fn new(name: &str, source: Source) -> Offer {
+        Self(images::Offer::new(name, Box::new(JsSource::new(source))))
+    }
+
+    /// Goes on until about so many bytes were read or unpacked; the report comes with the last
+    /// step. Whoever wants no more of it frees the offer: what was used stays used.
+    #[wasm_bindgen(
+        unchecked_return_type = "{ done: number; total: number; report: OfferReport | null }"
+    )]
+    pub fn step(&mut self, images: &mut Images, bytes: usize) -> Result<JsValue, JsValue> {
+        let (done, total, report) = match self.0.step(&mut images.0, bytes) {
+            OfferStep::More { done, total } => (done, total, JsValue::NULL),
+            OfferStep::Done(report) => (0, 0, to_js(&report)?),
+        };
+        Ok(JsValue::from(columns::object(&[
+            ("done", JsValue::from(done as f64)),
+            ("total", JsValue::from(total as f64)),
+            ("report", report),
+        ])))
+    }
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// What [`Images`] need to know of this profile.
+    #[wasm_bindgen(js_name = dsoTable, unchecked_return_type = "DsoTable")]
+    pub fn dso_table(&self) -> Result<JsValue, JsValue> {
+        let dsos: Vec<&Dso> = self.0.profile().dsos.iter().map(|(_, dso)| dso).collect();
+        // Addresses of kernels need all of their 64 bits.
+        let exact = serde_wasm_bindgen::Serializer::json_compatible()
+            .serialize_large_number_types_as_bigints(true);
+        dsos.serialize(&exact).map_err(|error| Failure::internal(error.to_string()))
+    }
+
+    /// Takes in what files turned out to be.
+    #[wasm_bindgen(js_name = takeFindings)]
+    pub fn take_findings(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Findings")] findings: JsValue,
+    ) -> Result<(), JsValue> {
+        self.0.take_findings(from_js(findings)?);
+        Ok(())
+    }
+
+    /// Asks for the names of the next addresses, at most so many; null if all were asked for.
+    #[wasm_bindgen(js_name = askNames, unchecked_return_type = "NameRequest | null")]
+    pub fn ask_names(&mut self, most: usize) -> Result<JsValue, JsValue> {
+        let Some(request) = self.0.ask_names(most) else { return Ok(JsValue::NULL) };
+        let NameRequest { ticket, dso, depth, first, addresses, rest } = request;
+        let asked = to_js(&Asked { ticket, dso, depth, first, rest })?;
+        let addresses = BigUint64Array::from(addresses.as_slice());
+        columns::add(asked.unchecked_ref::<Object>(), "addresses", addresses);
+        Ok(asked)
+    }
+
+    /// Takes in what is said of addresses.
+    #[wasm_bindgen(js_name = takeNames)]
+    pub fn take_names(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "NameAnswer")] answer: JsValue,
+    ) -> Result<(), JsValue> {
+        let names = read_columns(&answer);
+        let Answered { ticket, first, identity, lost } = from_js(answer)?;
+        let names = identity.zip(names);
+        let names = names.map(|(identity, names)| MatchedNames { identity, names });
+        self.0.take_names(&NameAnswer { ticket, first, names, lost });
+        Ok(())
+    }
+
+    /// How far naming is.
+    #[wasm_bindgen(js_name = namingProgress, unchecked_return_type = "{ done: number; total: number }")]
+    pub fn naming_progress(&self) -> Object {
+        let progress = self.0.naming_progress();
+        columns::object(&[
+            ("done", JsValue::from(progress.done as f64)),
+            ("total", JsValue::from(progress.total as f64)),
+        ])
+    }
+
+    /// Where the code of a DSO lies that a file may name on which the user insists.
+    #[wasm_bindgen(unchecked_return_type = "BigUint64Array<ArrayBuffer>")]
+    pub fn forceable(&self, dso: u32) -> BigUint64Array {
+        BigUint64Array::from(self.0.forceable(DsoId(dso)).unwrap_or_default().as_slice())
+    }
+
+    /// Takes in the names of a file that the user insists on. Every name is marked.
+    #[wasm_bindgen(js_name = takeForced, unchecked_return_type = "ForceOutcome")]
+    pub fn take_forced(
+        &mut self,
+        dso: u32,
+        #[wasm_bindgen(unchecked_param_type = "ForcedFile")] forced: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        let names = ForcedAddresses { names: read_columns(&forced).unwrap_or_default() };
+        let Insisted { name, found } = from_js(forced)?;
+        let file = ForcedFile { name, found, names };
+        to_js(&match self.0.take_forced(DsoId(dso), &file) {
+            Ok(frames) => ForceOutcome::Forced { frames },
+            Err(reason) => refused(reason),
+        })
+    }
+
+    /// Takes forced names away again; those that came with a link stay.
+    pub fn unforce(&mut self, dso: u32) {
+        self.0.unforce(DsoId(dso));
+    }
+}
+
+/// What of a request is no column.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    ticket: Ticket,
+    dso: DsoId,
+    depth: NamingDepth,
+    first: u32,
+    rest: u32,
+}
+
+/// What of an answer is no column.
+#[derive(Deserialize)]
+struct Answered {
+    ticket: Ticket,
+    first: u32,
+    identity: Option<Identity>,
+    lost: Option<LostInlines>,
+}
+
+/// What of a forced file is no column.
+#[derive(Deserialize)]
+struct Insisted {
+    name: String,
+    found: Option<Identity>,
+}
+
+fn refused(reason: ForceError) -> ForceOutcome {
+    ForceOutcome::Refused { message: reason.to_string(), reason }
+}
+
+const NONE: u32 = u32::MAX;
+
+fn add_columns(object: &Object, names: &AddressNames) {
+    let functions = names.functions.iter().map(String::as_str);
+    let (texts, ends) = joined(functions);
+    columns::add(object, "functionTexts", Uint8Array::from(texts.as_bytes()));
+    columns::add(object, "functionEnds", Uint32Array::from(ends.as_slice()));
+    let (texts, ends) = joined(names.files.iter().map(Rc::as_ref));
+    columns::add(object, "fileTexts", Uint8Array::from(texts.as_bytes()));
+    columns::add(object, "fileEnds", Uint32Array::from(ends.as_slice()));
+    columns::add(object, "lengths", Uint32Array::from(names.lengths.as_slice()));
+    let column = |of: fn(&NamedLevel) -> u32| {
+        let numbers: Vec<u32> = names.levels.iter().map(of).collect();
+        Uint32Array::from(numbers.as_slice())
+    };
+    columns::add(object, "functions", column(|it| it.function.map_or(NONE, |number| number.0)));
+    columns::add(object, "files", column(|it| it.file.map_or(NONE, |number| number.0)));
+    columns::add(object, "lines", column(|it| it.line.map_or(0, NonZeroU32::get)));
+}
+
+/// `None` if they are not columns of one length, or no texts.
+fn read_columns(object: &JsValue) -> Option<AddressNames> {
+    let numbers = |name: &str| Some(get(object, name).dyn_ref::<Uint32Array>()?.to_vec());
+    let texts = |name: &str, ends: &str| {
+        let bytes = get(object, name).dyn_ref::<Uint8Array>()?.to_vec();
+        split(&String::from_utf8(bytes).ok()?, &numbers(ends)?)
+    };
+    let some = |number: u32| Some(number).filter(|&number| number != NONE);
+    let [functions, files, lines] = [numbers("functions")?, numbers("files")?, numbers("lines")?];
+    if functions.len() != files.len() || functions.len() != lines.len() {
+        return None;
+    }
+    let levels =
+        functions.iter().zip(files).zip(lines).map(|((&function, file), line)| NamedLevel {
+            function: some(function).map(FunctionNumber),
+            file: some(file).map(FileNumber),
+            line: NonZeroU32::new(line),
+        });
+    Some(AddressNames {
+        functions: texts("functionTexts", "functionEnds")?,
+        files: texts("fileTexts", "fileEnds")?.into_iter().map(Rc::from).collect(),
+        lengths: numbers("lengths")?,
+        levels: levels.collect(),
+    })
+}
+
+/// Texts behind each other, and where each ends.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> (String, Vec<u32>) {
+    let mut all = String::new();
+    let ends = texts.map(|text| {
+        all.push_str(text);
+        all.len() as u32
+    });
+    let ends = ends.collect();
+    (all, ends)
+}
+
+/// The other way round; `None` if they are not there.
+fn split(all: &str, ends: &[u32]) -> Option<Vec<String>> {
+    let mut start = 0;
+    let text = |&end: &u32| {
+        let text = all.get(start..end as usize)?;
+        start = end as usize;
+        Some(text.to_owned())
+    };
+    ends.iter().map(text).collect()
+}
+
+fn get(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &JsValue::from(name)).unwrap_or_default()
+}

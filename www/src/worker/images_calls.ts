@@ -1,0 +1,73 @@
+// Every method of the images' worker, over the images of one profile.
+
+import type { Images, OfferReport } from "../generated/perftab_web.js";
+import { Offer } from "../generated/perftab_web.js";
+import { fetchDso } from "./debuginfod.ts";
+import type { GivenFile, ImagesProtocol } from "./images_protocol.ts";
+import { sourceOf } from "./local_file.ts";
+import type { Slices } from "./slices.ts";
+
+/** Bytes that are read or unpacked before the clock is looked at. */
+const OFFERED = 1 << 20;
+
+type Handlers = {
+  [M in keyof ImagesProtocol]: (
+    args: ImagesProtocol[M]["args"],
+    slices: Slices,
+  ) => ImagesProtocol[M]["result"] | Promise<ImagesProtocol[M]["result"]>;
+};
+
+export class ImagesCalls {
+  readonly #images: Images;
+  /** Says what files turned out to be since it was called last. */
+  readonly #tell: () => void;
+
+  constructor(images: Images, tell: () => void) {
+    this.#images = images;
+    this.#tell = tell;
+  }
+
+  readonly handlers: Handlers = {
+    offer: ({ files }, slices) => this.#offerAll(files, slices),
+    fetch: (request, slices) =>
+      fetchDso(request, slices, (file) =>
+        this.#offer(file, (done) => slices.breathe({ stage: "offering", done, total: file.bytes.size })),
+      ),
+    insist: ({ dso, addresses, file }) => {
+      const insisted = this.#images.insist(dso, addresses, file.name, sourceOf(file));
+      this.#tell();
+      return insisted;
+    },
+    name: (request) => this.#images.name(request),
+  };
+
+  async #offerAll(files: readonly GivenFile[], slices: Slices): Promise<OfferReport[]> {
+    const reports: OfferReport[] = [];
+    const total = files.reduce((sum, { bytes }) => sum + bytes.size, 0);
+    let before = 0;
+    for (const file of files) {
+      reports.push(await this.#offer(file, (done) => slices.breathe({ stage: "offering", done: before + done, total })));
+      before += file.bytes.size;
+      // A folder has thousands of files that take one step each.
+      await slices.breathe({ stage: "offering", done: before, total });
+    }
+    return reports;
+  }
+
+  /** What of it was used stays used, also where `breathe` ends the work. */
+  async #offer({ name, bytes }: GivenFile, breathe: (done: number) => Promise<void>): Promise<OfferReport> {
+    const offered = new Offer(name, sourceOf(bytes));
+    try {
+      for (;;) {
+        const { done, report } = offered.step(this.#images, OFFERED);
+        this.#tell();
+        if (report !== null) {
+          return report;
+        }
+        await breathe(done);
+      }
+    } finally {
+      offered.free();
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// What crosses between the worker of a session and that of its images: calls and answers as between the page and the
+// session, and what files turned out to be, which comes before the answer to the call that it came of.
+
+import type {
+  DsoTable,
+  Findings,
+  ForcedFile,
+  ForceOutcome,
+  NameAnswer,
+  NameRequest,
+  OfferReport,
+} from "../generated/perftab_web.js";
+import type { Call, FetchOutcome, FetchRequest } from "../session/types.ts";
+
+/** A file of the machine that `perftab view` runs on: what the server said of it when it was asked first. */
+export interface LocalFile {
+  readonly url: string;
+  readonly size: number;
+  /** Its entity tag: all pieces have to be of one state of the file. */
+  readonly state: string;
+  readonly start: Uint8Array;
+  /** Known once it was hashed; else whoever needs it reads the file for that. */
+  sha256: Uint8Array | undefined;
+}
+
+/** A file that may be an image: its bytes, or where they are. */
+export interface GivenFile {
+  name: string;
+  bytes: Blob | LocalFile;
+}
+
+/** Method by method: what goes in and what comes back. */
+export interface ImagesProtocol {
+  /** What became of each file. */
+  offer: { args: { files: readonly GivenFile[] }; result: OfferReport[] };
+  /** What servers said; and what came, if it is of use. */
+  fetch: { args: FetchRequest; result: FetchOutcome & { found: GivenFile | null } };
+  /** A file that is not the one that ran: what a session is told then. Else what became of it. */
+  insist: { args: { dso: number; addresses: BigUint64Array<ArrayBuffer>; file: File }; result: Insisted };
+  name: { args: NameRequest; result: NameAnswer };
+}
+
+export type Insisted = { forced: ForcedFile; outcome?: never } | { forced?: never; outcome: ForceOutcome };
+
+export type ImagesRequest =
+  | { type: "start-images"; module: WebAssembly.Module; table: DsoTable }
+  | Call
+  | { type: "cancel"; id: number };
+
+/** Told without being asked. */
+export interface Told {
+  findings: Findings | null;
+  /** What the worker holds. */
+  bytes: number;
+}

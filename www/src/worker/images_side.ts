@@ -1,0 +1,203 @@
+// The images of a session, which live in a worker of their own: this is the session's end.
+//
+// It begins with the first file that is given or asked for, and ends with the session, which gives its memory back. What
+// its files turned out to be is taken in at once, and the addresses of those that match are asked for in turn, newest
+// files last. What is said of them waits until the page wants names: those of several files are shown together.
+//
+// Whatever comes is compared with what was recorded where it is taken in. If the worker dies, the session lives on with
+// the names that it has, and the next file begins another.
+
+import type { Findings, ForceOutcome, NameAnswer, NameRequest, OfferReport, Session } from "../generated/perftab_web.js";
+import { Cancelled, Caller, SessionError, WorkerDied } from "../session/caller.ts";
+import type { Port } from "../session/caller.ts";
+import type { FetchRequest, Reply, SessionFailure } from "../session/types.ts";
+import type { GivenFile, ImagesProtocol, Told } from "./images_protocol.ts";
+import type { Slices } from "./slices.ts";
+import { CancelledCall } from "./slices.ts";
+
+/** Addresses asked for at once: some of a second's work, after which the worker hears what else it is asked. */
+const ASKED = 1 << 12;
+
+/** The little of a session that is used here. */
+export type NamedSession = Pick<
+  Session,
+  "askNames" | "dsoTable" | "forceable" | "namingProgress" | "takeFindings" | "takeForced" | "takeNames"
+>;
+
+/** The little of `Worker` that is used here. */
+export interface ImagesPort extends Omit<Port, "onmessage"> {
+  onmessage: ((event: MessageEvent<Reply | Told>) => void) | null;
+}
+
+/** Begins a worker for the images of a profile. */
+export type BeginImages = (table: ReturnType<Session["dsoTable"]>) => ImagesPort;
+
+export class ImagesSide {
+  readonly #session: NamedSession;
+  readonly #begin: BeginImages;
+  #caller: Caller<ImagesProtocol> | null = null;
+  #hasEnded = false;
+  /** By DSO: stops what was asked last. */
+  readonly #asking = new Map<number, { ticket: number; abort: AbortController }>();
+  /** Questions for names that are not answered. None of them rejects. */
+  readonly #awaited = new Set<Promise<void>>();
+  /** Answers that are not taken in. */
+  #said: NameAnswer[] = [];
+  /** Bytes that the worker holds, as it said last. */
+  bytes = 0;
+
+  constructor(session: NamedSession, begin: BeginImages) {
+    this.#session = session;
+    this.#begin = begin;
+  }
+
+  /** Offers files; what became of each. */
+  offer(files: readonly GivenFile[], slices: Slices): Promise<OfferReport[]> {
+    return this.#call("offer", { files }, slices);
+  }
+
+  /** Asks a server for a DSO, and offers what comes. */
+  fetch(request: FetchRequest, slices: Slices): Promise<ImagesProtocol["fetch"]["result"]> {
+    return this.#call("fetch", request, slices);
+  }
+
+  /** Names a DSO from a file that is not the one that ran. */
+  async force(dso: number, file: File, slices: Slices): Promise<ForceOutcome> {
+    const addresses = this.#session.forceable(dso);
+    const { forced, outcome } = await this.#call("insist", { dso, addresses, file }, slices, [addresses.buffer]);
+    this.#checkOpen(slices);
+    return outcome ?? this.#session.takeForced(dso, forced);
+  }
+
+  /** Waits for the names of all files that match so far, and takes them in. */
+  async nameFrames(slices: Slices): Promise<void> {
+    const progress = (): { stage: "naming"; done: number; total: number } => ({
+      stage: "naming",
+      ...this.#session.namingProgress(),
+    });
+    this.#checkOpen(slices);
+    for (const answer of [...this.#awaited]) {
+      await slices.wait(answer, progress());
+      this.#checkOpen(slices);
+    }
+    for (let answer = this.#said.shift(); answer !== undefined; answer = this.#said.shift()) {
+      this.#session.takeNames(answer);
+      await slices.breathe(progress());
+      this.#checkOpen(slices);
+    }
+  }
+
+  /** The session is closed. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#said = [];
+    this.#caller?.end();
+  }
+
+  #checkOpen(slices: Slices): void {
+    slices.check();
+    if (this.#hasEnded) {
+      throw new CancelledCall();
+    }
+  }
+
+  async #call<M extends keyof ImagesProtocol>(
+    method: M,
+    args: ImagesProtocol[M]["args"],
+    slices: Slices,
+    transfer: Transferable[] = [],
+  ): Promise<ImagesProtocol[M]["result"]> {
+    this.#checkOpen(slices);
+    const { signal } = slices;
+    try {
+      const answer = await this.#worker.call(
+        method,
+        args,
+        { signal, onProgress: (progress) => slices.report(progress) },
+        transfer,
+      );
+      this.#checkOpen(slices);
+      return answer;
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  get #worker(): Caller<ImagesProtocol> {
+    this.#caller ??= this.#beginWorker();
+    return this.#caller;
+  }
+
+  #beginWorker(): Caller<ImagesProtocol> {
+    const worker = this.#begin(this.#session.dsoTable());
+    const port: Port = {
+      onmessage: null,
+      onerror: null,
+      postMessage: (message, transfer) => worker.postMessage(message, transfer),
+      terminate: () => worker.terminate(),
+    };
+    worker.onmessage = ({ data }) => {
+      if ("findings" in data) {
+        this.#hear(data);
+      } else {
+        port.onmessage?.({ data } as MessageEvent<Reply>);
+      }
+    };
+    worker.onerror = (event) => port.onerror?.(event);
+    const caller = new Caller<ImagesProtocol>(port, () => {
+      this.#caller = null;
+      this.bytes = 0;
+    });
+    return caller;
+  }
+
+  #hear({ findings, bytes }: Told): void {
+    if (this.#hasEnded) {
+      return;
+    }
+    this.bytes = bytes;
+    if (findings !== null) {
+      this.#takeFindings(findings);
+    }
+  }
+
+  #takeFindings(findings: Findings): void {
+    this.#session.takeFindings(findings);
+    for (let request = this.#session.askNames(ASKED); request !== null; request = this.#session.askNames(ASKED)) {
+      const answer = this.#name(request).then(
+        (said) => void this.#said.push(said),
+        // Cancelled, or the worker died: its names are not to come.
+        () => undefined,
+      );
+      this.#awaited.add(answer);
+      void answer.then(() => this.#awaited.delete(answer));
+    }
+  }
+
+  /** What was asked of a DSO before another file came for it is not asked any more. */
+  #name(request: NameRequest): Promise<NameAnswer> {
+    const { dso, ticket, addresses } = request;
+    let asking = this.#asking.get(dso);
+    if (asking?.ticket !== ticket) {
+      asking?.abort.abort();
+      asking = { ticket, abort: new AbortController() };
+      this.#asking.set(dso, asking);
+    }
+    return this.#worker.call("name", request, { signal: asking.abort.signal }, [addresses.buffer]);
+  }
+}
+
+/** As the session's worker throws it. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof Cancelled) {
+    return new CancelledCall();
+  }
+  if (error instanceof SessionError) {
+    return error.failure;
+  }
+  if (error instanceof WorkerDied) {
+    const [why = ""] = error.message.split("\n");
+    return { kind: "images-died", message: `the worker that read them stopped: ${why}` } satisfies SessionFailure;
+  }
+  return error;
+}
