@@ -134,7 +134,7 @@ fn answers(mut session: Session) -> String {
         texts.push(format!("{:?}", session.time_order(&query, &window)));
         let keys = [Key::Comm, Key::Pid, Key::Tid, Key::Cpu, Key::Dso, Key::File, Key::Function];
         texts.push(format!("{:?}", session.breakdown(&query, &keys, order, 100)));
-        texts.push(format!("{:?}", session.callers(&query, 100)));
+        texts.push(format!("{:?}", session.callers(&query, 100, 1 << 20)));
         texts.push(format!("{:?}", session.search(&query, "a")));
         for format in Format::ALL {
             let (query, name) = (query.clone(), String::new());

@@ -1,5 +1,8 @@
 //! Functions with what called them, and what called that: `perftab report --inverted`.
 
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+
 use perftab_names::{Provenance, Symbols};
 use perftab_perfdata::text::printable;
 use perftab_profile::Profile;
@@ -11,6 +14,24 @@ use crate::session::Session;
 
 /// Levels beyond are left out: a recording may hold stacks of any depth.
 const MOST_LEVELS: usize = 512;
+
+/// Functions, and the ways that led to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callers {
+    /// Heaviest first.
+    pub functions: Vec<Caller>,
+    /// How much of the ways is there.
+    pub extent: CallersExtent,
+}
+
+/// How much of the ways that led to functions is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallersExtent {
+    /// All of them, up to 512 calls.
+    Whole,
+    /// Only the heaviest calls: more would have taken more memory than they may.
+    Heaviest,
+}
 
 /// A function, or one of the ways that led to one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,18 +56,51 @@ pub struct Caller {
 
 impl Session {
     /// The functions that samples of a query ended in, heaviest first and at most `limit` of them,
-    /// each with all ways that led to it.
-    pub fn callers(&mut self, query: &Query, limit: usize) -> Vec<Caller> {
+    /// each with the ways that led to it, which may take so many bytes: in a small file each stack can
+    /// have a way of its own through hundreds of functions with long names.
+    pub fn callers(&mut self, query: &Query, limit: usize, bytes: usize) -> Callers {
         let (direction, group) = (Direction::Inverted, Group::None);
         let query = Query { direction, group, around: None, ..query.clone() };
         let leaves = self.children(&query, CallNodeId::ROOT);
-        let mut wanted = leaves[..limit.min(leaves.len())].to_vec();
-        for _ in 0..MOST_LEVELS {
-            wanted = wanted.iter().flat_map(|&id| self.children(&query, id).to_vec()).collect();
-        }
+        let leaves = leaves[..limit.min(leaves.len())].to_vec();
+        let (kept, extent) = self.heaviest(&query, &leaves, bytes);
         let (profile, symbols, tree) = self.parts(&query);
-        let leaves = tree.children(CallNodeId::ROOT).iter().take(limit);
-        leaves.map(|&id| caller(profile, symbols, tree, id, MOST_LEVELS)).collect()
+        let functions = leaves.iter().filter(|id| kept.contains(id));
+        let functions = functions.map(|&id| caller(profile, symbols, tree, id, &kept)).collect();
+        Callers { functions, extent }
+    }
+
+    /// Call nodes at and below some, heaviest first, as many as take so many bytes. A call node is as
+    /// heavy as its children at least, so none is there without its parent.
+    fn heaviest(
+        &mut self,
+        query: &Query,
+        leaves: &[CallNodeId],
+        mut bytes: usize,
+    ) -> (HashSet<CallNodeId>, CallersExtent) {
+        let mut kept = HashSet::new();
+        let mut open: BinaryHeap<(u64, Reverse<CallNodeId>, usize)> = BinaryHeap::new();
+        let add = |open: &mut BinaryHeap<_>, tree: &CallTree, ids: &[CallNodeId], level: usize| {
+            open.extend(ids.iter().map(|&id| (tree.total(id).weight, Reverse(id), level)));
+        };
+        add(&mut open, self.tree(query), leaves, 1);
+        while let Some((_, Reverse(id), level)) = open.pop() {
+            let (profile, symbols, tree) = self.parts(query);
+            let function = tree.label(id).function().map(|id| symbols.function(id));
+            let texts = function.map_or(0, |function| {
+                function.name.map_or(0, str::len) + profile.dsos.get(function.dso).path.len()
+            });
+            let Some(left) = bytes.checked_sub(size_of::<Caller>() + texts) else {
+                return (kept, CallersExtent::Heaviest);
+            };
+            bytes = left;
+            kept.insert(id);
+            if level < MOST_LEVELS {
+                let children = self.children(query, id).to_vec();
+                add(&mut open, self.tree(query), &children, level + 1);
+            }
+        }
+        (kept, CallersExtent::Whole)
     }
 }
 
@@ -55,7 +109,7 @@ fn caller(
     symbols: &Symbols,
     tree: &CallTree,
     id: CallNodeId,
-    levels: usize,
+    kept: &HashSet<CallNodeId>,
 ) -> Caller {
     let label = tree.label(id);
     let function = label.function().map(|id| symbols.function(id));
@@ -63,8 +117,8 @@ fn caller(
     let address = function.filter(|_| name.is_none()).map(|function| function.address);
     let dso = function.map(|function| profile.dsos.get(function.dso).path.as_str());
     let total = tree.total(id);
-    let below = if levels > 1 { tree.children(id) } else { &[] };
-    let callers = below.iter().map(|&id| caller(profile, symbols, tree, id, levels - 1));
+    let below = tree.children(id).iter().filter(|id| kept.contains(id));
+    let callers = below.map(|&id| caller(profile, symbols, tree, id, kept));
     Caller {
         name: name.map(|name| printable(name).into_owned()),
         address: address.map(|address| format!("{address:x}")),

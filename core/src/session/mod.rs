@@ -51,7 +51,7 @@ pub use perftab_profile::ingest::{SampleWatcher, WatchedSample};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
-pub use callers::Caller;
+pub use callers::{Caller, Callers, CallersExtent};
 pub use compare::{
     ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,
     ComparedTrees, DsoPairRow, FunctionDetail, SideTotal,

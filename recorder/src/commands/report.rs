@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anyhow::bail;
-use perftab_core::session::{Breakdown, Caller, Report, ReportFunction, Session};
+use perftab_core::session::{Breakdown, Caller, CallersExtent, Report, ReportFunction, Session};
 use perftab_core::{
     Direction, FunctionKey, FunctionOrder, Group, Inlines, Key, NamingDepth, Query, SortDirection,
     mark,
@@ -21,6 +21,8 @@ use crate::output::{self, Outcome, Results, percent, printable};
 const LEAST_SHARE: f64 = 0.005;
 /// Levels of callers that `--inverted` prints.
 const MOST_LEVELS: usize = 32;
+/// Bytes of memory that the callers of `--inverted --json` may take.
+const MOST_CALLERS: usize = 256 << 20;
 /// What stands before a forced name.
 const FORCED: &str = "[forced] ";
 /// Longer names push the DSO to the right instead of every row.
@@ -59,11 +61,15 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let is_by_function = sort.rows.is_empty();
     let breakdown =
         (!is_by_function).then(|| session.breakdown(&query, &sort.rows, sort.order, limit));
-    let inverted = (args.inverted && args.json).then(|| session.callers(&query, limit));
+    let inverted = (args.inverted && args.json).then(|| session.callers(&query, limit, MOST_CALLERS));
+    if inverted.as_ref().is_some_and(|callers| callers.extent == CallersExtent::Heaviest) {
+        output::notice("the callers take more than 256 MiB; only the heaviest are printed");
+    }
     let report = session.report(&query, sort.order, limit);
     let mut results = Results::new();
     if args.json {
-        let (breakdown, inverted) = (breakdown.as_ref(), inverted.as_deref());
+        let breakdown = breakdown.as_ref();
+        let inverted = inverted.as_ref().map(|callers| &callers.functions[..]);
         let json = Json { report: &report, breakdown, inverted };
         serde_json::to_writer(&mut results, &json).map_err(io::Error::from)?;
         writeln!(results)?;

@@ -2,6 +2,7 @@
 //!
 //! One program for all of them: linking one for each file took longer than running it.
 
+mod callers;
 mod damage;
 mod decode;
 mod fixtures;
