@@ -38,7 +38,13 @@ beforeScenes(() => {
   writeRecording(small, code, [task], samples(100));
 });
 
-afterScenes(() => parts.end());
+/** Ends each line that was opened, also that of a scene that failed. */
+const ends = [];
+
+afterScenes(async () => {
+  ends.forEach((end) => end());
+  await parts.end();
+});
 
 /**
  * `perftab view` at the other end of a slow line: 24 MB of the recording come in a few seconds, and the rest when `goOn` is
@@ -72,11 +78,11 @@ async function slowly(file) {
     answer.on("close", () => passed.destroy());
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const end = () => {
+  ends.push(() => {
     server.close();
     server.closeAllConnections();
-  };
-  return { address: `http://127.0.0.1:${server.address().port}${view.pathname}${view.search}`, goOn, end };
+  });
+  return { address: `http://127.0.0.1:${server.address().port}${view.pathname}${view.search}`, goOn };
 }
 
 const soFar = (tab) => tab.page.locator(".so-far");
@@ -108,7 +114,6 @@ scene("what has been read of a large recording is shown, can be used, and grows 
   // It is named now, and has the samples that came since.
   await eventually(async () => assert.match(await selected.getAttribute("aria-label"), /^buoy, .*60,000 samples$/));
   await tab.close();
-  line.end();
 });
 
 scene(
@@ -127,7 +132,6 @@ scene(
     assert.ok(kept > (15 * MB) / SAMPLE_BYTES && kept <= (25 * MB) / SAMPLE_BYTES, `${kept} samples`);
     await tab.pictures("growing-cancelled");
     await tab.close();
-    line.end();
   },
   { tier: "all" },
 );
@@ -144,7 +148,6 @@ scene(
     assert.match(await tab.page.locator(".file-name").innerText(), /small/);
     assert.equal(await tab.page.locator(".banner").getByText("have been read").count(), 0);
     await tab.close();
-    line.end();
   },
   { tier: "all" },
 );

@@ -186,6 +186,8 @@ export class Tab {
   async opened() {
     await this.page.locator(".file-name").waitFor();
     await this.page.waitForFunction(() => performance.getEntriesByName("perftab:flame-graph").length > 0);
+    // Of a large recording that is a part, until all of it has been read.
+    await this.page.locator(".so-far").waitFor({ state: "detached" });
     await this.settled();
   }
 
