@@ -236,7 +236,30 @@ impl Session {
         to_js(&self.0.call_node_detail(&from_js(query)?, call_node))
     }
 
-    /// Where a call node of an earlier generation is now.
+    /// Where a call node of the tree of a query is now; `generation` is the one that it is of.
+    #[wasm_bindgen(js_name = findMoved)]
+    pub fn find_moved(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
+        generation: u32,
+        call_node: u32,
+    ) -> Result<u32, JsValue> {
+        Ok(self.0.find_moved(&from_js(query)?, generation, call_node))
+    }
+
+    /// Nobody asks for call nodes of earlier generations any more.
+    #[wasm_bindgen(js_name = forgetPast)]
+    pub fn forget_past(&mut self) {
+        self.0.forget_past();
+    }
+
+    /// Call nodes of a session that showed less of the same recording are found in this one.
+    #[wasm_bindgen(js_name = followOn)]
+    pub fn follow_on(&mut self, less: Session) {
+        self.0.follow_on(less.0);
+    }
+
+    /// The call node at a place in the tree of a query.
     #[wasm_bindgen(js_name = findCallNode)]
     pub fn find_call_node(
         &mut self,

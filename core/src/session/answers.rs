@@ -202,6 +202,15 @@ pub struct FunctionRows {
     pub dsos: Vec<String>,
 }
 
+/// What is known of a call that is looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Known<'a> {
+    /// What it is shown as.
+    Name(&'a str),
+    /// What it stands for.
+    Label(Label),
+}
+
 impl Session {
     /// Changes whenever names do; ids of call nodes are of one generation.
     pub fn generation(&self) -> u32 {
@@ -225,16 +234,28 @@ impl Session {
         tree.path(id).into_iter().map(step).collect()
     }
 
-    /// Where a call node of an earlier generation is now: the end of its path, as far as that is
-    /// still there. `place` is what [`CallNodeDetail`] said of it then.
+    /// The call node at a place: the end of its path, as far as that is there. `place` is what
+    /// [`CallNodeDetail`] said of a call node of another tree, or of this one before names changed.
     pub fn find_call_node(&mut self, query: &Query, place: &Place) -> u32 {
+        let frames = place.path_frames.iter().map(|frame| frame.map(FrameId));
+        let frames = frames.chain(std::iter::repeat(None));
+        let names = place.path.iter().map(|name| Some(Known::Name(name)));
+        self.follow(query, names.zip(frames))
+    }
+
+    /// Goes down from the root, by what is known of each call and by a frame that led to it; to the last
+    /// call node that is there.
+    pub(super) fn follow<'a>(
+        &mut self,
+        query: &Query,
+        way: impl Iterator<Item = (Option<Known<'a>>, Option<FrameId>)>,
+    ) -> u32 {
         let mut at = CallNodeId::ROOT;
         let mut before = None;
-        for (index, name) in place.path.iter().enumerate() {
-            let frame = place.path_frames.get(index).copied().flatten();
+        for (known, frame) in way {
             let mut from = at;
             let found = loop {
-                let child = self.child_named(query, from, name);
+                let child = known.and_then(|known| self.child_known(query, from, known));
                 if let Some(child) = child.or_else(|| self.child_with_frame(query, from, frame)) {
                     break Some(child);
                 }
@@ -253,11 +274,19 @@ impl Session {
         at.0
     }
 
-    fn child_named(&mut self, query: &Query, at: CallNodeId, name: &str) -> Option<CallNodeId> {
+    fn child_known(
+        &mut self,
+        query: &Query,
+        at: CallNodeId,
+        known: Known<'_>,
+    ) -> Option<CallNodeId> {
         let children = self.children(query, at).to_vec();
         let (profile, symbols, tree) = self.parts(query);
         let labels = Labels::new(profile, symbols);
-        children.into_iter().find(|&child| labels.text(tree.label(child)) == name)
+        children.into_iter().find(|&child| match known {
+            Known::Name(name) => labels.text(tree.label(child)) == name,
+            Known::Label(label) => tree.label(child) == label,
+        })
     }
 
     /// The child that a frame leads to.
@@ -265,11 +294,11 @@ impl Session {
         &mut self,
         query: &Query,
         at: CallNodeId,
-        frame: Option<u32>,
+        frame: Option<FrameId>,
     ) -> Option<CallNodeId> {
         let children = self.children(query, at).to_vec();
         let (profile, symbols, tree) = self.parts(query);
-        let frame = frame.filter(|&frame| (frame as usize) < profile.frames.len()).map(FrameId)?;
+        let frame = frame.filter(|frame| frame.index() < profile.frames.len())?;
         let leads_to = |function| {
             let mut levels = symbols.levels(frame).iter();
             levels.any(|level| level.function == function) || symbols.merged(frame) == function

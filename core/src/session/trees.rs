@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use perftab_names::Symbols;
-use perftab_profile::Profile;
+use perftab_profile::{FrameId, Profile};
 use perftab_views::build::{BuildStep, BuiltTree, CallTreeBuilder, build};
-use perftab_views::call_tree::{CallNodeId, CallTree};
+use perftab_views::call_tree::{CallNodeId, CallTree, Label, Ways};
 use perftab_views::ends::Ends;
 use perftab_views::functions::{FunctionOrder, FunctionSum, OrderingFunctions};
 use perftab_views::grouped::{self, GroupBy, GroupRow};
@@ -17,6 +17,7 @@ use perftab_views::shown::Account;
 use perftab_views::{Direction, Query};
 
 use crate::session::Session;
+use crate::session::answers::Known;
 use crate::session::times::ScanStep;
 
 /// Trees kept: callees, inverted, and callers and callees of one function stand side by side, and
@@ -41,6 +42,16 @@ pub(super) struct Trees {
     ordering: Option<(Query, FunctionOrder, OrderingFunctions)>,
     /// Of inverted trees that are gone: the call nodes that were opened, which gave them their numbers.
     opened: Vec<(Query, Vec<CallNodeId>)>,
+    /// Those that there were before names changed.
+    past: Option<Past>,
+}
+
+/// The trees of a generation of names before this one, for whoever still knows call nodes of theirs.
+pub(super) struct Past {
+    generation: u32,
+    /// Frames that there were then: their numbers are those of functions without a name.
+    frames: usize,
+    ways: Vec<(Query, Ways)>,
 }
 
 /// What has been made for a query.
@@ -93,9 +104,49 @@ impl Tree {
 }
 
 impl Trees {
-    /// Names have changed, and numbers with them.
-    pub fn names_changed(&mut self) {
-        *self = Self::default();
+    /// Names have changed, and numbers with them: they were of this generation, and of so many frames.
+    pub fn names_changed(&mut self, generation: u32, frames: usize) {
+        let Self { cached, past, .. } = std::mem::take(self);
+        self.past = past;
+        if cached.is_empty() {
+            return;
+        }
+        // Inverted ones first: they hold those that they are made of.
+        let (inverted, whole): (Vec<_>, Vec<_>) =
+            cached.into_iter().partition(|cached| matches!(cached.tree, Tree::Inverted(_)));
+        let mut ways = Vec::new();
+        for CachedTree { query, tree, .. } in inverted.into_iter().chain(whole) {
+            let tree = match tree {
+                Tree::Whole(tree) => Arc::unwrap_or_clone(tree),
+                Tree::Inverted(inverted) => inverted.into_tree(),
+            };
+            ways.push((query, Ways::of(tree)));
+        }
+        self.past = Some(Past { generation, frames, ways });
+    }
+
+    /// The calls on the way to a call node of a generation before this one, the outermost first. There
+    /// are `frames` now.
+    fn past_way(
+        &self,
+        query: &Query,
+        generation: u32,
+        call_node: u32,
+        frames: usize,
+    ) -> Vec<(Option<Label>, Option<FrameId>)> {
+        let Some(past) = self.past.as_ref().filter(|past| past.generation == generation) else {
+            return Vec::new();
+        };
+        let Some((_, ways)) = past.ways.iter().find(|(known, _)| known == query) else {
+            return Vec::new();
+        };
+        // While a recording is read frames are added, and other functions are numbered after them.
+        let holds = |label: &Label| {
+            let number = label.function().map_or(0, |function| function.0 as usize);
+            past.frames == frames || number < past.frames
+        };
+        let way = ways.to(call_node).into_iter();
+        way.map(|(label, frame)| (Some(label).filter(holds), frame)).collect()
     }
 
     /// The tree of callees of a query, if it was made.
@@ -240,6 +291,31 @@ impl Trees {
 }
 
 impl Session {
+    /// Where a call node of a generation of names before this one is now, in the tree of the same query:
+    /// it, or the deepest of its callers that is still there. Of generations before only the last one
+    /// that a tree was made of is known, until it is forgotten.
+    pub fn find_moved(&mut self, query: &Query, generation: u32, call_node: u32) -> u32 {
+        if generation == self.generation {
+            return self.tree(query).id(call_node).unwrap_or(CallNodeId::ROOT).0;
+        }
+        let frames = self.profile.frames.len();
+        let way = self.trees.past_way(query, generation, call_node, frames);
+        let way = way.into_iter().map(|(label, frame)| (label.map(Known::Label), frame));
+        self.follow(query, way)
+    }
+
+    /// Nobody asks for call nodes of earlier generations any more.
+    pub fn forget_past(&mut self) {
+        self.trees.past = None;
+    }
+
+    /// Call nodes of a session that showed less of the same recording are found in this one.
+    pub fn follow_on(&mut self, mut less: Session) {
+        less.trees.names_changed(less.generation, less.profile.frames.len());
+        self.trees.past = less.trees.past;
+        self.generation = less.generation.wrapping_add(1);
+    }
+
     /// Makes the call tree of a query: goes on for about as long as so many rows of samples take. One
     /// is made at a time: whoever stops in between can go on later, as long as neither names have
     /// changed nor another was asked for; else it begins anew.

@@ -192,6 +192,33 @@ impl CallTree {
     }
 }
 
+/// The ways to the call nodes of a tree that is gone: less than half of what it took.
+pub struct Ways {
+    label: Vec<Label>,
+    parent: Vec<CallNodeId>,
+    frame: Vec<Option<FrameId>>,
+}
+
+impl Ways {
+    /// To the call nodes of a tree.
+    pub fn of(tree: CallTree) -> Self {
+        let CallTree { label, parent, frame, .. } = tree;
+        Self { label, parent, frame }
+    }
+
+    /// The calls on the way to a call node, the outermost first; none if there is no such call node.
+    pub fn to(&self, call_node: u32) -> Vec<(Label, Option<FrameId>)> {
+        let mut way = Vec::new();
+        let mut at = call_node as usize;
+        while at > 0 && at < self.label.len() {
+            way.push((self.label[at], self.frame[at]));
+            at = self.parent[at].index();
+        }
+        way.reverse();
+        way
+    }
+}
+
 /// Which side of a call node's children a walk is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visit {

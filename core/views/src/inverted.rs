@@ -151,6 +151,11 @@ impl Inverted {
         &self.tree
     }
 
+    /// The same, of a tree that is not looked at any more.
+    pub fn into_tree(self) -> CallTree {
+        self.tree
+    }
+
     /// What it is made of.
     pub fn callees(&self) -> &Arc<CallTree> {
         &self.callees

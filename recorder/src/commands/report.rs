@@ -61,7 +61,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let is_by_function = sort.rows.is_empty();
     let breakdown =
         (!is_by_function).then(|| session.breakdown(&query, &sort.rows, sort.order, limit));
-    let inverted = (args.inverted && args.json).then(|| session.callers(&query, limit, MOST_CALLERS));
+    let inverted =
+        (args.inverted && args.json).then(|| session.callers(&query, limit, MOST_CALLERS));
     if inverted.as_ref().is_some_and(|callers| callers.extent == CallersExtent::Heaviest) {
         output::notice("the callers take more than 256 MiB; only the heaviest are printed");
     }

@@ -7,7 +7,7 @@ use perftab_perfdata::error::WarningKind;
 use perftab_tests::fixtures::recordings;
 use perftab_tests::open::{open_parts, read_parts};
 
-use perftab_views::Query;
+use perftab_views::{Direction, Group, Query};
 
 /// Rows of samples as they are told apart by whoever looks at them.
 fn rows(session: &Session) -> Vec<Row> {
@@ -90,6 +90,50 @@ fn a_part_can_be_looked_at_as_the_whole_can() {
             assert_eq!(shown.sum::<u64>(), samples, "{name}");
         });
     }
+}
+
+/// The frames on the way to each call node of a query, by number.
+fn ways(session: &mut Session, query: &Query) -> Vec<Vec<Option<u32>>> {
+    let way = |call_node| Some(session.call_node_detail(query, call_node)?.path_frames);
+    (0..).map_while(way).collect()
+}
+
+/// Whoever has selected a call finds it again, whatever number it gets.
+#[test]
+fn call_nodes_are_found_again_as_more_is_read() {
+    let mut moved = 0;
+    for name in ["synth-simpleperf.perf.data", "perf-killed.perf.data"] {
+        let path = recordings().into_iter().find(|path| path.ends_with(name)).expect("a fixture");
+        let parts = read_parts(&path);
+        for direction in [Direction::Callees, Direction::Inverted] {
+            let query = Query { direction, group: Group::Process, ..Query::default() };
+            moved += check_moves(&parts, &query);
+        }
+    }
+    assert!(moved > 10, "{moved} call nodes got another number");
+}
+
+/// How many call nodes got another number.
+fn check_moves(parts: &[Vec<u8>], query: &Query) -> usize {
+    let mut moved = 0;
+    let mut before: Option<(Session, Vec<_>)> = None;
+    looked_at(parts, parts[0].len() / 7, |mut so_far| {
+        if let Some((less, ways)) = before.take() {
+            let generation = less.generation();
+            so_far.follow_on(less);
+            for (call_node, way) in (0..).zip(&ways) {
+                let now = so_far.find_moved(query, generation, call_node);
+                let detail = so_far.call_node_detail(query, now).expect("it is there");
+                assert_eq!(detail.path_frames, *way, "call node {call_node} of {query:?}");
+                moved += usize::from(now != call_node);
+            }
+            so_far.forget_past();
+            assert_eq!(so_far.find_moved(query, generation, 1), 0);
+        }
+        let known = ways(&mut so_far, query);
+        before = Some((so_far, known));
+    });
+    moved
 }
 
 #[test]

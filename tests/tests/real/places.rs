@@ -60,6 +60,7 @@ fn places_outlive_names() {
 
     let query = Query::default();
     let (path, place) = hottest(&mut session, &query);
+    let (generation, selected) = (session.generation(), session.find_call_node(&query, &place));
     assert!(path.last().is_some_and(|leaf| leaf.starts_with("0x")), "no names yet: {path:?}");
     let image = std::fs::read(&program).expect("the program is there");
     session.admit("spinner", Box::new(SliceSource::new(image))).expect("it is the program");
@@ -70,6 +71,12 @@ fn places_outlive_names() {
     let named = ["main", "outer", "between", "leaf"];
     assert!(detail.path.ends_with(&named.map(str::to_owned)), "{:?}", detail.path);
     assert!(detail.total_weight > 0.0);
+    // Also where nothing is known of it but its number then.
+    assert_ne!(session.generation(), generation);
+    assert_eq!(session.find_moved(&query, generation, selected), found);
+    assert_eq!(session.find_moved(&query, session.generation(), found), found);
+    assert_eq!(session.find_moved(&query, generation.wrapping_sub(1), selected), 0);
+    assert_eq!(session.find_moved(&query, generation, u32::MAX), 0);
 
     let unknown = Place { path: vec!["nowhere".to_owned()], path_frames: vec![Some(u32::MAX)] };
     assert_eq!(session.find_call_node(&query, &unknown), 0, "what is nowhere is the root");

@@ -8,7 +8,7 @@ import { coverage, dsos, info, namesGeneration, selectedDso, session } from "../
 import { roles, second } from "../compare/state.ts";
 import { runTask } from "../state/tasks.ts";
 import { passingToast, toast } from "../state/toasts.ts";
-import { findPlaces } from "../views/places.ts";
+import { renewFacts } from "../views/places.ts";
 import { describeDrop } from "./outcome.ts";
 
 /** What of the last drops was not used, newest first. */
@@ -106,9 +106,7 @@ export async function refreshNames(): Promise<void> {
   }
   await present.call("nameFrames", {});
   const beside = second.peek();
-  const [facts, keepPlaces] = await Promise.all([present.call("facts", {}), findPlaces(present)]);
-  batch(() => {
-    keepPlaces();
+  await renewFacts(present, (facts) => {
     // Another one may have been opened meanwhile.
     if (beside !== null && facts.second !== null && second.peek() === beside) {
       second.value = { ...beside, ...facts.second };

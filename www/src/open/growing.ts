@@ -1,12 +1,11 @@
 // A profile that is shown while it is read: the first of it soon, then more of it, then all.
 
-import { batch } from "@preact/signals";
 import { showFacts } from "../ledger/admit.ts";
 import type { CallOptions } from "../session/client.ts";
 import type { Facts, Progress } from "../session/types.ts";
 import { isGrowing, session } from "../state/app.ts";
 import { TAKEN_OVER } from "../state/take_over.ts";
-import { findPlaces } from "../views/places.ts";
+import { renewFacts } from "../views/places.ts";
 import { Looks } from "./so_far.ts";
 
 export class GrowingProfile {
@@ -87,10 +86,6 @@ export class GrowingProfile {
       this.#show(facts);
       return;
     }
-    const keepPlaces = await findPlaces(present);
-    batch(() => {
-      keepPlaces();
-      showFacts(present, facts);
-    });
+    await renewFacts(present, (more) => showFacts(present, more));
   }
 }

@@ -323,8 +323,11 @@ export interface Protocol {
   readSoFar: { args: Record<string, never>; result: Facts | null };
   /** No more is read of what is being opened: it opens with what there is. */
   stopReading: { args: Record<string, never>; result: null };
-  /** What names change, for all that are open. */
-  facts: { args: Record<string, never>; result: Facts };
+  /**
+   * What names change, for all that are open; and where call nodes of the generation that the page knows are now in the
+   * query's tree: 0 for what is not there any more.
+   */
+  facts: { args: { query: Query; callNodes: number[] }; result: Facts & { callNodes: number[] } };
   info: { args: Record<string, never>; result: ProfileInfo };
   dsos: { args: Record<string, never>; result: DsoRow[] };
   /** The same of what the filters and steps of a query leave. */

@@ -1,11 +1,12 @@
-// Keeps the selection and the zoom when names arrive: call nodes get other numbers then.
+// Keeps the selection and the zoom where call nodes get other numbers: when names arrive, or more of a recording, and in
+// the tree of another query.
 //
-// What they stand for is remembered while its number still holds, as texts and frames of the path; frames do not change
-// with names. Once names have changed the session says where that is now.
+// The session knows the trees of the names before until the page has said what it looks at in the new ones. For other
+// queries what is selected is remembered as texts and frames of its path.
 
-import { effect } from "@preact/signals";
+import { batch, effect } from "@preact/signals";
 import type { Session } from "../session/client.ts";
-import type { CallNodeDetail, Place, Query } from "../session/types.ts";
+import type { CallNodeDetail, Facts, Place, Query } from "../session/types.ts";
 import { ALL } from "../session/types.ts";
 import { namesGeneration, query, selection, session, zoomRoot } from "../state/app.ts";
 import { detail, selectedCallNode } from "../state/detail.ts";
@@ -77,17 +78,38 @@ export function presentPlaces(): { selected: Place | null; zoomed: Place | null 
   return { selected: selected.place, zoomed: zoomed.place };
 }
 
-/** Asks where the remembered places are now; the answer moves selection and zoom there, in the batch that it is part of. */
-export async function findPlaces(asked: Session): Promise<() => void> {
-  const find = ({ place }: RememberedPlace): Promise<number> | number =>
-    place === null ? ALL : asked.call("findCallNode", { query: query.peek(), place });
-  const [selectedNow, zoom] = await Promise.all([find(selected), find(zoomed)]);
-  return () => {
-    zoomed.movedTo(zoom);
-    selected.movedTo(selectedNow);
-    zoomRoot.value = zoom;
-    if (selection.peek() !== null) {
-      selection.value = selectedNow === ALL ? null : { callNode: selectedNow, functionId: null };
+/** Whoever holds a key down selects more often than the session can be asked. */
+const MOST_TRIES = 5;
+
+/**
+ * Asks the session for what names change, and for where selection and zoom are now. They move there in the batch in which
+ * `show` shows the rest.
+ */
+export async function renewFacts(asked: Session, show: (facts: Facts) => void): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const [of, selectedThen, zoomedThen, generation] = [query.peek(), selectedCallNode.peek(), zoomRoot.peek(), asked.generation];
+    const facts = await asked.call("facts", { query: of, callNodes: [selectedThen ?? ALL, zoomedThen] });
+    const isAsItWas =
+      of === query.peek() &&
+      selectedThen === selectedCallNode.peek() &&
+      zoomedThen === zoomRoot.peek() &&
+      generation === asked.generation;
+    if (isAsItWas || tries === MOST_TRIES) {
+      const [selectedNow = ALL, zoomedNow = ALL] = facts.callNodes;
+      batch(() => {
+        moveTo(selectedNow, zoomedNow);
+        show(facts);
+      });
+      return;
     }
-  };
+  }
+}
+
+function moveTo(selectedNow: number, zoomedNow: number): void {
+  zoomed.movedTo(zoomedNow);
+  selected.movedTo(selectedNow);
+  zoomRoot.value = zoomedNow;
+  if (selectedCallNode.peek() !== null) {
+    selection.value = selectedNow === ALL ? null : { callNode: selectedNow, functionId: null };
+  }
 }

@@ -2,7 +2,7 @@
 
 import type { Comparison } from "../generated/perftab_web.js";
 import { Session } from "../generated/perftab_web.js";
-import type { Args, CompareRequest, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
+import type { Args, CompareRequest, Facts, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
 import { callNodeAround } from "./call_node.ts";
 import { Comparisons } from "./compared.ts";
 import { exported } from "./exported.ts";
@@ -13,7 +13,7 @@ import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
 import { read } from "./reading.ts";
-import { allSteps, close, placed, ROWS, scanned } from "./scans.ts";
+import { allSteps, close, followOn, placed, ROWS, scanned } from "./scans.ts";
 import { fetchText, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
 import type { TreeDetail } from "./trees.ts";
@@ -23,6 +23,8 @@ import type { Memory } from "./wasm.ts";
 /** What a call of method `M` knows besides its arguments. */
 interface Context {
   slices: Slices;
+  /** The generation whose call nodes the page knew when it asked. */
+  generation: number;
 }
 
 type Handlers = {
@@ -43,6 +45,8 @@ export class Calls {
   #soFar: Session | null = null;
   /** Counts sessions, so that no two of them have a generation in common. */
   #opened = 0;
+  /** By generation that the page was told of: that of the session. */
+  readonly #told = new Map<number, number>();
 
   constructor(memory: Memory, beginImages: BeginImages) {
     this.#memory = memory;
@@ -52,6 +56,15 @@ export class Calls {
   /** Ids of call nodes are of one generation: names that change, or another profile, begin a new one. */
   get generation(): number {
     return this.#opened * 1e6 + (this.#session?.generation ?? 0) + this.#compared.generation;
+  }
+
+  /** The page knows the present call nodes, and asks for none of before. */
+  knowsPresent(): void {
+    if (this.#told.size > 1) {
+      this.#told.clear();
+      this.#told.set(this.generation, this.#open.generation);
+      this.#open.forgetPast();
+    }
   }
 
   readonly handlers: Handlers = {
@@ -68,7 +81,16 @@ export class Calls {
       return null;
     },
     openLink: ({ payload }) => this.#replace(Session.openLink(payload), "another"),
-    facts: () => this.#facts(),
+    facts: ({ query, callNodes }, { slices, generation }) => {
+      const own = this.#told.get(generation);
+      if (own === undefined || callNodes.every((callNode) => callNode === 0)) {
+        return { ...this.#facts(), callNodes: callNodes.map(() => 0) };
+      }
+      return this.#ofTree(query, slices, (session) => ({
+        ...this.#facts(),
+        callNodes: callNodes.map((callNode) => session.findMoved(query, own, callNode)),
+      }));
+    },
     info: () => this.#open.info(),
     dsos: () => this.#open.dsos(),
     filteredCoverage: ({ query }, { slices }) =>
@@ -186,7 +208,7 @@ export class Calls {
   }
 
   /** Opens what is read, which may be looked at meanwhile. */
-  async #read(read: (underway: Underway) => Promise<Session>): Promise<Result<"facts">> {
+  async #read(read: (underway: Underway) => Promise<Session>): Promise<Facts> {
     this.#soFar = null;
     const session = await read((reading) => {
       this.#reading = reading;
@@ -195,7 +217,7 @@ export class Calls {
   }
 
   /** More of what is being read takes the place of less. */
-  #grow(session: Session): Result<"facts"> {
+  #grow(session: Session): Facts {
     const isMore = this.#soFar !== null && this.#soFar === this.#session;
     this.#soFar = session;
     return this.#replace(session, isMore ? "more" : "another");
@@ -215,10 +237,14 @@ export class Calls {
 
   #close(session: Session | null): void {
     if (session !== null) {
-      this.#sides.get(session)?.end();
-      this.#sides.delete(session);
+      this.#endSide(session);
       close(session);
     }
+  }
+
+  #endSide(session: Session): void {
+    this.#sides.get(session)?.end();
+    this.#sides.delete(session);
   }
 
   /** What a view says of a query's tree, which is made first. */
@@ -268,24 +294,28 @@ export class Calls {
     return session.info();
   }
 
-  #replace(session: Session, by: "another" | "more"): Result<"facts"> {
-    if (by === "more") {
+  #replace(session: Session, by: "another" | "more"): Facts {
+    if (by === "more" && this.#session !== null) {
       this.#compared.forget();
+      this.#endSide(this.#session);
+      followOn(session, this.#session);
     } else {
       this.#compared.replace(null);
+      this.#close(this.#session);
+      this.#told.clear();
     }
-    this.#close(this.#session);
     this.#session = session;
     this.#opened += 1;
     return this.#facts();
   }
 
-  #facts(): Result<"facts"> {
-    const said = (session: Session): Pick<Result<"facts">, "info" | "coverage"> => ({
+  #facts(): Facts {
+    const said = (session: Session): Pick<Facts, "info" | "coverage"> => ({
       info: session.info(),
       coverage: session.coverage(),
     });
     const second = this.#compared.secondOrNull;
+    this.#told.set(this.generation, this.#open.generation);
     return { ...said(this.#open), generation: this.generation, second: second && said(second) };
   }
 }

@@ -11,11 +11,15 @@ export const ROWS = 1 << 18;
 /** Sessions that were freed: work on one that is closed meanwhile ends as if it was cancelled. */
 const closed = new WeakSet<Session>();
 
-export function close(session: Session | null): void {
-  if (session !== null) {
-    closed.add(session);
-    session.free();
-  }
+export function close(session: Session): void {
+  closed.add(session);
+  session.free();
+}
+
+/** More of a recording takes the place of less: who knows call nodes of it finds them in this. */
+export function followOn(session: Session, less: Session): void {
+  closed.add(less);
+  session.followOn(less);
 }
 
 /** Whoever awaited something asks before the session is used again. */

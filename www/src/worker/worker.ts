@@ -53,11 +53,14 @@ async function startSession(wasm: string, script: string): Promise<Answer> {
     if (isStale()) {
       throw { kind: "stale", message: "names have changed since" };
     }
-    const handler = calls.handlers[method] as (args: unknown, context: { slices: Slices }) => unknown;
+    if (generation === calls.generation) {
+      calls.knowsPresent();
+    }
+    const handler = calls.handlers[method] as (args: unknown, context: { slices: Slices; generation: number }) => unknown;
     const answer = await precedence.answer(method, async (beside) => {
       const slices = new Slices(signal, report, beside);
       slices.check();
-      return await handler(args, { slices });
+      return await handler(args, { slices, generation });
     });
     if (isStale()) {
       throw { kind: "stale", message: "names have changed meanwhile" };
