@@ -304,8 +304,7 @@ fn pprof_has_a_sample_for_each_thread_and_stack() {
 #[test]
 fn steps_act_in_every_format() {
     let fixture = fixture(TWO_PROCESSES);
-    let names = || 0..fixture.symbols.function_count() as u32;
-    let mut ids = names().map(perftab_names::FunctionId);
+    let mut ids = fixture.symbols.function_ids();
     let h = ids.find(|&id| fixture.symbols.function(id).name == Some("H")).expect("it is there");
     let function = FunctionRef::of(&fixture.profile, &fixture.symbols, h);
     let of = |format| {

@@ -13,7 +13,7 @@ mod matched_symbols;
 mod naming_work;
 mod symbols;
 
-pub use functions::{FunctionId, Provenance};
+pub use functions::{ByFunction, FunctionId, Provenance};
 pub use hints::{Hint, hints};
 pub use ledger::{Attempt, Ledger, LedgerRow, Status};
 pub use lookup::KnownName;

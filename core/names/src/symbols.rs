@@ -187,9 +187,14 @@ impl Symbols {
         }
     }
 
-    /// Number of functions ever met; ids are below it.
-    pub fn function_count(&self) -> usize {
-        self.functions.len()
+    /// All functions ever met, those of frames without a name first.
+    pub fn function_ids(&self) -> impl Iterator<Item = FunctionId> + Clone + use<> {
+        self.functions.ids()
+    }
+
+    /// The function of a number that somebody gives; `None` if there is none.
+    pub fn function_of_number(&self, number: u32) -> Option<FunctionId> {
+        self.functions.of_number(number)
     }
 
     /// Bytes of memory held, texts apart.

@@ -65,7 +65,7 @@ fn of_link(link: &Snapshot, query: &Query, function: &FunctionRef) -> Option<Des
 /// The functions that a link tells of, and that are told apart by what they are called.
 fn functions(link: &Snapshot) -> Vec<FunctionRef> {
     let name = |id: FunctionId| FunctionRef::of(&link.profile, &link.symbols, id);
-    let all: Vec<_> = (0..link.symbols.function_count() as u32).map(FunctionId).map(name).collect();
+    let all: Vec<_> = link.symbols.function_ids().map(name).collect();
     let known = link.facts.heat.functions().map(name);
     let mut known: Vec<_> =
         known.filter(|it| all.iter().filter(|other| *other == it).count() == 1).collect();

@@ -225,7 +225,7 @@ impl Session {
     fn names_changed(&mut self) {
         self.times.names_changed();
         self.ranges = ranges::Ranges::default();
-        self.trees.names_changed(self.generation, self.profile.frames.len());
+        self.trees.names_changed(self.generation);
         self.link_cache = LinkCache::default();
         self.generation = self.generation.wrapping_add(1);
     }

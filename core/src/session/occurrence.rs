@@ -1,6 +1,5 @@
 //! Who ran what is selected, and when: [`perftab_views::occurrence`] for hosts, a step at a time.
 
-use perftab_names::FunctionId;
 use perftab_views::occurrence::{Occurrence, OccurrenceScan, ResolvedSubject, Subject};
 use perftab_views::{Direction, Query};
 use serde::Deserialize;
@@ -47,8 +46,7 @@ impl Session {
     fn meant(&mut self, query: &Query, subject: Subject) -> Option<ResolvedSubject> {
         match subject {
             Subject::Function(function) => {
-                let known = (function as usize) < self.symbols.function_count();
-                known.then_some(ResolvedSubject::Function(FunctionId(function)))
+                self.symbols.function_of_number(function).map(ResolvedSubject::Function)
             }
             Subject::CallNode(call_node) => {
                 let tree = self.tree(query);

@@ -1,6 +1,5 @@
 //! What a query leaves of a recording, and what its parts are called.
 
-use perftab_names::FunctionId;
 use perftab_profile::DsoId;
 use perftab_views::call_path;
 use perftab_views::function_ref::{DsoRef, FunctionRef, PathPart};
@@ -19,8 +18,8 @@ impl Session {
 
     /// What a function is called; `None` if there is none of this number.
     pub fn function_ref(&self, function: u32) -> Option<FunctionRef> {
-        let known = (function as usize) < self.symbols.function_count();
-        known.then(|| FunctionRef::of(&self.profile, &self.symbols, FunctionId(function)))
+        let function = self.symbols.function_of_number(function)?;
+        Some(FunctionRef::of(&self.profile, &self.symbols, function))
     }
 
     /// What a DSO is called; `None` if there is none of this number.

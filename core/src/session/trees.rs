@@ -49,9 +49,17 @@ pub(super) struct Trees {
 /// The trees of a generation of names before this one, for whoever still knows call nodes of theirs.
 pub(super) struct Past {
     generation: u32,
-    /// Frames that there were then: their numbers are those of functions without a name.
-    frames: usize,
+    owner: PastOwner,
     ways: Vec<(Query, Ways)>,
+}
+
+/// Whose trees they were.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PastOwner {
+    /// Of this session: functions keep their numbers.
+    This,
+    /// Of one that showed less of the recording: only functions that are a frame have the same numbers.
+    SessionOfLess,
 }
 
 /// What has been made for a query.
@@ -104,8 +112,8 @@ impl Tree {
 }
 
 impl Trees {
-    /// Names have changed, and numbers with them: they were of this generation, and of so many frames.
-    pub fn names_changed(&mut self, generation: u32, frames: usize) {
+    /// Names have changed, and numbers with them: they were of this generation.
+    pub fn names_changed(&mut self, generation: u32) {
         let Self { cached, past, .. } = std::mem::take(self);
         self.past = past;
         if cached.is_empty() {
@@ -122,17 +130,15 @@ impl Trees {
             };
             ways.push((query, Ways::of(tree)));
         }
-        self.past = Some(Past { generation, frames, ways });
+        self.past = Some(Past { generation, owner: PastOwner::This, ways });
     }
 
-    /// The calls on the way to a call node of a generation before this one, the outermost first. There
-    /// are `frames` now.
+    /// The calls on the way to a call node of a generation before this one, the outermost first.
     fn past_way(
         &self,
         query: &Query,
         generation: u32,
         call_node: u32,
-        frames: usize,
     ) -> Vec<(Option<Label>, Option<FrameId>)> {
         let Some(past) = self.past.as_ref().filter(|past| past.generation == generation) else {
             return Vec::new();
@@ -140,10 +146,9 @@ impl Trees {
         let Some((_, ways)) = past.ways.iter().find(|(known, _)| known == query) else {
             return Vec::new();
         };
-        // While a recording is read frames are added, and other functions are numbered after them.
         let holds = |label: &Label| {
-            let number = label.function().map_or(0, |function| function.0 as usize);
-            past.frames == frames || number < past.frames
+            past.owner == PastOwner::This
+                || label.function().is_none_or(|function| function.as_frame().is_some())
         };
         let way = ways.to(call_node).into_iter();
         way.map(|(label, frame)| (Some(label).filter(holds), frame)).collect()
@@ -298,8 +303,7 @@ impl Session {
         if generation == self.generation {
             return self.tree(query).id(call_node).unwrap_or(CallNodeId::ROOT).0;
         }
-        let frames = self.profile.frames.len();
-        let way = self.trees.past_way(query, generation, call_node, frames);
+        let way = self.trees.past_way(query, generation, call_node);
         let way = way.into_iter().map(|(label, frame)| (label.map(Known::Label), frame));
         self.follow(query, way)
     }
@@ -311,8 +315,9 @@ impl Session {
 
     /// Call nodes of a session that showed less of the same recording are found in this one.
     pub fn follow_on(&mut self, mut less: Session) {
-        less.trees.names_changed(less.generation, less.profile.frames.len());
-        self.trees.past = less.trees.past;
+        less.trees.names_changed(less.generation);
+        let past = less.trees.past;
+        self.trees.past = past.map(|past| Past { owner: PastOwner::SessionOfLess, ..past });
         self.generation = less.generation.wrapping_add(1);
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use perftab_names::Symbols;
+use perftab_names::{ByFunction, Symbols};
 use perftab_profile::{DsoId, Profile};
 use serde::{Deserialize, Serialize};
 
@@ -172,12 +172,18 @@ impl SumRow for FunctionSum {
 /// No row: not met yet, or no code.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
-/// The row of each function, by its number: a table by hash took a third of the time of a report.
-#[derive(Default)]
+/// The row of each function.
 struct Rows {
-    of_function: Vec<u32>,
+    of_function: ByFunction<u32>,
     of_dso: HashMap<DsoId, u32>,
     no_mapping: Option<u32>,
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        let of_function = ByFunction::new(NO_ROW);
+        Self { of_function, of_dso: HashMap::new(), no_mapping: None }
+    }
 }
 
 impl Rows {
@@ -188,11 +194,7 @@ impl Rows {
             Label::NoMapping => Some(self.no_mapping.get_or_insert(NO_ROW)),
             Label::Dso(dso) => Some(self.of_dso.entry(dso).or_insert(NO_ROW)),
             Label::Function(function) | Label::Inlined(function) => {
-                let index = function.0 as usize;
-                if index >= self.of_function.len() {
-                    self.of_function.resize((index + 1).next_power_of_two(), NO_ROW);
-                }
-                Some(&mut self.of_function[index])
+                Some(self.of_function.get_mut(function))
             }
         }
     }

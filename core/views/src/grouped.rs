@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use perftab_names::{FileId, FunctionId, Symbols};
+use perftab_names::{ByFunction, FileId, FunctionId, Symbols};
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoId, Profile, Thread};
 use serde::{Deserialize, Serialize};
@@ -251,16 +251,16 @@ impl Orderable for GroupRow {
 /// so (a macro, a table) is in a function's addresses too, hence the one that most of them are
 /// from. An address counts once, however often it was sampled: a filter changes no file.
 pub(super) struct FilesOfFunctions {
-    /// By [`FunctionId`]. The majority of a stream, found in one pass: who is ahead, and by how many.
-    ahead: Vec<(Option<FileId>, u32)>,
+    /// The majority of a stream, found in one pass: who is ahead, and by how many.
+    ahead: ByFunction<(Option<FileId>, u32)>,
 }
 
 impl FilesOfFunctions {
     pub fn new(profile: &Profile, symbols: &Symbols) -> Self {
-        let mut ahead = vec![(None, 0u32); symbols.function_count()];
+        let mut ahead = ByFunction::default();
         for (frame, _) in profile.frames.iter() {
             for level in symbols.levels(frame).iter().filter(|level| level.file.is_some()) {
-                let (file, votes) = &mut ahead[level.function.0 as usize];
+                let (file, votes) = ahead.get_mut(level.function);
                 match *file == level.file {
                     true => *votes += 1,
                     false if *votes == 0 => (*file, *votes) = (level.file, 1),
@@ -272,6 +272,6 @@ impl FilesOfFunctions {
     }
 
     pub fn of(&self, function: FunctionId) -> Option<FileId> {
-        self.ahead.get(function.0 as usize).and_then(|&(file, _)| file)
+        self.ahead.get(function).0
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use perftab_names::{FunctionId, Level};
+use perftab_names::Level;
 use perftab_profile::FrameId;
 
 use super::build::build_with_ends;
@@ -164,7 +164,7 @@ fn lines_and_instructions_add_up_to_own_code() {
         }
         let Fixture { profile, symbols } = &stacks;
         let (built, ends) = build_with_ends(profile, symbols, &query);
-        for id in (0..symbols.function_count() as u32).map(FunctionId) {
+        for id in symbols.function_ids() {
             let function = FunctionRef::of(profile, symbols, id);
             let (known, shown) = (KnownHeat::default(), (&built.tree, &ends));
             let hot = hot_lines(profile, symbols, &known, &query, shown, &function);
@@ -204,7 +204,7 @@ fn without_steps_only_the_innermost_frame_counts() {
         let text = stacks_of_any_kind(&mut random);
         let stacks = with_lines(fixture(&text), |id, _| (id.0 % 4 > 0).then_some(3 + id.0 % 7));
         let Fixture { profile, symbols } = &stacks;
-        for id in (0..symbols.function_count() as u32).map(FunctionId) {
+        for id in symbols.function_ids() {
             let mut by_line: BTreeMap<_, u64> = BTreeMap::new();
             let mut by_address: BTreeMap<_, u64> = BTreeMap::new();
             for row in 0..profile.samples.len() {

@@ -64,9 +64,8 @@ fn some_range(numbers: &mut Numbers) -> TimeRange {
 
 fn queries(fixture: &Fixture) -> Vec<Query> {
     let named = |name: &str| {
-        let function = fixture.symbols.function_count();
-        let id = (0..function as u32).map(perftab_names::FunctionId);
-        let mut found = id.filter(|&id| fixture.symbols.function(id).name == Some(name));
+        let ids = fixture.symbols.function_ids();
+        let mut found = ids.filter(|&id| fixture.symbols.function(id).name == Some(name));
         let id = found.next().expect("it was sampled");
         FunctionRef::of(&fixture.profile, &fixture.symbols, id)
     };

@@ -334,7 +334,7 @@ fn code_without_a_name_in_a_named_file_is_counted_by_dso() {
 fn coverage_is_that_of_what_steps_leave() {
     let all = fixture("nginx: A B 1\nnode: A b 1\nnginx: a 1\nnginx: ~2 1\nnode: B a 1");
     let alone = fixture("nginx: a 1\nnginx: ~2 1\nnode: B a 1");
-    let names = (0..all.symbols.function_count() as u32).map(perftab_names::FunctionId);
+    let names = all.symbols.function_ids();
     let mut named = names.filter(|&id| all.symbols.function(id).name == Some("A"));
     let function =
         FunctionRef::of(&all.profile, &all.symbols, named.next().expect("it was sampled"));

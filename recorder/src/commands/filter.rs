@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use perftab_core::session::Session;
 use perftab_core::{
-    Dso, DsoRef, FunctionId, FunctionRef, Pattern, Query, RangeSide, TimeRange, Times, Transform,
+    Dso, DsoRef, FunctionRef, Pattern, Query, RangeSide, TimeRange, Times, Transform,
 };
 
 use crate::cli::{FilterArgs, TimeSpan};
@@ -105,7 +105,7 @@ fn is_called(dso: &Dso, name: &str) -> bool {
 /// The functions of this name, one for each DSO that has one; `DSO:NAME` is in that DSO only.
 fn functions(session: &Session, name: &str) -> anyhow::Result<Vec<FunctionRef>> {
     let (profile, symbols) = (session.profile(), session.symbols());
-    let meant = (0..symbols.function_count() as u32).map(FunctionId).filter(|&id| {
+    let meant = symbols.function_ids().filter(|&id| {
         let function = symbols.function(id);
         let Some(known) = function.name else { return false };
         let dso = || profile.dsos.get(function.dso);

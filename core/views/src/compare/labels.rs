@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use perftab_names::{FunctionId, Provenance};
+use perftab_names::{ByFunction, FunctionId, Provenance};
 use perftab_perfdata::text::printable;
 use perftab_profile::{Dso, IdTable, StringId, Strings, hash_pair};
 
@@ -92,7 +92,7 @@ pub(super) struct LabelNumbers {
     texts: Strings,
     index: IdTable,
     /// By side and function: its label, called and inlined.
-    of_function: [[Vec<u32>; 2]; 2],
+    of_function: [[ByFunction<u32>; 2]; 2],
     others: [HashMap<Label, u32>; 2],
     /// By pair: whether a side has any function with a name of the build that ran.
     is_named: [HashSet<u32>; 2],
@@ -103,10 +103,7 @@ const NONE: u32 = u32::MAX;
 impl LabelNumbers {
     /// None has a number yet.
     pub fn new(sources: [&Source<'_>; 2], pairing: &Pairing) -> Self {
-        let rows = sources.map(|source| {
-            let count = source.symbols.function_count();
-            [vec![NONE; count], vec![NONE; count]]
-        });
+        let rows = [(); 2].map(|()| [(); 2].map(|()| ByFunction::new(NONE)));
         let named =
             ComparedSide::BOTH.map(|side| named_pairs(sources[side as usize], side, pairing));
         Self {
@@ -141,7 +138,7 @@ impl Labeller<'_> {
             Label::Inlined(function) => (function, 1),
             other => return self.other(side, other),
         };
-        let known = self.numbered.of_function[side as usize][inlined][function.0 as usize];
+        let known = self.numbered.of_function[side as usize][inlined].get(function);
         if known != NONE {
             return known;
         }
@@ -154,7 +151,7 @@ impl Labeller<'_> {
                 self.intern(ComparedLabel { marks, function: called, ..made })
             }
         };
-        self.numbered.of_function[side as usize][inlined][function.0 as usize] = row;
+        *self.numbered.of_function[side as usize][inlined].get_mut(function) = row;
         row
     }
 
@@ -262,7 +259,7 @@ impl Labeller<'_> {
 
 /// The pairs in which a side has names of the build that ran.
 fn named_pairs(source: &Source<'_>, side: ComparedSide, pairing: &Pairing) -> HashSet<u32> {
-    let functions = (0..source.symbols.function_count() as u32).map(FunctionId);
+    let functions = source.symbols.function_ids();
     let named = functions.map(|id| source.symbols.function(id)).filter(|function| {
         matches!(function.provenance, Provenance::Matched | Provenance::Embedded)
     });

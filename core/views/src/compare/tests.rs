@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perftab_images::ImageContents;
-use perftab_names::{FunctionId, Inlining, Level, Provenance, Symbols};
+use perftab_names::{Inlining, Level, Provenance, Symbols};
 use perftab_perfdata::format::BuildId;
 use perftab_profile::{DsoId, DsoKind, Identity};
 
@@ -39,7 +39,7 @@ fn tree(fixture: &Fixture) -> CallTree {
 /// No file is here; names, if there are any, came in the recording.
 fn no_files(fixture: &Fixture) -> Ledger {
     let mut ledger = Ledger::new(&fixture.profile.dsos);
-    let functions = (0..fixture.symbols.function_count() as u32).map(FunctionId);
+    let functions = fixture.symbols.function_ids();
     for function in functions.map(|id| fixture.symbols.function(id)) {
         if function.provenance == Provenance::Embedded {
             ledger.embedded(function.dso);

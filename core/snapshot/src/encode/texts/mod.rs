@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 
 pub(crate) use self::redacted_text::RedactedText;
 pub use self::redacted_text::{Part, ProfileTextCounts, RenamedText, SharedPart, SharedTexts};
-use perftab_names::{FileId, FunctionId};
+use perftab_names::{ByFunction, FileId, FunctionId};
 use perftab_perfdata::text::printable;
 use perftab_profile::{Dso, DsoId, DsoKind, EventId, StringId};
 use perftab_views::hot_lines::SourceLine;
@@ -37,7 +37,7 @@ pub(crate) struct Texts {
     /// By DSO: where its path stands among all, by alphabet.
     ranks: Vec<usize>,
     /// By function: what its name is.
-    functions: Vec<Part>,
+    functions: ByFunction<Part>,
     /// What is counted beside them.
     profile: ProfileTextCounts,
 }
@@ -119,14 +119,16 @@ impl Texts {
         }
         let symbols = contents.symbols;
         let of_dso = parts_of_functions(contents);
-        let functions = (0..symbols.function_count() as u32).map(FunctionId);
-        let functions = functions.map(|id| of_dso[symbols.function(id).dso.index()]).collect();
+        let mut functions = ByFunction::new(Part::OwnFunction);
+        for id in symbols.function_ids() {
+            *functions.get_mut(id) = of_dso[symbols.function(id).dso.index()];
+        }
         let lines = lines.into_iter().map(|(slot, line)| (slot, line.into_owned())).collect();
         Self { lines, ranks, functions, profile: in_profile(contents) }
     }
 
     fn redacted(&self, slot: Slot) -> Option<RedactedText<'_>> {
-        let function = |id: FunctionId| self.functions[id.0 as usize];
+        let function = |id: FunctionId| self.functions.get(id);
         self.lines.get(&slot).map(|line| RedactedText::new(slot.part(function), line))
     }
 
@@ -416,7 +418,7 @@ impl<'c> Drafts<'c, '_> {
         };
         let of_dso: Vec<Disclosure> =
             parts_of_functions(&self.contents).into_iter().map(disclosure_of).collect();
-        let functions = (0..symbols.function_count() as u32).map(FunctionId);
+        let functions = symbols.function_ids();
         let named = functions.filter_map(|id| {
             let function = symbols.function(id);
             Some((id, function.name?, of_dso[function.dso.index()]))
