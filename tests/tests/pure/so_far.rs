@@ -66,6 +66,7 @@ fn every_part_of_a_recording_is_how_the_whole_begins() {
                 // The user part of a call chain may come later, below the kernel's.
                 assert!(whole.frames.ends_with(&part.frames), "row {row} of {}", path.display());
             }
+            assert_eq!(so_far.info().samples, so_far.profile().recorded_samples());
             let kinds: Vec<_> = so_far.warnings().iter().map(|warning| warning.kind).collect();
             assert_eq!(kinds, [WarningKind::PartRead]);
         });

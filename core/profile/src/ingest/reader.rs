@@ -454,6 +454,9 @@ impl Reader {
         let section = self.features.perftab.as_ref().and_then(|section| section.as_ref().ok());
         let files = section.map(|section| embedded::files(&section.files)).unwrap_or_default();
         self.identify(&mut profile, &files, &mut Warnings::default());
+        // Records that wait for others have been counted.
+        profile.records.remove("SAMPLE");
+        profile.funnel = None;
         profile.stacks.drop_index();
         profile.frames.drop_index();
         profile
