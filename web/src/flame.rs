@@ -1,12 +1,12 @@
 //! Flame graphs for the worker, which goes on with long ones step by step.
 
 use js_sys::Object;
+use perftab_core::Query;
 use perftab_core::session::{FlameWindow, FlameWork, Scan};
-use perftab_core::{FlameGraph, Query};
 use wasm_bindgen::prelude::*;
 
 use crate::time::step_object;
-use crate::{Session, add_totals, columns, from_js, to_js};
+use crate::{Session, from_js, to_js};
 
 /// Boxes to be. Whoever wants no more of them frees it.
 #[wasm_bindgen]
@@ -35,27 +35,10 @@ impl Session {
 impl FlameScan {
     /// Goes on for about as long as so many rows of samples take; the answer comes with the last step.
     #[wasm_bindgen(
-        unchecked_return_type = "{ done: number; total: number; answer: FlameGraph | null }"
+        unchecked_return_type = "{ done: number; total: number; answer: DrawnGraph | null }"
     )]
     pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
         let step = self.work.step(&mut session.0, rows);
-        step_object(step, |graph| Ok(self.answer(session, &graph)?.into()))
-    }
-}
-
-impl FlameScan {
-    /// The boxes, and what all of them are a part of.
-    fn answer(&self, session: &mut Session, graph: &FlameGraph) -> Result<Object, JsValue> {
-        let session = &mut session.0;
-        let path = to_js(&session.path(&self.query, self.root))?;
-        let all = session.total(&self.query);
-        let root = session.call_node_detail(&self.query, self.root);
-        let root = root.map_or((all.weight as f64, all.samples), |root| {
-            (root.total_weight, root.total_samples)
-        });
-        let answer = columns::flame_graph(graph);
-        add_totals(&answer, path, root, all);
-        columns::add(&answer, "generation", session.generation());
-        Ok(answer)
+        step_object(step, |graph| to_js(&session.0.drawn(&self.query, self.root, graph)))
     }
 }

@@ -1,8 +1,7 @@
 //! The WebAssembly host: core's [`Session`] for a JavaScript worker, and nothing else.
 //!
-//! Small answers cross as plain objects whose TypeScript types are generated from the Rust ones.
-//! Columns cross as typed arrays that are copies: a view of WebAssembly's memory would be torn
-//! away when that memory grows. Errors are thrown as [`Failure`] objects.
+//! Answers cross as plain objects whose TypeScript types are generated from the Rust ones; columns in
+//! them are typed arrays. Errors are thrown as [`Failure`] objects.
 #![forbid(unsafe_code)]
 
 mod columns;
@@ -20,9 +19,7 @@ mod time;
 use failure::{Failure, to_failure};
 use js_sys::Object;
 use perftab_core::session::{self, TimeWindow};
-use perftab_core::{
-    CountedAs, Direction, DsoId, FunctionOrder, GroupBy, Query, Rename, SnapshotError, Sum,
-};
+use perftab_core::{CountedAs, DsoId, FunctionOrder, GroupBy, Rename, SnapshotError};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use serde::Serialize;
@@ -277,13 +274,9 @@ impl Session {
         call_node: u32,
         from: u32,
         to: Option<u32>,
-    ) -> Result<Object, JsValue> {
+    ) -> Result<JsValue, JsValue> {
         let places = from as usize..to.map_or(usize::MAX, |to| to as usize);
-        Ok(columns::call_tree_rows(&self.0.call_tree_children_in(
-            &from_js(query)?,
-            call_node,
-            places,
-        )))
+        to_js(&self.0.call_tree_children_in(&from_js(query)?, call_node, places))
     }
 
     /// The way from the root to a call node, both included.
@@ -292,8 +285,8 @@ impl Session {
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         call_node: u32,
-    ) -> Result<Object, JsValue> {
-        Ok(columns::call_tree_rows(&self.0.call_tree_path(&from_js(query)?, call_node)))
+    ) -> Result<JsValue, JsValue> {
+        to_js(&self.0.call_tree_path(&from_js(query)?, call_node))
     }
 
     /// Puts functions in order, which [`Self::functions`] has then at once: goes on for about as long as
@@ -321,27 +314,20 @@ impl Session {
         #[wasm_bindgen(unchecked_param_type = "GroupBy")] group_by: JsValue,
         from: usize,
         to: usize,
-    ) -> Result<Object, JsValue> {
+    ) -> Result<JsValue, JsValue> {
         let (order, group_by): (FunctionOrder, GroupBy) = (from_js(order)?, from_js(group_by)?);
-        let rows = self.0.functions(&from_js(query)?, order, group_by, from, to);
-        Ok(columns::function_rows(&rows))
+        to_js(&self.0.functions(&from_js(query)?, order, group_by, from, to))
     }
 
     /// Boxes of one thread over time.
-    #[wasm_bindgen(js_name = timeOrder, unchecked_return_type = "TimeOrder")]
+    #[wasm_bindgen(js_name = timeOrder, unchecked_return_type = "DrawnTimeOrder")]
     pub fn time_order(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
         #[wasm_bindgen(unchecked_param_type = "TimeWindow")] window: JsValue,
-    ) -> Result<Object, JsValue> {
-        let (query, window): (Query, TimeWindow) = (from_js(query)?, from_js(window)?);
-        let answer = columns::time_order(&self.0.time_order(&query, &window));
-        let query = Query { direction: Direction::Callees, around: None, ..query };
-        let all = self.0.total(&query);
-        columns::add(&answer, "allTotal", all.weight as f64);
-        columns::add(&answer, "allSamples", all.samples as f64);
-        columns::add(&answer, "generation", self.0.generation());
-        Ok(answer)
+    ) -> Result<JsValue, JsValue> {
+        let window: TimeWindow = from_js(window)?;
+        to_js(&self.0.drawn_time_order(&from_js(query)?, &window))
     }
 
     /// What stands between a function's callers and callees; null if no sample has it.
@@ -415,15 +401,6 @@ impl Session {
     pub fn rename_problem(pattern: &str) -> Option<String> {
         Rename::new(pattern, "").err().map(|problem| problem.to_string())
     }
-}
-
-/// What fills the width of a graph, and what is shown in all.
-fn add_totals(answer: &Object, path: JsValue, root: (f64, u64), all: Sum) {
-    columns::add(answer, "path", path);
-    columns::add(answer, "rootTotal", root.0);
-    columns::add(answer, "rootSamples", root.1 as f64);
-    columns::add(answer, "allTotal", all.weight as f64);
-    columns::add(answer, "allSamples", all.samples as f64);
 }
 
 /// As JSON has it: absent values are null, maps are objects.

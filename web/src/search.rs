@@ -5,7 +5,7 @@ use perftab_core::session::{Scan, SearchWork};
 use wasm_bindgen::prelude::*;
 
 use crate::time::step_object;
-use crate::{Session, columns, from_js};
+use crate::{Session, from_js, to_js};
 
 /// What a text finds, to be known. Whoever wants no more of it frees it.
 #[wasm_bindgen]
@@ -31,6 +31,6 @@ impl SearchScan {
     )]
     pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
         let step = self.0.step(&mut session.0, rows);
-        step_object(step, |found| Ok(columns::search_result(&found).into()))
+        step_object(step, |found| to_js(&found))
     }
 }

@@ -1,54 +1,15 @@
 //! Timeline, heat map and marks for the worker, which goes on with long ones step by step.
 
-use js_sys::{Array, Float32Array, Float64Array, Object, Uint8Array, Uint32Array};
+use js_sys::Object;
 use perftab_core::session::{
-    FlameWindow, HeatMapWork, MarkRows, OccurrenceRequest, OccurrenceWork, RangePreview, Scan,
-    ScanStep, TimelineWork, TreeDetail,
+    FlameWindow, HeatMapWork, OccurrenceRequest, OccurrenceWork, Scan, ScanStep, TimelineWork,
+    TreeDetail,
 };
-use perftab_core::{HeatMap, HeatRequest, KINDS, Query, Timeline, TimelineRequest};
+use perftab_core::{HeatRequest, Query, TimelineRequest};
 use wasm_bindgen::prelude::*;
 
 use crate::columns::object;
 use crate::{Session, from_js, to_js};
-
-#[wasm_bindgen(typescript_custom_section)]
-const COLUMNS: &str = "
-/** The weight of samples by time. Times are nanoseconds since the first of the recording. */
-export interface Timeline {
-  start: number;
-  end: number;
-  bins: number;
-  /** Stacked in this order: own code, system, kernel, JIT, unnamed, what is no code. */
-  kinds: number;
-  /** The first is all CPUs. */
-  tracks: Track[];
-  /** Tracks that there was no room for. */
-  leftOut: number;
-  /** Track by track, bin by bin, kind by kind. */
-  weights: Float32Array;
-}
-/** Samples by the fraction of a second; cells second by second, row by row. */
-export interface HeatMap {
-  start: number;
-  seconds: number;
-  rows: number;
-  samples: Uint32Array;
-  /** CPUs busy. */
-  busy: Float32Array;
-  /** CPUs that there are. */
-  cpus: number;
-  rowTotals: Float64Array;
-}
-/** Moments worth a mark, by time. */
-export interface Marks {
-  time: Float64Array;
-  /** 0 lost records, 1 exec, 2 fork. */
-  kind: Uint8Array;
-  count: Float64Array;
-  /** Name of the process. */
-  text: string[];
-}
-";
 
 #[wasm_bindgen]
 impl Session {
@@ -132,7 +93,7 @@ impl Session {
     }
 
     /// The graph of a query with this range instead of its own; null if samples are not placed.
-    #[wasm_bindgen(js_name = rangePreview, unchecked_return_type = "FlameGraph | null")]
+    #[wasm_bindgen(js_name = rangePreview, unchecked_return_type = "DrawnGraph | null")]
     pub fn range_preview(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
@@ -141,19 +102,13 @@ impl Session {
     ) -> Result<JsValue, JsValue> {
         let window: FlameWindow = from_js(window)?;
         let preview = self.0.range_preview(&from_js(query)?, from_js(range)?, &window);
-        let Some(RangePreview { graph, path, root, all }) = preview else {
-            return Ok(JsValue::NULL);
-        };
-        let answer = crate::columns::flame_graph(&graph);
-        crate::add_totals(&answer, to_js(&path)?, (root.weight as f64, root.samples), all);
-        crate::columns::add(&answer, "generation", self.0.generation());
-        Ok(answer.into())
+        to_js(&preview.map(|preview| self.0.drawn_preview(preview)))
     }
 
     /// What is worth a mark from a time on and before another.
-    #[wasm_bindgen(unchecked_return_type = "Marks")]
-    pub fn marks(&self, start: f64, end: f64) -> Object {
-        marks(&self.0.marks(start as u64, end as u64))
+    #[wasm_bindgen(unchecked_return_type = "MarkRows")]
+    pub fn marks(&self, start: f64, end: f64) -> Result<JsValue, JsValue> {
+        to_js(&self.0.marks(start as u64, end as u64))
     }
 }
 
@@ -168,7 +123,7 @@ impl TimelineScan {
         unchecked_return_type = "{ done: number; total: number; answer: Timeline | null }"
     )]
     pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
-        step_object(self.0.step(&mut session.0, rows), |it| Ok(timeline(&it)?.into()))
+        step_object(self.0.step(&mut session.0, rows), |it| to_js(&it))
     }
 }
 
@@ -183,7 +138,7 @@ impl HeatMapScan {
         unchecked_return_type = "{ done: number; total: number; answer: HeatMap | null }"
     )]
     pub fn step(&mut self, session: &mut Session, rows: usize) -> Result<Object, JsValue> {
-        step_object(self.0.step(&mut session.0, rows), |it| Ok(heat_map(&it).into()))
+        step_object(self.0.step(&mut session.0, rows), |it| to_js(&it))
     }
 }
 
@@ -217,38 +172,4 @@ pub fn step_object<T>(
         ("total", JsValue::from(total as f64)),
         ("answer", answer),
     ]))
-}
-
-fn timeline(timeline: &Timeline) -> Result<Object, JsValue> {
-    Ok(object(&[
-        ("start", JsValue::from(timeline.start as f64)),
-        ("end", JsValue::from(timeline.end as f64)),
-        ("bins", JsValue::from(timeline.bins)),
-        ("kinds", JsValue::from(KINDS as u32)),
-        ("tracks", to_js(&timeline.tracks)?),
-        ("leftOut", JsValue::from(timeline.left_out)),
-        ("weights", Float32Array::from(&timeline.weights[..]).into()),
-    ]))
-}
-
-fn heat_map(map: &HeatMap) -> Object {
-    object(&[
-        ("start", JsValue::from(map.start as f64)),
-        ("seconds", JsValue::from(map.seconds)),
-        ("rows", JsValue::from(map.rows)),
-        ("samples", Uint32Array::from(&map.samples[..]).into()),
-        ("busy", Float32Array::from(&map.busy[..]).into()),
-        ("cpus", JsValue::from(map.cpus)),
-        ("rowTotals", Float64Array::from(&map.row_totals[..]).into()),
-    ])
-}
-
-fn marks(marks: &MarkRows) -> Object {
-    let text = marks.text.iter().map(|text| JsValue::from_str(text)).collect::<Array>();
-    object(&[
-        ("time", Float64Array::from(&marks.time[..]).into()),
-        ("kind", Uint8Array::from(&marks.kind[..]).into()),
-        ("count", Float64Array::from(&marks.count[..]).into()),
-        ("text", text.into()),
-    ])
 }

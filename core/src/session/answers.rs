@@ -7,6 +7,7 @@ use perftab_names::{Level, Status};
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoKind, Frame, FrameId};
 use perftab_views::call_tree::{CallNodeId, CallTree, Label};
+use perftab_views::column::{Float64Array, Uint8Array, Uint16Array, Uint32Array};
 use perftab_views::flame_graph::{self, Unnamed, Window};
 use perftab_views::functions::{self, FunctionOrder};
 use perftab_views::grouped::{GroupBy, GroupRow};
@@ -142,42 +143,50 @@ pub struct CallNodeDetail {
 }
 
 /// Call nodes of a table, as columns.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct CallTreeRows {
     /// Ids.
-    pub call_node: Vec<u32>,
+    pub call_node: Uint32Array,
     /// Levels below the root.
-    pub depth: Vec<u16>,
+    pub depth: Uint16Array,
     /// Callees.
-    pub child_count: Vec<u32>,
+    pub child_count: Uint32Array,
     /// Weight of samples through each.
-    pub total: Vec<f64>,
+    pub total: Float64Array,
     /// Weight of samples that ended in each.
-    pub self_weight: Vec<f64>,
+    #[serde(rename = "self")]
+    pub self_weight: Float64Array,
     /// Equal for the same function, else [`flame_graph::NONE`].
-    pub function: Vec<u32>,
+    #[serde(rename = "functionId")]
+    pub function: Uint32Array,
     /// [`Kind`].
-    pub kind: Vec<u8>,
+    pub kind: Uint8Array,
     /// Bits of [`perftab_views::label::mark`].
-    pub marks: Vec<u8>,
+    #[serde(rename = "flags")]
+    pub marks: Uint8Array,
     /// Texts.
     pub names: Vec<String>,
     /// Names of DSOs; empty where there is none.
     pub dsos: Vec<String>,
     /// Numbers of DSOs in the ledger, else [`flame_graph::NONE`].
-    pub dso: Vec<u32>,
+    pub dso: Uint32Array,
     /// Samples through each.
-    pub samples: Vec<f64>,
+    pub samples: Float64Array,
     /// Place among its siblings, from 1.
-    pub pos_in_set: Vec<u32>,
+    pub pos_in_set: Uint32Array,
     /// Siblings, itself included.
-    pub set_size: Vec<u32>,
+    pub set_size: Uint32Array,
 }
 
 /// Functions, files, DSOs or threads of a table, as columns.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct FunctionRows {
     /// All rows, of which these are a part.
+    #[serde(rename = "totalCount")]
     pub count: u32,
     /// Weight of all samples.
     pub all_total: f64,
@@ -185,17 +194,20 @@ pub struct FunctionRows {
     pub largest_self: f64,
     /// What a row is known by: the number of a function, the number of a DSO in the ledger, a tid, or
     /// the number of a source file. [`flame_graph::NONE`] for what is none of these.
-    pub function: Vec<u32>,
+    #[serde(rename = "functionId")]
+    pub function: Uint32Array,
     /// Heaviest call node of each; [`flame_graph::NONE`] for threads.
-    pub heaviest: Vec<u32>,
+    pub heaviest: Uint32Array,
     /// Weight of samples that ended in each.
-    pub self_weight: Vec<f64>,
+    #[serde(rename = "self")]
+    pub self_weight: Float64Array,
     /// Weight of samples that each is anywhere in.
-    pub total: Vec<f64>,
+    pub total: Float64Array,
     /// [`Kind`].
-    pub kind: Vec<u8>,
+    pub kind: Uint8Array,
     /// Bits of [`perftab_views::label::mark`].
-    pub marks: Vec<u8>,
+    #[serde(rename = "flags")]
+    pub marks: Uint8Array,
     /// Texts: of a file its path, of a thread its last name and its number.
     pub names: Vec<String>,
     /// Names of DSOs; of processes, where rows are threads.
@@ -412,7 +424,7 @@ impl Session {
             rows.push(tree, &labels, id, depth);
         }
         rows.pos_in_set = (from as u32 + 1..=to as u32).collect();
-        rows.set_size = vec![count as u32; to - from];
+        rows.set_size = vec![count as u32; to - from].into();
         rows
     }
 
@@ -509,7 +521,7 @@ impl CallTreeRows {
 
     /// Looks each up among its siblings.
     fn place_in_sets(&mut self, tree: &CallTree) {
-        for &id in &self.call_node {
+        for &id in self.call_node.iter() {
             let id = CallNodeId(id);
             let siblings = tree.parent(id).map_or(&[][..], |parent| tree.children(parent));
             let place = siblings.iter().position(|&sibling| sibling == id).unwrap_or(0);

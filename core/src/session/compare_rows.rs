@@ -1,68 +1,82 @@
 //! Rows of tables of both sides: call nodes, and functions and how they changed.
 
 use perftab_views::call_tree::CallNodeId;
+use perftab_views::column::{Float64Array, Uint8Array, Uint32Array};
 use perftab_views::compare::{
     Change, ChangeKey, ComparedLabel, ComparedSide, FunctionChange, Presence, Width,
 };
 use perftab_views::flame_graph::NONE;
 use perftab_views::label::mark;
+use serde::Serialize;
 
 use crate::session::{CompareView, ComparedTrees};
 
 /// What rows of both sides have in common, as columns. Weights are on the basis.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct ComparedRows {
     /// Before.
-    pub before: Vec<f64>,
+    pub before: Float64Array,
     /// After.
-    pub after: Vec<f64>,
+    pub after: Float64Array,
     /// How much more it is after.
-    pub change: Vec<f64>,
+    pub change: Float64Array,
     /// 1 if the change is beyond noise.
-    pub certain: Vec<u8>,
+    pub certain: Uint8Array,
     /// [`Presence`].
-    pub presence: Vec<u8>,
+    pub presence: Uint8Array,
     /// [`perftab_views::label::Kind`].
-    pub kind: Vec<u8>,
+    pub kind: Uint8Array,
     /// Bits of [`mark`].
-    pub marks: Vec<u8>,
+    #[serde(rename = "flags")]
+    pub marks: Uint8Array,
     /// Texts.
     pub names: Vec<String>,
     /// Names of DSOs; empty where there is none.
     pub dsos: Vec<String>,
     /// The side that has no names where the other has, so that no change is known: 1 before, 2 after, 0 neither.
-    pub without_names: Vec<u8>,
+    pub without_names: Uint8Array,
 }
 
 /// Call nodes of both sides, as columns. Weights are those of samples through each.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct ComparedTreeRows {
     /// Ids.
-    pub call_node: Vec<u32>,
+    pub call_node: Uint32Array,
     /// Equal for the same function, else [`NONE`].
-    pub function: Vec<u32>,
+    #[serde(rename = "functionId")]
+    pub function: Uint32Array,
     /// Callees.
-    pub child_count: Vec<u32>,
+    pub child_count: Uint32Array,
     /// Place among its siblings, from 1.
-    pub pos_in_set: Vec<u32>,
+    pub pos_in_set: Uint32Array,
     /// Siblings, itself included.
-    pub set_size: Vec<u32>,
+    pub set_size: Uint32Array,
     /// What each is, on both sides.
+    #[serde(flatten)]
     pub rows: ComparedRows,
 }
 
 /// Functions of a table of changes, as columns.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct ChangeRows {
     /// All functions, of which these are a part.
+    #[serde(rename = "totalCount")]
     pub count: u32,
     /// The largest change of all, without its sign.
     pub largest: f64,
     /// Equal for the same function.
-    pub function: Vec<u32>,
+    #[serde(rename = "functionId")]
+    pub function: Uint32Array,
     /// The call node of each that has the most samples.
-    pub heaviest: Vec<u32>,
+    pub heaviest: Uint32Array,
     /// What each is, on both sides.
+    #[serde(flatten)]
     pub rows: ComparedRows,
 }
 

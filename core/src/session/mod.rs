@@ -12,6 +12,7 @@ mod compare;
 mod compare_rows;
 mod comparing;
 mod diff;
+mod drawn;
 mod export;
 mod flame;
 mod hot_lines;
@@ -59,6 +60,7 @@ pub use compare::{
 pub use compare_rows::{ChangeRows, ComparedRows, ComparedTreeRows};
 pub use comparing::ComparisonBuilder;
 pub use diff::{DiffFunction, DiffTotal};
+pub use drawn::{DrawnComparison, DrawnGraph, DrawnTimeOrder};
 pub use export::{Export, ExportStep, USUAL_LIMIT};
 pub use flame::FlameWork;
 pub use hot_lines::{Amount, HotInstruction, HotLine, HotLines};

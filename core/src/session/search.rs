@@ -1,29 +1,46 @@
 //! What a text finds, while it is looked for.
 
-use perftab_views::Query;
 use perftab_views::call_tree::CallNodeId;
+use perftab_views::column::Uint32Array;
 use perftab_views::search::{self, BadPattern, Pattern, SearchMatches, TreeSearch};
 use perftab_views::weights::Sum;
+use perftab_views::{Query, serialize_weight};
+use serde::{Serialize, Serializer};
 
 use crate::session::times::{Scan, ScanStep};
 use crate::session::trees::{ROWS_OF_A_CALL_NODE, Tree};
 use crate::session::{Session, TreeDetail};
 
 /// What a search found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct SearchResult {
     /// Functions that match.
     pub functions: u32,
     /// Samples that have one of them on their stack.
+    #[serde(serialize_with = "serialize_weight")]
     pub samples: u64,
     /// Their weight.
     pub weight: f64,
     /// Part of what is shown, 0 to 1.
     pub share: f64,
     /// Heaviest call node of each function, heaviest function first.
-    pub matches: Vec<u32>,
-    /// Why the text cannot be looked for.
+    pub matches: Uint32Array,
+    /// Why the text cannot be looked for, in words; null if it can.
+    #[serde(serialize_with = "serialize_problem")]
+    #[cfg_attr(feature = "typescript", tsify(type = "string | null"))]
     pub problem: Option<BadPattern>,
+}
+
+fn serialize_problem<S: Serializer>(
+    problem: &Option<BadPattern>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match problem {
+        Some(problem) => serializer.collect_str(problem),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// A [`SearchResult`] to be. The query's tree is made first, if it is not there.

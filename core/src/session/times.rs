@@ -3,6 +3,7 @@
 
 use perftab_perfdata::text::printable;
 use perftab_profile::{DsoId, MarkKind, Marks};
+use perftab_views::column::{Float64Array, Uint8Array};
 use perftab_views::dso_users::{DsoUsers, UsersScan};
 use perftab_views::ends::RemainingSamples;
 use perftab_views::heat_map::{self, HeatCell, HeatMap, HeatRequest, HeatScan, Load};
@@ -12,6 +13,7 @@ use perftab_views::tasks::{self, TaskRows, TaskSums};
 use perftab_views::timeline::{self, Timeline, TimelineRequest, TimelineScan};
 use perftab_views::transform::Transform;
 use perftab_views::{Query, binned};
+use serde::Serialize;
 
 use crate::session::{Session, TreeDetail};
 
@@ -192,15 +194,17 @@ impl Scan for DsoUsersWork {
     }
 }
 
-/// Marks, as columns.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Moments worth a mark, by time, as columns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct MarkRows {
     /// Nanoseconds since the first time of the recording.
-    pub time: Vec<f64>,
+    pub time: Float64Array,
     /// 0 for lost records, 1 for exec, 2 for fork.
-    pub kind: Vec<u8>,
+    pub kind: Uint8Array,
     /// How many each stands for.
-    pub count: Vec<f64>,
+    pub count: Float64Array,
     /// Name of the process, of the first of several; empty for lost records.
     pub text: Vec<String>,
 }

@@ -21,10 +21,12 @@ use perftab_profile::{DsoKind, EventOrigin, Profile, Thread, Unit};
 use serde::{Deserialize, Serialize};
 
 use crate::Query;
+use crate::column::{Float32Array, Float64Array, Uint32Array};
 use crate::ends::RemainingSamples;
 use crate::filter::Filter;
 use crate::label::NO_MAPPING;
 use crate::sample_spans::SampleSpans;
+use crate::serialize_weight;
 use crate::tasks::{self, NO_CPU, TaskSums};
 
 const SECOND: u64 = 1_000_000_000;
@@ -44,24 +46,27 @@ pub struct HeatRequest {
     pub end: f64,
 }
 
-/// Cells, second by second and in each row by row.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Samples by the fraction of a second: cells, second by second and in each row by row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct HeatMap {
-    /// Where the first second begins.
+    /// Where the first second begins, in nanoseconds since the first time of the recording.
+    #[serde(serialize_with = "serialize_weight")]
     pub start: u64,
     /// Columns. Fewer than asked for if there are very many: ask for the rest then.
     pub seconds: u32,
     /// Cells of a second.
     pub rows: u32,
     /// Samples of each cell.
-    pub samples: Vec<u32>,
+    pub samples: Uint32Array,
     /// CPUs that were busy in each, or threads that waited.
-    pub busy: Vec<f32>,
+    pub busy: Float32Array,
     /// CPUs that there are; if that is not known, and of waits, as many as [`Self::busy`] says at
     /// once; at least 1.
     pub cpus: u32,
     /// Samples of each row, over all seconds.
-    pub row_totals: Vec<f64>,
+    pub row_totals: Float64Array,
 }
 
 /// What was sampled in a time.
@@ -205,10 +210,10 @@ impl HeatScan {
             start,
             seconds: seconds as u32,
             rows: rows_of_second as u32,
-            samples: vec![0; cells],
-            busy: vec![0.0; cells],
+            samples: vec![0; cells].into(),
+            busy: vec![0.0; cells].into(),
             cpus: 0,
-            row_totals: vec![0.0; rows_of_second as usize],
+            row_totals: vec![0.0; rows_of_second as usize].into(),
         };
         let filled = vec![0.0; cells + 1];
         let cell_nanos = row_ms * 1_000_000;

@@ -10,6 +10,7 @@ pub mod breakdown;
 pub mod build;
 pub mod call_path;
 pub mod call_tree;
+pub mod column;
 pub mod compare;
 pub mod coverage;
 pub mod dso_users;

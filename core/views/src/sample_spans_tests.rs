@@ -154,7 +154,7 @@ fn cells_of_the_heat_map_are_even() {
             let left = RemainingSamples::default();
             let mut scan = HeatScan::new(&profile, &Query::default(), &request, load.clone(), left);
             while !scan.step(&profile, 100) {}
-            let busy: Vec<f64> = scan.finish().busy.into_iter().map(f64::from).collect();
+            let busy: Vec<f64> = scan.finish().busy.iter().copied().map(f64::from).collect();
             assert_even(&busy, 1.0, &format!("{rate} Hz of {event}, {row_ms} ms"));
         }
         let symbols = Symbols::new(&profile);

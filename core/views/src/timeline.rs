@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Query;
 use crate::call_tree::Label;
+use crate::column::Float32Array;
 use crate::ends::RemainingSamples;
 use crate::filter::Filter;
 use crate::label::{Kind, Labels};
@@ -73,21 +74,28 @@ pub enum TrackSort {
     Start,
 }
 
-/// Tracks, the first of which is all CPUs.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The weight of samples by time, in tracks of which the first is all CPUs. Times are nanoseconds since the
+/// first of the recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
 pub struct Timeline {
     /// Where the first bin begins.
+    #[serde(serialize_with = "serialize_weight")]
     pub start: u64,
     /// Where the last one ends.
+    #[serde(serialize_with = "serialize_weight")]
     pub end: u64,
     /// How many there are.
     pub bins: u32,
+    /// How many kinds of code are stacked in each: own, system, kernel, JIT, unnamed, what is no code.
+    pub kinds: u32,
     /// In order.
     pub tracks: Vec<Track>,
     /// Tracks that there was no room for: the last in order.
     pub left_out: u32,
     /// Weights: track by track, bin by bin, kind by kind ([`KINDS`]).
-    pub weights: Vec<f32>,
+    pub weights: Float32Array,
 }
 
 /// A track's header.
@@ -235,9 +243,10 @@ impl Timeline {
         let left_out = tracks.len().saturating_sub(most) as u32;
         tracks.truncate(most);
         let lanes = Lanes::new(profile, &tracks);
-        let weights = vec![0.0; tracks.len() * bins as usize * KINDS];
+        let weights = vec![0.0; tracks.len() * bins as usize * KINDS].into();
         let (start, end) = (times.start, times.end);
-        (Self { start, end, bins, tracks, left_out, weights }, lanes)
+        let kinds = KINDS as u32;
+        (Self { start, end, bins, kinds, tracks, left_out, weights }, lanes)
     }
 
     /// With the largest sum of each track, when all is added up.

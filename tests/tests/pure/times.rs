@@ -82,7 +82,7 @@ fn losses_execs_and_forks_are_marks_at_their_time() {
         ];
         assert_eq!(rows, expected, "{order:?}");
         let some = session(&it).marks(100, 200);
-        assert_eq!(some.time, [100.0, 150.0]);
+        assert_eq!(*some.time, [100.0, 150.0]);
     }
 }
 
@@ -153,7 +153,7 @@ fn losses_that_are_counted_at_the_end_are_no_mark() {
     for (read_format, times) in [(0, vec![100.0, 200.0]), (1 << 4, vec![100.0])] {
         let mut it = recording(Order::Little, |attr| attr.kernel.read_format = read_format);
         it.sample(0, &sample(100, 2)).lost(at(200), 0, 5).lost_samples(at(300), 5);
-        assert_eq!(session(&it).marks(0, 1000).time, times);
+        assert_eq!(*session(&it).marks(0, 1000).time, times);
     }
 }
 

@@ -78,8 +78,11 @@ type Rows = BTreeMap<(String, String), (u64, u64)>;
 
 fn of_session(rows: &FunctionRows) -> Rows {
     let texts = rows.names.iter().zip(&rows.dsos);
-    let sums =
-        rows.self_weight.iter().zip(&rows.total).map(|(&own, &total)| (own as u64, total as u64));
+    let sums = rows
+        .self_weight
+        .iter()
+        .zip(rows.total.iter())
+        .map(|(&own, &total)| (own as u64, total as u64));
     let all: Rows = texts.map(|(name, dso)| (name.clone(), dso.clone())).zip(sums).collect();
     assert_eq!(all.len(), rows.names.len(), "each row is there once");
     all

@@ -6,162 +6,63 @@
 // generated from Rust; what is added here is the protocol around them.
 
 import type {
-  AroundFunction,
   CallNodeDetail,
   CallTreeRows,
+  ChangeRows,
+  ChangesRequest,
+  ComparedDetail,
+  ComparedTreeRows,
+  CompareSearch,
+  CompareView,
   Coverage,
+  DrawnComparison as ComparedGraph,
+  DrawnGraph as FlameGraph,
+  DrawnTimeOrder as TimeOrder,
+  DsoPairRow,
   DsoRef,
   DsoRow,
   DsoUsers,
+  ExportRequest,
+  Failure as SessionFailure,
   FilteredCoverage,
-  EventInfo,
-  FlameGraph,
   FlameWindow,
+  ForceOutcome,
   FunctionRef,
   FunctionRows,
-  Failure,
-  FidelityInfo,
-  Privacy,
-  ForceOutcome,
+  GroupBy,
+  HeatCell,
+  HeatMap,
+  HeatRequest,
+  HotLines,
+  MarkRows as Marks,
   NotUsed,
+  Occurrence,
+  OccurrenceRequest,
   PathPart,
-  PathStep,
   Place,
   ProfileInfo,
   Query as PartialQuery,
-  Rejection,
-  RemovedSamples,
+  RenameText as PartialRename,
+  SandwichFacts,
   SearchResult,
   SharedLink,
   ShareOptions,
   ShownSamples,
-  Status,
+  SideTotal,
+  TaskRows,
+  Timeline,
+  TimelineRequest,
   TimeRange,
-  Transform,
-  UsedFile,
-  Warning,
-} from "../generated/perftab_web.js";
-import type {
-  CodePart,
-  GroupBy,
-  EmptyReason,
-  Occurrence,
-  OccurrenceRequest,
-  Runners,
-  SandwichFacts,
-  Subject,
-  TimeOrder,
   TimeWindow,
-} from "../generated/perftab_web.js";
-import type {
-  Funnel,
-  HeatCell,
-  HeatMap,
-  HeatRequest,
-  Marks,
-  TaskRows,
-  Timeline,
-  TimelineRequest,
-  Times,
-  Track,
-  TrackBy,
-  TrackSort,
-  Unit,
-} from "../generated/perftab_web.js";
-
-export type {
-  AroundFunction,
-  CallNodeDetail,
-  CallTreeRows,
-  Coverage,
-  DsoRef,
-  DsoRow,
-  DsoUsers,
-  FilteredCoverage,
-  EventInfo,
-  FlameGraph,
-  FlameWindow,
-  FunctionRef,
-  FunctionRows,
-  FidelityInfo,
-  ForceOutcome,
-  NotUsed,
-  PathPart,
-  PathStep,
-  Place,
-  Privacy,
-  ProfileInfo,
-  Rejection,
-  RemovedSamples,
-  SearchResult,
-  ShareOptions,
-  ShownSamples,
-  TimeRange,
-  Transform,
   UsedFile,
-  Warning,
-};
-import type { HotInstruction, HotLine, HotLines } from "../generated/perftab_web.js";
-
-export type { HotInstruction, HotLine, HotLines };
-export type { CodePart, GroupBy, EmptyReason, Occurrence, Runners, SandwichFacts, Subject, TimeOrder, TimeWindow };
-export type {
-  Funnel,
-  HeatCell,
-  HeatMap,
-  HeatRequest,
-  Marks,
-  TaskRows,
-  Timeline,
-  TimelineRequest,
-  Times,
-  Track,
-  TrackBy,
-  TrackSort,
-  Unit,
-};
-import type {
-  ChangeDetail,
-  ChangeOrder,
-  ChangeRows,
-  ChangesRequest,
-  ComparedDetail,
-  ComparedSide,
-  ComparedGraph,
-  ComparedRow,
-  ComparedTreeRows,
-  CompareSearch,
-  CompareView,
-  DsoPairRow,
-  Presence,
-  Relation,
-  SideTotal,
 } from "../generated/perftab_web.js";
 
-export type {
-  ChangeDetail,
-  ChangeOrder,
-  ChangeRows,
-  ComparedDetail,
-  ComparedSide,
-  ComparedGraph,
-  ComparedRow,
-  ComparedTreeRows,
-  CompareSearch,
-  DsoPairRow,
-  Presence,
-  Relation,
-  SideTotal,
-};
-import type { ExportRequest, Format } from "../generated/perftab_web.js";
-
-export type { ExportRequest, Format };
-import type { Part as TextPart, RenameText as PartialRename, SharedTexts } from "../generated/perftab_web.js";
-
-export type { SharedTexts, TextPart };
+// All that is generated, under its own name; what is declared below comes before it.
+export type * from "../generated/perftab_web.js";
+// What the page calls otherwise.
+export type { ComparedGraph, FlameGraph, Marks, SessionFailure, TimeOrder };
+export type { Part as TextPart, Status as DsoStatus } from "../generated/perftab_web.js";
 export type RenameText = Required<PartialRename>;
-export type SessionFailure = Failure;
-export type DsoStatus = Status;
 /** Rust gives every field a default; the page always says what it means. */
 export type Query = Required<PartialQuery>;
 
