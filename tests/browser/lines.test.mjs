@@ -35,7 +35,7 @@ const sum = (rows) => rows.reduce((all, { weight }) => all + weight, 0);
 
 /** The number of the function of this name. */
 async function functionNamed(tab, name) {
-  const ids = await tab.ask("functions", { query: QUERY, order: { key: "total", descending: true }, from: 0, to: 40 });
+  const ids = await tab.ask("functions", { query: QUERY, order: { key: "total", direction: "descending" }, from: 0, to: 40 });
   for (const functionId of ids.functionId) {
     if ((await tab.ask("functionRef", { functionId })).name === name) return functionId;
   }
@@ -62,7 +62,7 @@ describe("lines of a function", () => {
       .filter(({ self }) => self > 0)
       .sort((a, b) => b.self - a.self)
       .slice(0, 12);
-    const ids = await tab.ask("functions", { query: QUERY, order: { key: "self", descending: true }, from: 0, to: 12 });
+    const ids = await tab.ask("functions", { query: QUERY, order: { key: "self", direction: "descending" }, from: 0, to: 12 });
     assert.equal(functions.length, 12);
     const { time } = await tab.ask("info");
     const third = Math.floor((time.end - time.start) / 3);
@@ -252,7 +252,7 @@ describe("lines of a function", () => {
     async () => {
       const sender = await open();
       const hottest = async (tab) => {
-        const ids = await tab.ask("functions", { query: QUERY, order: { key: "self", descending: true }, from: 0, to: 6 });
+        const ids = await tab.ask("functions", { query: QUERY, order: { key: "self", direction: "descending" }, from: 0, to: 6 });
         const heat = [];
         for (const functionId of ids.functionId) {
           const reference = await tab.ask("functionRef", { functionId });

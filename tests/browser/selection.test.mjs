@@ -251,7 +251,7 @@ describe("selection", () => {
         let node = 0;
         for (let depth = 0; depth < 5; depth++) {
           const detail = await tab.ask("callNodeDetail", { query, callNode: node });
-          const [{ bins, runners }] = await tab.ask("occurrence", {
+          const { bins, runners } = await tab.ask("occurrence", {
             query,
             request: { subject: { kind: "call-node", id: node }, bins: 40 },
           });
@@ -267,7 +267,7 @@ describe("selection", () => {
       }
       assert.deepEqual(
         await tab.ask("occurrence", { query: QUERY, request: { subject: { kind: "call-node", id: 4_000_000_000 }, bins: 4 } }),
-        [],
+        null,
       );
       await tab.close();
     },

@@ -335,7 +335,7 @@ async function openInWorker(tab, paths) {
     for (const event of all.keys()) {
       const { ok: generation } = await ask("generation", {});
       const window = { root: 0, widthPx: 1000, minPx: 0.5, search: "" };
-      const order = { key: "self", descending: true };
+      const order = { key: "self", direction: "descending" };
       const of = { ...query, event };
       const views = [
         ask("flameGraph", { query: of, window }, generation),

@@ -227,7 +227,7 @@ export class Tab {
 
   /** Every function: name, DSO, weights, flags. Sorted by name and DSO, since the order among equals means nothing. */
   async functions() {
-    const order = { key: "self", descending: true };
+    const order = { key: "self", direction: "descending" };
     const rows = await this.ask("functions", { query: QUERY, order, from: 0, to: 1_000_000 });
     return rows.names
       .map((name, i) => ({ name, dso: rows.dsos[i], self: rows.self[i], total: rows.total[i], flags: rows.flags[i] }))

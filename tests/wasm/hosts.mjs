@@ -1,12 +1,12 @@
 // What the page makes of recordings and files: hosts.mjs FILE, which holds cases as JSON, prints an answer for each.
 // `tests/tests/real/build_ids/hosts.rs` asks, and holds the command line against it.
 import { readFileSync } from "node:fs";
-import { force, nameFrames, offer, open, openLink } from "./session.mjs";
+import { ask, force, functionsOf, nameFrames, offer, open, openLink } from "./session.mjs";
 
 /** Rows of the functions table: name or address, file name of the DSO, weights. */
 function functions(session) {
   const query = { event: 0, direction: "callees", group: "none", inlines: "shown" };
-  const rows = session.functions(query, { key: "self", direction: "descending" }, "function", 0, 2 ** 31);
+  const rows = functionsOf(session, query);
   return rows.names.map((name, i) => [name, rows.dsos[i], rows.self[i], rows.total[i]]);
 }
 
@@ -19,11 +19,11 @@ function answer({ recording, carrier, files, forced, late }) {
     offer(session, file, file);
   }
   for (const { path, file } of forced) {
-    const { id } = session.dsos().find((row) => row.path === path);
+    const { id } = ask(session, "dsos").find((row) => row.path === path);
     force(session, id, file, file);
   }
   nameFrames(session);
-  const answer = { dsos: session.info().dsos, functions: functions(session) };
+  const answer = { dsos: ask(session, "info").dsos, functions: functions(session) };
   session.free();
   return answer;
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { nameFrames, offer, open } from "./session.mjs";
+import { ask, functionsOf, nameFrames, offer, open } from "./session.mjs";
 
 const sample = (name) => fileURLToPath(new URL(`../../www/sample/${name}.xz`, import.meta.url));
 
@@ -17,7 +17,7 @@ function scene() {
 /** How many functions have a name that is no address. */
 function named(session) {
   const query = { event: 0, direction: "callees", group: "none", inlines: "shown" };
-  const { names } = session.functions(query, { key: "self", direction: "descending" }, "function", 0, 2 ** 31);
+  const { names } = functionsOf(session, query);
   return names.filter((name) => !name.startsWith("0x")).length;
 }
 
@@ -87,5 +87,5 @@ test("a file that is said to match another build matches nothing", () => {
     session.takeFindings([{ name: "liar", package: null, outcome }]);
     assert.equal(session.askNames(1000), null);
   }
-  assert.equal(session.dsos().filter(({ status }) => status === "matched").length, 0);
+  assert.equal(ask(session, "dsos").filter(({ status }) => status === "matched").length, 0);
 });

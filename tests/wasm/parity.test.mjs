@@ -8,7 +8,7 @@ import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { admit, open } from "./session.mjs";
+import { admit, ask, functionsOf, open } from "./session.mjs";
 
 const perftab = process.env.PERFTAB_BIN ?? fileURLToPath(new URL("../../target/release/perftab", import.meta.url));
 const source = fileURLToPath(new URL("../workloads/textstat.c", import.meta.url));
@@ -42,7 +42,7 @@ const native = (...words) => JSON.parse(execFileSync(perftab, words, { maxBuffer
 /** Rows of the page's functions table, in words of `report --json`. */
 function functions(session, inlines) {
   const query = { event: 0, direction: "callees", group: "none", inlines };
-  const rows = session.functions(query, { key: "self", direction: "descending" }, "function", 0, 2 ** 31);
+  const rows = functionsOf(session, query);
   return rows.names.map((name, i) => [name, rows.dsos[i], rows.self[i], rows.total[i]]);
 }
 
@@ -59,7 +59,7 @@ function reported(report) {
 const sorted = (rows) => rows.map((row) => JSON.stringify(row)).sort();
 
 compare("parity: info", () => {
-  assert.deepEqual(open(recording).info(), native("info", recording, "--json", "--no-local"));
+  assert.deepEqual(ask(open(recording), "info"), native("info", recording, "--json", "--no-local"));
 });
 
 compare("parity: functions that have no names", () => {

@@ -48,6 +48,33 @@ export function open(paths, blockSize = 256 * 1024) {
   }
 }
 
+/** What a session says to a question. */
+export function ask(session, question, args = {}) {
+  const asked = new facade.Asked(question, args);
+  try {
+    for (;;) {
+      const step = asked.step(session, 1 << 18);
+      if ("answer" in step) return step.answer;
+    }
+  } finally {
+    asked.free();
+  }
+}
+
+/** What a comparison of a query with itself says. */
+export function askCompared(session, query, question, args = {}) {
+  const work = new facade.ComparisonWork(session, query, session, query);
+  for (;;) {
+    const step = work.step(session, session, 1 << 18);
+    if ("answer" in step) return step.answer.answer(question, args);
+  }
+}
+
+/** All rows of the functions table, those with most of their own first. */
+export function functionsOf(session, query) {
+  return ask(session, "functions", { query, order: { key: "self", direction: "descending" }, from: 0, to: 2 ** 31 });
+}
+
 /** Opens a link, or a text with one. */
 export function openLink(text) {
   return facade.Session.openLink(text);

@@ -2,10 +2,10 @@
 
 use js_sys::Object;
 use perftab_core::Query;
-use perftab_core::session::{CompareView, ComparedTrees, ComparisonBuilder, FlameWindow};
+use perftab_core::session::{ComparedQuestion, ComparedTrees, ComparisonBuilder};
 use wasm_bindgen::prelude::*;
 
-use crate::time::step_object;
+use crate::asked::{JsArguments, step_object};
 use crate::{Session, from_js, to_js};
 
 /// A comparison to be. Whoever wants no more of it frees it.
@@ -29,7 +29,7 @@ impl ComparisonWork {
 
     /// Goes on for about as long as so many rows of samples take; the answer comes with the last step.
     #[wasm_bindgen(
-        unchecked_return_type = "{ done: number; total: number; answer: Comparison | null }"
+        unchecked_return_type = "{ done: number; total: number; answer?: never } | { answer: Comparison }"
     )]
     pub fn step(
         &mut self,
@@ -48,70 +48,9 @@ pub struct Comparison(ComparedTrees);
 
 #[wasm_bindgen]
 impl Comparison {
-    /// What each side has in all: before, after.
-    #[wasm_bindgen(unchecked_return_type = "[SideTotal, SideTotal]")]
-    pub fn sides(&self) -> Result<JsValue, JsValue> {
-        to_js(&self.0.sides())
-    }
-
-    /// Boxes for the width that is there.
-    #[wasm_bindgen(js_name = flameGraph, unchecked_return_type = "DrawnComparison")]
-    pub fn flame_graph(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "FlameWindow")] window: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        let (view, window): (CompareView, FlameWindow) = (from_js(view)?, from_js(window)?);
-        to_js(&self.0.drawn(view, &window))
-    }
-
-    /// Everything about a call node of both sides; null if there is none with this id.
-    #[wasm_bindgen(unchecked_return_type = "ComparedDetail | null")]
-    pub fn detail(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
-        call_node: u32,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.detail(from_js(view)?, call_node))
-    }
-
-    /// The callees of a call node, those with most weight on both sides first; at most so many.
-    #[wasm_bindgen(unchecked_return_type = "ComparedTreeRows")]
-    pub fn children(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
-        call_node: u32,
-        most: usize,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.children(from_js(view)?, call_node, most))
-    }
-
-    /// Functions and how they changed.
-    #[wasm_bindgen(unchecked_return_type = "ChangeRows")]
-    pub fn changes(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "ChangesRequest")] request: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.changes(from_js(view)?, &from_js(request)?))
-    }
-
-    /// Pairs of DSOs, most weight first.
-    #[wasm_bindgen(unchecked_return_type = "DsoPairRow[]")]
-    pub fn dsos(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.dsos(from_js(view)?))
-    }
-
-    /// What a text finds.
-    #[wasm_bindgen(unchecked_return_type = "CompareSearch")]
-    pub fn search(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "CompareView")] view: JsValue,
-        text: &str,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.search(from_js(view)?, text))
+    /// Answers a question. Throws a `Failure` if there is no such, or an argument is none.
+    #[wasm_bindgen(unchecked_return_type = "unknown")]
+    pub fn answer(&self, question: &str, arguments: JsValue) -> Result<JsValue, JsValue> {
+        to_js(&self.0.answer(&ComparedQuestion::read(question, &JsArguments(arguments))?))
     }
 }

@@ -5,7 +5,7 @@ use perftab_core::session::{self, ExportStep};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
-use crate::{Session, columns, from_js, to_js};
+use crate::{Session, columns, from_js};
 
 /// A file of another tool that is being written.
 #[wasm_bindgen]
@@ -49,14 +49,5 @@ impl Session {
         #[wasm_bindgen(unchecked_param_type = "ExportRequest")] request: JsValue,
     ) -> Result<Export, JsValue> {
         Ok(Export(self.0.export(from_js(request)?)))
-    }
-
-    /// What the file cannot hold of this profile, in sentences.
-    #[wasm_bindgen(js_name = exportLimits, unchecked_return_type = "string[]")]
-    pub fn export_limits(
-        &self,
-        #[wasm_bindgen(unchecked_param_type = "ExportRequest")] request: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.export_limits(&from_js(request)?))
     }
 }

@@ -1,25 +1,21 @@
 //! The WebAssembly host: core's [`Session`] for a JavaScript worker, and nothing else.
 //!
+//! All questions go through [`asked::Asked`]; what is here besides opens, brings names, or writes files.
 //! Answers cross as plain objects whose TypeScript types are generated from the Rust ones; columns in
 //! them are typed arrays. Errors are thrown as [`Failure`] objects.
 #![forbid(unsafe_code)]
 
+mod asked;
 mod columns;
 mod compare;
-mod coverage;
 mod export;
 mod failure;
-mod flame;
 mod images;
-mod search;
-mod share;
 mod source;
-mod time;
 
 use failure::{Failure, to_failure};
-use js_sys::Object;
-use perftab_core::session::{self, TimeWindow};
-use perftab_core::{CountedAs, DsoId, FunctionOrder, GroupBy, Rename, SnapshotError};
+use perftab_core::session;
+use perftab_core::{CountedAs, DsoId, SnapshotError};
 use perftab_perfdata::decode::ByteSource;
 use perftab_perfdata::decode::wrapper::{Unwrap, Wrapper};
 use serde::Serialize;
@@ -156,27 +152,9 @@ pub struct Session(session::Session);
 
 #[wasm_bindgen]
 impl Session {
-    /// What `perftab info --json` prints.
-    #[wasm_bindgen(unchecked_return_type = "ProfileInfo")]
-    pub fn info(&self) -> Result<JsValue, JsValue> {
-        to_js(&self.0.info())
-    }
-
     /// A number for all that was read, in hex: the same wherever the same bytes are read.
     pub fn digest(&self) -> String {
         format!("{:016x}", self.0.profile().digest())
-    }
-
-    /// The ledger, most samples first.
-    #[wasm_bindgen(unchecked_return_type = "DsoRow[]")]
-    pub fn dsos(&self) -> Result<JsValue, JsValue> {
-        to_js(&self.0.dsos())
-    }
-
-    /// How much has names.
-    #[wasm_bindgen(unchecked_return_type = "Coverage")]
-    pub fn coverage(&self) -> Result<JsValue, JsValue> {
-        to_js(&self.0.coverage())
     }
 
     /// Counts a DSO as the user's own code, or again as what its folder says.
@@ -223,27 +201,6 @@ impl Session {
         self.0.generation()
     }
 
-    /// Everything about a call node; null if there is none with this id.
-    #[wasm_bindgen(js_name = callNodeDetail, unchecked_return_type = "CallNodeDetail | null")]
-    pub fn call_node_detail(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        call_node: u32,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.call_node_detail(&from_js(query)?, call_node))
-    }
-
-    /// Where a call node of the tree of a query is now; `generation` is the one that it is of.
-    #[wasm_bindgen(js_name = findMoved)]
-    pub fn find_moved(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        generation: u32,
-        call_node: u32,
-    ) -> Result<u32, JsValue> {
-        Ok(self.0.find_moved(&from_js(query)?, generation, call_node))
-    }
-
     /// Nobody asks for call nodes of earlier generations any more.
     #[wasm_bindgen(js_name = forgetPast)]
     pub fn forget_past(&mut self) {
@@ -256,130 +213,10 @@ impl Session {
         self.0.follow_on(less.0);
     }
 
-    /// The call node at a place in the tree of a query.
-    #[wasm_bindgen(js_name = findCallNode)]
-    pub fn find_call_node(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "Place")] place: JsValue,
-    ) -> Result<u32, JsValue> {
-        Ok(self.0.find_call_node(&from_js(query)?, &from_js(place)?))
-    }
-
-    /// The callees of a call node, heaviest first: those at the places `from` to before `to`.
-    #[wasm_bindgen(js_name = callTreeChildren, unchecked_return_type = "CallTreeRows")]
-    pub fn call_tree_children(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        call_node: u32,
-        from: u32,
-        to: Option<u32>,
-    ) -> Result<JsValue, JsValue> {
-        let places = from as usize..to.map_or(usize::MAX, |to| to as usize);
-        to_js(&self.0.call_tree_children_in(&from_js(query)?, call_node, places))
-    }
-
-    /// The way from the root to a call node, both included.
-    #[wasm_bindgen(js_name = callTreePath, unchecked_return_type = "CallTreeRows")]
-    pub fn call_tree_path(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        call_node: u32,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.call_tree_path(&from_js(query)?, call_node))
-    }
-
-    /// Puts functions in order, which [`Self::functions`] has then at once: goes on for about as long as
-    /// so many rows of samples take.
-    #[wasm_bindgen(
-        js_name = sortFunctions,
-        unchecked_return_type = "{ done: number; total: number; answer: true | null }"
-    )]
-    pub fn sort_functions(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "FunctionOrder")] order: JsValue,
-        rows: usize,
-    ) -> Result<Object, JsValue> {
-        let step = self.0.sort_functions(&from_js(query)?, from_js(order)?, rows);
-        time::step_object(step, |()| Ok(JsValue::TRUE))
-    }
-
-    /// Functions, files, DSOs or threads in order, those from `from` to before `to`.
-    #[wasm_bindgen(unchecked_return_type = "FunctionRows")]
-    pub fn functions(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "FunctionOrder")] order: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "GroupBy")] group_by: JsValue,
-        from: usize,
-        to: usize,
-    ) -> Result<JsValue, JsValue> {
-        let (order, group_by): (FunctionOrder, GroupBy) = (from_js(order)?, from_js(group_by)?);
-        to_js(&self.0.functions(&from_js(query)?, order, group_by, from, to))
-    }
-
-    /// Boxes of one thread over time.
-    #[wasm_bindgen(js_name = timeOrder, unchecked_return_type = "DrawnTimeOrder")]
-    pub fn time_order(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "TimeWindow")] window: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        let window: TimeWindow = from_js(window)?;
-        to_js(&self.0.drawn_time_order(&from_js(query)?, &window))
-    }
-
-    /// What stands between a function's callers and callees; null if no sample has it.
-    #[wasm_bindgen(unchecked_return_type = "SandwichFacts | null")]
-    pub fn sandwich(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "FunctionRef")] function: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.sandwich(&from_js(query)?, &from_js(function)?))
-    }
-
-    /// Where in a function's own code samples ended; null if no sample has it. It needs where each
-    /// sample ends in the query's tree of callees.
-    #[wasm_bindgen(js_name = hotLines, unchecked_return_type = "HotLines | null")]
-    pub fn hot_lines(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        #[wasm_bindgen(unchecked_param_type = "FunctionRef")] function: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.hot_lines(&from_js(query)?, &from_js(function)?))
-    }
-
-    /// What the filters and steps of a query leave, and what each takes away.
-    #[wasm_bindgen(unchecked_return_type = "ShownSamples")]
-    pub fn shown(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.shown(&from_js(query)?))
-    }
-
-    /// What a function is called; null if there is none of this number.
-    #[wasm_bindgen(js_name = functionRef, unchecked_return_type = "FunctionRef | null")]
-    pub fn function_ref(&self, function_id: u32) -> Result<JsValue, JsValue> {
-        to_js(&self.0.function_ref(function_id))
-    }
-
-    /// What a DSO is called; null if there is none of this number.
-    #[wasm_bindgen(js_name = dsoRef, unchecked_return_type = "DsoRef | null")]
-    pub fn dso_ref(&self, dso: u32) -> Result<JsValue, JsValue> {
-        to_js(&self.0.dso_ref(dso))
-    }
-
-    /// The way from the root to a call node, the root left out.
-    #[wasm_bindgen(js_name = callNodePath, unchecked_return_type = "PathPart[]")]
-    pub fn call_node_path(
-        &mut self,
-        #[wasm_bindgen(unchecked_param_type = "Query")] query: JsValue,
-        call_node: u32,
-    ) -> Result<JsValue, JsValue> {
-        to_js(&self.0.call_node_path(&from_js(query)?, call_node))
+    /// No more links are wanted for now: what would make the next one quick is let go of.
+    #[wasm_bindgen(js_name = endSharing)]
+    pub fn end_sharing(&mut self) {
+        self.0.end_sharing();
     }
 
     /// Opens the profile in a link, a text with one, or the source of a saved page. Throws a
@@ -394,12 +231,6 @@ impl Session {
             Ok(session) => Ok(Self(session)),
             Err(error) => Err(Failure::thrown(error.name(), error.to_string())),
         }
-    }
-
-    /// Why a pattern cannot rename, as a sentence; null if it can.
-    #[wasm_bindgen(js_name = renameProblem)]
-    pub fn rename_problem(pattern: &str) -> Option<String> {
-        Rename::new(pattern, "").err().map(|problem| problem.to_string())
     }
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Precedence } from "../src/worker/precedence.ts";
 import { CancelledCall, Slices } from "../src/worker/slices.ts";
-import { Turns } from "../src/worker/trees.ts";
+import { Turns } from "../src/worker/turns.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

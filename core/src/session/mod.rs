@@ -7,6 +7,7 @@
 
 mod answers;
 mod breakdown;
+mod call_node_around;
 mod callers;
 mod compare;
 mod compare_rows;
@@ -24,6 +25,7 @@ mod occurrence;
 mod opening;
 mod place_texts;
 mod query;
+mod questions;
 mod ranges;
 mod recorded_files;
 mod report;
@@ -52,6 +54,7 @@ pub use perftab_profile::ingest::{SampleWatcher, WatchedSample};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};
+pub use call_node_around::CallNodeAround;
 pub use callers::{Caller, Callers, CallersExtent};
 pub use compare::{
     ChangeDetail, ChangesRequest, CompareSearch, CompareView, ComparedDetail, ComparedRow,
@@ -72,6 +75,7 @@ pub use info::{
 pub use names::NamingProgress;
 pub use occurrence::{OccurrenceRequest, OccurrenceWork};
 pub use opening::{Opening, OpeningProgress, WantedBytes};
+pub use questions::{Answer, Arguments, Asked, ComparedAnswer, ComparedQuestion, Question};
 pub use ranges::RangePreview;
 pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
 pub use report::{

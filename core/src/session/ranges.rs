@@ -76,6 +76,17 @@ impl Session {
         }
     }
 
+    /// True if [`Self::place_samples`] makes a tree first.
+    pub(super) fn places_in_new_tree(&self, query: &Query) -> bool {
+        let by = placed::key(query);
+        let is_begun = match &self.ranges {
+            Ranges::Unasked => false,
+            Ranges::Placing(placer) => *placer.by() == by,
+            Ranges::Placed(placed) => *placed.by() == by,
+        };
+        !is_begun && self.trees.with_ends(&placed::callees_of(query)).is_none()
+    }
+
     /// The graph of a query with this range instead of its own, below the call node that the window's
     /// root is in the query's tree, as far as samples pass through there. Totals are exact; what is
     /// narrow in the whole recording may be missing. `None` if samples are not placed

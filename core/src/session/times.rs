@@ -56,6 +56,16 @@ pub enum ScanStep<T> {
     Done(T),
 }
 
+impl<T> ScanStep<T> {
+    /// The same of what is made of it.
+    pub fn map<Made>(self, make: impl FnOnce(T) -> Made) -> ScanStep<Made> {
+        match self {
+            Self::More { done, total } => ScanStep::More { done, total },
+            Self::Done(found) => ScanStep::Done(make(found)),
+        }
+    }
+}
+
 /// Something that is added up from all samples, a step at a time.
 pub trait Scan {
     /// What comes out of it.

@@ -12,6 +12,7 @@ mod link_times;
 mod link_vectors;
 mod oracle;
 mod packed;
+mod questions;
 mod samples;
 mod seeds;
 mod so_far;

@@ -2,58 +2,30 @@
 //
 // Weights, counts and addresses are JavaScript numbers; what exceeds 2^53 is rounded by the session. Columns are typed
 // arrays that were transferred, so each answer owns its memory. `ProfileInfo` and `DsoRow` keep the snake_case of
-// `perftab info --json`, because they are that JSON. Structs and columns are
-// generated from Rust; what is added here is the protocol around them.
+// `perftab info --json`, because they are that JSON. Questions of a session, their
+// answers and all that is in these are generated from Rust; what is added here is what the worker itself does, and what the page
+// calls things.
 
 import type {
-  CallNodeDetail,
-  CallTreeRows,
-  ChangeRows,
-  ChangesRequest,
-  ComparedDetail,
-  ComparedTreeRows,
-  CompareSearch,
-  CompareView,
+  Answer,
+  ComparedAnswer,
+  ComparedQuestion,
   Coverage,
   DrawnComparison as ComparedGraph,
   DrawnGraph as FlameGraph,
   DrawnTimeOrder as TimeOrder,
-  DsoPairRow,
-  DsoRef,
   DsoRow,
-  DsoUsers,
   ExportRequest,
   Failure as SessionFailure,
-  FilteredCoverage,
-  FlameWindow,
   ForceOutcome,
-  FunctionRef,
-  FunctionRows,
-  GroupBy,
-  HeatCell,
-  HeatMap,
-  HeatRequest,
-  HotLines,
   MarkRows as Marks,
   NotUsed,
-  Occurrence,
-  OccurrenceRequest,
-  PathPart,
-  Place,
   ProfileInfo,
   Query as PartialQuery,
+  Question,
   RenameText as PartialRename,
-  SandwichFacts,
-  SearchResult,
   SharedLink,
   ShareOptions,
-  ShownSamples,
-  SideTotal,
-  TaskRows,
-  Timeline,
-  TimelineRequest,
-  TimeRange,
-  TimeWindow,
   UsedFile,
 } from "../generated/perftab_web.js";
 
@@ -176,25 +148,8 @@ export interface CompareRequest {
   after: { which: ProfileSlot; query: Query };
 }
 
-/** A question about a comparison. */
-interface ComparisonQuestion {
-  request: CompareRequest;
-  view: Required<CompareView>;
-}
-
 /** What a profile that was shared came in. */
 export type Carrier = "link" | "page";
-
-/** A call node and what is around it. */
-export interface CallNodeAround {
-  detail: CallNodeDetail;
-  /** From the root to the call node, both included. */
-  path: CallTreeRows;
-  /** The nearest callees of its caller, itself among them; null for the root. */
-  siblings: CallTreeRows | null;
-  /** Heaviest first. */
-  children: CallTreeRows;
-}
 
 /** What is said of a profile, and of the one beside it, when it opens and whenever names have changed. */
 export interface Facts {
@@ -205,8 +160,23 @@ export interface Facts {
   second: { info: ProfileInfo; coverage: Coverage } | null;
 }
 
-/** Method by method: what goes in and what comes back. */
-export interface Protocol {
+/** The names in a type that stands for many: `{ name: value } | …`. */
+type Names<Each> = Each extends unknown ? Extract<keyof Each, string> : never;
+/** What it has under one of them. */
+type Under<Each, Name extends string> = Each extends Record<Name, infer Value> ? Value : never;
+
+/** Rust gives every field of these a default; the page always says what it means. */
+type Said<Args> = { [Name in keyof Args]: Name extends "query" | "order" | "view" | "rows" ? Required<Args[Name]> : Args[Name] };
+
+/** What a session is asked, and what it says: generated. */
+export type SessionMethod = Names<Question>;
+export type ArgsOf<M extends SessionMethod> = Said<Under<Question, M>>;
+export type AnswerTo<M extends SessionMethod> = Under<Answer, M>;
+/** The same of comparisons. */
+export type ComparedMethod = Names<ComparedQuestion>;
+
+/** What the worker itself does and knows; what opens, brings names, or leaves the page. */
+interface HostProtocol {
   /** The first bytes that come out of each compressed file; none where nothing does. */
   peek: { args: { files: File[] }; result: Uint8Array[] };
   /** The text in a packed file; null where it is not packed, or holds neither a link nor a saved page. */
@@ -229,13 +199,6 @@ export interface Protocol {
    * query's tree: 0 for what is not there any more.
    */
   facts: { args: { query: Query; callNodes: number[] }; result: Facts & { callNodes: number[] } };
-  info: { args: Record<string, never>; result: ProfileInfo };
-  dsos: { args: Record<string, never>; result: DsoRow[] };
-  /** The same of what the filters and steps of a query leave. */
-  filteredCoverage: { args: { query: Query }; result: FilteredCoverage };
-  /** Who ran DSOs, and when: a pass over all samples, so it is asked of those that somebody looks at, together. */
-  dsoUsers: { args: { dsos: number[] }; result: DsoUsers[] };
-  coverage: { args: Record<string, never>; result: Coverage };
   /** Changes whenever names do; ids of call nodes are of one generation. */
   generation: { args: Record<string, never>; result: number };
   admit: { args: { files: File[] }; result: DropReport };
@@ -249,75 +212,31 @@ export interface Protocol {
   fetchDebuginfod: { args: FetchRequest; result: FetchOutcome };
   /** Names the code of files that were fetched since. Until then views have the names that they had. */
   nameFrames: { args: Record<string, never>; result: null };
-  flameGraph: { args: { query: Query; window: FlameWindow }; result: FlameGraph };
-  /** With at most so many callees, and callers' other callees beside it; null if there is no such call node (any more). */
-  callNode: { args: { query: Query; callNode: number; most: number }; result: CallNodeAround | null };
-  /** The same of the call node alone. */
-  callNodeDetail: { args: { query: Query; callNode: number }; result: CallNodeDetail | null };
-  /** Who ran a call node or a function, and when, in a list of one; empty if there is none (any more). */
-  occurrence: { args: { query: Query; request: OccurrenceRequest }; result: Occurrence[] };
-  /** Where a call node of an older generation is now; its place is what its detail said then. */
-  findCallNode: { args: { query: Query; place: Place }; result: number };
-  /** Heaviest first; all of them, or those at the places `from` to before `to`. */
-  callTreeChildren: { args: { query: Query; callNode: number; from?: number; to?: number }; result: CallTreeRows };
-  /** From the root to a call node, both included. */
-  callTreePath: { args: { query: Query; callNode: number }; result: CallTreeRows };
-  functions: { args: { query: Query; order: FunctionsOrder; groupBy?: GroupBy; from: number; to: number }; result: FunctionRows };
-  /** `window` counts in nanoseconds since the first time of the recording. */
-  timeOrder: { args: { query: Query; window: TimeWindow }; result: TimeOrder };
-  /** The band between a function's callers and callees, which are trees of a query with `around`; null if no sample has it. */
-  sandwich: { args: { query: Query; function: FunctionRef }; result: SandwichFacts | null };
-  /** Where in a function's own code samples ended; null if no sample has it. */
-  hotLines: { args: { query: Query; function: FunctionRef }; result: HotLines | null };
-  search: { args: { query: Query; text: string }; result: SearchResult };
-  /** What the filters and steps of a query leave, and what each takes away. */
-  shown: { args: { query: Query }; result: ShownSamples };
-  /** What a function is called in queries; null if there is none of this number. */
-  functionRef: { args: { functionId: number }; result: FunctionRef | null };
-  dsoRef: { args: { dso: number }; result: DsoRef | null };
-  /** The way from the root to a call node, as steps of a query have it; the root is left out. */
-  callNodePath: { args: { query: Query; callNode: number }; result: PathPart[] };
-  /** Every process, thread and CPU that has samples of an event. */
-  tasks: { args: { event: number }; result: TaskRows };
-  /** What ran when: what the query's filters and steps leave, whatever its range. */
-  timeline: { args: { query: Query; request: TimelineRequest }; result: Timeline };
-  heatMap: { args: { query: Query; request: HeatRequest }; result: HeatMap };
-  /** What was sampled from a time on and before another. */
-  heatCell: { args: { query: Query; start: number; end: number }; result: HeatCell };
-  marks: { args: { start: number; end: number }; result: Marks };
-  /**
-   * The flame graph of the query with this range instead of its own, while a range is dragged: at once after the first. Its
-   * root is the call node that `window.root` is in `query`; its call nodes are of no tree. Totals are exact, but what is
-   * narrow in the whole recording is left to its caller.
-   */
-  rangePreview: { args: { query: Query; range: TimeRange; window: FlameWindow }; result: FlameGraph };
   /** Opens a recording beside the one that is open: it takes the place of another such. */
   openSecond: { args: { parts: File[] }; result: ProfileInfo };
   openSecondUrl: { args: Args<"openUrl">; result: ProfileInfo };
-  /** What each side has in all: before, after. */
-  comparedSides: { args: { request: CompareRequest }; result: [SideTotal, SideTotal] };
-  comparedGraph: { args: ComparisonQuestion & { window: FlameWindow }; result: ComparedGraph };
-  /** null if there is no such call node in this comparison. */
-  comparedDetail: { args: ComparisonQuestion & { callNode: number }; result: ComparedDetail | null };
-  /** Those with most weight on both sides first; at most so many. */
-  comparedChildren: { args: ComparisonQuestion & { callNode: number; most: number }; result: ComparedTreeRows };
-  comparedChanges: { args: ComparisonQuestion & { rows: Required<ChangesRequest> }; result: ChangeRows };
-  comparedDsos: { args: ComparisonQuestion; result: DsoPairRow[] };
-  comparedSearch: { args: ComparisonQuestion & { text: string }; result: CompareSearch };
   share: { args: ShareRequest; result: Shared };
   /** No more links are wanted for now. */
   endSharing: { args: Record<string, never>; result: null };
   /** A file of another tool. */
   export: { args: { request: ExportRequest }; result: Blob };
-  /** What such a file cannot hold of this profile, in sentences: for each of several. */
-  exportLimits: { args: { requests: ExportRequest[] }; result: string[][] };
-  /** Why a pattern cannot rename, as a sentence; null if it can. */
-  renameProblem: { args: { pattern: string }; result: string | null };
   /** Bytes of the worker's wasm memory. */
   memory: { args: Record<string, never>; result: number };
 }
 
+/** Method by method: what goes in and what comes back. */
+export type Protocol = HostProtocol & {
+  [M in Exclude<SessionMethod, keyof HostProtocol>]: { args: ArgsOf<M>; result: AnswerTo<M> };
+} & {
+  [M in ComparedMethod]: {
+    args: { request: CompareRequest } & Said<Under<ComparedQuestion, M>>;
+    result: Under<ComparedAnswer, M>;
+  };
+};
+
 export type Method = keyof Protocol;
+/** What no session is asked. */
+export type HostMethod = keyof HostProtocol;
 export type Args<M extends Method> = Protocol[M]["args"];
 export type Result<M extends Method> = Protocol[M]["result"];
 

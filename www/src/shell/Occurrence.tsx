@@ -29,8 +29,8 @@ export function useOccurrence(subject: Subject | null): Occurrence | null {
     }
     const abort = new AbortController();
     asking.call("occurrence", { query: of, request: { subject: about, bins: BINS } }, { signal: abort.signal }).then(
-      ([answer]) => {
-        known.value = answer ?? null;
+      (answer) => {
+        known.value = answer;
       },
       () => {
         // Another question took its place, or the worker died and says so itself.

@@ -1,9 +1,19 @@
-// Every method of the protocol, over the one session that is open.
+// Every method of the protocol, over the one session that is open. What is a question of a session, or of a comparison, is
+// passed on to it; what only the worker can do is here.
 
-import type { Comparison } from "../generated/perftab_web.js";
 import { Session } from "../generated/perftab_web.js";
-import type { Args, CompareRequest, Facts, FunctionsOrder, Method, Query, Result } from "../session/types.ts";
-import { callNodeAround } from "./call_node.ts";
+import type {
+  AnswerTo,
+  Args,
+  ArgsOf,
+  ComparedMethod,
+  Facts,
+  HostMethod,
+  Method,
+  Result,
+  SessionMethod,
+} from "../session/types.ts";
+import { answered, saidAtOnce } from "./asked.ts";
 import { Comparisons } from "./compared.ts";
 import { exported } from "./exported.ts";
 import { admit } from "./given.ts";
@@ -13,11 +23,10 @@ import { partOfFile, partOfUrl } from "./parts.ts";
 import { peek, unpackText } from "./peek.ts";
 import type { Reading, Underway } from "./reading.ts";
 import { read } from "./reading.ts";
-import { allSteps, close, followOn, placed, ROWS, scanned } from "./scans.ts";
+import { close, followOn } from "./scans.ts";
 import { fetchText, tellFiles } from "./served.ts";
 import type { Slices } from "./slices.ts";
-import type { TreeDetail } from "./trees.ts";
-import { ofTree, Turns } from "./trees.ts";
+import { Turns } from "./turns.ts";
 import type { Memory } from "./wasm.ts";
 
 /** What a call of method `M` knows besides its arguments. */
@@ -28,7 +37,7 @@ interface Context {
 }
 
 type Handlers = {
-  [M in Method]: (args: Args<M>, context: Context) => Result<M> | Promise<Result<M>>;
+  [M in HostMethod]: (args: Args<M>, context: Context) => Result<M> | Promise<Result<M>>;
 };
 
 export class Calls {
@@ -67,7 +76,7 @@ export class Calls {
     }
   }
 
-  readonly handlers: Handlers = {
+  readonly #handlers: Handlers = {
     peek: ({ files }, { slices }) => peek(files, slices),
     unpackText: ({ file }, { slices }) => unpackText(file, slices),
     open: ({ parts }, { slices }) => this.#read((underway) => read(parts.map(partOfFile), slices, underway)),
@@ -81,22 +90,20 @@ export class Calls {
       return null;
     },
     openLink: ({ payload }) => this.#replace(Session.openLink(payload), "another"),
-    facts: ({ query, callNodes }, { slices, generation }) => {
+    facts: async ({ query, callNodes }, { slices, generation }) => {
       const own = this.#told.get(generation);
       if (own === undefined || callNodes.every((callNode) => callNode === 0)) {
         return { ...this.#facts(), callNodes: callNodes.map(() => 0) };
       }
-      return this.#ofTree(query, slices, (session) => ({
-        ...this.#facts(),
-        callNodes: callNodes.map((callNode) => session.findMoved(query, own, callNode)),
-      }));
+      for (;;) {
+        const before = this.generation;
+        const moved = await this.#asked("movedCallNodes", { query, generation: own, callNodes }, slices);
+        // Names may change while the tree is made.
+        if (this.generation === before) {
+          return { ...this.#facts(), callNodes: moved };
+        }
+      }
     },
-    info: () => this.#open.info(),
-    dsos: () => this.#open.dsos(),
-    filteredCoverage: ({ query }, { slices }) =>
-      this.#ofLeft(query, slices, (session) => scanned(session, session.filteredCoverage(query), slices)),
-    dsoUsers: ({ dsos }, { slices }) => scanned(this.#open, this.#open.dsoUsers(Uint32Array.from(dsos)), slices),
-    coverage: () => this.#open.coverage(),
     generation: () => this.generation,
     admit: ({ files }, { slices }) => admit(this.#openSides, files, slices),
     force: async ({ dso, file }, { slices }) => {
@@ -128,77 +135,27 @@ export class Calls {
       }
       return null;
     },
-    flameGraph: ({ query, window }, { slices }) =>
-      this.#ofTree(query, slices, (session) => scanned(session, session.flameGraph(query, window), slices)),
-    callNode: (args, { slices }) => this.#ofTree(args.query, slices, (session) => callNodeAround(session, args)),
-    callNodeDetail: ({ query, callNode }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.callNodeDetail(query, callNode)),
-    occurrence: async ({ query, request }, { slices }) => {
-      await this.#ofTree(calleesOf(query), slices, () => undefined, "ends");
-      const scan = await this.#ofTree(query, slices, (session) => session.occurrence(query, request));
-      return scanned(this.#open, scan, slices);
-    },
-    findCallNode: ({ query, place }, { slices }) => this.#ofTree(query, slices, (session) => session.findCallNode(query, place)),
-    callTreeChildren: ({ query, callNode, from, to }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.callTreeChildren(query, callNode, from ?? 0, to)),
-    callTreePath: ({ query, callNode }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.callTreePath(query, callNode)),
-    functions: ({ query, order, groupBy, from, to }, { slices }) => {
-      const by = groupBy ?? "function";
-      const view = async (session: Session): Promise<Result<"functions">> => {
-        if (by === "function") {
-          await allSteps([session], () => session.sortFunctions(query, orderFor(order), ROWS), slices);
-        }
-        return session.functions(query, orderFor(order), by, from, to);
-      };
-      return this.#ofTree(calleesOf(query), slices, view, by === "thread" ? "ends" : "tree");
-    },
-    timeOrder: ({ query, window }, { slices }) =>
-      this.#ofTree(calleesOf(query), slices, (session) => session.timeOrder(query, window), "ends"),
-    sandwich: ({ query, function: wanted }, { slices }) =>
-      this.#ofTree(calleesOf(query), slices, (session) => session.sandwich(query, wanted)),
-    hotLines: ({ query, function: wanted }, { slices }) =>
-      this.#ofTree(calleesOf(query), slices, (session) => session.hotLines(query, wanted), "ends"),
-    search: ({ query, text }, { slices }) =>
-      this.#ofTree(query, slices, (session) => scanned(session, session.search(query, text), slices)),
-    shown: ({ query }, { slices }) => this.#ofTree(query, slices, (session) => session.shown(query)),
-    functionRef: ({ functionId }) => this.#open.functionRef(functionId),
-    dsoRef: ({ dso }) => this.#open.dsoRef(dso),
-    callNodePath: ({ query, callNode }, { slices }) =>
-      this.#ofTree(query, slices, (session) => session.callNodePath(query, callNode)),
-    tasks: ({ event }) => this.#open.tasks(event),
-    timeline: ({ query, request }, { slices }) =>
-      this.#ofLeft(query, slices, (session) => scanned(session, session.timeline(query, request), slices)),
-    heatMap: ({ query, request }, { slices }) =>
-      this.#ofLeft(query, slices, (session) => scanned(session, session.heatMap(query, request), slices)),
-    heatCell: ({ query, start, end }, { slices }) =>
-      this.#ofLeft(query, slices, (session) => session.heatCell(query, start, end)),
-    marks: ({ start, end }) => this.#open.marks(start, end),
-    rangePreview: (request, { slices }) => this.#rangePreview(request, slices),
     openSecond: async ({ parts }, { slices }) => this.#replaceSecond(await read(parts.map(partOfFile), slices)),
     openSecondUrl: async (args, { slices }) => this.#replaceSecond(await readUrl(args, slices)),
-    comparedSides: ({ request }, { slices }) => this.#compare(request, slices, (compared) => compared.sides()),
-    comparedGraph: ({ request, view, window }, { slices }) =>
-      this.#compare(request, slices, (compared) => compared.flameGraph(view, window)),
-    comparedDetail: ({ request, view, callNode }, { slices }) =>
-      this.#compare(request, slices, (compared) => compared.detail(view, callNode)),
-    comparedChildren: ({ request, view, callNode, most }, { slices }) =>
-      this.#compare(request, slices, (compared) => compared.children(view, callNode, most)),
-    comparedChanges: ({ request, view, rows }, { slices }) =>
-      this.#compare(request, slices, (compared) => compared.changes(view, rows)),
-    comparedDsos: ({ request, view }, { slices }) => this.#compare(request, slices, (compared) => compared.dsos(view)),
-    comparedSearch: ({ request, view, text }, { slices }) =>
-      this.#compare(request, slices, (compared) => compared.search(view, text)),
-    share: (request, { slices }) => share(this.#open, request, slices),
+    share: (request, { slices }) => this.#share(request, slices),
     endSharing: () => {
       this.#open.endSharing();
       return null;
     },
     export: ({ request }, { slices }) => exported(this.#open, request, slices),
-    exportLimits: ({ requests }) => requests.map((request) => this.#open.exportLimits(request)),
-    renameProblem: ({ pattern }) => Session.renameProblem(pattern) ?? null,
     memory: () => [...this.#sides.values()].reduce((sum, { bytes }) => sum + bytes, this.#memory.buffer.byteLength),
   };
+
+  answer(method: Method, args: unknown, context: Context): unknown {
+    const { slices } = context;
+    if (Object.hasOwn(this.#handlers, method)) {
+      const handler = this.#handlers[method as HostMethod] as (args: unknown, context: Context) => unknown;
+      return handler(args, context);
+    }
+    return isComparison(method)
+      ? this.#ofComparison(method, args as Args<ComparedMethod>, slices)
+      : this.#asked(method as SessionMethod, args as ArgsOf<SessionMethod>, slices);
+  }
 
   get #open(): Session {
     if (this.#session === null) {
@@ -247,51 +204,28 @@ export class Calls {
     this.#sides.delete(session);
   }
 
-  /** What a view says of a query's tree, which is made first. */
-  #ofTree<Answer>(
-    query: Query,
-    slices: Slices,
-    view: (session: Session) => Answer | Promise<Answer>,
-    noted: TreeDetail = "tree",
-  ): Promise<Answer> {
-    return this.#turns.take(slices, () => {
-      const session = this.#open;
-      return ofTree(session, query, noted, slices, () => view(session));
+  /** The address and its `#` count as part of the link. */
+  async #share({ budget, base, options }: Args<"share">, slices: Slices): Promise<Result<"share">> {
+    const before = base.length + 1;
+    const asked = { options: { ...options, characters: Math.max(0, budget - before) } };
+    const shared = await this.#asked("share", asked, slices);
+    return { ...shared, characters: before + shared.payload.length };
+  }
+
+  #asked<M extends SessionMethod>(method: M, args: ArgsOf<M>, slices: Slices): Promise<AnswerTo<M>> {
+    return answered(method, args, () => this.#open, this.#turns, slices);
+  }
+
+  #ofComparison(method: ComparedMethod, args: Args<ComparedMethod>, slices: Slices): Promise<unknown> {
+    return this.#turns.take(slices, async () => {
+      const comparison = await this.#compared.of(args.request, this.#open, () => this.generation, slices);
+      return comparison.answer(method, args);
     });
-  }
-
-  /** A view of all times, in which steps may take samples away: which, only the tree of callees says. */
-  async #ofLeft<Answer>(query: Query, slices: Slices, view: (session: Session) => Answer | Promise<Answer>): Promise<Answer> {
-    // What a query leaves out has its default.
-    const { steps = [] } = query;
-    if (steps.length === 0) {
-      return view(this.#open);
-    }
-    return await this.#ofTree(calleesOf({ ...query, range: null }), slices, view, "ends");
-  }
-
-  async #rangePreview({ query, range, window }: Args<"rangePreview">, slices: Slices): Promise<Result<"rangePreview">> {
-    const session = this.#open;
-    for (;;) {
-      const preview = session.rangePreview(query, range, window);
-      if (preview !== null) {
-        return preview;
-      }
-      // Of the first range: a tree with where samples end takes its turn; placing them lets others in between.
-      await this.#ofTree(calleesOf({ ...query, range: null }), slices, () => undefined, "ends");
-      await placed(session, query, slices);
-    }
-  }
-
-  #compare<Answer>(request: CompareRequest, slices: Slices, view: (comparison: Comparison) => Answer): Promise<Answer> {
-    return this.#turns.take(slices, async () =>
-      view(await this.#compared.of(request, this.#open, () => this.generation, slices)),
-    );
   }
 
   #replaceSecond(session: Session): Result<"info"> {
     this.#compared.replace(session);
-    return session.info();
+    return saidAtOnce(session, "info", {});
   }
 
   #replace(session: Session, by: "another" | "more"): Facts {
@@ -311,8 +245,8 @@ export class Calls {
 
   #facts(): Facts {
     const said = (session: Session): Pick<Facts, "info" | "coverage"> => ({
-      info: session.info(),
-      coverage: session.coverage(),
+      info: saidAtOnce(session, "info", {}),
+      coverage: saidAtOnce(session, "coverage", {}),
     });
     const second = this.#compared.secondOrNull;
     this.#told.set(this.generation, this.#open.generation);
@@ -338,6 +272,11 @@ async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slice
   }
 }
 
+/** Their names say so. */
+function isComparison(method: Method): method is ComparedMethod {
+  return method.startsWith("compared");
+}
+
 /** What asks by the number of a call node; the root's number is always the same. */
 export function asksByCallNode(method: Method, args: unknown): boolean {
   switch (method) {
@@ -358,20 +297,4 @@ export function asksByCallNode(method: Method, args: unknown): boolean {
     default:
       return false;
   }
-}
-
-/** Views of functions know no direction. */
-function calleesOf(query: Query): Query {
-  return { ...query, direction: "callees", around: null };
-}
-
-function orderFor({ key, descending }: FunctionsOrder): { key: FunctionsOrder["key"]; direction: "descending" | "ascending" } {
-  return { key, direction: descending ? "descending" : "ascending" };
-}
-
-/** The address and its `#` count as part of the link. */
-async function share(session: Session, { budget, base, options }: Args<"share">, slices: Slices): Promise<Result<"share">> {
-  const before = base.length + 1;
-  const shared = await scanned(session, session.share({ ...options, characters: Math.max(0, budget - before) }), slices);
-  return { ...shared, characters: before + shared.payload.length };
 }

@@ -1,7 +1,6 @@
-// Views of time, which go through all samples: in steps, between which a cancel arrives.
+// Work that goes through all samples: in steps, between which a cancel arrives.
 
 import type { Session } from "../generated/perftab_web.js";
-import type { Query } from "../session/types.ts";
 import type { Slices } from "./slices.ts";
 import { CancelledCall } from "./slices.ts";
 
@@ -29,39 +28,17 @@ export function checkOpen(...sessions: readonly Session[]): void {
   }
 }
 
-interface Step<Answer> {
-  done: number;
-  total: number;
-  answer: Answer | null;
-}
-
-/** Something that is added up step by step. */
-interface Scan<Answer> {
-  step(session: Session, rows: number): Step<Answer>;
-  free(): void;
-}
-
-export async function scanned<Answer>(session: Session, scan: Scan<Answer>, slices: Slices): Promise<Answer> {
-  try {
-    return await allSteps([session], () => scan.step(session, ROWS), slices);
-  } finally {
-    scan.free();
-  }
-}
+type Step<Answer> = { done: number; total: number; answer?: never } | { answer: Answer };
 
 /** Goes through all steps of something that is made of these sessions. */
 export async function allSteps<Answer>(sessions: readonly Session[], step: () => Step<Answer>, slices: Slices): Promise<Answer> {
   for (;;) {
     checkOpen(...sessions);
-    const { done, total, answer } = step();
-    if (answer !== null) {
-      return answer;
+    const next = step();
+    if ("done" in next) {
+      await slices.breathe({ stage: "counting", done: next.done, total: next.total });
+    } else {
+      return next.answer;
     }
-    await slices.breathe({ stage: "counting", done, total });
   }
-}
-
-/** Places a query's samples, so that previews of its ranges are quick. A call that is cancelled leaves what it has done to the next. */
-export async function placed(session: Session, query: Query, slices: Slices): Promise<void> {
-  await allSteps([session], () => session.placeSamples(query, ROWS), slices);
 }

@@ -56,11 +56,10 @@ async function startSession(wasm: string, script: string): Promise<Answer> {
     if (generation === calls.generation) {
       calls.knowsPresent();
     }
-    const handler = calls.handlers[method] as (args: unknown, context: { slices: Slices; generation: number }) => unknown;
     const answer = await precedence.answer(method, async (beside) => {
       const slices = new Slices(signal, report, beside);
       slices.check();
-      return await handler(args, { slices, generation });
+      return await calls.answer(method, args, { slices, generation });
     });
     if (isStale()) {
       throw { kind: "stale", message: "names have changed meanwhile" };

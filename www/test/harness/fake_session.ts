@@ -9,7 +9,6 @@ import type {
   FlameGraph,
   FlameWindow,
   FunctionRows,
-  FunctionsOrder,
   Method,
   Query,
   Result,
@@ -211,7 +210,7 @@ export class FakeSession implements Session {
     };
   }
 
-  #functions(query: Query, order: FunctionsOrder, from: number, to: number): FunctionRows {
+  #functions(query: Query, order: Args<"functions">["order"], from: number, to: number): FunctionRows {
     const byId = new Map<number, { node: TreeNode; self: number; total: number }>();
     for (const node of this.#trees[query.direction]) {
       if (node.functionId === NONE || node.total === 0) {
@@ -231,7 +230,7 @@ export class FakeSession implements Session {
       }
       byId.set(node.functionId, sum);
     }
-    const way = order.descending ? -1 : 1;
+    const way = order.direction === "descending" ? -1 : 1;
     const rows = [...byId.values()].sort((a, b) => {
       const difference =
         order.key === "self"

@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { Session } from "../../session/client.ts";
-import type { FunctionRows, FunctionsOrder, Query } from "../../session/types.ts";
+import type { FunctionOrder, FunctionRows, FunctionsOrder, Query } from "../../session/types.ts";
 import type { FunctionGroup } from "../../state/url.ts";
 import type { LoadedRow } from "./loaded_rows.ts";
 import { LoadedRows } from "./loaded_rows.ts";
@@ -25,7 +25,7 @@ export class FunctionsModel extends LoadedRows<FunctionsQuestion, FunctionRows> 
 
   constructor() {
     super(({ session, query, order, groupBy }, from, to, options) =>
-      session.call("functions", { query, order, groupBy, from, to }, options),
+      session.call("functions", { query, order: sessionsOrder(order), groupBy, from, to }, options),
     );
   }
 
@@ -43,6 +43,10 @@ export class FunctionsModel extends LoadedRows<FunctionsQuestion, FunctionRows> 
       super.ask(question);
     }
   }
+}
+
+function sessionsOrder({ key, descending }: FunctionsOrder): Required<FunctionOrder> {
+  return { key, direction: descending ? "descending" : "ascending" };
 }
 
 /** The one functions table of the page. */

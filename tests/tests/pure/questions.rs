@@ -1,0 +1,212 @@
+//! Questions as the page asks them, a step at a time: steps change nothing, turns are taken while trees
+//! are made, and what is no question is refused.
+
+use perf_event_open_sys::bindings as kernel;
+use perftab_core::session::{Arguments, Asked, Question, ScanStep, Session};
+use perftab_core::{CountedAs, DsoId};
+use perftab_tests::open::open;
+use perftab_tests::synth::{
+    At, Attr, Event, MappedFile, Mapping, Order, Recording, Sample, context,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+const SAMPLE_TYPE: u32 = kernel::PERF_SAMPLE_IP
+    | kernel::PERF_SAMPLE_TID
+    | kernel::PERF_SAMPLE_TIME
+    | kernel::PERF_SAMPLE_CPU
+    | kernel::PERF_SAMPLE_PERIOD
+    | kernel::PERF_SAMPLE_CALLCHAIN;
+const USER: u16 = kernel::PERF_RECORD_MISC_USER as u16;
+const SAMPLES: u64 = 60;
+
+/// Two threads, with calls four deep.
+fn session() -> Session {
+    let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, SAMPLE_TYPE);
+    let mut it = Recording::new(Order::Little, vec![Event::new(0, "cpu-clock", attr, 1)]);
+    let at = At { pid: 7, tid: 7, time: 1, ..At::default() };
+    let file = MappedFile::Inode(8, 1, 5, 0);
+    let (misc, pid, tid, offset, path) = (USER, 7, 7, 0, "/opt/seven");
+    let addresses = 0x1000..0x2000;
+    it.mmap2(at, &Mapping { misc, pid, tid, addresses, offset, file, path });
+    for number in 0..SAMPLES {
+        let calls = (0..4).map(|depth| 0x1100 + 16 * depth + number % (depth + 1));
+        let chain = [context::USER].into_iter().chain(calls).collect();
+        let (time, tid, ip) = (100 + number * 10, 7 + (number % 2) as u32, 0x1100);
+        let sample =
+            Sample { misc: USER, ip, pid, tid, time, period: 100, chain, ..Sample::default() };
+        it.sample(0, &sample);
+    }
+    open(&it.file()).expect("it opens")
+}
+
+/// Arguments as JSON.
+struct Json<'a>(&'a Value);
+
+impl Arguments for Json<'_> {
+    type Argument = Value;
+    type Error = String;
+
+    fn argument(&self, name: &str) -> Value {
+        self.0.get(name).cloned().unwrap_or_default()
+    }
+
+    fn read<T: DeserializeOwned>(argument: Value) -> Result<T, String> {
+        serde_json::from_value(argument).map_err(|error| error.to_string())
+    }
+
+    fn refused(what: &str, why: &str) -> String {
+        format!("{what}: {why}")
+    }
+}
+
+fn read(question: &Value) -> Result<Question, String> {
+    Question::read(name_of(question), &Json(&question[name_of(question)]))
+}
+
+/// What is answered, and of each step whether it took a turn. Between two of them something happens.
+fn answer(
+    session: &mut Session,
+    question: Value,
+    rows: usize,
+    mut between: impl FnMut(&mut Session),
+) -> (Value, Vec<bool>) {
+    let (mut asked, mut turns) = (Asked::new(read(&question).expect("a question")), Vec::new());
+    loop {
+        turns.push(asked.takes_turn(session));
+        if let ScanStep::Done(answer) = asked.step(session, rows) {
+            let answer = answer.expect("there is room");
+            return (serde_json::to_value(answer).expect("it is JSON"), turns);
+        }
+        assert!(turns.len() < 100_000, "it never ends");
+        between(session);
+    }
+}
+
+/// Those that take more than one step.
+fn questions() -> Vec<Value> {
+    let query = json!({ "event": 0 });
+    let inverted = json!({ "event": 0, "direction": "inverted" });
+    let function = asked_function();
+    let dropping = json!({ "event": 0, "steps": [{ "kind": "drop", "function": function }] });
+    let window = json!({ "root": 0, "widthPx": 500.0, "minPx": 0.1, "search": "seven" });
+    let range = json!({ "start": 20, "end": 300, "side": "inside" });
+    let timeline = json!({
+        "by": "thread", "sort": "weight", "open": [], "start": 0.0, "end": 0.0, "bins": 20,
+    });
+    let heat = json!({ "rowMs": 10, "start": 0.0, "end": 0.0 });
+    let order = json!({ "key": "total", "direction": "descending" });
+    let occurrence = json!({ "subject": { "kind": "call-node", "id": 2 }, "bins": 10 });
+    vec![
+        json!({ "filteredCoverage": { "query": dropping } }),
+        json!({ "dsoUsers": { "dsos": [0] } }),
+        json!({ "flameGraph": { "query": query, "window": window } }),
+        json!({ "flameGraph": { "query": inverted, "window": window } }),
+        json!({ "callNode": { "query": inverted, "callNode": 1, "most": 4 } }),
+        json!({ "occurrence": { "query": query, "request": occurrence } }),
+        json!({ "functions": { "query": inverted, "order": order, "from": 0, "to": 9 } }),
+        json!({ "search": { "query": query, "text": "11" } }),
+        json!({ "timeline": { "query": dropping, "request": timeline } }),
+        json!({ "heatMap": { "query": dropping, "request": heat } }),
+        json!({ "rangePreview": { "query": query, "range": range, "window": window } }),
+        json!({ "share": { "options": { "characters": 4000 } } }),
+    ]
+}
+
+/// The function that is named by the first number.
+fn asked_function() -> Value {
+    let question = json!({ "functionRef": { "functionId": 0 } });
+    let (answer, _) = answer(&mut session(), question, 1, |_| {});
+    answer
+}
+
+fn name_of(question: &Value) -> &str {
+    question.as_object().and_then(|it| it.keys().next()).expect("it has a name")
+}
+
+#[test]
+fn steps_of_any_size_give_the_same_answer() {
+    for question in questions() {
+        let name = name_of(&question);
+        let (whole, _) = answer(&mut session(), question.clone(), usize::MAX, |_| {});
+        assert!(!whole.is_null(), "{question} is answered with {whole}");
+        let (small, turns) = answer(&mut session(), question.clone(), 1, |_| {});
+        assert!(turns.len() > 1, "{name} takes one step");
+        assert_eq!(small, whole, "{name}");
+    }
+}
+
+#[test]
+fn names_that_change_meanwhile_are_those_of_the_answer() {
+    for question in questions() {
+        let name = name_of(&question);
+        // Numbers of functions and call nodes are others then, and nobody waits for such an answer.
+        if name == "occurrence" {
+            continue;
+        }
+        let mut changes = [CountedAs::Own, CountedAs::ByFolder, CountedAs::Own].into_iter();
+        let mut change = |session: &mut Session| {
+            if let Some(counted_as) = changes.next() {
+                session.count_as(DsoId(0), counted_as);
+            }
+        };
+        let mut changed = session();
+        let (meanwhile, _) = answer(&mut changed, question.clone(), 1, &mut change);
+        for _ in 0..3 {
+            change(&mut changed);
+        }
+        let (afterwards, _) = answer(&mut changed, question.clone(), usize::MAX, |_| {});
+        assert_eq!(without_generation(meanwhile), without_generation(afterwards), "{name}");
+    }
+}
+
+/// It counts names that changed.
+fn without_generation(mut answer: Value) -> Value {
+    if let Some(answer) = answer.as_object_mut() {
+        answer.remove("generation");
+    }
+    answer
+}
+
+#[test]
+fn turns_are_taken_while_trees_are_made() {
+    let turns_of = |session: &mut Session, name: &str| {
+        let question = questions().into_iter().find(|it| name_of(it) == name).expect("a question");
+        answer(session, question, 1, |_| {}).1
+    };
+    for name in ["flameGraph", "functions", "search", "timeline", "heatMap", "filteredCoverage"] {
+        let turns = turns_of(&mut session(), name);
+        assert!(turns.iter().all(|&turn| turn), "{name}: {turns:?}");
+    }
+    for name in ["dsoUsers", "share"] {
+        let turns = turns_of(&mut session(), name);
+        assert!(turns.iter().all(|&turn| !turn), "{name}: {turns:?}");
+    }
+    // These go through samples for long when they have their trees.
+    for name in ["occurrence", "rangePreview"] {
+        let turns = turns_of(&mut session(), name);
+        assert!(turns[0] && !turns[turns.len() - 1], "{name}: {turns:?}");
+        assert!(turns.is_sorted_by(|before, after| before >= after), "{name}: {turns:?}");
+    }
+    // Once samples are placed, ranges are drawn at once.
+    let mut session = session();
+    turns_of(&mut session, "rangePreview");
+    assert_eq!(turns_of(&mut session, "rangePreview"), [false]);
+}
+
+#[test]
+fn what_is_no_question_is_refused() {
+    for (question, why) in [
+        (json!({ "nothing": {} }), "nothing: there is no such question"),
+        (json!({ "Tasks": { "event": 0 } }), "Tasks: there is no such question"),
+        (json!({ "tasks": {} }), "event: invalid type: null"),
+        (json!({ "tasks": 0 }), "event: invalid type: null"),
+        (json!({ "tasks": { "event": -1 } }), "event: invalid value: integer `-1`"),
+        (json!({ "tasks": { "event": 1u64 << 32 } }), "event: invalid value: integer"),
+        (json!({ "tasks": { "event": "0" } }), "event: invalid type: string"),
+        (json!({ "shown": { "query": { "direction": "up" } } }), "query: unknown variant `up`"),
+    ] {
+        let error = read(&question).expect_err("it is no question");
+        assert!(error.contains(why), "{question}: {error}");
+    }
+}
