@@ -35,6 +35,7 @@ const questions = [
   ["occurrence", { query, request: { subject: { kind: "function", id: first }, bins: 10 } }, (it) => it !== null],
   ["occurrence", { query: inverted, request: { subject: { kind: "call-node", id: 1 }, bins: 10 } }, (it) => it !== null],
   ["findCallNode", { query, place: { path: [], pathFrames: [] } }, (it) => it === 0],
+  ["movedCallNodes", { query, generation: 4e9, callNodes: [0, 1] }, (it) => it.join() === "0,0"],
   ["callTreeChildren", { query, callNode: 0 }, (it) => it.names.length > 0],
   ["callTreeChildren", { query, callNode: 0, from: 0, to: 1 }, (it) => it.names.length === 1],
   ["callTreePath", { query, callNode: 1 }, (it) => it.names.length > 1],

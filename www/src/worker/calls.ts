@@ -276,25 +276,3 @@ async function readUrl({ carrier, parts, files }: Args<"openUrl">, slices: Slice
 function isComparison(method: Method): method is ComparedMethod {
   return method.startsWith("compared");
 }
-
-/** What asks by the number of a call node; the root's number is always the same. */
-export function asksByCallNode(method: Method, args: unknown): boolean {
-  switch (method) {
-    case "callNode":
-    case "callNodeDetail":
-    case "callTreeChildren":
-    case "callTreePath":
-    case "callNodePath":
-    case "comparedDetail":
-    case "comparedChildren":
-      return (args as Args<"callNodeDetail">).callNode !== 0;
-    case "occurrence":
-      return (args as Args<"occurrence">).request.subject.kind === "call-node";
-    case "flameGraph":
-    case "comparedGraph":
-    case "rangePreview":
-      return (args as Args<"flameGraph">).window.root !== 0;
-    default:
-      return false;
-  }
-}

@@ -3,7 +3,7 @@
 
 import { Images } from "../generated/perftab_web.js";
 import type { Method, Request } from "../session/types.ts";
-import { asksByCallNode, Calls } from "./calls.ts";
+import { Calls } from "./calls.ts";
 import type { Answer } from "./desk.ts";
 import { Desk } from "./desk.ts";
 import { ImagesCalls } from "./images_calls.ts";
@@ -11,6 +11,7 @@ import type { ImagesRequest, Told } from "./images_protocol.ts";
 import { beginnerOf } from "./images_worker.ts";
 import { Precedence } from "./precedence.ts";
 import { Slices } from "./slices.ts";
+import { asksByCallNode } from "./stale.ts";
 import type { Memory } from "./wasm.ts";
 import { compile, startWasm } from "./wasm.ts";
 
@@ -49,7 +50,7 @@ async function startSession(wasm: string, script: string): Promise<Answer> {
   const precedence = new Precedence();
   return async ({ method: called, args, generation }, signal, report) => {
     const method = called as Method;
-    const isStale = (): boolean => asksByCallNode(method, args) && generation !== calls.generation;
+    const isStale = (): boolean => asksByCallNode(args) && generation !== calls.generation;
     if (isStale()) {
       throw { kind: "stale", message: "names have changed since" };
     }
