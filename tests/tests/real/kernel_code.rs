@@ -227,6 +227,35 @@ fn code_made_at_run_time_is_what_it_was_at_the_time_of_the_sample() {
     }
 }
 
+/// The record that code is gone was lost, or has not come yet.
+#[test]
+fn what_other_code_left_of_code_has_its_name_no_longer() {
+    for order in ORDERS {
+        let mut it = recording(order, 0);
+        let text = 0xffff_ffff_8100_0000;
+        kernel_map(&mut it, KERNEL, text, 0x100_0000, text, "[kernel.kallsyms]_text");
+        let code = 0xffff_ffff_c001_0000;
+        // As perf says it of what it finds: programs, then trampolines, each as large as a page.
+        it.ksymbol(At::default(), (code + 0x100, 0x80), 1, 0, "bpf_prog_aa_old");
+        it.ksymbol(At::default(), (code, 0x1000), 1, 0, "bpf_trampoline_1");
+        it.sample(0, &sample(10, KERNEL, code + 0x20));
+        it.sample(0, &sample(11, KERNEL, code + 0x120));
+        it.ksymbol(at(20), (code + 0x100, 0x20), 1, 0, "bpf_prog_bb_new");
+        it.sample(0, &sample(30, KERNEL, code + 0x110));
+        it.sample(0, &sample(31, KERNEL, code + 0x140));
+        it.record(FINISHED_ROUND, 0, &[]);
+        check(
+            &it,
+            &[
+                ("bpf_trampoline_1", 0x20),
+                ("bpf_prog_aa_old", 0x20),
+                ("bpf_prog_bb_new", 0x10),
+                ("[kernel.kallsyms]", code + 0x140),
+            ],
+        );
+    }
+}
+
 #[test]
 fn a_sample_that_perf_wrapped_has_the_fields_inside() {
     for order in ORDERS {

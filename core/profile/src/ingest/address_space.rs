@@ -43,17 +43,28 @@ impl Version {
     }
 }
 
-/// What is mapped in a process.
+/// What is mapped in a process, and the code that was made at run time in it.
+///
+/// Such code lies in memory that is mapped, comes and goes without that, and is whole or gone: where
+/// anything else is put over a part of it, its memory was given back, whether or not a record says
+/// so. So nothing of it has its name any longer.
+#[derive(Clone, Debug)]
+pub(super) struct AddressSpace {
+    memory: Ranges,
+    code: Ranges,
+    version: Version,
+}
+
+/// Mappings by address.
 ///
 /// A fork copies nothing: both processes go on from the layers of changes that are there, each with
 /// changes of its own on top. A layer goes below the next one only while that one is much smaller,
 /// else the two become one. So there are as many layers as the number of changes has bits, and
 /// memory is in proportion to the MMAP records, however many processes share them.
-#[derive(Clone, Debug)]
-pub(super) struct AddressSpace {
+#[derive(Clone, Debug, Default)]
+struct Ranges {
     own: Vec<Change>,
     below: Option<Rc<Layer>>,
-    version: Version,
 }
 
 /// Changes that several processes share.
@@ -97,7 +108,7 @@ impl Change {
 impl AddressSpace {
     /// An empty one.
     pub(super) fn new(version: Version) -> Self {
-        Self { own: Vec::new(), below: None, version }
+        Self { memory: Ranges::default(), code: Ranges::default(), version }
     }
 
     pub(super) fn version(&self) -> Version {
@@ -106,17 +117,111 @@ impl AddressSpace {
 
     /// Puts `mapping` in; what it covers of others goes.
     pub(super) fn map(&mut self, mapping: Mapping, version: Version) {
-        let Mapping { start, end, page_offset, dso } = mapping;
-        self.change(Change { start, end, mapped: Some(Mapped { page_offset, dso }) }, version);
+        self.version = version;
+        self.end_code(mapping.start..mapping.end);
+        self.memory.map(mapping);
     }
 
     /// Nothing is mapped at these addresses any more.
     pub(super) fn unmap(&mut self, range: Range<u64>, version: Version) {
-        self.change(Change { start: range.start, end: range.end, mapped: None }, version);
+        self.version = version;
+        self.end_code(range.clone());
+        self.memory.unmap(range);
     }
 
-    fn change(&mut self, change: Change, version: Version) {
+    /// No memory is mapped at these addresses; code that is there stays.
+    pub(super) fn unmap_memory(&mut self, range: Range<u64>, version: Version) {
         self.version = version;
+        self.memory.unmap(range);
+    }
+
+    /// Code made at run time is there from now on, in memory that stays mapped.
+    pub(super) fn add_code(&mut self, code: Mapping, version: Version) {
+        self.version = version;
+        self.end_code(code.start..code.end);
+        self.code.map(code);
+    }
+
+    /// Code was there before the recording, beside all other such code, in a space that was never
+    /// forked. It ends where the next begins at the latest: the recorder need not know its size.
+    pub(super) fn add_earlier_code(&mut self, mut code: Mapping, version: Version) {
+        self.version = version;
+        if let Some(around) = self.code.find(code.start) {
+            self.code.unmap(code.start..around.end);
+        }
+        let gap = self.code.gap_around(code.start);
+        code.end = code.end.min(gap.end);
+        self.code.map(code);
+    }
+
+    /// The code of `dso` that begins at `start` is gone, if it was still there.
+    pub(super) fn remove_code(&mut self, start: u64, dso: DsoId, version: Version) {
+        let there = self.code.find(start).filter(|code| code.start == start && code.dso == dso);
+        if let Some(code) = there {
+            self.version = version;
+            self.code.unmap(code.start..code.end);
+        }
+    }
+
+    /// All code that has a part in `range` is gone.
+    fn end_code(&mut self, range: Range<u64>) {
+        let mut address = range.start;
+        while address < range.end && !self.code.is_empty() {
+            address = match self.code.find(address) {
+                Some(code) => {
+                    self.code.unmap(code.start..code.end);
+                    code.end
+                }
+                None => self.code.gap_around(address).end,
+            };
+        }
+    }
+
+    /// What a child has: the same for now.
+    pub(super) fn fork(&mut self) -> Self {
+        self.memory.share();
+        self.code.share();
+        self.clone()
+    }
+
+    /// The mapping with the lowest addresses, of a space that was never forked.
+    pub(super) fn first(&self) -> Option<Mapping> {
+        let firsts = [self.memory.first(), self.code.first()];
+        firsts.into_iter().flatten().min_by_key(|first| first.start)
+    }
+
+    /// The mapping that holds `address`, whatever code was made there.
+    pub(super) fn memory_at(&self, address: u64) -> Option<Mapping> {
+        self.memory.find(address)
+    }
+
+    /// The code or mapping that holds `address`, or the part of it that others left.
+    pub(super) fn find(&self, address: u64) -> Option<Mapping> {
+        self.code.find(address).or_else(|| self.memory.find(address))
+    }
+
+    /// Addresses around one that no mapping holds, in none of which anything is mapped.
+    pub(super) fn gap_around(&self, address: u64) -> Range<u64> {
+        let (memory, code) = (self.memory.gap_around(address), self.code.gap_around(address));
+        memory.start.max(code.start)..memory.end.min(code.end)
+    }
+}
+
+impl Ranges {
+    fn map(&mut self, mapping: Mapping) {
+        let Mapping { start, end, page_offset, dso } = mapping;
+        self.change(Change { start, end, mapped: Some(Mapped { page_offset, dso }) });
+    }
+
+    fn unmap(&mut self, range: Range<u64>) {
+        self.change(Change { start: range.start, end: range.end, mapped: None });
+    }
+
+    fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.below.is_none()
+    }
+
+    fn change(&mut self, change: Change) {
         let first = self.own.partition_point(|old| old.end <= change.start);
         let last = self.own.partition_point(|old| old.start < change.end);
         let covered = &self.own[first..last];
@@ -124,16 +229,11 @@ impl AddressSpace {
         let after = covered.last().filter(|old| old.end > change.end);
         let replacement = [
             before.map(|old| old.part(old.start, change.start)),
-            Some(change),
+            // Where nothing is below, a hole hides nothing.
+            Some(change).filter(|change| change.mapped.is_some() || self.below.is_some()),
             after.map(|old| old.part(change.end, old.end)),
         ];
         self.own.splice(first..last, replacement.into_iter().flatten());
-    }
-
-    /// What a child has: the same for now.
-    pub(super) fn fork(&mut self) -> Self {
-        self.share();
-        self.clone()
     }
 
     /// Its own changes become a layer.
@@ -153,13 +253,12 @@ impl AddressSpace {
         self.below = Some(Rc::new(Layer { changes, below: self.below.take() }));
     }
 
-    /// The mapping with the lowest addresses, of a space that was never forked.
-    pub(super) fn first(&self) -> Option<Mapping> {
+    /// The one with the lowest addresses, of those that were never forked.
+    fn first(&self) -> Option<Mapping> {
         self.own.iter().find_map(|change| change.mapping())
     }
 
-    /// The mapping that holds `address`, or the part of it that others left.
-    pub(super) fn find(&self, address: u64) -> Option<Mapping> {
+    fn find(&self, address: u64) -> Option<Mapping> {
         let found = self.layers().find_map(|changes| {
             let index = changes.partition_point(|change| change.end <= address);
             changes.get(index).filter(|change| change.start <= address)
@@ -167,8 +266,7 @@ impl AddressSpace {
         found?.mapping()
     }
 
-    /// Addresses around one that no mapping holds, in none of which anything is mapped.
-    pub(super) fn gap_around(&self, address: u64) -> Range<u64> {
+    fn gap_around(&self, address: u64) -> Range<u64> {
         let mut gap = 0..u64::MAX;
         for changes in self.layers() {
             let next = changes.partition_point(|change| change.end <= address);
@@ -293,7 +391,7 @@ mod tests {
                 }
             }
             let space = &spaces[which];
-            assert!(space.layers().count() <= 9, "{} layers", space.layers().count());
+            assert!(space.memory.layers().count() <= 9);
             for (address, expected) in (0..).zip(&model[which]) {
                 let found = space.find(address).map(|found| (found.dso.0, found.offset(address)));
                 assert_eq!(found, *expected, "address {address} in turn {turn}");

@@ -48,6 +48,16 @@ enum KernelOf {
     Guests,
 }
 
+/// Since when code made at run time is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CodeSince {
+    /// The kernel made it now, and knows where it ends.
+    Now,
+    /// The recorder found it. perf says of trampolines that they fill a page (`process_bpf_image` in
+    /// tools/perf/util/bpf-event.c), where newer kernels have other code too.
+    BeforeTheRecording,
+}
+
 impl Kernel {
     fn new(of: KernelOf) -> Self {
         Self { of, space: AddressSpace::new(of.version(0)), kernel: None, versions: 0 }
@@ -79,27 +89,34 @@ impl Kernel {
         };
         if mmap.length > 0 {
             // Frames keep their run-time address: the page offset is the address itself.
-            self.put(mmap.address..end, mmap.address, dso);
-        }
-    }
-
-    /// Code made at run time is there now. Its frames have the offset from its start.
-    pub(super) fn add_code(&mut self, range: Range<u64>, dso: DsoId) {
-        self.put(range, 0, dso);
-    }
-
-    /// Code made at run time is gone.
-    pub(super) fn remove_code(&mut self, range: Range<u64>, dso: DsoId) {
-        if self.space.find(range.start).is_some_and(|mapping| mapping.dso == dso) {
+            let (start, page_offset) = (mmap.address, mmap.address);
             let version = self.next_version();
-            self.space.unmap(range, version);
+            self.space.map(Mapping { start, end, page_offset, dso }, version);
         }
     }
 
-    fn put(&mut self, range: Range<u64>, page_offset: u64, dso: DsoId) {
-        let mapping = Mapping { start: range.start, end: range.end, page_offset, dso };
+    /// Code made at run time is there. Its frames have the offset from its start. No module has
+    /// this memory, whatever its map says, now or when the code is gone.
+    pub(super) fn add_code(&mut self, range: Range<u64>, dso: DsoId, since: CodeSince) {
+        let Range { start, end } = range;
+        let code = Mapping { start, end, page_offset: 0, dso };
         let version = self.next_version();
-        self.space.map(mapping, version);
+        match since {
+            CodeSince::Now => {
+                self.space.unmap(range, version);
+                self.space.add_code(code, version);
+            }
+            CodeSince::BeforeTheRecording => {
+                self.space.unmap_memory(range, version);
+                self.space.add_earlier_code(code, version);
+            }
+        }
+    }
+
+    /// Code made at run time that began there is gone.
+    pub(super) fn remove_code(&mut self, start: u64, dso: DsoId) {
+        let version = self.next_version();
+        self.space.remove_code(start, dso, version);
     }
 
     fn next_version(&mut self) -> Version {

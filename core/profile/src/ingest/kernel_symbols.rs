@@ -3,13 +3,14 @@
 //! Each is a DSO of its own with one symbol, as the recording has it. Programs come and go, and
 //! their addresses are used again, so they are put into the kernel's address space and taken out
 //! of it in the order of time. Those that were there before the recording are recorded with the
-//! time 0 and so come first.
+//! time 0 and so come first. The record that one is gone may be late or lost: what takes its place
+//! ends it too.
 
 use std::collections::BTreeMap;
 
 use perftab_perfdata::decode::records::{KernelSymbolChange, KernelSymbolRecord};
 
-use super::kernel::Kernel;
+use super::kernel::{CodeSince, Kernel};
 use crate::{DsoId, DsoKind, Dsos, MappedFrom};
 use crate::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 
@@ -21,12 +22,13 @@ pub(super) struct KernelSymbols {
 }
 
 impl KernelSymbols {
-    /// Code came or went.
+    /// Code came or went; what the recorder found has no time, or the time 0.
     pub(super) fn change(
         &mut self,
         kernel: &mut Kernel,
         dsos: &mut Dsos,
         record: &KernelSymbolRecord<'_>,
+        time: Option<u64>,
     ) {
         let length = u64::from(record.length);
         let Some(end) = record.address.checked_add(length) else { return };
@@ -36,10 +38,13 @@ impl KernelSymbols {
         let dso = dsos.intern(&record.name, DsoKind::Jit, MappedFrom::Nothing, None);
         let known = self.lengths.entry(dso).or_default();
         *known = length.max(*known);
-        let range = record.address..end;
+        let since = match time {
+            None | Some(0) => CodeSince::BeforeTheRecording,
+            Some(_) => CodeSince::Now,
+        };
         match record.change {
-            KernelSymbolChange::Registered => kernel.add_code(range, dso),
-            KernelSymbolChange::Unregistered => kernel.remove_code(range, dso),
+            KernelSymbolChange::Registered => kernel.add_code(record.address..end, dso, since),
+            KernelSymbolChange::Unregistered => kernel.remove_code(record.address, dso),
         }
     }
 
@@ -69,41 +74,98 @@ mod tests {
         Some((dsos.get(frame.dso).path.clone(), frame.address))
     }
 
+    /// A kernel, and what its records say.
+    #[derive(Default)]
+    struct Machine {
+        kernels: Kernels,
+        dsos: Dsos,
+        symbols: KernelSymbols,
+    }
+
+    impl Machine {
+        fn change(
+            &mut self,
+            time: u64,
+            change: KernelSymbolChange,
+            (address, length): (u64, u32),
+            name: &'static str,
+        ) {
+            let record = KernelSymbolRecord { address, length, change, name: Cow::Borrowed(name) };
+            self.symbols.change(&mut self.kernels.host, &mut self.dsos, &record, Some(time));
+        }
+
+        fn at(&self, address: u64) -> Option<(String, u64)> {
+            at(&self.kernels.host, &self.dsos, address)
+        }
+    }
+
+    fn found(name: &str, offset: u64) -> Option<(String, u64)> {
+        Some((name.to_owned(), offset))
+    }
+
     #[test]
     fn programs_are_there_from_registering_to_unregistering() {
-        let (mut kernels, mut dsos) = (Kernels::default(), Dsos::default());
-        let mut symbols = KernelSymbols::default();
-        let mut change = |change, address, length, name: &'static str, dsos: &mut Dsos| {
-            let record = KernelSymbolRecord { address, length, change, name: Cow::Borrowed(name) };
-            symbols.change(&mut kernels.host, dsos, &record);
-            [1000, 1010, 1090].map(|address| at(&kernels.host, dsos, address))
+        let mut machine = Machine::default();
+        let mut change = |change, address, length, name| {
+            machine.change(1, change, (address, length), name);
+            [1000, 1010, 1090].map(|address| machine.at(address))
         };
         use KernelSymbolChange::{Registered, Unregistered};
-        let found = |name: &str, offset| Some((name.to_owned(), offset));
 
-        let now = change(Registered, 1000, 100, "bpf_prog_1_a", &mut dsos);
+        let now = change(Registered, 1000, 100, "bpf_prog_1_a");
         assert_eq!(now, [0, 10, 90].map(|offset| found("bpf_prog_1_a", offset)));
-        // The records of another CPU may come late: what took its place stays.
-        let now = change(Registered, 1005, 50, "bpf_prog_2_b", &mut dsos);
-        let b_in_a =
-            [found("bpf_prog_1_a", 0), found("bpf_prog_2_b", 5), found("bpf_prog_1_a", 90)];
-        assert_eq!(now, b_in_a);
-        assert_eq!(change(Unregistered, 1005, 50, "bpf_prog_3_c", &mut dsos), b_in_a);
-        let now = change(Unregistered, 1005, 50, "bpf_prog_2_b", &mut dsos);
-        assert_eq!(now, [found("bpf_prog_1_a", 0), None, found("bpf_prog_1_a", 90)]);
+        // That the first is gone was lost, or is said late: what took its place stays.
+        let second = [None, found("bpf_prog_2_b", 5), None];
+        assert_eq!(change(Registered, 1005, 50, "bpf_prog_2_b"), second);
+        assert_eq!(change(Unregistered, 1000, 100, "bpf_prog_1_a"), second);
+        assert_eq!(change(Unregistered, 1005, 50, "bpf_prog_3_c"), second);
+        assert_eq!(change(Unregistered, 1005, 50, "bpf_prog_2_b"), [None, None, None]);
         // The same program anew, elsewhere and translated to more bytes, is the same DSO.
-        let now = change(Registered, 990, 120, "bpf_prog_2_b", &mut dsos);
+        let now = change(Registered, 990, 120, "bpf_prog_2_b");
         assert_eq!(now, [10, 20, 100].map(|offset| found("bpf_prog_2_b", offset)));
         // Not an error in a file, but nothing either.
-        change(Registered, u64::MAX - 3, 100, "bpf_prog_4_d", &mut dsos);
-        change(Registered, 5, 0, "bpf_prog_5_e", &mut dsos);
+        change(Registered, u64::MAX - 3, 100, "bpf_prog_4_d");
+        change(Registered, 5, 0, "bpf_prog_5_e");
 
-        let named: Vec<_> = symbols
-            .finish(&dsos)
+        let named: Vec<_> = machine
+            .symbols
+            .finish(&machine.dsos)
             .into_iter()
             .map(|of| (of.name, of.symbols[0].address, of.symbols[0].size))
             .collect();
         let expected = [("bpf_prog_1_a", 100), ("bpf_prog_2_b", 120), ("bpf_prog_3_c", 50)];
         assert_eq!(named, expected.map(|(name, size)| (name.to_owned(), 0, size)));
+    }
+
+    /// perf finds trampolines after programs, and says of each that it fills a page.
+    #[test]
+    fn what_the_recorder_found_ends_where_the_next_begins() {
+        use KernelSymbolChange::{Registered, Unregistered};
+        let found_ones = [
+            ((0x1200, 0x100), "bpf_prog_1_a"),
+            ((0x1100, 0x1000), "bpf_trampoline_2"),
+            ((0x1000, 0x1000), "bpf_trampoline_3"),
+            ((0x1f00, 0x100), "bpf_prog_4_b"),
+        ];
+        let expected = [
+            (0x1010, found("bpf_trampoline_3", 0x10)),
+            (0x1110, found("bpf_trampoline_2", 0x10)),
+            (0x1210, found("bpf_prog_1_a", 0x10)),
+            (0x1310, None),
+            (0x1f10, found("bpf_prog_4_b", 0x10)),
+        ];
+        // In whatever order.
+        for first in 0..found_ones.len() {
+            let mut machine = Machine::default();
+            for &(range, name) in found_ones.iter().cycle().skip(first).take(found_ones.len()) {
+                machine.change(0, Registered, range, name);
+            }
+            for (address, expected) in &expected {
+                assert_eq!(machine.at(*address), *expected, "{address:x} from {first}");
+            }
+            machine.change(5, Unregistered, (0x1200, 0x100), "bpf_prog_1_a");
+            assert_eq!(machine.at(0x1210), None);
+            assert_eq!(machine.at(0x1110), found("bpf_trampoline_2", 0x10));
+        }
     }
 }

@@ -224,8 +224,9 @@ impl Reader {
             RecordType::SWITCH | RecordType::SWITCH_CPU_WIDE => self.switch(header, bytes),
             RecordType::KSYMBOL => {
                 let record = KernelSymbolRecord::decode(body(), offset, order)?;
+                let time = TrailerLayout::field(bytes, self.trailer(bytes).time, order);
                 let (kernel, dsos) = (&mut self.kernels.host, &mut self.profile.dsos);
-                self.kernel_symbols.change(kernel, dsos, &record);
+                self.kernel_symbols.change(kernel, dsos, &record, time);
             }
             RecordType::LOST => {
                 let lost = decode_lost(header, bytes, offset, order)?;
