@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::session::{Opening, RecordedFiles, SampleWatcher, Session};
+use perftab_core::session::{Opening, RecordedFiles, Replay, SampleWatcher, Session, WantedBytes};
 use perftab_perfdata::decode::ByteSource;
 
 use crate::file_source::FileSource;
@@ -38,6 +38,32 @@ enum Completeness {
     Complete,
     /// Their numbers have gaps.
     PartsMissing,
+}
+
+/// The first reading of a recording, or another.
+trait Reads {
+    fn wants(&self) -> Option<WantedBytes>;
+    fn push(&mut self, block: &[u8]);
+}
+
+impl Reads for Opening {
+    fn wants(&self) -> Option<WantedBytes> {
+        self.wants()
+    }
+
+    fn push(&mut self, block: &[u8]) {
+        self.push(block);
+    }
+}
+
+impl Reads for Replay {
+    fn wants(&self) -> Option<WantedBytes> {
+        self.wants()
+    }
+
+    fn push(&mut self, block: &[u8]) {
+        self.push(block);
+    }
 }
 
 impl Recording {
@@ -171,10 +197,9 @@ impl Recording {
         go_on: &mut dyn FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let sources = self.sources()?;
-        let mut opening = self.open_in(&sources)?;
-        opening.watch(watcher);
-        self.push_all(&sources, &mut opening, &mut |_| go_on())?;
-        opening.finish_watching();
+        let mut replay = self.open_in(&sources)?.replay(watcher);
+        self.push_all(&sources, &mut replay, &mut |_| go_on())?;
+        replay.finish();
         go_on()
     }
 
@@ -197,20 +222,20 @@ impl Recording {
     }
 
     /// Pushes everything that is wanted, in blocks.
-    fn push_all(
+    fn push_all<R: Reads>(
         &self,
         sources: &[FileSource],
-        opening: &mut Opening,
-        after_block: &mut dyn FnMut(&Opening) -> anyhow::Result<()>,
+        reading: &mut R,
+        after_block: &mut dyn FnMut(&R) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut block = vec![0; BLOCK];
-        while let Some(wanted) = opening.wants() {
+        while let Some(wanted) = reading.wants() {
             let length = usize::try_from(wanted.length).unwrap_or(BLOCK).min(BLOCK);
             let count = sources[wanted.part]
                 .read_some(wanted.offset, &mut block[..length])
                 .with_context(|| format!("{}: reading at byte {}", self.name, wanted.offset))?;
-            opening.push(&block[..count]);
-            after_block(opening)?;
+            reading.push(&block[..count]);
+            after_block(reading)?;
         }
         Ok(())
     }

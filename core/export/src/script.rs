@@ -20,7 +20,7 @@ use perftab_names::{Inlining, Provenance, Symbols};
 use perftab_perfdata::decode::sample_tail::{Branch, BranchStack};
 use perftab_perfdata::text::printable;
 use perftab_profile::ingest::WatchedSample;
-use perftab_profile::{DsoKind, FrameId, Profile};
+use perftab_profile::{DsoKind, FrameId, Profile, Stacks};
 
 /// Name of what has none.
 const UNKNOWN: &str = "[unknown]";
@@ -34,10 +34,9 @@ pub fn write_sample(
     text: &mut String,
 ) {
     write_head(profile, sample, text);
-    let mut frames = FramesOfWords::new(sample);
+    let mut frames = FramesOfWords::new(profile, sample);
     for address in sample.addresses() {
-        let frame = frames.next().filter(|frame| frame.index() < profile.frames.len());
-        write_frame(profile, symbols, address, frame, text);
+        write_frame(profile, symbols, address, frames.next(), text);
     }
     if let Some(branches) = sample.tail.branches.filter(|branches| !branches.is_empty()) {
         write_branches(&branches, text);
@@ -48,8 +47,8 @@ pub fn write_sample(
 
 fn write_head(profile: &Profile, sample: &WatchedSample<'_>, text: &mut String) {
     // A String takes everything that is written.
-    let thread = sample.profile.threads.thread(sample.thread);
-    let comm = printable(sample.profile.strings.get(thread.name));
+    let thread = sample.so_far.threads.thread(sample.thread);
+    let comm = printable(sample.so_far.strings.get(thread.name));
     let _ = write!(text, "{comm} {}/{} ", sample.pid as i32, sample.tid as i32);
     let _ = match sample.cpu {
         Some(cpu) if cpu != u32::MAX => write!(text, "[{cpu:03}] "),
@@ -137,9 +136,12 @@ struct FramesOfWords<'a, I> {
 }
 
 impl<'a> FramesOfWords<'a, ()> {
-    fn new(sample: &WatchedSample<'a>) -> FramesOfWords<'a, impl Iterator<Item = FrameId> + 'a> {
-        let profile = sample.profile;
-        FramesOfWords { profile, frames: profile.stacks.frames(sample.stack), run: None }
+    fn new(
+        profile: &'a Profile,
+        sample: &WatchedSample<'_>,
+    ) -> FramesOfWords<'a, impl Iterator<Item = FrameId> + use<'a>> {
+        let stack = sample.stack_in(profile).unwrap_or(Stacks::EMPTY);
+        FramesOfWords { profile, frames: profile.stacks.frames(stack), run: None }
     }
 }
 

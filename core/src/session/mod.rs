@@ -28,6 +28,7 @@ mod query;
 mod questions;
 mod ranges;
 mod recorded_files;
+mod replay;
 mod report;
 mod sandwich;
 mod search;
@@ -78,6 +79,7 @@ pub use opening::{Opening, OpeningProgress, WantedBytes};
 pub use questions::{Answer, Arguments, Asked, ComparedAnswer, ComparedQuestion, Question};
 pub use ranges::RangePreview;
 pub use recorded_files::{RecordedFile, RecordedFiles, RecordedInode};
+pub use replay::Replay;
 pub use report::{
     Coverage, CoverageWork, DsoShare, FilteredCoverage, Report, ReportFunction, ReportFunctions,
 };
@@ -252,7 +254,7 @@ impl Session {
     }
 
     /// Appends a sample as text, for scripts. The sample is one that a second reading of the same
-    /// recording shows ([`Opening::watch`]): names may come from the recording's end.
+    /// recording shows ([`Replay`]): names may come from the recording's end.
     pub fn write_sample(&self, sample: &WatchedSample<'_>, text: &mut String) {
         script::write_sample(&self.profile, &self.symbols, sample, text);
     }

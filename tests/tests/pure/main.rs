@@ -13,6 +13,7 @@ mod link_vectors;
 mod oracle;
 mod packed;
 mod questions;
+mod replay;
 mod samples;
 mod seeds;
 mod so_far;

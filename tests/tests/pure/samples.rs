@@ -37,16 +37,16 @@ fn script(recording: &Recording) -> String {
     let text = Rc::new(RefCell::new(String::new()));
     let file = recording.file();
     let source = SliceSource::new(file.as_slice());
-    let mut opening = Opening::new(&[&source]).expect("it opens");
+    let opening = Opening::new(&[&source]).expect("it opens");
     let shown = text.clone();
-    opening.watch(Box::new(move |sample: &WatchedSample<'_>| {
+    let mut replay = opening.replay(Box::new(move |sample: &WatchedSample<'_>| {
         session.write_sample(sample, &mut shown.borrow_mut());
     }));
-    while let Some(wanted) = opening.wants() {
+    while let Some(wanted) = replay.wants() {
         let rest = file.get(wanted.offset as usize..).unwrap_or_default();
-        opening.push(&rest[..rest.len().min(wanted.length as usize).min(100)]);
+        replay.push(&rest[..rest.len().min(wanted.length as usize).min(100)]);
     }
-    opening.finish_watching();
+    replay.finish();
     text.take()
 }
 

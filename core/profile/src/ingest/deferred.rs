@@ -11,6 +11,7 @@ use std::ops::Range;
 use perftab_perfdata::decode::sample::Words;
 use perftab_perfdata::format::record::CONTEXT_USER_DEFERRED;
 
+use super::watch::WaitingRecord;
 use crate::StackId;
 
 /// Samples that wait at one time. Threads that sleep in the kernel keep theirs waiting, but a
@@ -31,7 +32,7 @@ pub(super) struct DeferredSample {
     /// Its kernel part.
     pub stack: StackId,
     /// The record, if somebody wants to see it when it is complete.
-    pub record: Option<Vec<u8>>,
+    pub record: Option<WaitingRecord>,
 }
 
 /// All samples that wait.

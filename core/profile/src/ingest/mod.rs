@@ -127,9 +127,24 @@ impl Ingest {
         }
     }
 
-    /// Has every sample that is read from now on shown to `watcher`.
-    pub fn watch(&mut self, watcher: SampleWatcher) {
-        self.records.reader.watch(watcher);
+    /// Has every sample shown to `watcher` instead of put into a profile: the recording has been
+    /// read before. Nothing was read of it yet this time.
+    pub fn replay(&mut self, watcher: SampleWatcher) {
+        self.records.reader.replay(watcher);
+    }
+
+    /// Ends a replay. The samples that were still held back are shown now.
+    pub fn finish_replay(mut self) {
+        self.end_all();
+        let Records { mut time_order, mut reader, .. } = self.records;
+        time_order.finish(|entry| reader.read(entry));
+        reader.finish_samples();
+    }
+
+    fn end_all(&mut self) {
+        for stream in 0..self.streams.len() {
+            self.end(stream);
+        }
     }
 
     /// Which bytes are wanted next; `None`: all have been read.
@@ -186,9 +201,7 @@ impl Ingest {
 
     /// Ends the reading and returns what was read and what was lost on the way.
     pub fn finish(mut self) -> Ingested {
-        for stream in 0..self.streams.len() {
-            self.end(stream);
-        }
+        self.end_all();
         let compression = match self.streams.iter().any(Stream::is_compressed) {
             true => RecordCompression::Zstd,
             false => RecordCompression::None,

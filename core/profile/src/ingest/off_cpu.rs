@@ -178,26 +178,29 @@ impl OffCpu {
         }
     }
 
-    /// A sample, with its raw data.
+    /// A sample, with its raw data. Returns the time off the CPU that ends with it, which is the next
+    /// row of the profile.
+    #[must_use]
     pub(super) fn sample(
         &mut self,
         at: SampledAt,
         met: SwitchPoint,
         raw: Option<&[u8]>,
         profile: &mut Profile,
-    ) {
+    ) -> Option<Sample> {
         let switch = match at {
-            SampledAt::Running | SampledAt::BpfOutput => return self.runs(met.tid, met.time),
-            SampledAt::OffCpuTime => return,
+            SampledAt::Running | SampledAt::BpfOutput => {
+                self.runs(met.tid, met.time);
+                return None;
+            }
+            SampledAt::OffCpuTime => return None,
             SampledAt::Leaving => None,
             SampledAt::Switch(fields) => raw.and_then(|raw| fields.read(raw)),
         };
         let Some(switch) = switch else {
-            return self.leave(OffCpuThread {
-                left: met,
-                why: Why::Blocked,
-                reported_by: ReportedBy::Sample,
-            });
+            let (why, reported_by) = (Why::Blocked, ReportedBy::Sample);
+            self.leave(OffCpuThread { left: met, why, reported_by });
+            return None;
         };
         let mut left = met;
         match met.tid {
@@ -213,22 +216,24 @@ impl OffCpu {
         }
         let why = of_state(switch.prev_state);
         self.leave(OffCpuThread { left, why, reported_by: ReportedBy::Sample });
-        self.come_back(self.local_tid(switch.next_tid), met.time, profile);
+        self.come_back(self.local_tid(switch.next_tid), met.time, profile)
     }
 
-    /// A SWITCH record.
+    /// A SWITCH record. Returns the time off the CPU that ends with it, which is the next row.
+    #[must_use]
     pub(super) fn switch(
         &mut self,
         direction: SwitchDirection,
         met: SwitchPoint,
         profile: &mut Profile,
-    ) {
+    ) -> Option<Sample> {
         let why = match direction {
             SwitchDirection::In => return self.come_back(met.tid, met.time, profile),
             SwitchDirection::Out => Why::Blocked,
             SwitchDirection::Preempted => Why::Preempted,
         };
         self.leave(OffCpuThread { left: met, why, reported_by: ReportedBy::Record });
+        None
     }
 
     fn local_tid(&self, tid: u32) -> u32 {
@@ -256,8 +261,8 @@ impl OffCpu {
         }
     }
 
-    fn come_back(&mut self, tid: u32, time: u64, profile: &mut Profile) {
-        let Some(OffCpuThread { left, why, .. }) = self.threads.remove(&tid) else { return };
+    fn come_back(&mut self, tid: u32, time: u64, profile: &mut Profile) -> Option<Sample> {
+        let OffCpuThread { left, why, .. } = self.threads.remove(&tid)?;
         let weight = time.saturating_sub(left.time);
         let (samples, sum) = &mut self.sums[why as usize];
         *samples += 1;
@@ -266,7 +271,7 @@ impl OffCpu {
         let SwitchPoint { thread, stack, cpu, waiting_row, .. } = left;
         self.to_complete.extend(waiting_row.map(|row| (profile.samples.len(), row, why)));
         let stack = self.ended_stack(profile, stack, why);
-        profile.samples.push(Sample { time_nanos: time, thread, stack, event, cpu, weight });
+        Some(Sample { time_nanos: time, thread, stack, event, cpu, weight })
     }
 
     /// The stack with which a thread left, and why it did.
@@ -356,12 +361,14 @@ mod tests {
     impl Machine {
         fn sampled(&mut self, at: SampledAt, tid: u32, time: u64) {
             let met = met(&mut self.profile, tid, time, time as u32);
-            self.off_cpu.sample(at, met, None, &mut self.profile);
+            let derived = self.off_cpu.sample(at, met, None, &mut self.profile);
+            derived.into_iter().for_each(|row| self.profile.samples.push(row));
         }
 
         fn record(&mut self, direction: SwitchDirection, tid: u32, time: u64) {
             let met = met(&mut self.profile, tid, time, 0);
-            self.off_cpu.switch(direction, met, &mut self.profile);
+            let derived = self.off_cpu.switch(direction, met, &mut self.profile);
+            derived.into_iter().for_each(|row| self.profile.samples.push(row));
         }
 
         /// Name of the event, thread, stack and nanoseconds of each sample, and what is unknown.
@@ -459,7 +466,8 @@ mod tests {
             raw[8..16].copy_from_slice(&state.to_le_bytes());
             raw[16..20].copy_from_slice(&prev.to_le_bytes());
             let met = met(&mut machine.profile, tid, time, time as u32);
-            machine.off_cpu.sample(at, met, Some(&raw), &mut machine.profile);
+            let derived = machine.off_cpu.sample(at, met, Some(&raw), &mut machine.profile);
+            derived.into_iter().for_each(|row| machine.profile.samples.push(row));
         };
         switch(5, 100, 5, 1, 6);
         switch(6, 130, 6, 0, 5);

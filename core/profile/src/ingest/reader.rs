@@ -35,7 +35,7 @@ use super::tasks::Tasks;
 use super::time_order::TimeOrder;
 use super::walker::Entry;
 use super::warnings::Warnings;
-use super::watch::SampleWatcher;
+use super::watch::Replay;
 use super::{Ingested, RecordCompression};
 use crate::{Identity, MappedFrom, Mark, MarkKind, Profile, StringId, WallClockTime};
 
@@ -54,7 +54,8 @@ pub(super) struct Reader {
     pub(super) periods: Periods,
     pub(super) deferred: DeferredSamples,
     pub(super) off_cpu: OffCpu,
-    pub(super) watcher: Option<SampleWatcher>,
+    /// If samples are only to be shown.
+    pub(super) replay: Option<Replay>,
     pub(super) profile: Profile,
     /// Samples that state no time.
     pub(super) timeless: u64,
@@ -91,7 +92,7 @@ impl Reader {
             periods: Periods::default(),
             deferred: DeferredSamples::default(),
             off_cpu: OffCpu::default(),
-            watcher: None,
+            replay: None,
             profile: Profile::default(),
             timeless: 0,
             outside: 0,

@@ -21,7 +21,7 @@ use super::reader::Reader;
 use super::tasks::{OUTSIDE, SampledTask};
 use super::user_part::UserPart;
 use super::walker::Entry;
-use super::watch::{SampleWatcher, WatchedSample};
+use super::watch::{Replay, RowAgain, SampleWatcher, WaitingRecord, WatchedSample};
 use crate::{EventId, Sample, StackId, Stacks};
 
 /// A sample whose fields are known, before it is in the profile.
@@ -45,9 +45,15 @@ impl DecodedSample<'_> {
 }
 
 impl Reader {
-    /// Has every sample shown to `watcher` from now on.
-    pub(super) fn watch(&mut self, watcher: SampleWatcher) {
-        self.watcher = Some(watcher);
+    /// Has every sample shown to `watcher`, and nothing else made of it.
+    pub(super) fn replay(&mut self, watcher: SampleWatcher) {
+        self.replay = Some(Replay::new(watcher));
+    }
+
+    /// Number of the next row.
+    fn next_row(&self) -> usize {
+        let replayed = self.replay.as_ref().map(Replay::next_row);
+        replayed.unwrap_or_else(|| self.profile.samples.len())
     }
 
     pub(super) fn sample(&mut self, entry: Entry<'_>) {
@@ -59,7 +65,7 @@ impl Reader {
         self.timeless += u64::from(raw.time_nanos.is_none());
         self.without_user_frame += u64::from(decoded.user_part == UserPart::Unknown);
         let mode = entry.header.cpu_mode();
-        let first_row = self.profile.samples.len();
+        let first_row = self.next_row();
         let task = match raw.pid {
             OUTSIDE if decoded.is_of_user(mode) => {
                 self.outside += 1;
@@ -72,15 +78,20 @@ impl Reader {
         };
         let SampledTask { thread, space, mappings } = task;
         self.doubt.sample(cpu_number(raw.cpu), mappings);
-        let stack = self.call_chains.intern(
-            &mut self.profile,
-            &mut self.kernels,
-            space,
-            raw,
-            decoded.user_part,
-            mode,
-        );
-        self.note_chain(decoded.event, raw.call_chain, decoded.user_part, stack);
+        let stack = match self.replay {
+            Some(_) => Stacks::EMPTY,
+            None => self.call_chains.intern(
+                &mut self.profile,
+                &mut self.kernels,
+                space,
+                raw,
+                decoded.user_part,
+                mode,
+            ),
+        };
+        if self.replay.is_none() {
+            self.note_chain(decoded.event, raw.call_chain, decoded.user_part, stack);
+        }
         let row = Sample {
             time_nanos: raw.time_nanos.unwrap_or(0),
             thread,
@@ -93,18 +104,23 @@ impl Reader {
             self.profile.cgroups.entry(cgroup).or_default().samples += 1;
         }
         self.add_rows(entry, &decoded, row);
-        let rows = first_row..self.profile.samples.len();
+        let rows = first_row..self.next_row();
         let cookie = DeferredSamples::cookie(raw.call_chain);
-        self.follow_switch(&decoded, row, cookie.and(rows.clone().next()));
+        let shown = self.replay.as_mut().map(Replay::take_rows);
+        let waiting_row = cookie.filter(|_| shown.is_none()).and(rows.clone().next());
+        self.follow_switch(&decoded, row, waiting_row);
         if let Some(cookie) = cookie {
-            let record = self.watcher.is_some().then(|| entry.bytes.to_vec());
+            let record = shown.map(|rows| WaitingRecord { rows, bytes: entry.bytes.to_vec() });
             let waiting = DeferredSample { rows, stack, record };
             let cookie = Cookie { tid: raw.tid, cookie };
             if let Err(waiting) = self.deferred.wait(cookie, waiting) {
                 self.show_completed(&waiting, Words::new(&[], self.order));
             }
-        } else if self.watcher.is_some() {
-            self.show(rows, &decoded, Words::new(&[], self.order));
+        } else if let Some(rows) = shown {
+            self.show(&rows, &decoded, Words::new(&[], self.order));
+            if let Some(replay) = &mut self.replay {
+                replay.reuse(rows);
+            }
         }
     }
 
@@ -221,6 +237,10 @@ impl Reader {
     }
 
     fn add_row(&mut self, row: Sample) {
+        if let Some(replay) = &mut self.replay {
+            replay.add(&row);
+            return;
+        }
         let counted = &mut self.profile.events[row.event.index()];
         counted.samples += 1;
         counted.weight = counted.weight.saturating_add(row.weight);
@@ -239,7 +259,16 @@ impl Reader {
         let Sample { thread, stack, cpu, .. } = row;
         let met = SwitchPoint { tid: decoded.raw.tid, time, thread, stack, cpu, waiting_row };
         let raw_data = decoded.tail.as_ref().and_then(|tail| tail.raw);
-        self.off_cpu.sample(decoded.at, met, raw_data, &mut self.profile);
+        let derived = self.off_cpu.sample(decoded.at, met, raw_data, &mut self.profile);
+        self.add_derived(derived);
+    }
+
+    fn add_derived(&mut self, row: Option<Sample>) {
+        match (row, &mut self.replay) {
+            (None, _) => {}
+            (Some(row), None) => self.profile.samples.push(row),
+            (Some(_), Some(replay)) => replay.pass_over(),
+        }
     }
 
     /// A SWITCH record; one that does not say who and when is of no use.
@@ -251,7 +280,9 @@ impl Reader {
         let thread = self.tasks.sampled(&mut self.profile, pid, tid).thread;
         let cpu = cpu_number(trailer.cpu(record, self.order));
         let met = SwitchPoint { tid, time, thread, stack: Stacks::EMPTY, cpu, waiting_row: None };
-        self.off_cpu.switch(SwitchDirection::of(header), met, &mut self.profile);
+        let direction = SwitchDirection::of(header);
+        let derived = self.off_cpu.switch(direction, met, &mut self.profile);
+        self.add_derived(derived);
     }
 
     /// The user part of call chains has come: it goes before the kernel part of each.
@@ -259,6 +290,10 @@ impl Reader {
         let Some((pid, tid)) = self.trailer(record).task(record, self.order) else { return };
         let samples = self.deferred.take(Cookie { tid, cookie: chain.cookie });
         if samples.is_empty() {
+            return;
+        }
+        if self.replay.is_some() {
+            samples.iter().for_each(|sample| self.show_completed(sample, chain.words));
             return;
         }
         let task = match pid {
@@ -281,7 +316,6 @@ impl Reader {
             for row in sample.rows.clone() {
                 self.profile.samples.set_stack(row, stack);
             }
-            self.show_completed(&sample, chain.words);
         }
     }
 
@@ -326,39 +360,34 @@ impl Reader {
 
     /// Shows a sample that waited for its call chain, if anybody watches.
     fn show_completed(&mut self, waiting: &DeferredSample, deferred_chain: Words<'_>) {
-        let Some(record) = &waiting.record else { return };
+        let Some(WaitingRecord { rows, bytes }) = &waiting.record else { return };
         // It was decoded before; what there was to warn of has been said.
-        let Some(body) = record.get(RECORD_HEADER_SIZE..) else { return };
+        let Some(body) = bytes.get(RECORD_HEADER_SIZE..) else { return };
         let Some(event) = self.events.of_sample(body, self.order) else { return };
         let layout = self.events.layout(event);
         let Some(raw) = sample::decode(layout, body, self.order) else { return };
         let (tail, _) = tail(layout, &raw, self.order);
         let user_part = UserPart::InChain;
         let decoded = DecodedSample { event, at: SampledAt::Running, raw, tail, user_part };
-        self.show(waiting.rows.clone(), &decoded, deferred_chain);
+        self.show(rows, &decoded, deferred_chain);
     }
 
-    fn show(
-        &mut self,
-        rows: std::ops::Range<usize>,
-        decoded: &DecodedSample<'_>,
-        deferred_chain: Words<'_>,
-    ) {
-        let Some(watcher) = &mut self.watcher else { return };
+    fn show(&mut self, rows: &[RowAgain], decoded: &DecodedSample<'_>, deferred_chain: Words<'_>) {
+        let Some(replay) = &mut self.replay else { return };
         let DecodedSample { event, raw, tail, user_part, .. } = decoded;
         let tracepoint = self.events.tracepoint(*event);
         let format = tracepoint.and_then(|id| self.features.tracing.formats.by_id(id));
-        for row in rows.filter_map(|row| self.profile.samples.get(row)) {
-            watcher(&WatchedSample {
-                profile: &self.profile,
+        for &RowAgain { row, thread, event, weight } in rows {
+            (replay.watcher)(&WatchedSample {
+                so_far: &self.profile,
+                row,
                 pid: raw.pid,
                 tid: raw.tid,
                 time_nanos: raw.time_nanos,
                 cpu: raw.cpu,
-                event: row.event,
-                weight: row.weight,
-                thread: row.thread,
-                stack: row.stack,
+                event,
+                weight,
+                thread,
                 ip: raw.ip,
                 call_chain: raw.call_chain,
                 deferred_chain,

@@ -1,24 +1,87 @@
-//! Samples on their way into the profile, for those who want more of them than it keeps: their
-//! raw call chains, branches and fields.
+//! A recording read once more, for those who want more of its samples than the profile keeps: their
+//! raw call chains, branches, registers and fields.
+//!
+//! The same code reads the same records in the same order, so each sample is met with the number
+//! that its row has in the profile. Nothing is kept of it this time: what it became is in that row.
 
 use perftab_perfdata::decode::event_format::EventFormat;
 use perftab_perfdata::decode::sample::Words;
 use perftab_perfdata::decode::sample_tail::SampleTail;
 use perftab_perfdata::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT_USER_DEFERRED};
 
+use super::sample::cpu_number;
 use super::user_part::UserPart;
-use crate::{EventId, Profile, StackId, ThreadId};
+use crate::{EventId, Profile, Sample, StackId, ThreadId};
 
-/// Sees each sample once, in the order of the profile's.
+/// Sees each sample once, in the order of the profile's rows, but for those whose call chain came
+/// later: these are shown when it did.
 pub type SampleWatcher = Box<dyn FnMut(&WatchedSample<'_>)>;
 
+/// Shows samples.
+pub(super) struct Replay {
+    pub watcher: SampleWatcher,
+    /// Number of the next row.
+    next_row: usize,
+    /// Those of the sample that is being read.
+    rows: Vec<RowAgain>,
+}
+
+/// A row of the profile, as it is known without it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowAgain {
+    pub row: usize,
+    pub thread: ThreadId,
+    pub event: EventId,
+    pub weight: u64,
+}
+
+/// A sample that waits for the rest of its call chain.
+pub(super) struct WaitingRecord {
+    pub rows: Vec<RowAgain>,
+    pub bytes: Vec<u8>,
+}
+
+impl Replay {
+    pub(super) fn new(watcher: SampleWatcher) -> Self {
+        Self { watcher, next_row: 0, rows: Vec::new() }
+    }
+
+    /// Number of the next row.
+    pub(super) fn next_row(&self) -> usize {
+        self.next_row
+    }
+
+    /// Meets a row.
+    pub(super) fn add(&mut self, sample: &Sample) {
+        let Sample { thread, event, weight, .. } = *sample;
+        self.rows.push(RowAgain { row: self.next_row, thread, event, weight });
+        self.next_row += 1;
+    }
+
+    /// Passes over a row that was derived.
+    pub(super) fn pass_over(&mut self) {
+        self.next_row += 1;
+    }
+
+    /// The rows that were met since this was asked last.
+    pub(super) fn take_rows(&mut self) -> Vec<RowAgain> {
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Gives back the memory of such rows.
+    pub(super) fn reuse(&mut self, mut rows: Vec<RowAgain>) {
+        rows.clear();
+        self.rows = rows;
+    }
+}
+
 /// A sample, raw and read.
-///
-/// Reading is deterministic: all ids are those of every other reading of the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchedSample<'a> {
-    /// The profile as far as it has come.
-    pub profile: &'a Profile,
+    /// Threads, and how they are called, as far as the reading has come. It has no samples.
+    pub so_far: &'a Profile,
+    /// Its row in the profile of the recording.
+    pub row: usize,
     /// Process; `u32::MAX` if not recorded.
     pub pid: u32,
     /// Thread.
@@ -31,10 +94,8 @@ pub struct WatchedSample<'a> {
     pub event: EventId,
     /// How much of it the sample stands for.
     pub weight: u64,
-    /// Who ran.
+    /// Who ran, in `so_far`.
     pub thread: ThreadId,
-    /// What ran.
-    pub stack: StackId,
     /// Instruction pointer.
     pub ip: u64,
     /// Words of the call chain, markers included.
@@ -49,7 +110,16 @@ pub struct WatchedSample<'a> {
     pub format: Option<&'a EventFormat>,
 }
 
-impl<'a> WatchedSample<'a> {
+impl WatchedSample<'_> {
+    /// The stack that it has in the profile of the recording; `None` if its row there is of another
+    /// sample: the file has changed since.
+    pub fn stack_in(&self, profile: &Profile) -> Option<StackId> {
+        let row = profile.samples.get(self.row)?;
+        let is_same = (row.time_nanos, row.event, row.weight, row.cpu)
+            == (self.time_nanos.unwrap_or(0), self.event, self.weight, cpu_number(self.cpu));
+        is_same.then_some(row.stack)
+    }
+
     /// The addresses of the call chain, innermost first, or the instruction pointer if it has
     /// none. Without markers, everything else as the kernel wrote it.
     pub fn addresses(&self) -> Vec<u64> {

@@ -11,7 +11,7 @@ use perftab_perfdata::text::grouped;
 use perftab_profile::ingest::{Ingest, Ingested, RecordCompression, SampleWatcher};
 use wrapped::PackedRecording;
 
-use crate::session::{FormatInfo, Session};
+use crate::session::{FormatInfo, Replay, Session};
 
 /// A recording that is being read: what a host does is the same for every form of it.
 ///
@@ -90,12 +90,14 @@ impl Opening {
         Ok(Self { format, reading, pushed: 0 })
     }
 
-    /// Has every sample shown to `watcher`, in the order of the profile's.
-    pub fn watch(&mut self, watcher: SampleWatcher) {
+    /// Reads a recording that was read before, to have every sample shown to `watcher`. Nothing may
+    /// have been pushed yet.
+    pub fn replay(mut self, watcher: SampleWatcher) -> Replay {
         match &mut self.reading {
-            Reading::Plain(plain) => plain.ingest.watch(watcher),
-            Reading::Wrapped(wrapped) => wrapped.watch(watcher),
+            Reading::Plain(plain) => plain.ingest.replay(watcher),
+            Reading::Wrapped(wrapped) => wrapped.replay(watcher),
         }
+        Replay::new(self)
     }
 
     /// Says that files of the folder that it is recorded in are not there.
@@ -179,9 +181,12 @@ impl Opening {
         Session::new(ingested, format)
     }
 
-    /// Ends the reading where only [`Self::watch`]ing was wanted. The last samples are shown now.
-    pub fn finish_watching(self) {
-        self.finish_reading();
+    /// Ends a replay.
+    pub(super) fn finish_replay(self) {
+        match self.reading {
+            Reading::Plain(plain) => plain.ingest.finish_replay(),
+            Reading::Wrapped(wrapped) => wrapped.finish_replay(),
+        }
     }
 
     fn finish_reading(self) -> Ingested {

@@ -100,11 +100,11 @@ impl PackedRecording {
         Ok((wrapped, format))
     }
 
-    /// Has every sample shown to `watcher`.
-    pub(super) fn watch(&mut self, watcher: SampleWatcher) {
+    /// Has every sample shown to `watcher` and nothing else made of it.
+    pub(super) fn replay(&mut self, watcher: SampleWatcher) {
         match &mut self.state {
             State::Looking(waiting) => *waiting = Some(watcher),
-            State::Reading(ingest) | State::Ended(ingest) => ingest.watch(watcher),
+            State::Reading(ingest) | State::Ended(ingest) => ingest.replay(watcher),
         }
     }
 
@@ -174,7 +174,7 @@ impl PackedRecording {
             State::Looking(watcher) => {
                 let mut ingest = self.contents.ingest();
                 if let Some(watcher) = watcher {
-                    ingest.watch(watcher);
+                    ingest.replay(watcher);
                 }
                 self.packed = 0;
                 self.unwrap = Unwrap::new(self.wrapper);
@@ -195,10 +195,19 @@ impl PackedRecording {
     }
 
     /// Ends the reading, early too.
-    pub(super) fn finish(mut self) -> Ingested {
+    pub(super) fn finish(self) -> Ingested {
+        self.end().finish()
+    }
+
+    /// Ends a replay.
+    pub(super) fn finish_replay(self) {
+        self.end().finish_replay();
+    }
+
+    fn end(mut self) -> Box<Ingest> {
         loop {
             match self.state {
-                State::Ended(ingest) => return ingest.finish(),
+                State::Ended(ingest) => return ingest,
                 _ => self.finish_pass(Ok(())),
             }
         }
