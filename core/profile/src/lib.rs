@@ -13,6 +13,7 @@ mod events;
 mod frames;
 mod id_table;
 pub mod ingest;
+mod mappings;
 mod marks;
 mod samples;
 mod stacks;
@@ -41,6 +42,7 @@ pub use events::{CallChains, Event, EventOrigin, EventSet, Unit, WallClockTime, 
 pub use events::{OFF_CPU_TIME, PREEMPTED_TIME};
 pub use frames::{Frame, Frames};
 pub use id_table::{IdTable, hash_pair};
+pub use mappings::{MappedIn, Mappings};
 pub use marks::{Mark, MarkKind, Marks};
 pub use samples::{Sample, Samples};
 pub use stacks::Stacks;
@@ -120,6 +122,8 @@ pub struct Profile {
     pub stacks: Stacks,
     /// Observations, in the order of time.
     pub samples: Samples,
+    /// What was mapped where at each of them.
+    pub mappings: Mappings,
     /// What was counted; derived events come after recorded ones.
     pub events: Vec<Event>,
     /// Where it was recorded.

@@ -5,9 +5,12 @@ use std::rc::Rc;
 
 use perftab_core::session::{Opening, Session, WantedBytes, WatchedSample};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
-use perftab_profile::{DsoKind, Profile};
+use perftab_perfdata::format::record::CONTEXT_MARKER_MIN;
+use perftab_profile::ingest::UserPart;
+use perftab_profile::{DsoKind, Frame, MappedIn, Profile};
 use perftab_tests::fixtures::{folder, recordings};
 use perftab_tests::open::{open_parts, read_parts};
+use perftab_tests::synth::context;
 
 /// Shows all samples of a recording.
 fn replay(parts: &[Vec<u8>], block: usize, show: impl FnMut(&WatchedSample<'_>) + 'static) {
@@ -66,6 +69,68 @@ fn every_sample_is_shown_with_the_number_of_its_row() {
         derived += profile.samples.len() - shown.len();
     }
     assert!(rows_shown > 1000 && derived > 10, "{rows_shown} rows, {derived} derived ones");
+}
+
+/// The words of a call chain with the markers that they follow and the frames that they became,
+/// innermost first.
+fn words(profile: &Profile, sample: &WatchedSample<'_>) -> Vec<(u64, u64, Option<Frame>)> {
+    let frames = profile.stacks.frames(sample.stack_in(profile).expect("the same sample"));
+    let mut frames =
+        frames.map(|frame| profile.frames.get(frame)).flat_map(|frame| {
+            match profile.dsos.get(frame.dso).kind {
+                DsoKind::Unmapped => vec![None; frame.address as usize],
+                _ => vec![Some(frame)],
+            }
+        });
+    let (mut words, mut marker, mut behind_call) = (Vec::new(), 0, 0);
+    for word in sample.call_chain.iter() {
+        if word == context::USER_DEFERRED {
+            break; // No more of it is in the chain.
+        }
+        if word >= CONTEXT_MARKER_MIN {
+            (marker, behind_call) = (word, 0);
+            continue;
+        }
+        let frame = frames.next().expect("a frame for each word");
+        words.push((marker, word.wrapping_sub(behind_call), frame));
+        behind_call = 1;
+    }
+    words
+}
+
+/// What was mapped can be asked of each sample, as the first reading found it on the way.
+#[test]
+fn every_address_is_in_the_mapping_of_its_time() {
+    let (mut mapped, mut unmapped) = (0, 0);
+    for path in recordings() {
+        let parts = read_parts(&path);
+        let Some(session) = session(&parts) else { continue };
+        let name = path.display().to_string();
+        let counts = Rc::new(RefCell::new((0, 0)));
+        let count = counts.clone();
+        replay(&parts, 1 << 20, move |sample| {
+            let profile = session.profile();
+            if sample.user_part != UserPart::InChain {
+                return;
+            }
+            for (marker, address, frame) in words(profile, sample) {
+                let found = match marker {
+                    context::USER => sample.mapped_at(profile, address),
+                    // Outside of all its maps it is the kernel's all the same.
+                    context::KERNEL => {
+                        profile.mappings.find(MappedIn::Kernel, sample.row, address).or(frame)
+                    }
+                    _ => continue,
+                };
+                assert_eq!(found, frame, "{address:x} in row {} of {name}", sample.row);
+                let mut count = count.borrow_mut();
+                *(if frame.is_some() { &mut count.0 } else { &mut count.1 }) += 1;
+            }
+        });
+        mapped += counts.borrow().0;
+        unmapped += counts.borrow().1;
+    }
+    assert!(mapped > 1000 && unmapped > 10, "{mapped} words in mappings, {unmapped} in none");
 }
 
 /// The file may have been overwritten since: what another sample became is not this one's.

@@ -165,13 +165,17 @@ impl CallChains {
         if self.gap.version == version && self.gap.addresses.contains(&address) {
             return None;
         }
-        let frame = self.cached(address, version, || {
-            let mapping = space.find(address)?;
-            let frame = Frame { dso: mapping.dso, address: mapping.offset(address) };
-            Some(profile.frames.intern(frame))
+        let Profile { frames, mappings, .. } = profile;
+        let mut gap = None;
+        let frame = self.cached(address, version, || match space.locate(mappings, address) {
+            Ok(mapping) => Some(frames.intern(mapping.frame(address))),
+            Err(addresses) => {
+                gap = Some(addresses);
+                None
+            }
         });
-        if frame.is_none() {
-            self.gap = Gap { version, addresses: space.gap_around(address) };
+        if let Some(addresses) = gap {
+            self.gap = Gap { version, addresses };
         }
         frame
     }
@@ -199,11 +203,10 @@ impl CallChains {
         address: u64,
     ) -> Option<FrameId> {
         self.cached(address, kernel.address_space().version(), || {
-            let frame = match kernel.address_space().find(address) {
-                Some(mapping) => Frame { dso: mapping.dso, address: mapping.offset(address) },
-                None => {
-                    Frame { dso: kernel.dso_outside_maps(&mut profile.dsos, address)?, address }
-                }
+            let Profile { dsos, mappings: all, .. } = profile;
+            let frame = match kernel.address_space().find(all, address) {
+                Some(mapping) => mapping.frame(address),
+                None => Frame { dso: kernel.dso_outside_maps(dsos, all, address)?, address },
             };
             Some(profile.frames.intern(frame))
         })

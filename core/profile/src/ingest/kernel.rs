@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use perftab_perfdata::decode::records::MmapRecord;
 
-use super::address_space::{AddressSpace, Mapping, Version};
-use crate::{DsoId, DsoKind, Dsos, MappedFrom};
+use super::address_space::{AddressSpace, Version};
+use crate::mappings::Mapping;
+use crate::{DsoId, DsoKind, Dsos, MappedFrom, MappedIn, Mappings, Profile};
 
 /// Name that perf gives to the kernel.
 pub(super) const KERNEL_NAME: &str = "[kernel.kallsyms]";
@@ -35,6 +36,14 @@ pub(super) struct Kernels {
 impl Default for Kernels {
     fn default() -> Self {
         Self { host: Kernel::new(KernelOf::Host), guests: Kernel::new(KernelOf::Guests) }
+    }
+}
+
+impl Kernels {
+    /// A sample of this row meets them as they are now.
+    pub(super) fn met(&mut self, all: &mut Mappings, row: usize) {
+        self.host.space.met(all, MappedIn::Kernel, row);
+        self.guests.space.met(all, MappedIn::GuestKernels, row);
     }
 }
 
@@ -68,7 +77,8 @@ impl Kernel {
     /// recorder was not allowed to see it). Other names in brackets and paths are modules. What is
     /// left are more ranges of the kernel (`__entry_SYSCALL_64_trampoline`, Linux 4.15 to 4.20),
     /// as `machine__process_kernel_mmap_event` in `tools/perf/util/machine.c` has it.
-    pub(super) fn map(&mut self, dsos: &mut Dsos, mmap: &MmapRecord<'_>) {
+    pub(super) fn map(&mut self, profile: &mut Profile, mmap: &MmapRecord<'_>) {
+        let Profile { dsos, mappings: all, .. } = profile;
         // The kernel's map may be said to end behind the last address.
         let end = mmap.address.saturating_add(mmap.length);
         let dso = if let Some(rest) = mmap.path.strip_prefix(self.of.prefix()) {
@@ -91,32 +101,38 @@ impl Kernel {
             // Frames keep their run-time address: the page offset is the address itself.
             let (start, page_offset) = (mmap.address, mmap.address);
             let version = self.next_version();
-            self.space.map(Mapping { start, end, page_offset, dso }, version);
+            self.space.map(all, Mapping { start, end, page_offset, dso }, version);
         }
     }
 
     /// Code made at run time is there. Its frames have the offset from its start. No module has
     /// this memory, whatever its map says, now or when the code is gone.
-    pub(super) fn add_code(&mut self, range: Range<u64>, dso: DsoId, since: CodeSince) {
+    pub(super) fn add_code(
+        &mut self,
+        all: &mut Mappings,
+        range: Range<u64>,
+        dso: DsoId,
+        since: CodeSince,
+    ) {
         let Range { start, end } = range;
         let code = Mapping { start, end, page_offset: 0, dso };
         let version = self.next_version();
         match since {
             CodeSince::Now => {
-                self.space.unmap(range, version);
-                self.space.add_code(code, version);
+                self.space.unmap(all, range, version);
+                self.space.add_code(all, code, version);
             }
             CodeSince::BeforeTheRecording => {
-                self.space.unmap_memory(range, version);
-                self.space.add_earlier_code(code, version);
+                self.space.unmap_memory(all, range, version);
+                self.space.add_earlier_code(all, code, version);
             }
         }
     }
 
     /// Code made at run time that began there is gone.
-    pub(super) fn remove_code(&mut self, start: u64, dso: DsoId) {
+    pub(super) fn remove_code(&mut self, all: &mut Mappings, start: u64, dso: DsoId) {
         let version = self.next_version();
-        self.space.remove_code(start, dso, version);
+        self.space.remove_code(all, start, dso, version);
     }
 
     fn next_version(&mut self) -> Version {
@@ -133,9 +149,14 @@ impl Kernel {
     /// time, modules that were loaded later, a recording without kernel maps). `None` for an address
     /// of user space, which samples in kernel mode may have where the hardware is imprecise: 64-bit
     /// kernels have the upper half of the addresses.
-    pub(super) fn dso_outside_maps(&mut self, dsos: &mut Dsos, address: u64) -> Option<DsoId> {
+    pub(super) fn dso_outside_maps(
+        &mut self,
+        dsos: &mut Dsos,
+        all: &Mappings,
+        address: u64,
+    ) -> Option<DsoId> {
         let is_upper = |address: u64| address >> 63 == 1;
-        let is_64_bit = self.space.first().is_some_and(|mapping| is_upper(mapping.start));
+        let is_64_bit = self.space.first(all).is_some_and(|mapping| is_upper(mapping.start));
         (is_upper(address) || !is_64_bit).then(|| self.dso(dsos))
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use perftab_perfdata::decode::records::{KernelSymbolChange, KernelSymbolRecord};
 
 use super::kernel::{CodeSince, Kernel};
-use crate::{DsoId, DsoKind, Dsos, MappedFrom};
+use crate::{DsoId, DsoKind, Dsos, MappedFrom, Profile};
 use crate::{EmbeddedSymbol, EmbeddedSymbols, SymbolsOf};
 
 /// The DSOs of such code, with the bytes that each covers. Programs of one name are one: the name
@@ -26,7 +26,7 @@ impl KernelSymbols {
     pub(super) fn change(
         &mut self,
         kernel: &mut Kernel,
-        dsos: &mut Dsos,
+        profile: &mut Profile,
         record: &KernelSymbolRecord<'_>,
         time: Option<u64>,
     ) {
@@ -35,6 +35,7 @@ impl KernelSymbols {
         if length == 0 || record.name.is_empty() {
             return;
         }
+        let Profile { dsos, mappings: all, .. } = profile;
         let dso = dsos.intern(&record.name, DsoKind::Jit, MappedFrom::Nothing, None);
         let known = self.lengths.entry(dso).or_default();
         *known = length.max(*known);
@@ -43,8 +44,8 @@ impl KernelSymbols {
             Some(_) => CodeSince::Now,
         };
         match record.change {
-            KernelSymbolChange::Registered => kernel.add_code(record.address..end, dso, since),
-            KernelSymbolChange::Unregistered => kernel.remove_code(record.address, dso),
+            KernelSymbolChange::Registered => kernel.add_code(all, record.address..end, dso, since),
+            KernelSymbolChange::Unregistered => kernel.remove_code(all, record.address, dso),
         }
     }
 
@@ -64,21 +65,19 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::Frame;
     use crate::ingest::kernel::Kernels;
 
     /// What the kernel has at an address: name and offset.
-    fn at(kernel: &Kernel, dsos: &Dsos, address: u64) -> Option<(String, u64)> {
-        let mapping = kernel.address_space().find(address)?;
-        let frame = Frame { dso: mapping.dso, address: mapping.offset(address) };
-        Some((dsos.get(frame.dso).path.clone(), frame.address))
+    fn at(kernel: &Kernel, profile: &Profile, address: u64) -> Option<(String, u64)> {
+        let frame = kernel.address_space().find(&profile.mappings, address)?.frame(address);
+        Some((profile.dsos.get(frame.dso).path.clone(), frame.address))
     }
 
     /// A kernel, and what its records say.
     #[derive(Default)]
     struct Machine {
         kernels: Kernels,
-        dsos: Dsos,
+        profile: Profile,
         symbols: KernelSymbols,
     }
 
@@ -91,11 +90,11 @@ mod tests {
             name: &'static str,
         ) {
             let record = KernelSymbolRecord { address, length, change, name: Cow::Borrowed(name) };
-            self.symbols.change(&mut self.kernels.host, &mut self.dsos, &record, Some(time));
+            self.symbols.change(&mut self.kernels.host, &mut self.profile, &record, Some(time));
         }
 
         fn at(&self, address: u64) -> Option<(String, u64)> {
-            at(&self.kernels.host, &self.dsos, address)
+            at(&self.kernels.host, &self.profile, address)
         }
     }
 
@@ -129,7 +128,7 @@ mod tests {
 
         let named: Vec<_> = machine
             .symbols
-            .finish(&machine.dsos)
+            .finish(&machine.profile.dsos)
             .into_iter()
             .map(|of| (of.name, of.symbols[0].address, of.symbols[0].size))
             .collect();

@@ -226,8 +226,8 @@ impl Reader {
             RecordType::KSYMBOL => {
                 let record = KernelSymbolRecord::decode(body(), offset, order)?;
                 let time = TrailerLayout::field(bytes, self.trailer(bytes).time, order);
-                let (kernel, dsos) = (&mut self.kernels.host, &mut self.profile.dsos);
-                self.kernel_symbols.change(kernel, dsos, &record, time);
+                let (kernel, profile) = (&mut self.kernels.host, &mut self.profile);
+                self.kernel_symbols.change(kernel, profile, &record, time);
             }
             RecordType::LOST => {
                 let lost = decode_lost(header, bytes, offset, order)?;
@@ -341,11 +341,11 @@ impl Reader {
 
     fn mmap(&mut self, header: RecordHeader, mmap: &MmapRecord<'_>) {
         match header.cpu_mode() {
-            misc::CPUMODE_GUEST_KERNEL => self.kernels.guests.map(&mut self.profile.dsos, mmap),
-            misc::CPUMODE_KERNEL => self.kernels.host.map(&mut self.profile.dsos, mmap),
+            misc::CPUMODE_GUEST_KERNEL => self.kernels.guests.map(&mut self.profile, mmap),
+            misc::CPUMODE_KERNEL => self.kernels.host.map(&mut self.profile, mmap),
             // What is mapped in a guest's processes: samples do not say which of them ran.
             misc::CPUMODE_GUEST_USER => {}
-            _ if mmap.pid == KERNEL_PID => self.kernels.host.map(&mut self.profile.dsos, mmap),
+            _ if mmap.pid == KERNEL_PID => self.kernels.host.map(&mut self.profile, mmap),
             _ if self.is_compat_vdso(mmap) => {
                 let path = "[vdso32]".into();
                 self.tasks.map(&mut self.profile, &MmapRecord { path, ..mmap.clone() });
@@ -461,6 +461,7 @@ impl Reader {
         profile.funnel = None;
         profile.stacks.drop_index();
         profile.frames.drop_index();
+        profile.mappings.settle();
         profile
     }
 
@@ -549,6 +550,7 @@ impl Reader {
         symbols.extend(self.kernel_symbols.finish(&profile.dsos));
         profile.stacks.drop_index();
         profile.frames.drop_index();
+        profile.mappings.settle();
         Ingested { profile, warnings: warnings.finish(), symbols, compression }
     }
 }

@@ -77,6 +77,7 @@ impl Reader {
             }
         };
         let SampledTask { thread, space, mappings } = task;
+        self.kernels.met(&mut self.profile.mappings, first_row);
         self.doubt.sample(cpu_number(raw.cpu), mappings);
         let stack = match self.replay {
             Some(_) => Stacks::EMPTY,

@@ -6,9 +6,10 @@ use perftab_perfdata::decode::records::{
     CommCause, CommRecord, ForkMappings, MappingAccess, MmapRecord, NamespacesRecord, TaskRecord,
 };
 
-use super::address_space::{AddressSpace, Mapping, Version};
+use super::address_space::{AddressSpace, Version};
 use super::doubt::Mappings;
 use super::kernel::user_dso_kind;
+use crate::mappings::Mapping;
 use crate::{
     DsoKind, ExecutableMapping, Namespaces, Process, ProcessId, Profile, StringId, Thread, ThreadId,
 };
@@ -45,8 +46,8 @@ pub(super) struct Tasks {
     versions: u32,
 }
 
-/// So many processes are remembered with their mappings after they ended: the kernel samples what
-/// they do until they are gone.
+/// So many processes have their mappings after they ended: the kernel samples what they do until they
+/// are gone. What has the pid after that is another, of which nothing was recorded.
 const ENDED_KEPT: usize = 1024;
 
 /// Most samples are of threads that were sampled a moment ago: two look-ups by hash for each
@@ -170,7 +171,13 @@ impl Tasks {
                 recent
             }
         };
-        let process = &self.processes[recent.process];
+        let process = &mut self.processes[recent.process];
+        let row = profile.samples.len();
+        match profile.threads.thread(recent.thread).process {
+            of if of == process.process => process.space.met(&mut profile.mappings, of, row),
+            // Another thread called exec, and nothing names this one anew.
+            of => process.space.met_by_other(&mut profile.mappings, of, row),
+        }
         let mappings = match process.mapped_after < self.gaps {
             true => Mappings::Doubtful,
             false => Mappings::Sure,
@@ -297,7 +304,8 @@ impl Tasks {
         };
         if task.pid != task.parent_pid {
             let parent = self.running(profile, task.parent_pid);
-            let space = (task.mappings == ForkMappings::Copied).then(|| parent.space.fork());
+            let space = (task.mappings == ForkMappings::Copied)
+                .then(|| parent.space.fork(&profile.mappings));
             let mapped_after = parent.mapped_after;
             let namespaces = profile.threads.namespaces.get(&parent.process).copied();
             self.replace_process(profile, task.pid, name, space, namespaces);
@@ -402,7 +410,8 @@ impl Tasks {
         if mmap.access == MappingAccess::Data && kind != DsoKind::User {
             // What it covers is gone all the same.
             let version = Self::next_version(&mut self.versions);
-            self.running(profile, mmap.pid).space.unmap(mmap.address..end, version);
+            let space = &mut self.running(profile, mmap.pid).space;
+            space.unmap(&mut profile.mappings, mmap.address..end, version);
             return;
         }
         let process = self.running(profile, mmap.pid).process;
@@ -424,16 +433,17 @@ impl Tasks {
         let is_code = kind == DsoKind::Jit || is_injected_code(&mmap.path);
         let running = self.running(profile, mmap.pid);
         running.mapped_after = gaps;
+        let (space, all) = (&mut running.space, &mut profile.mappings);
         if !is_code {
-            running.space.map(mapping, version);
+            space.map(all, mapping, version);
             return;
         }
         // Run times compile into memory without a file, which is there before and after.
-        let below = running.space.memory_at(mapping.start).map(|below| below.dso);
+        let below = space.memory_at(all, mapping.start).map(|below| below.dso);
         if below.is_some_and(|below| profile.dsos.get(below).kind != DsoKind::Anon) {
-            running.space.unmap(mapping.start..end, version);
+            space.unmap(all, mapping.start..end, version);
         }
-        running.space.add_code(mapping, version);
+        space.add_code(all, mapping, version);
     }
 }
 

@@ -11,7 +11,7 @@ use perftab_perfdata::format::record::{CONTEXT_MARKER_MIN, CONTEXT_USER, CONTEXT
 
 use super::sample::cpu_number;
 use super::user_part::UserPart;
-use crate::{EventId, Profile, Sample, StackId, ThreadId};
+use crate::{EventId, Frame, Profile, Sample, StackId, ThreadId};
 
 /// Sees each sample once, in the order of the profile's rows, but for those whose call chain came
 /// later: these are shown when it did.
@@ -118,6 +118,15 @@ impl WatchedSample<'_> {
         let is_same = (row.time_nanos, row.event, row.weight, row.cpu)
             == (self.time_nanos.unwrap_or(0), self.event, self.weight, cpu_number(self.cpu));
         is_same.then_some(row.stack)
+    }
+
+    /// What its process had mapped at an address of user space, in the profile of the recording. For a
+    /// return address, one less is to be asked for.
+    pub fn mapped_at(&self, profile: &Profile, address: u64) -> Option<Frame> {
+        self.stack_in(profile)?;
+        let thread = *profile.samples.thread.get(self.row)?;
+        let process = profile.threads.thread(thread).process;
+        profile.mappings.find(process.into(), self.row, address)
     }
 
     /// The addresses of the call chain, innermost first, or the instruction pointer if it has

@@ -45,9 +45,9 @@ impl Machine {
     /// The paths of what is mapped at addresses.
     fn found<const N: usize>(&mut self, pid: u32, addresses: [u64; N]) -> [&str; N] {
         let space = self.tasks.sampled(&mut self.profile, pid, pid).space;
-        let dsos = &self.profile.dsos;
+        let Profile { dsos, mappings, .. } = &self.profile;
         let path = |found: Mapping| dsos.get(found.dso).path.as_str();
-        addresses.map(|address| space.find(address).map_or("", path))
+        addresses.map(|address| space.find(mappings, address).map_or("", path))
     }
 
     fn map_file(&mut self, pid: u32, (address, length, path): (u64, u64, &'static str)) {
@@ -68,7 +68,8 @@ impl Machine {
     }
 
     fn is_mapped(&mut self, (pid, tid): (u32, u32)) -> bool {
-        self.tasks.sampled(&mut self.profile, pid, tid).space.find(0x1000).is_some()
+        let space = self.tasks.sampled(&mut self.profile, pid, tid).space;
+        space.find(&self.profile.mappings, 0x1000).is_some()
     }
 
     /// Name and process of a thread that is sampled.
@@ -248,4 +249,44 @@ fn the_mappings_of_a_process_outlive_those_that_had_its_pid() {
     machine.map(10);
     machine.others_end(5000, 2000);
     assert!(machine.is_mapped((10, 10)), "it has not ended");
+}
+
+/// Exec, exit and the next process with the number change what is, not what was.
+#[test]
+fn what_a_process_had_mapped_is_known_of_its_samples_for_ever() {
+    let mut machine = Machine::default();
+    let mut rows = Vec::new();
+    let mut sample = |machine: &mut Machine, tid: u32| {
+        let thread = machine.tasks.sampled(&mut machine.profile, 10, tid).thread;
+        let process = machine.profile.threads.thread(thread).process;
+        rows.push((process, machine.profile.samples.len()));
+        let (stack, event) = (crate::Stacks::EMPTY, crate::EventId(0));
+        let row = crate::Sample { time_nanos: 0, thread, stack, event, cpu: 0, weight: 1 };
+        machine.profile.samples.push(row);
+    };
+    machine.fork((10, 10), (1, 1));
+    machine.fork((10, 11), (10, 10));
+    sample(&mut machine, 10);
+    machine.map(10);
+    sample(&mut machine, 10);
+    sample(&mut machine, 11);
+    machine.comm((10, 10), "next", CommCause::Exec);
+    sample(&mut machine, 10);
+    // Its exec ended the other threads, and what is sampled of one has the mappings of now.
+    sample(&mut machine, 11);
+    machine.map_file(10, (0x1000, 0x1000, "/opt/next"));
+    sample(&mut machine, 10);
+    machine.exit((10, 10));
+    machine.exit((10, 11));
+    machine.others_end(3000, 2000);
+    machine.fork((10, 10), (1, 1));
+    sample(&mut machine, 10);
+    machine.profile.mappings.settle();
+    let profile = &machine.profile;
+    let found = rows.iter().map(|&(process, row)| {
+        let frame = profile.mappings.find(process.into(), row, 0x1234)?;
+        Some((profile.dsos.get(frame.dso).path.as_str(), frame.address))
+    });
+    let (app, next) = (Some(("/opt/app", 0x234)), Some(("/opt/next", 0x234)));
+    assert_eq!(found.collect::<Vec<_>>(), [None, app, app, None, None, next, None]);
 }
