@@ -1,15 +1,20 @@
 //! `perftab script` and `perf script` tell of the same samples: order, task, CPU, time, period,
 //! event, and every address of the call chain.
 
+use std::cell::RefCell;
 use std::fs;
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 
-use perftab_tests::child_process::{self, end_of};
+use perftab_core::session::{Opening, WatchedSample};
+use perftab_perfdata::decode::SliceSource;
+use perftab_tests::child_process::{self, LimitedCommand, end_of};
+use perftab_tests::fixtures::folder;
 use perftab_tests::folder::TestFolder;
 use perftab_tests::perf::until_the_kernel_lets;
 use perftab_tests::perftab_binary;
 use perftab_tests::printed::{PrintedSample, by_perf, by_perftab, head};
-use perftab_tests::program::compile;
+use perftab_tests::program::{compile, is_installed};
 
 const SOURCE: &str = r#"
 #include <stdlib.h>
@@ -129,6 +134,60 @@ fn agrees(test: &str, options: &[&str]) -> Vec<PrintedSample> {
     }
     assert_eq!(perf.len(), ours.len());
     ours
+}
+
+/// perf's names of the registers of x86-64, by number (`asm/perf_regs.h`); it prints no others here.
+const REGISTERS: [&str; 24] = [
+    "AX", "BX", "CX", "DX", "SI", "DI", "BP", "SP", "IP", "FLAGS", "CS", "SS", "DS", "ES", "FS",
+    "GS", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15",
+];
+
+/// What a sample has besides what is printed, a second reading shows as perf does.
+#[test]
+fn registers_agree() {
+    if !is_installed("registers_agree", "perf") {
+        return;
+    }
+    for name in ["perf-registers.perf.data", "perf-dwarf.perf.data"] {
+        let path = folder().join(name);
+        let perf =
+            Command::new("perf").args(["script", "-F", "time,uregs", "-i"]).arg(&path).ended();
+        let perf = String::from_utf8(perf.expect("perf runs").stdout).expect("text");
+        // The time in microseconds, then registers; perf may break the line between them.
+        let by_perf: Vec<Vec<String>> = perf.split("\n").flat_map(str::split_whitespace).fold(
+            Vec::new(),
+            |mut samples: Vec<Vec<String>>, word| {
+                match samples.last_mut() {
+                    Some(sample) if !word.ends_with(':') => sample.push(word.to_owned()),
+                    _ => samples.push(vec![word.trim_end_matches(':').to_owned()]),
+                }
+                samples
+            },
+        );
+        let ours = Rc::new(RefCell::new(Vec::new()));
+        let shown = ours.clone();
+        let file = fs::read(&path).expect("a fixture");
+        let source = SliceSource::new(file.as_slice());
+        let opening = Opening::new(&[&source]).expect("it opens");
+        let mut replay = opening.replay(Box::new(move |sample: &WatchedSample<'_>| {
+            let micros = sample.time_nanos.expect("a time") / 1000;
+            let mut words = vec![format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)];
+            if let Some(registers) = sample.tail.user_registers {
+                words.push("ABI:2".to_owned());
+                let value = |(number, name)| Some((name, registers.get(number)?));
+                let values = (0..).zip(REGISTERS).filter_map(value);
+                words.extend(values.map(|(name, value)| format!("{name}:{value:#x}")));
+            }
+            shown.borrow_mut().push(words);
+        }));
+        while let Some(wanted) = replay.wants() {
+            let from = wanted.offset as usize;
+            replay.push(&file[from..from + wanted.length as usize]);
+        }
+        replay.finish();
+        assert_eq!(ours.take(), by_perf, "{name}");
+        assert!(by_perf.iter().filter(|sample| sample.len() > 3).count() > 5, "{name}");
+    }
 }
 
 #[test]
