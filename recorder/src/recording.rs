@@ -6,7 +6,9 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use perftab_core::session::{Opening, RecordedFiles, Replay, SampleWatcher, Session, WantedBytes};
+use perftab_core::session::{
+    Opening, RecordedFiles, Replay, SampleWatcher, Session, StackDumps, WantedBytes,
+};
 use perftab_perfdata::decode::ByteSource;
 
 use crate::file_source::FileSource;
@@ -197,7 +199,7 @@ impl Recording {
         go_on: &mut dyn FnMut() -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let sources = self.sources()?;
-        let mut replay = self.open_in(&sources)?.replay(watcher);
+        let mut replay = self.open_in(&sources)?.replay(StackDumps::LeftOut, watcher);
         self.push_all(&sources, &mut replay, &mut |_| go_on())?;
         replay.finish();
         go_on()

@@ -51,7 +51,7 @@ use perftab_snapshot::{Facts, Fidelity, LinkCache};
 use perftab_views::coverage::FrameUses;
 
 pub use perftab_images::{AdmittedFile, NotUsed, OfferReport, OfferStep, UsedFile};
-pub use perftab_profile::ingest::{SampleWatcher, WatchedSample};
+pub use perftab_profile::ingest::{SampleWatcher, StackDumps, WatchedSample};
 
 pub use answers::{CallNodeDetail, CallTreeRows, FlameWindow, FunctionRows, PathStep, Place};
 pub use breakdown::{Breakdown, BreakdownRow, Cell};

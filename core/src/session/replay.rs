@@ -3,17 +3,19 @@
 use super::{Opening, WantedBytes};
 
 /// A second reading. It takes the same bytes as the first, whatever the recording's form, and shows
-/// each sample with what the profile does not keep: raw call chain, registers, branches, fields. Of
-/// samples nothing is kept, so memory is that of what is held back for the order of time.
+/// each sample with what the profile does not keep: raw call chain, registers, branches, fields, and the
+/// copy of the user stack if it is asked for. Of samples nothing is kept, so memory is that of what is
+/// held back for the order of time.
 ///
 /// A sample's row is the same in both readings, so what it became is in the session's profile
-/// ([`stack_in`](super::WatchedSample::stack_in)).
+/// ([`stack_in`](super::WatchedSample::stack_in)), and so is what was mapped then
+/// ([`mapped_at`](super::WatchedSample::mapped_at)).
 ///
 /// ```no_run
 /// # fn host(source: &dyn perftab_perfdata::decode::ByteSource) -> Result<(), Box<dyn std::error::Error>> {
-/// use perftab_core::session::{Opening, WatchedSample};
+/// use perftab_core::session::{Opening, StackDumps, WatchedSample};
 /// let show = |sample: &WatchedSample<'_>| println!("{}: {:x?}", sample.row, sample.addresses());
-/// let mut replay = Opening::new(&[source])?.replay(Box::new(show));
+/// let mut replay = Opening::new(&[source])?.replay(StackDumps::LeftOut, Box::new(show));
 /// while let Some(wanted) = replay.wants() {
 ///     replay.push(&source.read_vec(wanted.offset, wanted.length.min(1 << 20))?);
 /// }

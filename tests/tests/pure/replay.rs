@@ -3,20 +3,30 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use perftab_core::session::{Opening, Session, WantedBytes, WatchedSample};
+use perf_event_open_sys::bindings as kernel;
+use perftab_core::session::{Opening, Session, StackDumps, WantedBytes, WatchedSample};
 use perftab_perfdata::decode::{ByteSource, SliceSource};
 use perftab_perfdata::format::record::CONTEXT_MARKER_MIN;
 use perftab_profile::ingest::UserPart;
 use perftab_profile::{DsoKind, Frame, MappedIn, Profile};
 use perftab_tests::fixtures::{folder, recordings};
-use perftab_tests::open::{open_parts, read_parts};
-use perftab_tests::synth::context;
+use perftab_tests::open::{open_parts, packed, read_parts};
+use perftab_tests::synth::{Attr, Event, Order, Recording, Sample, context};
 
 /// Shows all samples of a recording.
 fn replay(parts: &[Vec<u8>], block: usize, show: impl FnMut(&WatchedSample<'_>) + 'static) {
+    replay_with(StackDumps::LeftOut, parts, block, show);
+}
+
+fn replay_with(
+    dumps: StackDumps,
+    parts: &[Vec<u8>],
+    block: usize,
+    show: impl FnMut(&WatchedSample<'_>) + 'static,
+) {
     let sources: Vec<_> = parts.iter().map(|part| SliceSource::new(part.as_slice())).collect();
     let sources: Vec<_> = sources.iter().map(|source| source as &dyn ByteSource).collect();
-    let mut replay = Opening::new(&sources).expect("it opens").replay(Box::new(show));
+    let mut replay = Opening::new(&sources).expect("it opens").replay(dumps, Box::new(show));
     while let Some(WantedBytes { part, offset, length }) = replay.wants() {
         let rest = parts[part].get(offset as usize..).unwrap_or_default();
         replay.push(&rest[..(length.min(block as u64) as usize).min(rest.len())]);
@@ -131,6 +141,40 @@ fn every_address_is_in_the_mapping_of_its_time() {
         unmapped += counts.borrow().1;
     }
     assert!(mapped > 1000 && unmapped > 10, "{mapped} words in mappings, {unmapped} in none");
+}
+
+/// Copies of stacks come with their samples if they are asked for, in the order of time, packed or not.
+#[test]
+fn stack_dumps_are_shown_to_those_who_ask() {
+    let bits = kernel::PERF_SAMPLE_TIME | kernel::PERF_SAMPLE_IP | kernel::PERF_SAMPLE_TID;
+    let bits = bits | kernel::PERF_SAMPLE_STACK_USER;
+    for order in [Order::Little, Order::Big] {
+        let attr = Attr::new(kernel::PERF_TYPE_SOFTWARE, 0, bits);
+        let mut recording = Recording::new(order, vec![Event::new(0, "", attr, 1)]);
+        let dump = |time: u64| vec![time as u8; 8 * time as usize];
+        for time in [3, 1, 2] {
+            // The kernel reserved more than there was to copy.
+            let (stack, stack_valid) = ([dump(time), vec![0; 16]].concat(), 8 * time);
+            let sample = Sample { misc: 2, ip: 16, time, stack, stack_valid, ..Sample::default() };
+            recording.sample(0, &sample);
+        }
+        for file in [recording.file(), packed(&recording.file())] {
+            for dumps in [StackDumps::Shown, StackDumps::LeftOut] {
+                let shown = Rc::new(RefCell::new(Vec::new()));
+                let stacks = shown.clone();
+                replay_with(dumps, std::slice::from_ref(&file), 7, move |sample| {
+                    let stack = sample.tail.user_stack.expect("a stack").bytes.to_vec();
+                    stacks.borrow_mut().push((sample.row, sample.time_nanos, stack));
+                });
+                let stack = |time| match dumps {
+                    StackDumps::Shown => dump(time),
+                    StackDumps::LeftOut => Vec::new(),
+                };
+                let expected = (1..4).map(|time| (time as usize - 1, Some(time), stack(time)));
+                assert_eq!(shown.take(), expected.collect::<Vec<_>>(), "{dumps:?} in {order:?}");
+            }
+        }
+    }
 }
 
 /// The file may have been overwritten since: what another sample became is not this one's.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use perf_event_open_sys::bindings as kernel;
-use perftab_core::session::{Opening, Session, WatchedSample};
+use perftab_core::session::{Opening, Session, StackDumps, WatchedSample};
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::error::WarningKind;
 use perftab_tests::open::open;
@@ -39,9 +39,12 @@ fn script(recording: &Recording) -> String {
     let source = SliceSource::new(file.as_slice());
     let opening = Opening::new(&[&source]).expect("it opens");
     let shown = text.clone();
-    let mut replay = opening.replay(Box::new(move |sample: &WatchedSample<'_>| {
-        session.write_sample(sample, &mut shown.borrow_mut());
-    }));
+    let mut replay = opening.replay(
+        StackDumps::LeftOut,
+        Box::new(move |sample: &WatchedSample<'_>| {
+            session.write_sample(sample, &mut shown.borrow_mut());
+        }),
+    );
     while let Some(wanted) = replay.wants() {
         let rest = file.get(wanted.offset as usize..).unwrap_or_default();
         replay.push(&rest[..rest.len().min(wanted.length as usize).min(100)]);

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-use perftab_core::session::{Opening, WatchedSample};
+use perftab_core::session::{Opening, StackDumps, WatchedSample};
 use perftab_perfdata::decode::SliceSource;
 use perftab_tests::child_process::{self, LimitedCommand, end_of};
 use perftab_tests::fixtures::folder;
@@ -169,17 +169,20 @@ fn registers_agree() {
         let file = fs::read(&path).expect("a fixture");
         let source = SliceSource::new(file.as_slice());
         let opening = Opening::new(&[&source]).expect("it opens");
-        let mut replay = opening.replay(Box::new(move |sample: &WatchedSample<'_>| {
-            let micros = sample.time_nanos.expect("a time") / 1000;
-            let mut words = vec![format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)];
-            if let Some(registers) = sample.tail.user_registers {
-                words.push("ABI:2".to_owned());
-                let value = |(number, name)| Some((name, registers.get(number)?));
-                let values = (0..).zip(REGISTERS).filter_map(value);
-                words.extend(values.map(|(name, value)| format!("{name}:{value:#x}")));
-            }
-            shown.borrow_mut().push(words);
-        }));
+        let mut replay = opening.replay(
+            StackDumps::LeftOut,
+            Box::new(move |sample: &WatchedSample<'_>| {
+                let micros = sample.time_nanos.expect("a time") / 1000;
+                let mut words = vec![format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)];
+                if let Some(registers) = sample.tail.user_registers {
+                    words.push("ABI:2".to_owned());
+                    let value = |(number, name)| Some((name, registers.get(number)?));
+                    let values = (0..).zip(REGISTERS).filter_map(value);
+                    words.extend(values.map(|(name, value)| format!("{name}:{value:#x}")));
+                }
+                shown.borrow_mut().push(words);
+            }),
+        );
         while let Some(wanted) = replay.wants() {
             let from = wanted.offset as usize;
             replay.push(&file[from..from + wanted.length as usize]);

@@ -52,7 +52,7 @@ use crate::EmbeddedSymbols;
 use crate::Profile;
 
 pub use user_part::UserPart;
-pub use watch::{SampleWatcher, WatchedSample};
+pub use watch::{SampleWatcher, StackDumps, WatchedSample};
 
 /// Reads the records of a recording into a [`Profile`].
 pub struct Ingest {
@@ -122,6 +122,7 @@ impl Ingest {
                 merge,
                 time_order: TimeOrder::default(),
                 reader,
+                dumps: StackDumps::LeftOut,
                 without_dump: Vec::new(),
             },
         }
@@ -129,7 +130,8 @@ impl Ingest {
 
     /// Has every sample shown to `watcher` instead of put into a profile: the recording has been
     /// read before. Nothing was read of it yet this time.
-    pub fn replay(&mut self, watcher: SampleWatcher) {
+    pub fn replay(&mut self, dumps: StackDumps, watcher: SampleWatcher) {
+        self.records.dumps = dumps;
         self.records.reader.replay(watcher);
     }
 
@@ -217,6 +219,7 @@ struct Records {
     merge: Merge,
     time_order: TimeOrder,
     reader: Reader,
+    dumps: StackDumps,
     /// Memory for a sample without its stack dump.
     without_dump: Vec<u8>,
 }
@@ -241,7 +244,7 @@ struct RecordsOf<'a> {
 
 impl Sink for RecordsOf<'_> {
     fn record(&mut self, entry: Entry<'_>) {
-        let Records { merge, time_order, reader, without_dump } = self.records;
+        let Records { merge, time_order, reader, dumps, without_dump } = self.records;
         reader.count(entry.header.record_type);
         if entry.header.record_type == RecordType::FINISHED_ROUND {
             let settled = merge.finish_round(self.stream);
@@ -251,6 +254,7 @@ impl Sink for RecordsOf<'_> {
         let (time, dump) = reader.time_and_dump(entry.header, entry.bytes);
         let entry = match dump {
             None => entry,
+            Some(_) if *dumps == StackDumps::Shown => entry,
             Some(dump) => {
                 reader.stack_dumps += u64::from(dump.len() > NO_STACK_DUMP.len());
                 without_dump.clear();

@@ -17,6 +17,15 @@ use crate::{EventId, Frame, Profile, Sample, StackId, ThreadId};
 /// later: these are shown when it did.
 pub type SampleWatcher = Box<dyn FnMut(&WatchedSample<'_>)>;
 
+/// What becomes of the copies of user stacks that samples have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackDumps {
+    /// They are left out before samples wait for their turn.
+    LeftOut,
+    /// They wait with their samples: memory is that of two rounds of the recorder with all their copies.
+    Shown,
+}
+
 /// Shows samples.
 pub(super) struct Replay {
     pub watcher: SampleWatcher,

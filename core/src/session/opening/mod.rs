@@ -8,7 +8,7 @@ use perftab_perfdata::decode::header::{Header, Section};
 use perftab_perfdata::decode::wrapper::Wrapper;
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, Warning, WarningKind};
 use perftab_perfdata::text::grouped;
-use perftab_profile::ingest::{Ingest, Ingested, RecordCompression, SampleWatcher};
+use perftab_profile::ingest::{Ingest, Ingested, RecordCompression, SampleWatcher, StackDumps};
 use wrapped::PackedRecording;
 
 use crate::session::{FormatInfo, Replay, Session};
@@ -92,10 +92,10 @@ impl Opening {
 
     /// Reads a recording that was read before, to have every sample shown to `watcher`. Nothing may
     /// have been pushed yet.
-    pub fn replay(mut self, watcher: SampleWatcher) -> Replay {
+    pub fn replay(mut self, dumps: StackDumps, watcher: SampleWatcher) -> Replay {
         match &mut self.reading {
-            Reading::Plain(plain) => plain.ingest.replay(watcher),
-            Reading::Wrapped(wrapped) => wrapped.replay(watcher),
+            Reading::Plain(plain) => plain.ingest.replay(dumps, watcher),
+            Reading::Wrapped(wrapped) => wrapped.replay(dumps, watcher),
         }
         Replay::new(self)
     }

@@ -14,7 +14,7 @@ use perftab_perfdata::decode::wrapper::{UnpackError, Unwrap, Wrapper};
 use perftab_perfdata::decode::{ByteSource, ReadError};
 use perftab_perfdata::error::{DecodeError, DecodeErrorKind, WarningKind};
 use perftab_profile::Profile;
-use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher};
+use perftab_profile::ingest::{Ingest, Ingested, SampleWatcher, StackDumps};
 
 use super::WantedBytes;
 use crate::session::FormatInfo;
@@ -48,7 +48,7 @@ pub(super) struct PackedRecording {
 
 enum State {
     /// The first of two passes: what stands after the records is wanted.
-    Looking(Option<SampleWatcher>),
+    Looking(Option<(StackDumps, SampleWatcher)>),
     /// Records are read.
     Reading(Box<Ingest>),
     Ended(Box<Ingest>),
@@ -101,10 +101,10 @@ impl PackedRecording {
     }
 
     /// Has every sample shown to `watcher` and nothing else made of it.
-    pub(super) fn replay(&mut self, watcher: SampleWatcher) {
+    pub(super) fn replay(&mut self, dumps: StackDumps, watcher: SampleWatcher) {
         match &mut self.state {
-            State::Looking(waiting) => *waiting = Some(watcher),
-            State::Reading(ingest) | State::Ended(ingest) => ingest.replay(watcher),
+            State::Looking(waiting) => *waiting = Some((dumps, watcher)),
+            State::Reading(ingest) | State::Ended(ingest) => ingest.replay(dumps, watcher),
         }
     }
 
@@ -171,10 +171,10 @@ impl PackedRecording {
     fn finish_pass(&mut self, unpacked: Result<(), UnpackError>) {
         let state = std::mem::replace(&mut self.state, State::Looking(None));
         self.state = match state {
-            State::Looking(watcher) => {
+            State::Looking(replay) => {
                 let mut ingest = self.contents.ingest();
-                if let Some(watcher) = watcher {
-                    ingest.replay(watcher);
+                if let Some((dumps, watcher)) = replay {
+                    ingest.replay(dumps, watcher);
                 }
                 self.packed = 0;
                 self.unwrap = Unwrap::new(self.wrapper);
