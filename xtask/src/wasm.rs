@@ -89,7 +89,7 @@ fn compile(how: &str, command: &mut Command, folder: &str, finish: Finish) -> Re
     let profile = finish.wasm_profile();
     step(&format!("Build the WebAssembly with {how}"), || {
         command
-            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", forget_paths()?)
+            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags()?)
             .arg("build")
             .args(quiet())
             .args(["--locked", "--package=perftab-web"])
@@ -102,8 +102,9 @@ fn compile(how: &str, command: &mut Command, folder: &str, finish: Finish) -> Re
 }
 
 /// Panic messages name source files. Those of this machine's folders mean nothing elsewhere, and
-/// would make every machine's page another one.
-fn forget_paths() -> Result<String> {
+/// would make every machine's page another one. How little is inlined, Cargo.toml explains beside the
+/// profile `wasm`.
+fn flags() -> Result<String> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let mut flags = vec![format!("--remap-path-prefix={}=perftab", root().display())];
@@ -112,6 +113,7 @@ fn forget_paths() -> Result<String> {
         flags.push(format!("--remap-path-prefix={}=crates", registry?.path().display()));
     }
     flags.sort();
+    flags.push("-Cllvm-args=-inline-threshold=10".to_owned());
     Ok(flags.join(" "))
 }
 
