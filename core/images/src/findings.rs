@@ -30,12 +30,59 @@ pub enum Outcome {
         dsos: Vec<DsoId>,
     },
     /// It is not used.
-    Refused {
-        /// Why.
-        rejection: Rejection,
-        /// What made it, in words.
-        toolchain: Option<String>,
-    },
+    Refused(Refusal),
+}
+
+/// What a profile is told of a [`Rejection`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Why the file is not used: a sentence for people.
+    pub why: String,
+    /// Whose it may have been thought to be.
+    pub candidate: Candidate,
+    /// A DSO of its name has another build-id.
+    pub other_build: Option<OtherBuild>,
+}
+
+/// The DSOs that somebody may have thought a refused file to be of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Candidate {
+    /// Those of its name.
+    Namesakes,
+    /// Kernels.
+    Kernels,
+    /// The code that the process of a perf map made.
+    OfPerfMap,
+}
+
+/// A file that was refused is another build than the one recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherBuild {
+    /// What was recorded under its name.
+    pub dso: DsoId,
+    /// The file's build-id, in hex.
+    pub found: String,
+    /// What made the file, in words.
+    pub toolchain: Option<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(rejection: &Rejection, toolchain: Option<String>) -> Self {
+        let candidate = match rejection {
+            Rejection::KallsymsWithoutIdentity
+            | Rejection::KallsymsDisagrees { .. }
+            | Rejection::KallsymsUnusable { .. } => Candidate::Kernels,
+            Rejection::PerfMap => Candidate::OfPerfMap,
+            _ => Candidate::Namesakes,
+        };
+        let other_build = match rejection {
+            Rejection::NothingRecordedHasIt { found, same_name: Some(same_name) } => {
+                Some(OtherBuild { dso: DsoId(same_name.dso), found: found.clone(), toolchain })
+            }
+            _ => None,
+        };
+        Self { why: rejection.to_string(), candidate, other_build }
+    }
 }
 
 /// A file that passed the gate.

@@ -13,7 +13,7 @@ use perftab_perfdata::format::BuildId;
 use super::address::Svma;
 use super::asked::{NameAnswer, NameRequest, Ticket};
 use super::dso_images::{AddedImage, DsoImages};
-use super::findings::{Finding, MatchedFile, Outcome};
+use super::findings::{Finding, MatchedFile, Outcome, Refusal};
 use super::forced::{ForceError, ForcedImage, ForcedNames};
 use super::function_code::FunctionCode;
 use super::image::{Image, NotAnImage};
@@ -100,7 +100,7 @@ impl Images {
         let (outcome, answer) = match admitted {
             Ok((outcome, admitted)) => (outcome, Ok(admitted)),
             Err(rejection) => {
-                (Outcome::Refused { rejection: rejection.clone(), toolchain }, Err(rejection))
+                (Outcome::Refused(Refusal::new(&rejection, toolchain)), Err(rejection))
             }
         };
         self.findings.push(Finding { name: name.to_owned(), package, outcome });
@@ -127,7 +127,7 @@ impl Images {
 
     /// Notes that a file is not used, of which no more than its beginning was read.
     pub(super) fn refuse(&mut self, name: &str, rejection: &Rejection) {
-        let outcome = Outcome::Refused { rejection: rejection.clone(), toolchain: None };
+        let outcome = Outcome::Refused(Refusal::new(rejection, None));
         self.findings.push(Finding { name: name.to_owned(), package: None, outcome });
     }
 

@@ -48,7 +48,7 @@ pub use content_identity::ContentHashing;
 pub use content_identity::content_hash;
 pub use demangle::demangle;
 pub use dso_images::{AddedImage, DsoImages, Extent, LostInlines};
-pub use findings::{Finding, MatchedFile, Outcome};
+pub use findings::{Candidate, Finding, MatchedFile, OtherBuild, Outcome, Refusal};
 pub use forced::{ForceError, ForcedImage, ForcedNames};
 pub use function_code::{FunctionCode, Machine};
 pub use image::{Image, NotAnImage};

@@ -4,13 +4,13 @@ use std::fmt;
 
 use perftab_perfdata::format::BuildId;
 use perftab_perfdata::text::printable;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::image::NotAnImage;
 use super::recorded::RecordedIdentities;
 
 /// A DSO of the same file name as a file that was refused; a hint for humans.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct SameName {
     /// Row of the ledger.
@@ -20,7 +20,7 @@ pub struct SameName {
 }
 
 /// Why a file is not used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(missing_as_null))]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Rejection {

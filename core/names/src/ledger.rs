@@ -1,6 +1,6 @@
 //! What is known of each DSO's names, and where they came from.
 
-use perftab_images::{Extent, ImageContents, LostInlines, Rejection};
+use perftab_images::{Extent, ImageContents, LostInlines, OtherBuild};
 use perftab_perfdata::format::package_note::PackageNote;
 use perftab_profile::{Dso, DsoId, DsoKind, Dsos, Identity};
 use serde::Serialize;
@@ -184,26 +184,15 @@ impl Ledger {
         }
     }
 
-    /// A file was refused. If something was recorded under its name, that row says so.
-    pub fn refused(&mut self, rejection: &Rejection) {
-        let Rejection::NothingRecordedHasIt { found, same_name: Some(same_name) } = rejection
-        else {
-            return;
-        };
-        if let Some(row) = self.rows.get_mut(same_name.dso as usize)
-            && matches!(row.status, Status::Missing | Status::Mismatched)
-        {
+    /// A file was refused that has the name of a DSO.
+    pub fn other_build(&mut self, other: OtherBuild) {
+        let OtherBuild { dso, found, toolchain } = other;
+        let Some(row) = self.rows.get_mut(dso.index()) else { return };
+        if matches!(row.status, Status::Missing | Status::Mismatched) {
             row.status = Status::Mismatched;
             row.reason = Some("the file given is another build".to_owned());
-            row.found = Some(found.clone());
-            row.toolchain = None;
-        }
-    }
-
-    /// What made the file that was refused for a DSO last.
-    pub fn note_toolchain(&mut self, dso: DsoId, toolchain: String) {
-        if let Some(row) = self.rows.get_mut(dso.index()).filter(|row| row.found.is_some()) {
-            row.toolchain = Some(toolchain);
+            row.found = Some(found);
+            row.toolchain = toolchain;
         }
     }
 

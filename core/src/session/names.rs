@@ -12,8 +12,8 @@
 //! ```
 
 use perftab_images::{
-    Finding, ForceError, ForcedFile, MatchedFile, NameAnswer, NameRequest, NamingDepth, Outcome,
-    Rejection, Ticket,
+    Candidate, Finding, ForceError, ForcedFile, MatchedFile, NameAnswer, NameRequest, NamingDepth,
+    Outcome, Refusal, Ticket,
 };
 use perftab_names::{NamingWork, Status};
 use perftab_perfdata::format::package_note::PackageNote;
@@ -61,10 +61,7 @@ impl Session {
                     dsos.iter().for_each(|&dso| self.begin_naming(dso));
                     dsos
                 }
-                Outcome::Refused { rejection, toolchain } => {
-                    self.refused(&name, &rejection, toolchain);
-                    self.concerned(&name, &rejection)
-                }
+                Outcome::Refused(refusal) => self.refused(&name, refusal),
             };
             if let Some(package) = package {
                 self.note_package(&concerned, &package);
@@ -89,29 +86,20 @@ impl Session {
         dsos
     }
 
-    /// Says in the ledger why a file is not used, wherever somebody may have thought that it is.
-    fn refused(&mut self, name: &str, rejection: &Rejection, toolchain: Option<String>) {
-        self.ledger.refused(rejection);
-        let outcome = rejection.to_string();
-        for dso in self.concerned(name, rejection) {
-            self.ledger.note(dso, name, &outcome);
+    /// Says in the ledger why a file is not used, wherever somebody may have thought that it is. Tells
+    /// where that is.
+    fn refused(&mut self, name: &str, refusal: Refusal) -> Vec<DsoId> {
+        let Refusal { why, candidate, other_build } = refusal;
+        if let Some(other) = other_build {
+            self.ledger.other_build(other);
         }
-        if let (Rejection::NothingRecordedHasIt { same_name: Some(same), .. }, Some(toolchain)) =
-            (rejection, toolchain)
-        {
-            self.ledger.note_toolchain(DsoId(same.dso), toolchain);
-        }
-    }
-
-    /// The DSOs that somebody might have thought a refused file to be of.
-    fn concerned(&self, name: &str, rejection: &Rejection) -> Vec<DsoId> {
-        match rejection {
-            Rejection::KallsymsWithoutIdentity
-            | Rejection::KallsymsDisagrees { .. }
-            | Rejection::KallsymsUnusable { .. } => self.recorded.kernels().collect(),
-            Rejection::PerfMap => self.of_perf_map(name),
-            _ => self.recorded.named_like(name),
-        }
+        let concerned = match candidate {
+            Candidate::Namesakes => self.recorded.named_like(name),
+            Candidate::Kernels => self.recorded.kernels().collect(),
+            Candidate::OfPerfMap => self.of_perf_map(name),
+        };
+        concerned.iter().for_each(|&dso| self.ledger.note(dso, name, &why));
+        concerned
     }
 
     fn note_package(&mut self, dsos: &[DsoId], package: &PackageNote) {

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use perftab_core::session::Session;
 use perftab_core::{DsoId, ForceError};
 use perftab_images::{
-    AddressNames, Finding, ForcedAddresses, ForcedFile, FunctionNumber, Image, Images,
+    AddressNames, Candidate, Finding, ForcedAddresses, ForcedFile, FunctionNumber, Image, Images,
     InsistedFile, MatchedFile, MatchedNames, NameAnswer, NameRequest, NamedLevel, NamingDepth,
-    Outcome, Rejection, SameName, Ticket,
+    OtherBuild, Outcome, Refusal, Ticket,
 };
 use perftab_perfdata::decode::SliceSource;
 use perftab_perfdata::format::BuildId;
@@ -241,10 +241,10 @@ fn findings_of_a_liar_match_nothing() {
     assert_eq!(scene.shown(), before);
 
     // These concern DSOs that there are not.
-    let same_name = SameName { dso: u32::MAX, wanted: "aa".to_owned() };
-    let rejection =
-        Rejection::NothingRecordedHasIt { found: "ee".to_owned(), same_name: Some(same_name) };
-    let refused = Outcome::Refused { rejection, toolchain: Some("a compiler".to_owned()) };
+    let toolchain = Some("a compiler".to_owned());
+    let other_build = Some(OtherBuild { dso: DsoId(u32::MAX), found: "ee".to_owned(), toolchain });
+    let why = "it is another build".to_owned();
+    let refused = Outcome::Refused(Refusal { why, candidate: Candidate::Namesakes, other_build });
     for outcome in [refused, Outcome::Shared { dsos: vec![DsoId(9)] }] {
         let package = Some(Default::default());
         let finding = Finding { name: "liar".to_owned(), package, outcome };

@@ -5,11 +5,11 @@ use std::iter;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use perftab_images::{Image, NotAnImage, RecordedIdentities, Rejection};
+use perftab_images::{Image, NotAnImage, OtherBuild, RecordedIdentities, Rejection};
 use perftab_names::{Ledger, Status};
 use perftab_perfdata::decode::{ByteSource, ReadError, SliceSource};
 use perftab_perfdata::format::{BuildId, IdLength};
-use perftab_profile::{Identity, RecordedBy};
+use perftab_profile::{DsoId, Identity, RecordedBy};
 use perftab_tests::folder::TestFolder;
 use perftab_tests::tier::part_of;
 
@@ -63,7 +63,8 @@ fn b30_one_bit_of_the_id_decides() {
     assert_eq!(bench.named(), 0);
 
     let mut ledger = Ledger::new(&bench.profile.dsos);
-    ledger.refused(&rejection);
+    let other = OtherBuild { dso: DsoId(same_name.dso), found: said.clone(), toolchain: None };
+    ledger.other_build(other);
     let row = ledger.row(bench.dso);
     assert_eq!((row.status, row.found.as_ref()), (Status::Mismatched, Some(&found)));
 
