@@ -7,6 +7,7 @@ import { ComparisonWork } from "../generated/perftab_web.js";
 import type { CompareRequest } from "../session/types.ts";
 import { allSteps, ROWS } from "./scans.ts";
 import type { Slices } from "./slices.ts";
+import { CancelledCall } from "./slices.ts";
 
 export class Comparisons {
   #second: Session | null = null;
@@ -64,7 +65,13 @@ export class Comparisons {
     }
     const { work } = this.#making;
     // Names that change meanwhile let it begin anew by itself.
-    const comparison = await allSteps([before, after], () => work.step(before, after, ROWS), slices);
+    const step = (): ReturnType<ComparisonWork["step"]> => {
+      if (this.#making?.work !== work) {
+        throw new CancelledCall();
+      }
+      return work.step(before, after, ROWS);
+    };
+    const comparison = await allSteps([before, after], step, slices);
     this.forget();
     this.#kept = { key: keyOf(), comparison };
     return comparison;

@@ -2,6 +2,7 @@
 // which only grows, at once.
 
 import type { ExportRequest, Session } from "../generated/perftab_web.js";
+import { checkOpen } from "./scans.ts";
 import type { Slices } from "./slices.ts";
 
 /** Pieces of work before the clock is looked at; a few milliseconds. */
@@ -16,6 +17,7 @@ export async function exported(session: Session, request: ExportRequest, slices:
   let held = 0;
   try {
     for (;;) {
+      checkOpen(session);
       const { done, total, bytes, isLast } = work.step(session, PIECES);
       parts.push(bytes);
       held += bytes.length;
