@@ -204,8 +204,10 @@ async function fetchOne(row: DsoRow, signal: AbortSignal): Promise<void> {
     }
   } catch (error) {
     if (error instanceof Cancelled) {
-      // Else nobody cancelled it: its profile was closed, and with it nothing else is wanted.
-      queue = signal.aborted ? queue : [];
+      if (!signal.aborted) {
+        // Nobody cancelled it: its profile was closed, or more of it took its place. Nothing else is wanted for that.
+        queue.splice(0).forEach(({ id }) => setFetching(id, null));
+      }
     } else if (!(error instanceof WorkerDied)) {
       throw error;
     }
